@@ -1,0 +1,48 @@
+# `make demo` and `make test` create what they need on a fresh clone: a private .venv with pinned packages.
+PYTHON ?= python3
+BIN := .venv/bin
+OUT ?= demo-output
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-all bench studies lint coverage clean
+
+demo: .venv/.ready
+	$(BIN)/dalembert demo --out $(OUT)
+
+test: lint
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-all: lint
+	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q
+
+lint: .venv/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The peers are heavy and none of them is needed to use or to test the package: an environment of their own.
+# One group: make bench ONLY=four-bar
+bench: .venv-bench/.ready
+	.venv-bench/bin/python -m benchmarks $(if $(ONLY),--only $(ONLY))
+
+studies: .venv/.ready
+	@echo "No studies yet: they come one file each in src/dalembert/studies."
+
+coverage: .venv/.ready
+	$(BIN)/python -m tests.coverage $(if $(VERBOSE),-v)
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@touch $@
+
+.venv-bench/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet -c constraints.txt -e ".[bench]"
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-bench build dist demo-output bench-results.json
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

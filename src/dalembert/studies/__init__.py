@@ -1,0 +1,1 @@
+"""Case studies, one file each."""
