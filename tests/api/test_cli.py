@@ -1,0 +1,66 @@
+"""The command line: quick, and its demo writes what it says."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+import dalembert
+from dalembert.cli import app, main
+from dalembert.studies import crank_rocker
+
+
+def test_help_names_the_commands():
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert all(command in result.output for command in ("demo", "doctor", "version"))
+
+
+def test_version_is_the_package_version():
+    assert CliRunner().invoke(app, ["version"]).output.strip() == dalembert.__version__
+
+
+def test_doctor_names_the_engine():
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 0
+    assert "CasADi" in result.output
+
+
+def test_an_error_is_one_message_without_a_traceback(monkeypatch, capsys, tmp_path):
+    def fail(out):
+        raise dalembert.ModelError("no joint named 'elbw'")
+
+    monkeypatch.setattr(crank_rocker, "demo", fail)
+    monkeypatch.setattr("sys.argv", ["dalembert", "demo", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == "ModelError: no joint named 'elbw'\n"
+
+
+def test_demo_writes_a_figure_a_record_and_an_animation(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new" / "folder")])
+    assert result.exit_code == 0, result.output
+    names = sorted(path.name for path in (tmp_path / "new" / "folder").iterdir())
+    assert names == ["crank-rocker.csv", "crank-rocker.html", "crank-rocker.png"]
+    assert all(name in result.output for name in names)
+
+
+def test_a_failed_demo_leaves_the_earlier_files_untouched(monkeypatch, tmp_path):
+    earlier = tmp_path / "crank-rocker.png"
+    earlier.write_bytes(b"earlier")
+
+    def fail(*arguments, **options):
+        raise dalembert.DataError("disk of the test is full")
+
+    monkeypatch.setattr(dalembert, "animate", fail)
+    with pytest.raises(dalembert.DataError):
+        crank_rocker.demo(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["crank-rocker.png"]
+    assert earlier.read_bytes() == b"earlier"
+
+
+def test_the_demo_meets_the_reference_angle():
+    # 1e-6 m at the crank pin, 0.2 m from its joint: the finer of the two accuracies the benchmark compares at.
+    run = crank_rocker.simulate()
+    assert abs(run["A.angle"][-1] - crank_rocker.FINAL_ANGLE) < 1e-6 / 0.2

@@ -1,0 +1,32 @@
+"""Shared by all tests: hypothesis profiles, and the check of requirement ids.
+
+`@pytest.mark.spec("000-12", "002-G3")` says that a test shows these requirements; an id that is not in
+`spec_index.csv` stops the collection, so a typing error cannot pass for coverage.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.coverage import known_ids, spec_ids
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+# The machine may be loaded and a first example builds expressions: time says nothing about correctness here.
+_patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=20, derandomize=True, database=None, **_patient)
+settings.register_profile("wide", max_examples=200, print_blob=True, **_patient)
+settings.load_profile(os.environ.get("DALEMBERT_TEST_PROFILE", "quick"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    known = known_ids()
+    wrong = []
+    for item in items:
+        wrong += [f"{item.nodeid}: spec mark without an id" for mark in item.iter_markers("spec") if not mark.args]
+        wrong += [f"{item.nodeid}: {spec!r} is not in spec_index.csv" for spec in spec_ids(item) if spec not in known]
+    if wrong:
+        raise pytest.UsageError("wrong spec marks:\n  " + "\n  ".join(wrong))
