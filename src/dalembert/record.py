@@ -1,0 +1,491 @@
+"""Record: time and named channels with units, for a simulated run and for a measurement alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.errors import DataError, require_extra, unknown_name
+
+Array = npt.NDArray[np.float64]
+
+_AXES = ("x", "y", "z")
+_ROWS_SHOWN = 20
+
+
+class About(TypedDict, total=False):
+    """What a record says of itself besides its numbers."""
+
+    name: str
+    status: str
+    statistics: Mapping[str, Any] | None
+    provenance: Mapping[str, Any] | None
+    scene: Mapping[str, Any] | None
+
+
+class Record:
+    """Time and named channels with units; frozen.
+
+    Large arrays are kept, not copied, and handed out read-only: do not write into an array after giving it away.
+
+    Parameters
+    ----------
+    time : (N,) strictly increasing and finite [s]; any spacing.
+    data : (N, k); NaN marks a sample that was not measured (a gap).
+    names : k different channel names.
+    units : one per channel, or a mapping from some of the names; "" is dimensionless.
+    name : what the record is called.
+    status : "complete", or why it ends early.
+    statistics, provenance : plain values about how it was made.
+    scene : plain data for the animation, or ``None``.
+
+    Examples
+    --------
+    >>> run = Record([0.0, 0.5, 1.0], [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], ["tip.x", "tip.y"], ["m", "m"])
+    >>> run["tip.x"]
+    array([0., 1., 2.])
+    >>> run["tip"].shape
+    (3, 2)
+    >>> run.at(0.25)
+    {'tip.x': 0.5, 'tip.y': 1.0}
+    """
+
+    _time: Array
+    _data: Array
+    _columns: dict[str, int]
+    _units: tuple[str, ...]
+    _about: About
+
+    def __init__(
+        self,
+        time: npt.ArrayLike,
+        data: npt.ArrayLike,
+        names: Sequence[str],
+        units: Sequence[str] | Mapping[str, str] | None = None,
+        *,
+        name: str = "",
+        status: str = "complete",
+        statistics: Mapping[str, Any] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+        scene: Mapping[str, Any] | None = None,
+    ) -> None:
+        put = object.__setattr__
+        columns = _checked_names(names)
+        put(self, "_columns", columns)
+        put(self, "_time", _checked_time(time))
+        put(self, "_data", _checked_data(data, self._time.size, columns))
+        put(self, "_units", _checked_units(units, columns))
+        about = About(
+            name=_line(name, "the name of a record"),
+            status=_line(status, "the status of a record"),
+            statistics=dict(statistics or {}),
+            provenance=dict(provenance or {}),
+            scene=None if scene is None else dict(scene),
+        )
+        put(self, "_about", about)
+
+    @classmethod
+    def from_channels(
+        cls,
+        time: npt.ArrayLike,
+        channels: Mapping[str, npt.ArrayLike],
+        units: Mapping[str, str] | None = None,
+        **about: Unpack[About],
+    ) -> Record:
+        """Record from one array per channel; a scalar is a constant channel, (N, 2) and (N, 3) become .x .y [.z].
+
+        Examples
+        --------
+        >>> Record.from_channels([0.0, 1.0], {"force": [3.0, 4.0]}, {"force": "N"}).units
+        {'force': 'N'}
+        """
+        t = _checked_time(time)
+        labels: dict[str, str] = {}
+        columns: list[Array] = []
+        given = dict(units or {})
+        for label, values in channels.items():
+            column = _numbers(values, f"channel {label!r}")
+            if column.ndim == 0:
+                column = np.full(t.size, float(column))
+            if column.shape[:1] != t.shape or column.ndim > 2 or (column.ndim == 2 and column.shape[1] not in (2, 3)):
+                raise DataError(f"channel {label!r} has shape {column.shape}; expected ({t.size},), as long as time.")
+            unit = given.pop(label, "")
+            parts = [label] if column.ndim == 1 else [f"{label}.{axis}" for axis in _AXES[: column.shape[1]]]
+            for i, part in enumerate(parts):
+                if part in labels:
+                    raise DataError(f"channel {part!r} is given twice.")
+                labels[part] = given.pop(part, unit)
+                columns.append(column if column.ndim == 1 else column[:, i])
+        if given:
+            raise DataError(unknown_name("channel", next(iter(given)), labels, "units"))
+        data = np.column_stack(columns) if columns else np.empty((t.size, 0))
+        return cls(t, data, tuple(labels), tuple(labels.values()), **about)
+
+    # ---- what it holds
+
+    @property
+    def time(self) -> Array:
+        """(N,) [s], read-only."""
+        return self._time
+
+    @property
+    def data(self) -> Array:
+        """(N, k), read-only, columns in the order of ``names``."""
+        return self._data
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Channel names."""
+        return tuple(self._columns)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of every channel by name (a copy)."""
+        return dict(zip(self._columns, self._units, strict=True))
+
+    @property
+    def name(self) -> str:
+        """What the record is called."""
+        return self._about["name"]
+
+    @property
+    def status(self) -> str:
+        """``"complete"``, or why it ends early."""
+        return self._about["status"]
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Counts and times of the computation (a copy)."""
+        return dict(self._about["statistics"] or {})
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How the record was made, in plain values (a copy)."""
+        return dict(self._about["provenance"] or {})
+
+    @property
+    def scene(self) -> dict[str, Any] | None:
+        """What the animation draws, in plain values (a copy), or ``None``."""
+        scene = self._about["scene"]
+        return None if scene is None else dict(scene)
+
+    @property
+    def sample_time(self) -> float:
+        """Time between samples [s]; ``DataError`` where it is not the same throughout."""
+        t = self._time
+        if t.size < 2:
+            raise DataError(f"{self._label()} has one sample, so no sample time.")
+        step = float(t[-1] - t[0]) / (t.size - 1)
+        off = np.abs(t - (t[0] + step * np.arange(t.size)))
+        # a thousandth of a step lets through times that a logger rounded, and no missing sample
+        if off.max() > 1e-3 * step:
+            steps = np.diff(t)
+            raise DataError(
+                f"{self._label()} is not sampled uniformly: steps from {steps.min():.6g} s to {steps.max():.6g} s "
+                f"(the longest after t = {t[int(steps.argmax())]:.6g} s). Use resample(every={step:.3g})."
+            )
+        return step
+
+    def has_gaps(self) -> bool:
+        """Whether any sample of any channel is missing (NaN)."""
+        return self.gaps() > 0
+
+    def gaps(self) -> int:
+        """Number of missing (NaN) values in all channels together."""
+        return int(np.count_nonzero(np.isnan(self._data)))
+
+    # ---- picking
+
+    def __len__(self) -> int:
+        return int(self._time.size)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name == "time" or name in self._columns or bool(self._vector(name)))
+
+    def __getitem__(self, name: str | Sequence[str]) -> Array:
+        """(N,) of a channel, (N, 2 or 3) of a vector by its stem, (N, k) of a list of names; read-only."""
+        if isinstance(name, str):
+            column = self._columns.get(name)
+            if column is not None:
+                return self._data[:, column]
+            if name == "time":
+                return self._time
+            vector = self._vector(name)
+            if not vector:
+                raise DataError(self._unknown(name))
+            return _frozen(self._data[:, vector])
+        if not isinstance(name, (list, tuple)):
+            raise DataError(
+                f"a record is indexed by channel name, not by {type(name).__name__}. For samples use run.data or "
+                "run.between(start, stop)."
+            )
+        picked = [self[part] for part in name]
+        return _frozen(np.column_stack(picked) if picked else np.empty((len(self), 0)))
+
+    def select(self, *names: str) -> Record:
+        """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
+        if not names:
+            raise DataError(f"select needs at least one name. Known: {', '.join(self.names[:20])}.")
+        columns: dict[int, None] = {}
+        for name in names:
+            found = self.expand(name)
+            columns.update(dict.fromkeys(self._columns[part] for part in found))
+        index = list(columns)
+        every = self.names
+        return self._with(self._time, self._data[:, index], [every[i] for i in index], [self._units[i] for i in index])
+
+    def expand(self, name: str) -> tuple[str, ...]:
+        """Channels meant by a name: itself, or all whose names start with it and a dot."""
+        if name in self._columns:
+            return (name,)
+        found = tuple(part for part in self._columns if part.startswith(f"{name}."))
+        if not found or not isinstance(name, str):
+            raise DataError(self._unknown(name))
+        return found
+
+    def between(self, start: float | None = None, stop: float | None = None) -> Record:
+        """Samples with ``start <= time <= stop``, as a view."""
+        t = self._time
+        first = 0 if start is None else int(np.searchsorted(t, start, side="left"))
+        last = t.size if stop is None else int(np.searchsorted(t, stop, side="right"))
+        if first >= last:
+            raise DataError(
+                f"no sample of {self._label()} lies between {start} and {stop} s; it runs from {t[0]:.6g} "
+                f"to {t[-1]:.6g} s."
+            )
+        return self._with(t[first:last], self._data[first:last], self.names, self._units)
+
+    def at(self, t: float) -> dict[str, float]:
+        """Every channel at one time, by linear interpolation."""
+        wanted = self._inside(_numbers(t, "t").reshape(1))
+        row = _linear(self._time, self._data, wanted)[0]
+        return dict(zip(self._columns, row.tolist(), strict=True))
+
+    def resample(
+        self,
+        *,
+        every: float | None = None,
+        times: npt.ArrayLike | None = None,
+        kind: Literal["linear", "cubic"] = "linear",
+    ) -> Record:
+        """Record at other times inside its own range.
+
+        Parameters
+        ----------
+        every : new sample time [s], from the first sample on.
+        times : or the new times themselves [s].
+        kind : "linear" (gaps stay gaps), or "cubic" (a spline through all samples; no gaps allowed).
+
+        Examples
+        --------
+        >>> Record([0.0, 1.0], [[0.0], [2.0]], ["x"]).resample(every=0.5)["x"]
+        array([0., 1., 2.])
+        """
+        if (every is None) == (times is None):
+            raise DataError("resample needs either every= (a sample time) or times= (an array), and not both.")
+        if times is None:
+            assert every is not None
+            first, last = float(self._time[0]), float(self._time[-1])
+            if not 0.0 < every < np.inf:
+                raise DataError(f"every must be a positive time [s], not {every}.")
+            # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
+            wanted = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
+        else:
+            wanted = _checked_time(times)
+        wanted = self._inside(wanted)
+        if kind == "linear":
+            data = _linear(self._time, self._data, wanted)
+        elif kind == "cubic":
+            data = self._cubic(wanted)
+        else:
+            raise DataError(f"kind must be 'linear' or 'cubic', not {kind!r}.")
+        return self._with(wanted, data, self.names, self._units)
+
+    # ---- to others
+
+    def to_pandas(self) -> Any:
+        """``pandas.DataFrame`` with time as its index; units in ``.attrs["units"]``."""
+        pandas = require_extra("pandas", "data")
+        frame = pandas.DataFrame(self._data, index=pandas.Index(self._time, name="time"), columns=list(self.names))
+        frame.attrs.update(name=self.name, status=self.status, units=self.units)
+        return frame
+
+    def to_xarray(self) -> Any:
+        """``xarray.Dataset`` with one variable per channel along ``time``; units as attributes."""
+        xarray = require_extra("xarray", "data")
+        variables = {
+            label: ("time", self._data[:, i], {"units": unit})
+            for i, (label, unit) in enumerate(zip(self._columns, self._units, strict=True))
+        }
+        return xarray.Dataset(
+            variables,
+            coords={"time": ("time", self._time, {"units": "s"})},
+            attrs={"name": self.name, "status": self.status},
+        )
+
+    # ---- as an object
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Record is frozen: {name!r} cannot be set. Make a new one.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Record is frozen: {name!r} cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._time, self._data, self.names, self._units, self._about)
+
+    def __repr__(self) -> str:
+        t = self._time
+        gaps = self.gaps()
+        head = (
+            f"Record{f' {self.name!r}' if self.name else ''}: {t.size} samples, {t[0]:.6g} to {t[-1]:.6g} s, "
+            f"{len(self._units)} channels, {self.status}" + (f", {gaps} gaps" if gaps else "")
+        )
+        shown = self.names[:_ROWS_SHOWN]
+        wide = max(len(label) for label in shown)
+        unit_wide = max([4, *(len(unit) for unit in self._units[:_ROWS_SHOWN])])
+        rows = [f"  {'channel':<{max(wide, 7)}}  {'unit':<{unit_wide}}  {'min':>12}  {'max':>12}"]
+        for i, label in enumerate(shown):
+            column = self._data[:, i]
+            low, high = np.fmin.reduce(column), np.fmax.reduce(column)
+            rows.append(f"  {label:<{max(wide, 7)}}  {self._units[i]:<{unit_wide}}  {low:>12.5g}  {high:>12.5g}")
+        if len(self._units) > _ROWS_SHOWN:
+            rows.append(f"  ... and {len(self._units) - _ROWS_SHOWN} more")
+        return "\n".join([head, *rows])
+
+    # ---- inside
+
+    def _label(self) -> str:
+        return f"record {self.name!r}" if self.name else "the record"
+
+    def _vector(self, stem: str) -> list[int]:
+        found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]
+        return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
+
+    def _unknown(self, name: object) -> str:
+        return unknown_name("channel", str(name), self._columns, self._label())
+
+    def _with(self, time: Array, data: Array, names: Sequence[str], units: Sequence[str]) -> Record:
+        return Record(time, data, names, units, **self._about)
+
+    def _inside(self, wanted: Array) -> Array:
+        """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
+        first, last = float(self._time[0]), float(self._time[-1])
+        slack = 1e-12 * max(abs(first), abs(last), last - first)
+        outside = ~((wanted >= first - slack) & (wanted <= last + slack))
+        if outside.any():
+            worst = float(wanted[int(np.argmax(outside))])
+            raise DataError(
+                f"t = {worst:.6g} s is outside {self._label()}, which runs from {first:.6g} to {last:.6g} s."
+            )
+        clipped: Array = np.clip(wanted, first, last)
+        return clipped
+
+    def _cubic(self, wanted: Array) -> Array:
+        from scipy.interpolate import CubicSpline
+
+        if self._time.size < 2:
+            return _linear(self._time, self._data, wanted)
+        broken = ~np.isfinite(self._data).all(axis=0)
+        if broken.any():
+            label = self.names[int(np.argmax(broken))]
+            raise DataError(f"channel {label!r} has gaps, which a cubic spline cannot cross. Use kind='linear'.")
+        return np.asarray(CubicSpline(self._time, self._data, axis=0)(wanted), dtype=np.float64)
+
+
+def _rebuild(time: Array, data: Array, names: Sequence[str], units: Sequence[str], about: About) -> Record:
+    return Record(time, data, names, units, **about)
+
+
+def _frozen(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _numbers(values: npt.ArrayLike, what: str) -> Array:
+    try:
+        raw = np.asarray(values)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError(f"dtype {raw.dtype}")
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be an array of real numbers ({error}).") from error
+
+
+def _checked_time(time: npt.ArrayLike) -> Array:
+    t = _numbers(time, "time")
+    if t.ndim != 1:
+        raise DataError(f"time has shape {t.shape}; expected one dimension.")
+    if t.size == 0:
+        raise DataError("a record needs at least one sample; time is empty.")
+    # an increasing sequence can be infinite at its ends only, and NaN is never greater
+    if not (np.isfinite(t[0]) and np.isfinite(t[-1]) and bool((t[1:] > t[:-1]).all())):
+        bad = ~np.isfinite(t)
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise DataError(f"time must be finite; sample {i} is {t[i]}.")
+        i = int(np.argmax(t[1:] <= t[:-1]))
+        raise DataError(f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s.")
+    return _frozen(t)
+
+
+def _checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
+    values = _numbers(data, "data")
+    if values.shape != (samples, len(columns)):
+        raise DataError(
+            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name."
+        )
+    return _frozen(values)
+
+
+def _checked_names(names: Sequence[str]) -> dict[str, int]:
+    if isinstance(names, str):
+        raise DataError(f"names must be a list of channel names, not the text {names!r}.")
+    columns: dict[str, int] = {}
+    for i, label in enumerate(names):
+        if not _line(label, "a channel name") or label == "time":
+            raise DataError(f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis.")
+        if label in columns:
+            raise DataError(f"two channels are named {label!r} (columns {columns[label]} and {i}).")
+        columns[label] = i
+    if not columns:
+        raise DataError("a record needs at least one channel; names is empty.")
+    return columns
+
+
+def _checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapping[str, int]) -> tuple[str, ...]:
+    if units is None:
+        return ("",) * len(columns)
+    if isinstance(units, Mapping):
+        for label in units:
+            if label not in columns:
+                raise DataError(unknown_name("channel", label, columns, "units"))
+        return tuple(_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
+    if isinstance(units, str) or len(units) != len(columns):
+        raise DataError(f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}.")
+    return tuple(_line(unit, "a unit") for unit in units)
+
+
+def _line(text: str, what: str) -> str:
+    """One printable line without blanks at its ends, so that any file format can hold it."""
+    if not isinstance(text, str) or not text.isprintable() or text != text.strip():
+        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r}.")
+    return text
+
+
+def _linear(time: Array, data: Array, wanted: Array) -> Array:
+    if time.size == 1:
+        return np.repeat(data, wanted.size, axis=0)
+    left = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
+    weight = ((wanted - time[left]) / (time[left + 1] - time[left]))[:, None]
+    mixed = (1.0 - weight) * data[left] + weight * data[left + 1]
+    # on a sample the neighbour must not matter, even when it is a gap: 0 · NaN is NaN
+    mixed = np.where(weight == 0.0, data[left], mixed)
+    return np.where(weight == 1.0, data[left + 1], mixed)
