@@ -55,75 +55,83 @@ _PUBLIC: dict[str, tuple[str, str]] = {
 }
 
 if TYPE_CHECKING:
-    from dalembert.equations import EquationsOfMotion, State
-    from dalembert.errors import (
-        AssemblyError,
-        ConvergenceError,
-        DalembertError,
-        DataError,
-        FileFormatError,
-        Interrupted,
-        MissingExtraError,
-        ModelError,
-    )
-    from dalembert.expressions import (
-        acos,
-        asin,
-        atan,
-        atan2,
-        cos,
-        cosh,
-        doctor,
-        exp,
-        log,
-        maximum,
-        minimum,
-        pi,
-        sign,
-        sin,
-        sinh,
-        sqrt,
-        tan,
-        tanh,
-        where,
-    )
-    from dalembert.files import read_record, write_record
-    from dalembert.linear import SecondOrder, StateSpace
-    from dalembert.mechanics import equations
-    from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
-    from dalembert.model.inertia import box, composite, cylinder, rod, sphere
-    from dalembert.model.measures import (
-        acceleration,
-        accelerometer,
-        angle,
-        displacement,
-        energy,
-        expression,
-        gyroscope,
-        position,
-        rate,
-        reaction,
-        speed,
-        spring_force,
-        velocity,
-    )
-    from dalembert.model.mechanism import Mechanism
-    from dalembert.record import Record
-    from dalembert.solve.assemble import assemble
-    from dalembert.solve.equilibrium import equilibrium
-    from dalembert.solve.events import Event
-    from dalembert.solve.forward import forward_dynamics
-    from dalembert.solve.integrate import simulate
-    from dalembert.solve.inverse import inverse_dynamics
-    from dalembert.solve.kinematics import kinematics
-    from dalembert.solve.linearize import linearize
-    from dalembert.solve.methods import RK4, DormandPrince, GeneralizedAlpha, Radau, Sundials
-    from dalembert.view import animate, plot
+    from dalembert.equations import EquationsOfMotion as EquationsOfMotion
+    from dalembert.equations import State as State
+    from dalembert.errors import AssemblyError as AssemblyError
+    from dalembert.errors import ConvergenceError as ConvergenceError
+    from dalembert.errors import DalembertError as DalembertError
+    from dalembert.errors import DataError as DataError
+    from dalembert.errors import FileFormatError as FileFormatError
+    from dalembert.errors import Interrupted as Interrupted
+    from dalembert.errors import MissingExtraError as MissingExtraError
+    from dalembert.errors import ModelError as ModelError
+    from dalembert.expressions import acos as acos
+    from dalembert.expressions import asin as asin
+    from dalembert.expressions import atan as atan
+    from dalembert.expressions import atan2 as atan2
+    from dalembert.expressions import cos as cos
+    from dalembert.expressions import cosh as cosh
+    from dalembert.expressions import doctor as doctor
+    from dalembert.expressions import exp as exp
+    from dalembert.expressions import log as log
+    from dalembert.expressions import maximum as maximum
+    from dalembert.expressions import minimum as minimum
+    from dalembert.expressions import pi as pi
+    from dalembert.expressions import sign as sign
+    from dalembert.expressions import sin as sin
+    from dalembert.expressions import sinh as sinh
+    from dalembert.expressions import sqrt as sqrt
+    from dalembert.expressions import tan as tan
+    from dalembert.expressions import tanh as tanh
+    from dalembert.expressions import where as where
+    from dalembert.files import read_record as read_record
+    from dalembert.files import write_record as write_record
+    from dalembert.linear import SecondOrder as SecondOrder
+    from dalembert.linear import StateSpace as StateSpace
+    from dalembert.mechanics import equations as equations
+    from dalembert.model.actuators import DCMotor as DCMotor
+    from dalembert.model.actuators import FirstOrderLag as FirstOrderLag
+    from dalembert.model.actuators import Ideal as Ideal
+    from dalembert.model.inertia import box as box
+    from dalembert.model.inertia import composite as composite
+    from dalembert.model.inertia import cylinder as cylinder
+    from dalembert.model.inertia import rod as rod
+    from dalembert.model.inertia import sphere as sphere
+    from dalembert.model.measures import acceleration as acceleration
+    from dalembert.model.measures import accelerometer as accelerometer
+    from dalembert.model.measures import angle as angle
+    from dalembert.model.measures import displacement as displacement
+    from dalembert.model.measures import energy as energy
+    from dalembert.model.measures import expression as expression
+    from dalembert.model.measures import gyroscope as gyroscope
+    from dalembert.model.measures import position as position
+    from dalembert.model.measures import rate as rate
+    from dalembert.model.measures import reaction as reaction
+    from dalembert.model.measures import speed as speed
+    from dalembert.model.measures import spring_force as spring_force
+    from dalembert.model.measures import velocity as velocity
+    from dalembert.model.mechanism import Mechanism as Mechanism
+    from dalembert.record import Record as Record
+    from dalembert.solve.assemble import assemble as assemble
+    from dalembert.solve.equilibrium import equilibrium as equilibrium
+    from dalembert.solve.events import Event as Event
+    from dalembert.solve.forward import forward_dynamics as forward_dynamics
+    from dalembert.solve.integrate import simulate as simulate
+    from dalembert.solve.inverse import inverse_dynamics as inverse_dynamics
+    from dalembert.solve.kinematics import kinematics as kinematics
+    from dalembert.solve.linearize import linearize as linearize
+    from dalembert.solve.methods import RK4 as RK4
+    from dalembert.solve.methods import DormandPrince as DormandPrince
+    from dalembert.solve.methods import GeneralizedAlpha as GeneralizedAlpha
+    from dalembert.solve.methods import Radau as Radau
+    from dalembert.solve.methods import Sundials as Sundials
+    from dalembert.view import animate as animate
+    from dalembert.view import plot as plot
 
 __all__ = ["__version__", *_PUBLIC]
 
 
-def __getattr__(name: str) -> Any:
+def _load(name: str) -> Any:
     try:
         module, attribute = _PUBLIC[name]
     except KeyError:
@@ -133,6 +141,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for a public one
+    __getattr__ = _load
 
 
 def __dir__() -> list[str]:
