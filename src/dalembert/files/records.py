@@ -1,0 +1,107 @@
+"""Records as files: by suffix, CSV (``.csv``, ``.tsv``, ``.txt``) or netCDF (``.nc``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dalembert.errors import DataError, FileFormatError
+from dalembert.files import csv_records, netcdf_records
+from dalembert.files.atomic import replacing
+from dalembert.record import Record
+
+MAX_BYTES = 2 * 1024**3
+_TEXT = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_NETCDF = (".nc", ".nc4", ".netcdf")
+
+
+def read_record(
+    path: str | os.PathLike[str],
+    *,
+    time: str = "time",
+    units: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Record:
+    """Read a record from a CSV or a netCDF file.
+
+    A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
+    ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : file; its suffix tells the format.
+    time : name of the column that holds time; a unit such as ms in the units row is converted to s.
+    units : units by channel name, over those in the file.
+    delimiter : what separates cells in a text file; found from the header when not given.
+    max_bytes : larger files, and files that would unpack to more, are refused.
+    """
+    file = Path(path)
+    suffix = _suffix(file)
+    if not file.is_file():
+        raise FileFormatError(_absent(file), str(path))
+    if not 0 < file.stat().st_size <= max_bytes:
+        size = file.stat().st_size
+        why = f"the file has {size} bytes, more than max_bytes = {max_bytes}." if size else "the file is empty."
+        raise FileFormatError(why, str(path))
+    try:
+        if suffix in _NETCDF:
+            record = netcdf_records.read(file, time, max_bytes)
+        else:
+            record = csv_records.read(file, time, delimiter)
+        if not units:
+            return record
+        return Record(
+            record.time,
+            record.data,
+            record.names,
+            _over(record.units, units),
+            name=record.name,
+            status=record.status,
+            statistics=record.statistics,
+            provenance=record.provenance,
+            scene=record.scene,
+        )
+    except DataError as error:
+        raise FileFormatError(str(error), str(path)) from error
+
+
+def write_record(record: Record, path: str | os.PathLike[str]) -> None:
+    """Write a record to a CSV or a netCDF file, whole or not at all.
+
+    Every number reads back as the same number. CSV keeps time, channels, units, name and status; netCDF keeps also
+    statistics, provenance and the scene for the animation.
+    """
+    if not isinstance(record, Record):
+        raise DataError(f"write_record takes a Record and a path, not a {type(record).__name__}.")
+    file = Path(path)
+    suffix = _suffix(file)
+    with replacing(file) as fresh:
+        if suffix in _NETCDF:
+            netcdf_records.write(record, fresh)
+        else:
+            csv_records.write(record, fresh, _TEXT[suffix])
+
+
+def _suffix(file: Path) -> str:
+    suffix = file.suffix.lower()
+    if suffix not in _TEXT and suffix not in _NETCDF:
+        known = ", ".join([*_TEXT, *_NETCDF])
+        raise FileFormatError(f"the suffix {file.suffix!r} is not that of a record file. Known: {known}.", str(file))
+    return suffix
+
+
+def _absent(file: Path) -> str:
+    import difflib
+
+    if file.is_dir():
+        return "this is a folder, not a file."
+    others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+    near = difflib.get_close_matches(file.name, others, n=1)
+    return "no such file." + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+def _over(known: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    # names the file does not have are left in, for Record to report with the nearest known one
+    return {**known, **given}
