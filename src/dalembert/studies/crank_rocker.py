@@ -7,13 +7,12 @@ Crank 0.2 m, coupler 0.6 m, rocker 0.5 m, ground 0.7 m, uniform rods of 1 kg/m, 
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import dalembert as da
+from dalembert.files.atomic import replacing
 
 FINAL_ANGLE = 149.5885938329
 """Crank angle after 10 s without torque [rad], from an independent solution in one coordinate to 1e-12."""
@@ -53,23 +52,19 @@ def simulate(until: float = 10.0) -> da.Record:
 def demo(out: Path) -> DemoResult:
     """Simulate, compare with the reference, write figure, record and animation into ``out``.
 
-    Files appear whole or not at all: they are made in a hidden folder beside their place and then moved.
+    Every file appears whole or not at all.
     """
     began = time.process_time()
     run = simulate()
     cpu = time.process_time() - began
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as folder:
-        making = Path(folder)
-        figure = da.plot(run, "A.angle", "A.rate", "energy.balance")
-        figure.savefig(making / "crank-rocker.png", dpi=150)
-        da.write_record(run, making / "crank-rocker.csv")
-        da.animate(run, making / "crank-rocker.html")
-        files = []
-        for made in sorted(making.iterdir()):
-            os.replace(made, out / made.name)
-            files.append(out / made.name)
-    return DemoResult(rows=_rows(run, cpu), files=tuple(files), record=run)
+    files = tuple(out / f"crank-rocker.{kind}" for kind in ("png", "csv", "html"))
+    picture, table, animation = files
+    with replacing(picture) as fresh:
+        da.plot(run, "A.angle", "A.rate", "energy.balance").savefig(fresh, dpi=150)
+    da.write_record(run, table)
+    da.animate(run, animation)
+    return DemoResult(rows=_rows(run, cpu), files=files, record=run)
 
 
 def _rows(run: da.Record, cpu: float) -> tuple[tuple[str, str, str], ...]:
