@@ -1,0 +1,265 @@
+"""Records in files: round trips, broken files, and writes that fail."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dalembert.errors import DataError, FileFormatError, MissingExtraError
+from dalembert.files import csv_records, read_record, write_record
+from dalembert.files.atomic import replacing, write_text
+from dalembert.record import Record
+
+# any printable text without blanks at its ends is a channel name
+texts = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" "), max_size=12).map(
+    lambda text: " ".join(text.split())
+)
+names = st.lists(
+    st.one_of(texts, st.sampled_from(['a,b;c"d', "#x", ";;;", "a\\b", "1.5", "A/B", "Größe", "角度", "it's"])).filter(
+        lambda name: name not in ("", "time")
+    ),
+    min_size=1,
+    max_size=5,
+    unique=True,
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    labels = draw(names)
+    steps = draw(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=8))
+    time = np.cumsum(steps) - draw(st.floats(0.0, 10.0))
+    time = np.unique(time)
+    data = draw(hnp.arrays(np.float64, (time.size, len(labels)), elements=st.floats(width=64)))
+    units = draw(st.lists(texts, min_size=len(labels), max_size=len(labels)))
+    return Record(time, data, labels, units, name=draw(texts), status=draw(texts.filter(bool)))
+
+
+def assert_same(got: Record, expected: Record) -> None:
+    assert np.array_equal(got.time, expected.time)
+    assert np.array_equal(got.data, expected.data, equal_nan=True)
+    assert got.names == expected.names
+    assert got.units == expected.units
+    assert got.name == expected.name
+    assert got.status == expected.status
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt"])
+@given(record=records())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_text_files_give_back_every_bit_whatever_the_names(tmp_path: Path, suffix: str, record: Record) -> None:
+    write_record(record, tmp_path / f"r.{suffix}")
+    assert_same(read_record(tmp_path / f"r.{suffix}"), record)
+
+
+@given(record=records())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+def test_netcdf_gives_back_every_bit_whatever_the_names(tmp_path: Path, record: Record) -> None:
+    write_record(record, tmp_path / "r.nc")
+    assert_same(read_record(tmp_path / "r.nc"), record)
+
+
+def test_netcdf_keeps_statistics_provenance_and_scene(tmp_path: Path) -> None:
+    record = Record(
+        [0.0, 0.1],
+        [[1.0], [2.0]],
+        ["a"],
+        statistics={"steps": np.int64(3), "errors": np.array([1.0, 2.0])},
+        provenance={"method": "RK4", "nested": {"a": [1, None, True]}},
+        scene={"planar": True, "bodies": [{"name": "</script>", "points": [[0, 0, 0]]}]},
+    )
+    write_record(record, tmp_path / "r.nc")
+    got = read_record(tmp_path / "r.nc")
+    assert got.statistics == {"steps": 3, "errors": [1.0, 2.0]}
+    assert got.provenance == record.provenance
+    assert got.scene == record.scene
+
+
+def test_netcdf_of_another_program_is_read(tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    t = np.linspace(0, 1, 5)
+    dataset = xarray.Dataset({"f": ("time", t**2, {"units": "N"}), "grid": (("a", "b"), np.eye(2))}, {"time": t})
+    dataset.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    got = read_record(tmp_path / "other.nc")
+    assert got.names == ("f",)
+    assert got.units == {"f": "N"}
+    assert np.array_equal(got["f"], t**2)
+
+
+def test_netcdf_that_is_none_says_so(tmp_path: Path) -> None:
+    for content, message in ((b"hello", "not a netCDF-4 file"), (b"CDF\x01....", "classic netCDF")):
+        (tmp_path / "r.nc").write_bytes(content)
+        with pytest.raises(FileFormatError, match=message):
+            read_record(tmp_path / "r.nc")
+    (tmp_path / "r.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + b"\0" * 100)
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_record(tmp_path / "r.nc")
+
+
+def test_netcdf_that_would_unpack_to_more_than_allowed_is_refused(tmp_path: Path) -> None:
+    h5netcdf = pytest.importorskip("h5netcdf")
+    with h5netcdf.File(tmp_path / "bomb.nc", "w") as file:
+        file.dimensions = {"time": 1_000_000}
+        for name in ("time", "a"):
+            file.create_variable(name, ("time",), float, compression="gzip")
+    with pytest.raises(FileFormatError, match="exceed max_bytes"):
+        read_record(tmp_path / "bomb.nc", max_bytes=1_000_000)
+
+
+def test_a_missing_netcdf_package_names_its_extra_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "h5netcdf", None)
+    with pytest.raises(MissingExtraError, match=r"dalembert\[netcdf\]"):
+        write_record(Record([0.0], [[1.0]], ["a"]), tmp_path / "r.nc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def read_text(folder: Path, text: str | bytes, **how: object) -> Record:
+    path = folder / "r.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_record(path, **how)  # type: ignore[arg-type]
+
+
+def test_a_plain_table_needs_no_units_and_no_remarks(tmp_path: Path) -> None:
+    got = read_text(tmp_path, "time,a,b\n0,1,2\n1,3,4\n", units={"a": "N"})
+    assert got.names == ("a", "b")
+    assert got.units == {"a": "N", "b": ""}
+    assert np.array_equal(got.data, [[1, 2], [3, 4]])
+
+
+def test_remarks_blank_lines_quotes_spaces_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    text = '\ufeff# name: hammer  test\r\n#status: stopped\r\n\r\ntime , "x ""1""" ,b\r\n[s],m,1\r\n'
+    text += '0, "1", 2\r\n# between\r\n\r\n1,3,4 # after\r\n'
+    got = read_text(tmp_path, text)
+    assert (got.name, got.status) == ("hammer test", "stopped")
+    assert got.units == {'x "1"': "m", "b": "1"}
+    assert np.array_equal(got.data, [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|", ","])
+def test_the_delimiter_is_found_in_the_header(tmp_path: Path, delimiter: str) -> None:
+    got = read_text(tmp_path, "time,a\n0,1\n1,2\n".replace(",", delimiter))
+    assert np.array_equal(got["a"], [1, 2])
+
+
+def test_empty_cells_are_gaps(tmp_path: Path) -> None:
+    got = read_text(tmp_path, "time,a,b\n0,,2\n1,3,\n2,nan,4\n")
+    assert np.array_equal(got["a"], [np.nan, 3, np.nan], equal_nan=True)
+    assert np.array_equal(got["b"], [2, np.nan, 4], equal_nan=True)
+
+
+def test_the_time_column_may_have_another_name_place_and_unit(tmp_path: Path) -> None:
+    got = read_text(tmp_path, "f,t\nN,ms\n1,0\n2,500\n", time="t")
+    assert got.names == ("f",)
+    assert np.array_equal(got.time, [0.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("time,a\n0,1\n1\n", 3, "has 1 cells, the header 2"),
+        ("# x\ntime,a\ns,m\n0,1\n1,2,3\n", 5, "has 3 cells, the header 2"),
+        ("time,a\ns,m,m\n0,1\n", 2, "the units has 3 cells"),
+        ("time,a\n0,1\n\n1,x1\n", 4, "'x1' in column 'a' is not a number"),
+        ("time,a\n0,1_0\n", 2, "'1_0' in column 'a' is not a number"),
+        ("time;a\n0;1\n1;0,5\n", 3, "decimals with a point"),
+        ("t,a\n0,1\n", 1, "no column named 'time' in the header. Known: a, t"),
+        ("tme,a\n0,1\n", 1, "Did you mean 'tme'"),
+        ("time,a,a\n0,1,2\n", 1, "two columns are named 'a'"),
+        ("time,a,\n0,1,2\n", 1, "column 3 has no name"),
+        ("0,1\n1,2\n", 1, "first row holds numbers"),
+        ("time\n0\n", 1, "one column only"),
+        ("time,a\n", 1, "no row of numbers"),
+        ("time,a\ns,m\n# end\n", 2, "no row of numbers"),
+        ("# only\n\n", None, "no header row"),
+        ("", None, "the file is empty"),
+        ("time,a\n0,1\n0,2\n", None, "increase strictly; sample 1"),
+        ("time,a\n0,1\n,2\n", None, "time must be finite; sample 1 is nan"),
+        ("time,a\nfortnight,m\n0,1\n", None, "unit of time is 'fortnight'"),
+        (b"time,a\n0,1\n1,\xff\n", None, "not UTF-8"),
+        (b"time,\xe9\n0,1\n", None, "not UTF-8"),
+    ],
+)
+def test_a_broken_table_is_refused_with_file_and_line(
+    tmp_path: Path, text: str | bytes, line: int | None, message: str
+) -> None:
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read_text(tmp_path, text)
+    assert caught.value.path == str(tmp_path / "r.csv")
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{caught.value.path}:")
+
+
+def test_a_unit_for_an_unknown_channel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="Did you mean 'force'"):
+        read_text(tmp_path, "time,force\n0,1\n", units={"forse": "N"})
+
+
+def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="more than max_bytes = 10"):
+        read_text(tmp_path, "time,a\n0,1\n1,2\n", max_bytes=10)
+
+
+def test_a_file_that_is_not_there_is_answered_with_its_neighbour(tmp_path: Path) -> None:
+    read_text(tmp_path, "time,a\n0,1\n")
+    with pytest.raises(FileFormatError, match=r"no such file\. Did you mean 'r\.csv'"):
+        read_record(tmp_path / "rr.csv")
+
+
+@pytest.mark.parametrize("name", ["r.xlsx", "r", "r.csv.gz"])
+def test_a_wrong_suffix_is_refused_for_reading_and_for_writing(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileFormatError, match=r"Known: \.csv"):
+        read_record(tmp_path / name)
+    with pytest.raises(FileFormatError, match=r"Known: \.csv"):
+        write_record(Record([0.0], [[1.0]], ["a"]), tmp_path / name)
+
+
+def test_writing_into_a_missing_folder_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="does not exist"):
+        write_record(Record([0.0], [[1.0]], ["a"]), tmp_path / "none" / "r.csv")
+
+
+def test_write_record_takes_the_record_first(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a Record and a path"):
+        write_record(tmp_path / "r.csv", Record([0.0], [[1.0]], ["a"]))  # type: ignore[arg-type]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.csv"
+    write_record(Record([0.0], [[1.0]], ["a"]), path)
+    before = path.read_bytes()
+
+    def half(record: Record, fresh: Path, delimiter: str) -> None:
+        fresh.write_text("time,a\n0")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(csv_records, "write", half)
+    with pytest.raises(OSError, match="disk full"):
+        write_record(Record([0.0], [[2.0]], ["a"]), path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "r.csv"):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
+def test_a_rewritten_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.txt", "old")
+    (tmp_path / "a.txt").chmod(0o640)
+    (tmp_path / "link.txt").symlink_to(tmp_path / "a.txt")
+    write_text(tmp_path / "link.txt", "new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "a.txt").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
