@@ -15,7 +15,10 @@ import dalembert as da
 from dalembert.files.atomic import replacing
 
 FINAL_ANGLE = 149.5885938329
-"""Crank angle after 10 s without torque [rad], from an independent solution in one coordinate to 1e-12."""
+"""Crank angle after 10 s without torque [rad]: the reference value of this problem.
+
+Good to 5e-10: quadrature of the energy integral in the crank angle, with 25 digits, gives 149.588593833341.
+"""
 
 
 @dataclass(frozen=True)
