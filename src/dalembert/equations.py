@@ -1,0 +1,285 @@
+"""Equations of motion: the one type every formulation makes and every solver takes.
+
+    q̇ = N(q,t) v + n(q,t)
+    M v̇ = f(q,v,z,u,t,λ) + Aᵀ λ ,   A v̇ = b
+    φ(q,t) = 0 ,  c(q,v,t) = 0 ,   ż = g(q,v,z,u,t,λ) ,   y = h(q,v,v̇,λ,z,u,t)
+
+Every row of A is tagged: holonomic (φ), velocity (c) or acceleration level. ``A' λ`` is what the joints do to the
+bodies. Parameters p stay symbolic in all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, singledispatch
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.expressions import Array, Kernel
+
+HOLONOMIC, VELOCITY, ACCELERATION = "holonomic", "velocity", "acceleration"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One constraint row: the joint (or driver, gear, constraint) it belongs to, its level, its number there."""
+
+    owner: str
+    level: str
+    number: int
+
+
+@dataclass(frozen=True)
+class JointInfo:
+    """What solvers and reports need to know of a joint: its rows, and where its reaction stands."""
+
+    name: str
+    kind: str
+    rows: tuple[int, ...]
+    bodies: tuple[str, str]
+    reaction: int  # first index in the reactions function, -1 if it has none
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Fresh symbols of every argument."""
+
+    q: Any
+    v: Any
+    z: Any
+    u: Any
+    p: Any
+    t: Any
+    lam: Any
+    a: Any
+
+
+class Channels:
+    """Names with units, in order."""
+
+    def __init__(self, names: Iterable[str], units: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self.units = tuple(units)
+        self.index = {name: k for k, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class EquationsOfMotion:
+    """Checked, numbered expressions of one machine. Frozen; picklable; made by `da.equations`.
+
+    ``functions`` holds one CasADi function per line of the module's equations:
+
+    kinematics (q,p,t) -> N, n;  inertia (q,p,t) -> M;  forces (q,v,z,u,p,t,λ) -> f;  position (q,p,t) -> φ;
+    rates (q,v,p,t) -> φ̇ and c, one entry per holonomic or velocity row;  rows (q,v,z,u,p,t) -> A, b;
+    internal (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V;
+    power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
+    (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints.
+    """
+
+    name: str
+    coordinates: Channels
+    speeds: Channels
+    internal: Channels
+    inputs: Channels
+    parameters: Channels
+    parameter_values: tuple[float, ...]
+    measures: Channels
+    measure_rates: Channels
+    outputs: Channels
+    rows: tuple[Row, ...]
+    joints: tuple[JointInfo, ...]
+    functions: Mapping[str, ca.Function]
+    guess: tuple[tuple[float, ...], tuple[float, ...]]  # q and z to start an assembly from
+    rotations: tuple[int, ...] = ()  # where Euler parameters start in q
+    shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
+    reaction_channels: Channels = field(default_factory=lambda: Channels((), ()))
+    recorded_measures: tuple[int, ...] = ()
+    angles: tuple[int, ...] = ()  # measures that wrap at ±π
+    friction_joints: tuple[str, ...] = ()
+    placements: tuple[Any, ...] = ()
+    scene: Mapping[str, Any] | None = None
+    use_c: bool = False
+
+    # -- sizes ---------------------------------------------------------------------------------------------------
+    @property
+    def nq(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def nv(self) -> int:
+        return len(self.speeds)
+
+    @property
+    def nz(self) -> int:
+        return len(self.internal)
+
+    @property
+    def nu(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def ny(self) -> int:
+        return len(self.outputs)
+
+    @cached_property
+    def holonomic_rows(self) -> list[int]:
+        return [k for k, row in enumerate(self.rows) if row.level == HOLONOMIC]
+
+    @cached_property
+    def rate_rows(self) -> list[int]:
+        """Rows with a residual at velocity level (holonomic and velocity rows)."""
+        return [k for k, row in enumerate(self.rows) if row.level != ACCELERATION]
+
+    @property
+    def is_holonomic(self) -> bool:
+        return all(row.level == HOLONOMIC for row in self.rows)
+
+    @cached_property
+    def p(self) -> Array:
+        return np.array(self.parameter_values, dtype=float)
+
+    def __repr__(self) -> str:
+        c = "compiled" if self.use_c else "interpreted"
+        return (
+            f"EquationsOfMotion({self.name!r}: {self.nq} coordinates, {self.nv} speeds, {len(self.rows)} constraint "
+            f"rows, {self.nz} internal states, {self.nu} inputs, {self.ny} outputs, {c})"
+        )
+
+    # -- change by copy --------------------------------------------------------------------------------------------
+    def replace(self, **values: float) -> EquationsOfMotion:
+        """The same equations with other parameter values: ``eqs.replace(rod__mass=1.2)`` sets ``rod.mass``."""
+        numbers = list(self.parameter_values)
+        for key, value in values.items():
+            name = key if key in self.parameters.index else key.replace("__", ".")
+            if name not in self.parameters.index:
+                raise ModelError(
+                    unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}")
+                    + " Declare it with m.parameter(name, value) before da.equations(m)."
+                )
+            if not np.isfinite(value):
+                raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
+            numbers[self.parameters.index[name]] = float(value)
+        copy = replace(self, parameter_values=tuple(numbers))
+        object.__setattr__(copy, "_kernels", self._kernels)  # parameters are inputs: the native code is the same
+        return copy
+
+    def compiled(self) -> EquationsOfMotion:
+        """The same equations, evaluated by C built with the system's compiler (cached by content)."""
+        return self if self.use_c else replace(self, use_c=True)
+
+    # -- native functions --------------------------------------------------------------------------------------------
+    @cached_property
+    def _kernels(self) -> dict[Any, Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state.pop("_kernels", None)
+        return state
+
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Something built from these expressions, built once (kernels, step functions)."""
+        if key not in self._kernels:
+            self._kernels[key] = make()
+        return self._kernels[key]
+
+    def kernel(self, name: str) -> Kernel:
+        """The named function, evaluated natively on arrays."""
+        return self.cached(name, lambda: Kernel(self.functions[name], compiled=self.use_c))  # type: ignore[no-any-return]
+
+    def symbols(self) -> Symbols:
+        sym = ca.SX.sym
+        return Symbols(
+            sym("q", self.nq),
+            sym("v", self.nv),
+            sym("z", self.nz),
+            sym("u", self.nu),
+            sym("p", len(self.parameters)),
+            sym("t"),
+            sym("lam", len(self.rows)),
+            sym("a", self.nv),
+        )
+
+    # -- states ----------------------------------------------------------------------------------------------------
+    def state(
+        self, q: Any = None, v: Any = None, z: Any = None, t: float = 0.0, *, lam: Any = None
+    ) -> State:
+        """A state from arrays (zeros or the drawing's pose where left out); not checked against the joints."""
+        parts = []
+        for label, given, size, default in (
+            ("q", q, self.nq, self.guess[0]),
+            ("v", v, self.nv, np.zeros(self.nv)),
+            ("z", z, self.nz, self.guess[1]),
+            ("lam", lam, len(self.rows), np.zeros(len(self.rows))),
+        ):
+            array = np.array(default if given is None else given, dtype=float).reshape(-1)
+            if array.size != size:
+                raise DataError(f"{label} has {array.size} entries, equations {self.name!r} need {size}.")
+            if not np.all(np.isfinite(array)):
+                raise DataError(f"{label} holds a value that is not finite.")
+            array.flags.writeable = False
+            parts.append(array)
+        return State(self, parts[0], parts[1], parts[2], float(t), parts[3])
+
+    def full_name(self, name: str) -> str:
+        return self.shorthands.get(name, name)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a machine is and how it moves; ``state["A.angle"]`` reads any coordinate or speed by name."""
+
+    eqs: EquationsOfMotion
+    q: Array
+    v: Array
+    z: Array
+    t: float
+    lam: Array
+
+    def __getitem__(self, name: str) -> float:
+        eqs = self.eqs
+        name = eqs.full_name(name)
+        for channels, values in ((eqs.coordinates, self.q), (eqs.speeds, self.v), (eqs.internal, self.z)):
+            if name in channels.index:
+                return float(values[channels.index[name]])
+        if name in eqs.measures.index or name in eqs.measure_rates.index:
+            s, rate, _, _ = eqs.kernel("measures")(self.q, self.v, eqs.p, self.t)
+            if name in eqs.measures.index:
+                return float(s[eqs.measures.index[name]])
+            return float(rate[eqs.measure_rates.index[name]])
+        known = (*eqs.measures.names, *eqs.measure_rates.names, *eqs.speeds.names, *eqs.coordinates.names)
+        raise DataError(unknown_name("coordinate or speed", name, known, f"a state of {eqs.name!r}"))
+
+    def __repr__(self) -> str:
+        eqs = self.eqs
+        shown = [eqs.measures.names[k] for k in eqs.recorded_measures][:8] or list(eqs.coordinates.names[:8])
+        values = ", ".join(f"{name}={self[name]:.6g}" for name in shown)
+        return f"State({eqs.name!r}, t={self.t:g}, {values})"
+
+
+class Observer(Protocol):
+    """One step of a filter, as an expression."""
+
+    def observer_step(self) -> ca.Function: ...
+
+
+class Controller(Protocol):
+    """One step of a control law, as an expression."""
+
+    def controller_step(self) -> ca.Function: ...
+
+
+@singledispatch
+def equations(model: Any, **options: Any) -> EquationsOfMotion:
+    """Equations of motion of a machine.
+
+    A new formulation registers its own input type: ``@equations.register``.
+    """
+    raise ModelError(f"cannot make equations of motion from {type(model).__name__}; expected a da.Mechanism.")

@@ -1,0 +1,75 @@
+"""Errors that say what, where, what was expected and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+
+class DalembertError(Exception):
+    """Root of every error this package raises on purpose.
+
+    ``record`` holds what a run had computed before it failed, or ``None``.
+    """
+
+    record: Any = None
+
+
+class ModelError(DalembertError):
+    """The description of a machine is wrong or incomplete."""
+
+
+class AssemblyError(DalembertError):
+    """The joints of a machine cannot be closed from the given guess."""
+
+
+class ConvergenceError(DalembertError):
+    """An iteration or a time step did not reach its tolerance."""
+
+
+class DataError(DalembertError):
+    """Numbers handed to a function do not fit: shape, order, range, NaN."""
+
+
+class MissingExtraError(DalembertError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class FileFormatError(DalembertError):
+    """A file does not say what its format promises."""
+
+    def __init__(self, message: str, path: str | None = None, line: int | None = None) -> None:
+        place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(place + message)
+        self.path = path
+        self.line = line
+
+
+class Interrupted(DalembertError, KeyboardInterrupt):
+    """A run was stopped from the keyboard; ``record`` holds what it had."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
+    """Message for a name that does not exist, with the nearest known one.
+
+    Examples
+    --------
+    >>> unknown_name("joint", "elbw", ["elbow", "wrist"], "mechanism 'arm'")
+    "no joint named 'elbw' in mechanism 'arm'. Did you mean 'elbow'? Known: elbow, wrist."
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    place = f" in {where}" if where else ""
+    shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
+    return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
+
+
+def require_extra(module: str, extra: str) -> Any:
+    """Import an optional module or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f'{module} is not installed. Run: pip install "dalembert[{extra}]"') from error

@@ -1,0 +1,1 @@
+"""From a Mechanism to equations of motion."""

@@ -1,0 +1,62 @@
+"""What a picture of a mechanism needs: points and lines of bodies, joints, springs. Plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.model import Body, Mechanism
+from dalembert.model.forces import Spring
+
+
+def _place(coordinates: Any) -> list[float]:
+    values = [round(float(c), 12) for c in coordinates]
+    return values if len(values) == 3 else [*values, 0.0]
+
+
+def scene_of(m: Mechanism) -> dict[str, Any]:
+    points: dict[int, list[list[float]]] = {id(b): [] for b in [m.ground, *m.bodies]}
+    joints = []
+
+    def note(body: Body, coordinates: Any) -> None:
+        place = _place(coordinates)
+        if place not in points[id(body)]:
+            points[id(body)].append(place)
+
+    for joint in m.joints:
+        for frame in (joint.a, joint.b):
+            note(frame.body, frame.coordinates)
+        joints.append(
+            {
+                "name": joint.name,
+                "type": joint.kind,
+                "body": None if joint.b.body.is_ground else joint.b.body.name,
+                "point": _place(joint.b.coordinates),
+            }
+        )
+    springs = []
+    for force in m.forces:
+        if isinstance(force, Spring):
+            ends = []
+            for point in (force.a, force.b):
+                ends.append([None if point.body.is_ground else point.body.name, _place(point.coordinates)])
+            springs.append({"name": force.name, "a": ends[0], "b": ends[1]})
+    bodies = []
+    for body in m.bodies:
+        own = points[id(body)]
+        origin = [0.0, 0.0, 0.0]
+        if len(own) == 1 and own[0] != origin:
+            own = [*own, origin]
+        if not own:
+            own = [origin]
+        lines = [[k, k + 1] for k in range(len(own) - 1)]
+        if len(own) > 2:
+            lines.append([len(own) - 1, 0])
+        entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
+        if body.shape is not None:
+            entry["shape"] = {
+                "kind": body.shape.kind,
+                "size": [float(x) for x in body.shape.size],
+                "axis": body.shape.axis,
+            }
+        bodies.append(entry)
+    return {"planar": m.planar, "bodies": bodies, "ground": points[id(m.ground)], "joints": joints, "springs": springs}

@@ -1,0 +1,242 @@
+"""Bodies, and the points and frames fixed to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import ModelError
+from dalembert.expressions import Quantity
+from dalembert.model.inertia import Composite, Matrix, Shape
+
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+def is_number(x: Any) -> bool:
+    """A finite real number or a parameter expression (bool excluded)."""
+    if isinstance(x, Quantity):
+        return math.isfinite(x.value)
+    try:
+        return not isinstance(x, bool) and math.isfinite(float(x))
+    except (TypeError, ValueError):
+        return False
+
+
+def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
+    """Checked tuple of `size` finite numbers."""
+    try:
+        items = tuple(values)
+    except TypeError:
+        raise ModelError(f"{what} must be {size} numbers, got {values!r}.") from None
+    if len(items) != size or not all(is_number(x) for x in items):
+        raise ModelError(f"{what} must be {size} finite numbers, got {values!r}.")
+    return tuple(x if isinstance(x, Quantity) else float(x) for x in items)
+
+
+def unit(direction: Any, what: str) -> tuple[float, float, float]:
+    """Unit vector along a direction given by three numbers."""
+    x, y, z = (float(c) for c in vector(direction, 3, what))
+    length = math.sqrt(x * x + y * y + z * z)
+    if length < 1e-12:
+        raise ModelError(f"{what} has zero length.")
+    return (x / length, y / length, z / length)
+
+
+def cross(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def axes_from(z: Any, x: Any = None, what: str = "axis") -> Matrix:
+    """Rotation whose third column is z; the first column is x made square to it, or a fixed choice."""
+    e3 = unit(z, what)
+    if x is None:
+        smallest = min(range(3), key=lambda k: (round(abs(e3[k]), 9), k))
+        x = tuple(1.0 if k == smallest else 0.0 for k in range(3))
+    given = unit(x, what + " (x direction)")
+    along = sum(a * b for a, b in zip(given, e3, strict=True))
+    rest = tuple(a - along * b for a, b in zip(given, e3, strict=True))
+    if math.sqrt(sum(r * r for r in rest)) < 1e-9:
+        raise ModelError(f"{what}: the x direction is parallel to the axis.")
+    e1 = unit(rest, what)
+    e2 = cross(e3, e1)
+    return ((e1[0], e2[0], e3[0]), (e1[1], e2[1], e3[1]), (e1[2], e2[2], e3[2]))
+
+
+def matmul(a: Matrix, b: Matrix) -> Matrix:
+    rows = tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3))
+    return rows  # type: ignore[return-value]
+
+
+def transpose(a: Matrix) -> Matrix:
+    return tuple(tuple(a[j][i] for j in range(3)) for i in range(3))  # type: ignore[return-value]
+
+
+def apply(a: Matrix, v: Sequence[Any]) -> tuple[Any, Any, Any]:
+    return tuple(sum(a[i][k] * v[k] for k in range(3)) for i in range(3))  # type: ignore[return-value]
+
+
+def rotation_matrix(rotation: Any, what: str) -> Matrix:
+    """Rotation given as None, a quaternion (scalar first) or a 3x3 matrix."""
+    if rotation is None:
+        return IDENTITY
+    try:
+        items = list(rotation)
+    except TypeError:
+        raise ModelError(f"{what} must be a quaternion (4 numbers, scalar first) or a 3x3 matrix.") from None
+    if len(items) == 4:
+        w, x, y, z = (float(c) for c in vector(items, 4, what))
+        n = math.sqrt(w * w + x * x + y * y + z * z)
+        if n < 1e-12:
+            raise ModelError(f"{what}: the quaternion is zero.")
+        w, x, y, z = w / n, x / n, y / n, z / n
+        return (
+            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        )
+    if len(items) == 3:
+        rows = tuple(tuple(float(c) for c in vector(row, 3, what)) for row in items)
+        product = matmul(rows, transpose(rows))  # type: ignore[arg-type]
+        error = max(abs(product[i][j] - (i == j)) for i in range(3) for j in range(3))
+        handed = cross([r[0] for r in rows], [r[1] for r in rows])
+        if error > 1e-9 or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
+            raise ModelError(f"{what} is not a rotation matrix (orthonormal, right-handed).")
+        return rows  # type: ignore[return-value]
+    raise ModelError(f"{what} must be a quaternion (4 numbers, scalar first) or a 3x3 matrix.")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point fixed to a body, in body axes from the centre of mass [m]."""
+
+    body: Body
+    coordinates: tuple[Any, ...]
+
+    def frame(self, *, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
+        """A frame with its origin here; see `Body.frame`."""
+        if self.body.planar:
+            return Frame(self.body, self.coordinates, IDENTITY, angle)
+        return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed to a body: origin, and axes as the columns of a rotation (spatial) or an angle (planar)."""
+
+    body: Body
+    coordinates: tuple[Any, ...]
+    axes: Matrix = IDENTITY
+    angle: Any = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body (or the ground). `at` and `frame` name places on it."""
+
+    name: str
+    planar: bool
+    mass: Any = 0.0
+    inertia: Any = 0.0  # planar: about z; spatial: 3x3 about the centre of mass
+    center: tuple[Any, ...] = ()
+    position: tuple[float, ...] = ()  # of the centre of mass, where the drawing shows the body
+    rotation: Matrix = IDENTITY
+    angle: float = 0.0
+    shape: Shape | None = None
+    is_ground: bool = False
+
+    @property
+    def dimension(self) -> int:
+        return 2 if self.planar else 3
+
+    def at(self, *coordinates: Any) -> Point:
+        """The point with these coordinates in body axes [m]."""
+        given = coordinates[0] if len(coordinates) == 1 and not is_number(coordinates[0]) else coordinates
+        local = vector(given, self.dimension, f"a point of body {self.name!r}")
+        if self.center:
+            local = tuple(x - c for x, c in zip(local, self.center, strict=True))
+        return Point(self, local)
+
+    def frame(self, *coordinates: Any, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
+        """A frame at these coordinates; spatial: `axis` is its z, `x` its x direction; planar: `angle`."""
+        return self.at(*(coordinates or (0.0,) * self.dimension)).frame(axis=axis, x=x, angle=angle)
+
+    def local(self, place: Sequence[Any]) -> tuple[Any, ...]:
+        """Body coordinates of a place of the drawing (world axes)."""
+        place = vector(place, self.dimension, f"the place of a joint on body {self.name!r}")
+        base = self.position or (0.0,) * self.dimension
+        d = tuple(p - b for p, b in zip(place, base, strict=True))
+        if self.planar:
+            c, s = math.cos(self.angle), math.sin(self.angle)
+            return (c * d[0] + s * d[1], -s * d[0] + c * d[1])
+        return apply(transpose(self.rotation), d)
+
+
+def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[str]:
+    """What is not physical about a mass and an inertia (zero is legal, equality in the triangle too)."""
+    problems = []
+    if not is_number(mass):
+        return [f"body {name!r}: mass must be a finite number, got {mass!r}."]
+    if float(mass) < 0:
+        problems.append(f"body {name!r}: mass is negative ({float(mass):g} kg).")
+    if planar:
+        if not is_number(inertia):
+            problems.append(f"body {name!r}: inertia must be a finite number or a shape, got {inertia!r}.")
+        elif float(inertia) < 0:
+            problems.append(f"body {name!r}: inertia is negative ({float(inertia):g} kg m²).")
+        return problems
+    import numpy as np
+
+    values = np.array([[float(c) for c in row] for row in inertia])
+    scale = max(float(np.abs(values).max()), 1e-300)
+    if np.abs(values - values.T).max() > 1e-12 * scale:
+        return [*problems, f"body {name!r}: the inertia matrix is not symmetric."]
+    principal = np.linalg.eigvalsh(values)
+    if principal[0] < -1e-12 * scale:
+        problems.append(f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²).")
+    elif principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+        shown = ", ".join(f"{p:g}" for p in principal)
+        problems.append(
+            f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality "
+            "(no distribution of mass has them)."
+        )
+    return problems
+
+
+def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any, Any, tuple[Any, ...], Shape | None]:
+    """(mass, inertia, centre, shape) from what the user gave."""
+    center: tuple[Any, ...] = ()
+    shape: Shape | None = None
+    if isinstance(inertia, Composite):
+        if mass is not None and abs(float(mass) - float(inertia.mass)) > 1e-12 * abs(float(inertia.mass)):
+            raise ModelError(
+                f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg; "
+                "leave the mass out."
+            )
+        matrix: Any = inertia.inertia
+        mass = inertia.mass
+        center = inertia.center[:2] if planar else inertia.center
+        return mass, matrix[2][2] if planar else matrix, center, None
+    if mass is None:
+        raise ModelError(f"body {name!r} needs a mass (zero is legal where the joints make up for it).")
+    if isinstance(inertia, Shape):
+        shape = inertia
+        matrix = tuple(tuple(mass * c for c in row) for row in inertia.gyration)
+        return mass, matrix[2][2] if planar else matrix, center, shape
+    if planar:
+        return mass, inertia, center, None
+    if is_number(inertia):
+        return mass, ((inertia, 0.0, 0.0), (0.0, inertia, 0.0), (0.0, 0.0, inertia)), center, None
+    try:
+        items = list(inertia)
+        if len(items) == 3 and all(is_number(x) for x in items):
+            return mass, ((items[0], 0.0, 0.0), (0.0, items[1], 0.0), (0.0, 0.0, items[2])), center, None
+        rows = tuple(vector(row, 3, f"inertia of body {name!r}") for row in items)
+        if len(rows) != 3:
+            raise TypeError
+    except TypeError:
+        raise ModelError(
+            f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, got {inertia!r}."
+        ) from None
+    return mass, rows, center, None

@@ -1,0 +1,372 @@
+"""Forces as data, and the methods that add them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import ModelError
+from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
+from dalembert.model.bodies import Body, Frame, Point, is_number, vector
+
+
+@dataclass(frozen=True)
+class Spring:
+    """Tension between two points: preload + stiffness (l - l₀) + damping l̇, or law(l - l₀, l̇)."""
+
+    name: str
+    a: Point
+    b: Point
+    stiffness: Any
+    damping: Any
+    free_length: Any
+    preload: Any
+    law: Any
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """Effort along a joint coordinate: -(preload + stiffness (s - s₀) + damping ṡ), or -law(s - s₀, ṡ)."""
+
+    name: str
+    coordinate: str
+    stiffness: Any
+    damping: Any
+    free: Any
+    preload: Any
+    law: Any
+
+
+@dataclass(frozen=True)
+class Bushing:
+    """Six springs and dampers between two frames (three in the plane), acting at the second frame's origin."""
+
+    name: str
+    a: Frame
+    b: Frame
+    stiffness: tuple[Any, ...]
+    damping: tuple[Any, ...]
+    rotational_stiffness: tuple[Any, ...]
+    rotational_damping: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class PointForce:
+    """A force on a point: constant, function of the state, or an input times a direction."""
+
+    name: str
+    point: Point
+    force: Any
+    axes: str
+    input: str | None
+
+
+@dataclass(frozen=True)
+class Torque:
+    """A torque on a body, or an effort along a joint coordinate."""
+
+    name: str
+    body: Body | None
+    coordinate: str | None
+    torque: Any
+    axes: str
+    input: str | None
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Friction in a joint: viscous, and Coulomb in proportion to the joint's own reaction."""
+
+    name: str
+    joint: str
+    viscous: Any
+    coulomb: Any
+    radius: Any
+    speed: Any
+    preload: Any
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Compliant limits of a joint coordinate."""
+
+    name: str
+    coordinate: str
+    lower: Any
+    upper: Any
+    stiffness: Any
+    damping: Any
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One-sided compliant contact of a point or sphere with a plane."""
+
+    name: str
+    plane: Frame
+    point: Point
+    radius: Any
+    stiffness: Any
+    damping: Any
+    exponent: Any
+    friction: Any
+    speed: Any
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An input acting along a joint coordinate through an actuator model."""
+
+    name: str
+    coordinate: str
+    input: str
+    model: Ideal | FirstOrderLag | DCMotor
+
+
+def _not_negative(what: str, **values: Any) -> None:
+    for key, value in values.items():
+        if not is_number(value):
+            raise ModelError(f"{what}: {key} must be a finite number, got {value!r}.")
+        if float(value) < 0:
+            raise ModelError(f"{what}: {key} is negative ({float(value):g}).")
+
+
+def _numbers(what: str, **values: Any) -> None:
+    for key, value in values.items():
+        if not is_number(value):
+            raise ModelError(f"{what}: {key} must be a finite number, got {value!r}.")
+
+
+class ForceMethods:
+    """The `add_*` methods of forces; part of `Mechanism`."""
+
+    planar: bool
+    forces: list[Any]
+
+    def _point(self, what: str, place: Any) -> Point:
+        if isinstance(place, Body):
+            return place.at(*(0.0,) * place.dimension)
+        if isinstance(place, Frame):
+            return Point(place.body, place.coordinates)
+        if not isinstance(place, Point):
+            raise ModelError(f"{what}: expected a point (body.at(...)), got {place!r}.")
+        return place
+
+    def _frame(self, what: str, place: Any, axis: Any = None) -> Frame:
+        if isinstance(place, Frame):
+            return place
+        return self._point(what, place).frame(axis=axis)
+
+    def add_spring(
+        self,
+        name: str,
+        a: Any = None,
+        b: Any = None,
+        *,
+        joint: str | None = None,
+        stiffness: Any = 0.0,
+        damping: Any = 0.0,
+        free_length: Any = 0.0,
+        free: Any = 0.0,
+        preload: Any = 0.0,
+        law: Any = None,
+    ) -> Spring | JointSpring:
+        """Spring-damper between two points, or along a joint coordinate (``joint="A"``).
+
+        `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping.
+        """
+        what = f"spring {name!r}"
+        _numbers(what, stiffness=stiffness, free_length=free_length, free=free, preload=preload)
+        _not_negative(what, damping=damping, free_length=free_length)
+        if law is not None and not callable(law):
+            raise ModelError(f"{what}: law must be a function of extension and speed, got {law!r}.")
+        spring: Spring | JointSpring
+        if joint is not None:
+            if a is not None or b is not None:
+                raise ModelError(f"{what}: give either two points or a joint, not both.")
+            spring = JointSpring(name, joint, stiffness, damping, free, preload, law)
+        else:
+            spring = Spring(
+                name, self._point(what, a), self._point(what, b), stiffness, damping, free_length, preload, law
+            )
+        self.forces.append(spring)
+        return spring
+
+    def add_damper(
+        self, name: str, a: Any = None, b: Any = None, *, joint: str | None = None, damping: Any
+    ) -> Spring | JointSpring:
+        """Viscous damper between two points, or along a joint coordinate."""
+        return self.add_spring(name, a, b, joint=joint, damping=damping)
+
+    def add_bushing(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        *,
+        stiffness: Any = 0.0,
+        damping: Any = 0.0,
+        rotational_stiffness: Any = 0.0,
+        rotational_damping: Any = 0.0,
+    ) -> Bushing:
+        """Elastic joint: springs and dampers along and about the axes of the first frame (small angles)."""
+        what = f"bushing {name!r}"
+        turns = 1 if self.planar else 3
+        size = 2 if self.planar else 3
+
+        def spread(value: Any, count: int) -> tuple[Any, ...]:
+            return (value,) * count if is_number(value) else vector(value, count, what)
+
+        bushing = Bushing(
+            name,
+            self._frame(what, a),
+            self._frame(what, b),
+            spread(stiffness, size),
+            spread(damping, size),
+            spread(rotational_stiffness, turns),
+            spread(rotational_damping, turns),
+        )
+        self.forces.append(bushing)
+        return bushing
+
+    def add_force(
+        self, name: str, point: Any, force: Any = None, *, input: str | None = None, axes: str = "world"
+    ) -> PointForce:
+        """Force on a point: a vector, a function of the state, or an input along the direction `force`."""
+        what = f"force {name!r}"
+        if axes not in ("world", "body"):
+            raise ModelError(f"{what}: axes must be 'world' or 'body', not {axes!r}.")
+        if force is None:
+            raise ModelError(f"{what}: give the force as a vector or a function (with input=, its direction).")
+        if not callable(force):
+            force = vector(force, 2 if self.planar else 3, what)
+        result = PointForce(name, self._point(what, point), force, axes, input)
+        self.forces.append(result)
+        return result
+
+    def add_torque(
+        self,
+        name: str,
+        body: Body | None = None,
+        torque: Any = None,
+        *,
+        joint: str | None = None,
+        input: str | None = None,
+        axes: str = "world",
+    ) -> Torque:
+        """Torque on a body, or effort along a joint coordinate (on the second body, opposite on the first)."""
+        what = f"torque {name!r}"
+        if (body is None) == (joint is None):
+            raise ModelError(f"{what}: give either a body or a joint.")
+        if axes not in ("world", "body"):
+            raise ModelError(f"{what}: axes must be 'world' or 'body', not {axes!r}.")
+        scalar = self.planar or joint is not None
+        if torque is None:
+            if input is None:
+                raise ModelError(f"{what}: give torque=, or input= with the name of an input channel.")
+            torque = 1.0 if scalar else None
+            if torque is None:
+                raise ModelError(f"{what}: with input=, give the direction as torque=(x, y, z).")
+        if not callable(torque):
+            if scalar:
+                _numbers(what, torque=torque)
+            else:
+                torque = vector(torque, 3, what)
+        result = Torque(name, body, joint, torque, axes, input)
+        self.forces.append(result)
+        return result
+
+    def add_friction(
+        self,
+        name: str,
+        joint: str,
+        *,
+        viscous: Any = 0.0,
+        coulomb: Any = 0.0,
+        radius: Any = None,
+        speed: Any = 1e-3,
+        preload: Any = 0.0,
+    ) -> Friction:
+        """Friction in a revolute, prismatic or cylindrical joint.
+
+        Coulomb: coefficient times the joint's own reaction square to the motion (times `radius` for a hinge) plus
+        `preload`, regularised as ṡ / sqrt(ṡ² + speed²).
+        """
+        what = f"friction {name!r}"
+        _not_negative(what, viscous=viscous, coulomb=coulomb, preload=preload)
+        if not is_number(speed) or float(speed) <= 0:
+            raise ModelError(f"{what}: the regularisation speed must be positive, got {speed!r}.")
+        if radius is not None:
+            _not_negative(what, radius=radius)
+        friction = Friction(name, joint, viscous, coulomb, radius, speed, preload)
+        self.forces.append(friction)
+        return friction
+
+    def add_stop(
+        self, name: str, joint: str, *, lower: Any = None, upper: Any = None, stiffness: Any, damping: Any = 0.0
+    ) -> Stop:
+        """Compliant stops of a joint coordinate: beyond a limit, stiffness times depth, with damping while closing."""
+        what = f"stop {name!r}"
+        if lower is None and upper is None:
+            raise ModelError(f"{what}: give lower=, upper= or both.")
+        _not_negative(what, stiffness=stiffness, damping=damping)
+        for key, value in (("lower", lower), ("upper", upper)):
+            if value is not None:
+                _numbers(what, **{key: value})
+        if lower is not None and upper is not None and float(lower) >= float(upper):
+            raise ModelError(f"{what}: lower ({float(lower):g}) is not below upper ({float(upper):g}).")
+        stop = Stop(name, joint, lower, upper, stiffness, damping)
+        self.forces.append(stop)
+        return stop
+
+    def add_contact(
+        self,
+        name: str,
+        plane: Any,
+        point: Any,
+        *,
+        normal: Any = None,
+        radius: Any = 0.0,
+        stiffness: Any,
+        damping: Any = 0.0,
+        exponent: Any = 1.0,
+        friction: Any = 0.0,
+        speed: Any = 1e-3,
+    ) -> Contact:
+        """One-sided contact of a point (or sphere of `radius`) with a plane: stiffness depth^exponent (1 + damping ḋ).
+
+        `normal` is in the axes of the plane's body (spatial default z, planar default y). Never pulls.
+        """
+        what = f"contact {name!r}"
+        _not_negative(what, stiffness=stiffness, damping=damping, radius=radius, friction=friction)
+        _not_negative(what, exponent=exponent)
+        if self.planar:
+            import math
+
+            nx, ny = (0.0, 1.0) if normal is None else vector(normal, 2, what)
+            base = self._point(what, plane)
+            frame = Frame(base.body, base.coordinates, angle=math.atan2(float(ny), float(nx)) - math.pi / 2)
+        else:
+            frame = self._frame(what, plane, axis=(0, 0, 1) if normal is None else normal)
+        contact = Contact(
+            name, frame, self._point(what, point), radius, stiffness, damping, exponent, friction, speed
+        )
+        self.forces.append(contact)
+        return contact
+
+    def add_actuator(
+        self, name: str, joint: str, *, input: str, model: Ideal | FirstOrderLag | DCMotor | None = None
+    ) -> Actuator:
+        """Drive a joint coordinate from an input channel through an actuator model (ideal by default)."""
+        model = Ideal() if model is None else model
+        if not isinstance(model, (Ideal, FirstOrderLag, DCMotor)):
+            raise ModelError(f"actuator {name!r}: model must be da.Ideal, da.FirstOrderLag or da.DCMotor, got {model!r}.")
+        if isinstance(model, FirstOrderLag) and not float(model.time_constant) > 0:
+            raise ModelError(f"actuator {name!r}: time_constant must be positive, got {model.time_constant!r}.")
+        if isinstance(model, DCMotor):
+            _not_negative(f"actuator {name!r}", inductance=model.inductance, rotor_inertia=model.rotor_inertia)
+            if not float(model.resistance) > 0:
+                raise ModelError(f"actuator {name!r}: resistance must be positive, got {model.resistance!r}.")
+        actuator = Actuator(name, joint, input, model)
+        self.forces.append(actuator)
+        return actuator

@@ -1,0 +1,156 @@
+"""The machine as its user said it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import ModelError
+from dalembert.expressions import Quantity
+from dalembert.model.bodies import Body, is_number, read_inertia, rotation_matrix, vector
+from dalembert.model.forces import ForceMethods
+from dalembert.model.joints import Coupler, Driver, Joint, JointMethods, UserConstraint, Variable
+from dalembert.model.measures import Measure
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A named output channel."""
+
+    name: str
+    measure: Measure
+
+
+class Mechanism(JointMethods, ForceMethods):
+    """Bodies, joints, forces, inputs and sensors of one machine.
+
+    Parameters
+    ----------
+    name : shown in messages, figures and files.
+    planar : True for motion in the x-y plane (gravity along -y), False for space (gravity along -z).
+    gravity : vector of the gravity field [m/s²]; None for 9.81 downwards, 0 for none.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> hinge = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> m
+    Mechanism('pendulum', planar, 1 bodies, 1 joints, 0 forces, 0 sensors)
+    """
+
+    def __init__(self, name: str, *, planar: bool = False, gravity: Any = None) -> None:
+        self.name = name
+        self.planar = planar
+        size = 2 if planar else 3
+        down = (0.0,) * (size - 1) + (-9.81,)
+        if gravity is None:
+            self.gravity = down
+        elif is_number(gravity) and float(gravity) == 0:
+            self.gravity = (0.0,) * size
+        else:
+            self.gravity = vector(gravity, size, f"gravity of mechanism {name!r}")
+        self.ground = Body("ground", planar, position=(0.0,) * size, is_ground=True)
+        self.bodies: list[Body] = []
+        self.joints: list[Joint] = []
+        self.couplers: list[Coupler] = []
+        self.drivers: list[Driver] = []
+        self.constraints: list[UserConstraint] = []
+        self.variables: list[Variable] = []
+        self.forces: list[Any] = []
+        self.sensors: list[Sensor] = []
+        self.parameters: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        kind = "planar" if self.planar else "spatial"
+        return (
+            f"Mechanism({self.name!r}, {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints, "
+            f"{len(self.forces)} forces, {len(self.sensors)} sensors)"
+        )
+
+    def parameter(self, name: str, value: float) -> Quantity:
+        """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
+
+        Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``.
+        """
+        if not is_number(value):
+            raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
+        if name in self.parameters and self.parameters[name] != float(value):
+            raise ModelError(f"parameter {name!r} already has the value {self.parameters[name]:g}.")
+        self.parameters[name] = float(value)
+        return Quantity.parameter(name, value)
+
+    def add_body(
+        self,
+        name: str,
+        *,
+        mass: Any = None,
+        inertia: Any = 0.0,
+        position: Sequence[float] | None = None,
+        rotation: Any = None,
+        angle: float = 0.0,
+        center: Sequence[Any] | None = None,
+    ) -> Body:
+        """A rigid body.
+
+        Parameters
+        ----------
+        mass : [kg].  inertia : about the centre of mass [kg m²]: a number, three principal values, a 3x3 matrix
+            in body axes, or a shape (`rod`, `box`, `cylinder`, `sphere`, `composite`).
+        position, rotation (spatial: quaternion or matrix), angle (planar) : where the drawing shows the centre of
+            mass; the first guess of `assemble`, and what ``at=`` of a joint refers to.
+        center : centre of mass in the coordinates used by ``body.at``, when their origin is elsewhere.
+        """
+        size = 2 if self.planar else 3
+        mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
+        if center is not None:
+            own = vector(center, size, f"center of body {name!r}")
+        place = (0.0,) * size if position is None else vector(position, size, f"position of body {name!r}")
+        if not is_number(angle):
+            raise ModelError(f"angle of body {name!r} must be a finite number, got {angle!r}.")
+        body = Body(
+            name,
+            self.planar,
+            mass,
+            inertia,
+            own,
+            tuple(float(p) for p in place),
+            rotation_matrix(rotation, f"rotation of body {name!r}"),
+            float(angle),
+            shape,
+        )
+        self.bodies.append(body)
+        return body
+
+    def add_sensor(self, name: str, measure: Measure) -> Sensor:
+        """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""
+        if not isinstance(measure, Measure):
+            raise ModelError(f"sensor {name!r}: expected a measure such as da.angle('A'), got {measure!r}.")
+        sensor = Sensor(name, measure)
+        self.sensors.append(sensor)
+        return sensor
+
+    def inputs(self) -> list[str]:
+        """Names of the input channels, in the order of the forces that use them."""
+        names: list[str] = []
+        for force in self.forces:
+            channel = getattr(force, "input", None)
+            if channel is not None and channel not in names:
+                names.append(channel)
+        return names
+
+    def problems(self) -> list[str]:
+        """Everything wrong with the description, found without mathematics; empty when it is sound."""
+        from dalembert.model.check import find_problems
+
+        return find_problems(self)
+
+    def check(self) -> None:
+        """Raise one `ModelError` that lists every problem of the description."""
+        found = self.problems()
+        if found:
+            raise ModelError(
+                found[0] if len(found) == 1 else f"{len(found)} problems in mechanism {self.name!r}:\n  - " + "\n  - ".join(found)
+            )
