@@ -110,6 +110,11 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
     return dict(units or {})
 
 
+def counted(number: int, word: str) -> str:
+    """``"1 input"``, ``"2 inputs"``, ``"no inputs"``."""
+    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
+
+
 def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) -> str:
     """``"angle [rad], torque [N m], ..."``."""
     shown = [f"{name} [{units[name]}]" if units.get(name) else name for name in names[:most]]

@@ -47,42 +47,43 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
     if M.any(axis=1).all():
         massless.refuse_singular_mass(M, names)
         factor = _cholesky(M)
+    if factor is None or circulatory:
+        return _companion(M, C, K, names)
+    # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
+    # gains too: its small eigenvalues no longer drown in the rounding of the stiffest mode.
+    K_ = _congruent(factor, K)
+    mu, Q = np.linalg.eigh(0.5 * (K_ + K_.T))  # condensation keeps symmetry up to rounding
+    mu[np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()] = 0.0
+    D = Q.T @ _congruent(factor, C) @ Q
     found = None
-    if factor is not None and not circulatory:
-        # x = L⁻ᵀ ξ makes M = I. Condensation keeps symmetry up to rounding: restore it.
-        K_ = _congruent(factor, K)
-        K_ = 0.5 * (K_ + K_.T)
-        if not gyroscopic:
-            found = _classical(_congruent(factor, C), K_)
-        elif not damped:
-            found = _gyroscopic(_congruent(factor, C), K_)
-        if found is not None:
-            return found[0], scipy.linalg.solve_triangular(factor, found[1], lower=True, trans="T")
-    return _companion(M, C, K, names)
+    if not gyroscopic:
+        found = _classical(D, mu)
+    elif not damped and mu.min() >= 0.0:
+        found = _gyroscopic(D, mu)
+    values, shapes = found or _companion(np.eye(len(mu)), D, np.diag(mu), names)
+    return values, scipy.linalg.solve_triangular(factor, Q @ shapes, lower=True, trans="T")
 
 
-def _classical(C: FloatArray, K: FloatArray) -> Rows | None:
-    """M = I, symmetric C and K; None when the undamped modes do not uncouple C."""
-    n = len(K)
-    mu, Q = np.linalg.eigh(K)
+def _classical(D: FloatArray, mu: FloatArray) -> Rows | None:
+    """M = I, symmetric D, K = diag μ ascending; None when the undamped modes do not uncouple D."""
+    n = len(mu)
     tolerance = zero_tolerance(n)
-    mu[np.abs(mu) <= tolerance * np.abs(mu).max()] = 0.0
-    d = np.zeros(n)
-    if C.any():
-        # Repeated frequencies leave Q free within their subspace: use that freedom to uncouple C.
+    d, turn = np.zeros(n), np.eye(n)
+    if D.any():
+        # Repeated frequencies leave their modes free to turn among themselves: turn them to uncouple D.
         apart = np.flatnonzero(np.diff(mu) > 10.0 * tolerance * np.abs(mu).max()) + 1
         for group in np.split(np.arange(n), apart):
-            block = Q[:, group].T @ C @ Q[:, group]
-            Q[:, group] = Q[:, group] @ np.linalg.eigh(0.5 * (block + block.T))[1]
-        D = Q.T @ C @ Q
-        d = np.diag(D).copy()
+            block = np.ix_(group, group)
+            turn[block] = np.linalg.eigh(0.5 * (D[block] + D[block].T))[1]
+        turned = turn.T @ D @ turn
+        d = np.diag(turned).copy()
         noise = tolerance * np.abs(D).max()
-        if np.abs(D - np.diag(d)).max() > 10.0 * noise:
+        if np.abs(turned - np.diag(d)).max() > 10.0 * noise:
             return None
         d[(mu == 0.0) & (np.abs(d) <= noise)] = 0.0
     pairs = [(root, i) for i in range(n) for root in _scalar_roots(float(d[i]), float(mu[i]), tolerance)]
     values = np.array([root for root, _ in pairs], dtype=np.complex128)
-    return values, Q[:, [i for _, i in pairs]].astype(np.complex128)
+    return values, turn[:, [i for _, i in pairs]].astype(np.complex128)
 
 
 def _scalar_roots(d: float, mu: float, tolerance: float) -> list[complex]:
@@ -99,19 +100,13 @@ def _scalar_roots(d: float, mu: float, tolerance: float) -> list[complex]:
     return [mu / far, far]
 
 
-def _gyroscopic(G: FloatArray, K: FloatArray) -> Rows | None:
-    """M = I, skew G, symmetric K, no damping; None when K is not positive semidefinite."""
-    n = len(K)
-    mu, Q = np.linalg.eigh(K)
-    tolerance = zero_tolerance(n)
-    null = np.abs(mu) <= tolerance * np.abs(mu).max()
-    mu[null] = 0.0
-    if mu.min() < 0.0:
-        return None
-    R = Q * np.sqrt(mu)
-    skew = np.block([[np.zeros((n, n)), R.T], [-R, -0.5 * (G - G.T)]])
+def _gyroscopic(G: FloatArray, mu: FloatArray) -> Rows:
+    """M = I, skew G, K = diag μ ≥ 0, no damping."""
+    n = len(mu)
+    R = np.diag(np.sqrt(mu))
+    skew = np.block([[np.zeros((n, n)), R], [-R, -0.5 * (G - G.T)]])
     omega, Z = np.linalg.eigh(-1j * skew)
-    N = Q[:, null]
+    N = np.eye(n)[:, mu == 0.0]
     # Eigenvalues come in ± pairs, the zeros among them; omega ascends, so the positive half is last.
     positive = n - _zeros(N, G, N) // 2
     values = np.concatenate([np.zeros(N.shape[1]), 1j * omega[2 * n - positive :]])
@@ -136,12 +131,13 @@ def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: list[str]) ->
 
 def _zeros(left: FloatArray, C: FloatArray, right: FloatArray) -> int:
     """How many eigenvalues are 0: one per null vector of K, a second where C does not act on it."""
-    k = right.shape[1]
+    k: int = right.shape[1]
     if k == 0:
         return 0
     acting = np.linalg.svd(left.T @ C @ right, compute_uv=False)
     floor = zero_tolerance(len(C)) * float(np.linalg.norm(C, 2))
-    return 2 * k - int(np.count_nonzero(acting > floor))
+    rank = int(np.count_nonzero(acting > floor))
+    return 2 * k - rank
 
 
 def _scale(M: FloatArray, K: FloatArray) -> FloatArray:

@@ -221,10 +221,8 @@ class SecondOrder(checks.Frozen):
         damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if part.any())
         stiffness = "(K + H)" if self.H.any() else "K"
         damping_term = f" + {f'({damping})' if '+' in damping else damping} x′" if damping else ""
-        lines = [
-            f"SecondOrder: {self.nq} coordinates, {self.nu} inputs, {self.ny} outputs; "
-            f"M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"
-        ]
+        sizes = [checks.counted(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
+        lines = [f"SecondOrder: {', '.join(sizes)}; M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"]
         for kind, names in (("coordinates", self.coordinates), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
                 lines.append(f"  {kind.ljust(11)}  {checks.listed(names, self.units)}")

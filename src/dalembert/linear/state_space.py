@@ -138,7 +138,10 @@ class StateSpace(checks.Frozen):
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"
-        lines = [f"StateSpace: {self.nx} states, {self.nu} inputs, {self.ny} outputs; {time}"]
+        sizes = ", ".join(
+            checks.counted(*size) for size in ((self.nx, "state"), (self.nu, "input"), (self.ny, "output"))
+        )
+        lines = [f"StateSpace: {sizes}; {time}"]
         for kind, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
                 lines.append(f"  {kind.ljust(10)}  {checks.listed(names, self.units)}")
