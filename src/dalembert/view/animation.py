@@ -1,0 +1,220 @@
+"""One self-contained HTML page that plays a run; it needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DataError, FileFormatError, unknown_name
+from dalembert.files.atomic import write_text
+from dalembert.record import Array, Record
+
+_PLANAR = ("x", "y", "angle")
+_SPATIAL = ("x", "y", "z", "e0", "e1", "e2", "e3")
+_MOST_NUMBERS = 5_000_000  # about 40 MB of page
+
+
+def animate(
+    run: Record,
+    path: str | os.PathLike[str],
+    *,
+    fps: float = 30,
+    speed: float = 1.0,
+    trail: str | Sequence[str] | None = None,
+) -> None:
+    """Write a run as an animation: an HTML page that any browser plays, without a network.
+
+    Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms.
+    ``page.html#t=1.5`` opens the page standing at 1.5 s.
+
+    Parameters
+    ----------
+    run : a run with a scene, as a simulation of a mechanism gives it.
+    path : the page to write, ``.html``.
+    fps : pictures per second that are stored; the page draws between them.
+    speed : seconds of the run per second at the start; the page can change it.
+    trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
+    """
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("an animation is an HTML page; give a name ending in .html.", str(path))
+    for name, value in (("fps", fps), ("speed", speed)):
+        if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+            raise DataError(f"{name} must be a positive number, not {value!r}.")
+    write_text(path, _page(_player_data(run, fps, speed, [trail] if isinstance(trail, str) else trail or [])))
+
+
+def _page(data: dict[str, Any]) -> str:
+    folder = resources.files("dalembert.view")
+    # names come from files: nothing in them may end the script element or start another one
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    before, middle, after = folder.joinpath("animation.html").read_text(encoding="utf-8").split("<!--SPLIT-->")
+    script = folder.joinpath("animation.js").read_text(encoding="utf-8")
+    return (
+        f"{before}<title>{html.escape(data['name'] or 'animation')}</title>{middle}"
+        f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>{after}'
+    )
+
+
+def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -> dict[str, Any]:
+    """Everything the page draws, in plain values."""
+    if not isinstance(run, Record):
+        raise DataError(f"animate takes a Record, not a {type(run).__name__}.")
+    scene = run.scene
+    if scene is None:
+        raise DataError(
+            "this record has no scene to draw: it was measured, or read from CSV. "
+            "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
+        )
+    planar = bool(scene.get("planar", False))
+    bodies = [dict(body) for body in scene.get("bodies", [])]
+    poses = _frames(run, [str(body["name"]) for body in bodies], planar, speed / fps)
+    times = poses.time
+    world = {str(body["name"]): _world_points(poses, body, planar) for body in bodies}
+    tracks = {name: _track(run, scene, poses, name, planar) for name in trails}
+    low, high = _bounds([*world.values(), *tracks.values(), _points(scene.get("ground", []))])
+    # five digits of the size of the scene: a hundredth of a pixel
+    digits = 5 - math.floor(math.log10(float((high - low).max()) or 1.0))
+    # a straight line between samples would pull a fast joint apart: fine angles
+    fine = {"x": digits, "y": digits, "z": digits}
+    for body in bodies:
+        channels = _PLANAR if planar else _SPATIAL
+        name = body["name"]
+        body["pose"] = [np.round(poses[f"{name}.{c}"], fine.get(c, 5)).tolist() for c in channels]
+    return {
+        "name": run.name,
+        "planar": planar,
+        "start": float(times[0]),
+        "step": float(times[1] - times[0]) if times.size > 1 else 0.0,
+        "end": float(times[-1]),
+        "frames": int(times.size),
+        "speed": float(speed),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "bodies": bodies,
+        "ground": _points(scene.get("ground", [])).tolist(),
+        "joints": list(scene.get("joints", [])),
+        "springs": list(scene.get("springs", [])),
+        "trails": [{"name": name, "points": np.round(track, digits).tolist()} for name, track in tracks.items()],
+    }
+
+
+def _frames(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
+    """The poses of all bodies at the times of the pictures."""
+    if not bodies:
+        raise DataError("the scene of this record has no bodies.")
+    wanted = [f"{body}.{channel}" for body in bodies for channel in (_PLANAR if planar else _SPATIAL)]
+    missing = [name for name in wanted if name not in run.names]
+    if missing:
+        raise DataError(
+            f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)} "
+            "Animate the whole run, not a selection of channels."
+        )
+    poses = run.select(*wanted)
+    if not np.isfinite(poses.data).all():
+        bad = wanted[int(np.argmax(~np.isfinite(poses.data).all(axis=0)))]
+        raise DataError(f"channel {bad!r} has gaps; animate a part without them: run.between(start, stop).")
+    length = float(run.time[-1] - run.time[0])
+    if length / step * len(wanted) > _MOST_NUMBERS:
+        raise DataError(
+            f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {len(bodies)} bodies, "
+            f"too much for one page. Use fewer fps, more speed, or run.between(start, stop)."
+        )
+    if len(run) == 1:
+        return poses
+    # the last picture is the last sample: the step is made to fit
+    times = np.linspace(run.time[0], run.time[-1], max(2, round(length / step) + 1))
+    if not planar:
+        poses = _continuous(poses, bodies)
+    coarse = len(run) < times.size and len(run) >= 4
+    return poses.resample(times=times, kind="cubic" if coarse else "linear")
+
+
+def _continuous(poses: Record, bodies: Sequence[str]) -> Record:
+    """Quaternions without jumps of sign, so that what lies between two of them is between the two poses."""
+    data = poses.data.copy()
+    for i in range(len(bodies)):
+        e = data[:, 7 * i + 3 : 7 * i + 7]
+        flips = np.where(np.einsum("ij,ij->i", e[1:], e[:-1]) < 0.0, -1.0, 1.0)
+        e[1:] *= np.cumprod(flips)[:, None]
+    return Record(poses.time, data, poses.names)
+
+
+def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, planar: bool) -> Array:
+    """(F, 3) path of a named point."""
+    joints = {str(joint["name"]): joint for joint in scene.get("joints", [])}
+    bodies = [str(body["name"]) for body in scene.get("bodies", [])]
+    if name in joints:
+        body, point = joints[name].get("body"), _points([joints[name]["point"]])
+        if body is None:
+            raise DataError(f"joint {name!r} is on the ground and leaves no trail.")
+        return _world_points(poses, {"name": body, "points": point}, planar)[:, 0]
+    if name in bodies:
+        return _world_points(poses, {"name": name, "points": [[0, 0, 0]]}, planar)[:, 0]
+    if f"{name}.x" in run.names and f"{name}.y" in run.names:
+        found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
+        return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
+    stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
+    raise DataError(unknown_name("point", name, [*joints, *bodies, *sorted(stems - set(bodies))], "the scene"))
+
+
+def _resampled(run: Record, name: str, times: Array) -> Array:
+    axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
+    return run.select(*axes).resample(times=times).data
+
+
+def _points(points: Any) -> Array:
+    """(n, 3) from points of two or three coordinates."""
+    rows = [[*map(float, point), 0.0][:3] for point in points]
+    return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def _corners(body: Mapping[str, Any]) -> Array:
+    """Points that hold a body, its origin and its shape."""
+    points = [*_points(body.get("points", [])), np.zeros(3)]
+    shape = body.get("shape") or {}
+    reach = [float(v) for key in ("size", "radius", "length") for v in np.ravel(shape.get(key, []))]
+    if reach:
+        half = np.array(reach if len(reach) == 3 else [max(reach)] * 3) / (2.0 if "size" in shape else 1.0)
+        points += [half, -half]
+    return np.array(points)
+
+
+def _world_points(poses: Record, body: Mapping[str, Any], planar: bool) -> Array:
+    """(F, n, 3) body-fixed points in the world."""
+    name = body["name"]
+    points = _points(body["points"]) if set(body) == {"name", "points"} else _corners(body)
+    if planar:
+        c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
+        zero, one = np.zeros_like(c), np.ones_like(c)
+        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
+        origin = np.column_stack([poses[f"{name}.x"], poses[f"{name}.y"], zero])
+    else:
+        e = poses[[f"{name}.e{i}" for i in range(4)]]
+        e = e / np.linalg.norm(e, axis=1, keepdims=True)
+        w, x, y, z = e.T
+        R = np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        ).transpose(2, 0, 1)
+        origin = poses[[f"{name}.{axis}" for axis in "xyz"]]
+    return np.asarray(np.einsum("fij,nj->fni", R, points) + origin[:, None, :], dtype=np.float64)
+
+
+def _bounds(parts: Sequence[Array]) -> tuple[Array, Array]:
+    every = np.concatenate([part.reshape(-1, 3) for part in parts])
+    every = every[np.isfinite(every).all(axis=1)]
+    low, high = every.min(axis=0), every.max(axis=0)
+    if float((high - low).max()) == 0.0:
+        return low - 0.5, high + 0.5
+    return low, high
