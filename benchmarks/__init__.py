@@ -1,0 +1,32 @@
+"""How long `dalembert` needs for a given accuracy, next to Exudyn, Pinocchio and MuJoCo.
+
+    python -m benchmarks                     every group; prints a table, writes bench-results.json
+    python -m benchmarks --only four-bar     one group; its rows replace those of the same name in the file
+
+Reading the table
+-----------------
+One row is one question, for instance ``four-bar/1e-3/compiled``: the CPU seconds of the crank-rocker's first 10 s
+with the crank pin never further than 1e-3 m from the exact motion (samples every 0.1 s, `reference.py`). Everybody
+chooses the step or tolerance that is fastest for him among those that meet the error. ``ratio`` is our figure divided
+by the best peer's, both of the same run on the same machine: below 1 we are faster; ``goal`` is what it should not
+exceed. ``-`` in a peer's column means that it gave no figure; the line below the table says why.
+
+Groups
+------
+four-bar   seconds to an error of 1e-3 m and 1e-6 m, with compiled C and in CasADi's virtual machine (no C compiler).
+chain      a planar chain of 10, 100 and 1000 hinged rods, Runge-Kutta 4 without a compiler, in microseconds per body
+           and step: the cost must grow linearly. The peers' figures are for orientation: Pinocchio and MuJoCo use
+           joint coordinates, Exudyn an implicit step.
+
+How it is measured
+------------------
+Ours and every peer run in a process of their own with one thread, 8 GB of address space and 120 s. Figures are CPU
+time, best of five; a run longer than 4 s is repeated less often (``repeats`` in the file). Our figure is the whole
+public call `da.simulate(...)`, record included; what happens once, building and compiling, is in ``build_s`` and
+``compile_s`` (elapsed seconds). Pinocchio is stepped by a Python loop as its users do; Exudyn runs as
+``EXUDYN_MODULE=fast``. The peers' interpreter is the one that runs this, or that named by ``DALEMBERT_BENCH_PYTHON``.
+
+The file is a list of ``{"name", "unit", "ours", "peers": {name: number or null}, "ratio", "goal", ...}``; ``details``
+holds method, setting, error, repeats and status ("ok", "time limit", "memory limit", "missing", "failed", ...)
+behind every figure.
+"""

@@ -1,0 +1,33 @@
+"""Command line of the benchmarks; what the table means is told in ``benchmarks/__init__.py``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks import __doc__ as guide
+from benchmarks import chain, four_bar, harness
+
+GROUPS = {"four-bar": four_bar.rows, "chain": chain.rows}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=guide, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=GROUPS, metavar="GROUP", help=f"one group: {', '.join(GROUPS)}")
+    parser.add_argument("--out", type=Path, default=Path("bench-results.json"), help="results file")
+    options = parser.parse_args(arguments)
+    rows = []
+    for group in [options.only] if options.only else GROUPS:
+        print(f"measuring {group} ...", file=sys.stderr, flush=True)
+        measured = GROUPS[group]()
+        harness.merge(options.out, measured)
+        rows += measured
+    print("\n".join(harness.table(rows)))
+    return 0 if all(row.ours is not None for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
