@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -191,11 +192,7 @@ class Record:
 
     def has_gaps(self) -> bool:
         """Whether any sample of any channel is missing (NaN)."""
-        return self.gaps() > 0
-
-    def gaps(self) -> int:
-        """Number of missing (NaN) values in all channels together."""
-        return int(np.count_nonzero(np.isnan(self._data)))
+        return bool(np.isnan(self._data).any())
 
     # ---- picking
 
@@ -331,18 +328,17 @@ class Record:
 
     # ---- as an object
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a Record is frozen: {name!r} cannot be set. Make a new one.")
+    def __setattr__(self, name: str, value: Any = None) -> None:
+        raise AttributeError(f"a Record is frozen: {name!r} cannot be changed. Make a new one.")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Record is frozen: {name!r} cannot be deleted.")
+    __delattr__ = __setattr__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._time, self._data, self.names, self._units, self._about)
+        return partial(Record, **self._about), (self._time, self._data, self.names, self._units)
 
     def __repr__(self) -> str:
         t = self._time
-        gaps = self.gaps()
+        gaps = np.count_nonzero(np.isnan(self._data))
         head = (
             f"Record{f' {self.name!r}' if self.name else ''}: {t.size} samples, {t[0]:.6g} to {t[-1]:.6g} s, "
             f"{len(self._units)} channels, {self.status}" + (f", {gaps} gaps" if gaps else "")
@@ -397,10 +393,6 @@ class Record:
             label = self.names[int(np.argmax(broken))]
             raise DataError(f"channel {label!r} has gaps, which a cubic spline cannot cross. Use kind='linear'.")
         return np.asarray(CubicSpline(self._time, self._data, axis=0)(wanted), dtype=np.float64)
-
-
-def _rebuild(time: Array, data: Array, names: Sequence[str], units: Sequence[str], about: About) -> Record:
-    return Record(time, data, names, units, **about)
 
 
 def _frozen(array: Array) -> Array:

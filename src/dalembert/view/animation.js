@@ -38,10 +38,16 @@ const world = (body, point) => {
 const drawn = D.bodies.map(body => {
   const points = (body.points || []).map(three);
   let lines = body.lines || [];
+  const rod = body.shape && body.shape.kind === "rod" ? body.shape.ends : null;
+  if (rod && points.filter(p => Math.hypot(...p) > 0).length < 2) return { points: rod, lines: [[0, 1]], hull: [] };
   if (!lines.length && points.length === 1 && Math.hypot(...points[0]) > 0) { points.push([0, 0, 0]); lines = [[0, 1]]; }
   else if (!lines.length) lines = points.slice(1).map((_, i) => [i, i + 1]);
   return { points, lines, hull: D.planar ? hullOf(points) : [] };
 });
+
+// large bodies below small ones, so that none hides another
+const reach = drawn.map(body => Math.max(0, ...body.points.map(p => Math.hypot(...p))));
+const order = D.bodies.map((_, b) => b).sort((a, b) => reach[b] - reach[a]);
 
 function hullOf(points) {
   const p = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
@@ -57,16 +63,16 @@ function hullOf(points) {
 // ---- camera
 
 const centre = times(0.5, add(D.low, D.high));
-const view = {};
+const view = { own: false }; // own: the user has moved it, so a new window size does not
 let width = 1, height = 1, ratio = 1;
 const size = sub(D.high, D.low);
-const radius = 0.5 * Math.hypot(...size) || 0.5;
+const radius = D.radius;
 
 function fit() {
   const w = Math.max(width - 120, 60), h = Math.max(height - 130, 60);
-  view.target = [...centre];
+  view.target = [...centre]; view.own = false;
   if (D.planar) view.scale = Math.min(w / Math.max(size[0], 1e-9 + 0.05 * size[1]), h / Math.max(size[1], 1e-9 + 0.05 * size[0]));
-  else { view.yaw = -0.9; view.pitch = 0.42; view.scale = Math.min(w, h) / (2 * radius) * 1.12; }
+  else { view.yaw = -0.9; view.pitch = 0.42; view.scale = Math.min(w, 1.15 * h) / (2 * radius); }
 }
 
 // to the screen: [x, y, depth], depth growing towards the eye; the eye is six radii away
@@ -135,7 +141,7 @@ function planarGrid() {
 }
 
 function floorGrid() {
-  const step = nice(radius / 3), z = Math.min(0, D.low[2]), n = Math.ceil(1.5 * radius / step);
+  const step = nice(radius / 4), z = Math.min(0, D.low[2]), n = Math.ceil(1.5 * radius / step);
   const cx = Math.round(centre[0] / step), cy = Math.round(centre[1] / step);
   for (let i = -n; i <= n; i++) {
     stroke([project([(cx + i) * step, (cy - n) * step, z]), project([(cx + i) * step, (cy + n) * step, z])], cx + i ? ink.grid : ink.grid2, 1);
@@ -195,13 +201,15 @@ function drawPlanar() {
     ends.forEach(p => disc(p, 3, ink.steel));
   }
   const thick = Math.max(5, Math.min(13, 0.018 * Math.min(width, height)));
-  D.bodies.forEach((body, b) => {
-    const color = PALETTE[b % PALETTE.length], at = p => project(add(poses[b].o, poses[b].R(p)));
+  order.forEach(b => {
+    const body = D.bodies[b], color = PALETTE[b % PALETTE.length], at = p => project(add(poses[b].o, poses[b].R(p)));
     const hull = drawn[b].hull.map(at);
     if (hull.length) { path(hull, true); ctx.globalAlpha = 0.22; ctx.fillStyle = color; ctx.fill(); ctx.globalAlpha = 1; }
-    outline(body, b).forEach(ring => { const q = ring.map(at); path(q, true); ctx.globalAlpha = 0.22; ctx.fillStyle = color; ctx.fill(); ctx.globalAlpha = 1; stroke(q, shade(color, -0.25), 1.5, true); });
+    outline(body).forEach(ring => { const q = ring.map(at); path(q, true); ctx.globalAlpha = 0.22; ctx.fillStyle = color; ctx.fill(); ctx.globalAlpha = 1; stroke(q, shade(color, -0.25), 1.5, true); });
     link(drawn[b].points.map(at), drawn[b].lines, color, thick);
-    massMark(project(poses[b].o), drawn[b].lines.length ? 4.5 : 7);
+    const x = poses[b].R([1, 0, 0]), turned = Math.atan2(-x[1], x[0]);
+    if (body.shape && body.shape.radius > 0) stroke([at([0, 0, 0]), at([body.shape.radius, 0, 0])], shade(color, -0.25), 1.5);
+    massMark(project(poses[b].o), drawn[b].lines.length ? 4.5 : 7, turned);
   });
   drawJoints();
 }
@@ -209,20 +217,20 @@ function drawPlanar() {
 function outline(body) { // planar shapes: seen along z
   const shape = body.shape || {};
   if (shape.kind === "box" && shape.size) { const [x, y] = shape.size.map(v => v / 2); return [[[-x, -y, 0], [x, -y, 0], [x, y, 0], [-x, y, 0]]]; }
-  if (shape.radius > 0 && shape.kind !== "rod") return [ring(shape.radius, 48, [1, 0, 0], [0, 1, 0], [0, 0, 0])];
+  if (shape.radius > 0) return [ring(shape.radius, 48, [1, 0, 0], [0, 1, 0], [0, 0, 0])];
   return [];
 }
 function ring(r, n, u, v, c) {
   return Array.from({ length: n }, (_, i) => { const a = 2 * Math.PI * i / n; return add(c, add(times(r * Math.cos(a), u), times(r * Math.sin(a), v))); });
 }
-function massMark(p, r) {
+function massMark(p, r, turned) {
   disc(p, r, ink.pin, ink.steel, 1.2);
   ctx.fillStyle = ink.steel;
-  for (const a of [0, Math.PI]) { ctx.beginPath(); ctx.moveTo(p[0], p[1]); ctx.arc(p[0], p[1], r, a, a + Math.PI / 2); ctx.fill(); }
+  for (const a of [turned, turned + Math.PI]) { ctx.beginPath(); ctx.moveTo(p[0], p[1]); ctx.arc(p[0], p[1], r, a, a + Math.PI / 2); ctx.fill(); }
 }
 
 function drawJoints() {
-  const square = new Set(["prismatic", "cylindrical", "slot", "pin_in_slot"]);
+  const square = new Set(["prismatic", "cylindrical", "point on line"]);
   for (const joint of D.joints) {
     const p = project(world(joint.body, joint.point));
     if (square.has(joint.type)) { ctx.fillStyle = ink.pin; ctx.fillRect(p[0] - 6, p[1] - 6, 12, 12); ctx.strokeStyle = ink.steel; ctx.lineWidth = 2; ctx.strokeRect(p[0] - 6, p[1] - 6, 12, 12); }
@@ -236,17 +244,16 @@ function drawJoints() {
 
 // spatial shapes as faces, body-fixed
 const faces = D.bodies.map(body => {
-  const s = body.shape || {}, c = three(s.center || [0, 0, 0]);
+  const s = body.shape || {};
   if (s.kind === "box" && s.size) {
     const [x, y, z] = s.size.map(v => v / 2), v = [];
-    for (const k of [-z, z]) for (const [i, j] of [[-x, -y], [x, -y], [x, y], [-x, y]]) v.push(add(c, [i, j, k]));
+    for (const k of [-z, z]) for (const [i, j] of [[-x, -y], [x, -y], [x, y], [-x, y]]) v.push([i, j, k]);
     return [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]].map(f => f.map(i => v[i]));
   }
   if (s.kind === "cylinder" && s.radius > 0) {
-    const letters = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
-    const axis = unit(Array.isArray(s.axis) ? s.axis : letters[s.axis] || [0, 0, 1]), n = 28;
-    const u = unit(cross(axis, Math.abs(axis[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0])), v = cross(axis, u), h = (s.length || s.height || 0) / 2;
-    const a = ring(s.radius, n, u, v, add(c, times(-h, axis))), b = ring(s.radius, n, u, v, add(c, times(h, axis)));
+    const axis = s.axis, n = 28;
+    const u = unit(cross(axis, Math.abs(axis[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0])), v = cross(axis, u), h = s.length / 2;
+    const a = ring(s.radius, n, u, v, times(-h, axis)), b = ring(s.radius, n, u, v, times(h, axis));
     return [[...a].reverse(), b, ...a.map((p, i) => [p, a[(i + 1) % n], b[(i + 1) % n], b[i]])];
   }
   return [];
@@ -270,7 +277,7 @@ function drawSpatial() {
       put(q.reduce((sum, p) => sum + p[2], 0) / q.length, () => { path(q, true); ctx.fillStyle = tint; ctx.fill(); stroke(q, faces[b].length > 6 && face.length === 4 ? tint : shade(color, -0.45), 1, true); });
     });
     if (shape.kind === "sphere" && shape.radius > 0) {
-      const c = at(three(shape.center || [0, 0, 0])), q = project(c), k = view.scale / Math.max(1 - q[2] / (6 * radius), 0.05), r = shape.radius * k;
+      const q = project(poses[b].o), k = view.scale / Math.max(1 - q[2] / (6 * radius), 0.05), r = shape.radius * k;
       put(q[2], () => {
         const glow = ctx.createRadialGradient(q[0] - 0.35 * r, q[1] - 0.4 * r, 0.1 * r, q[0], q[1], r);
         glow.addColorStop(0, shade(color, 0.5)); glow.addColorStop(1, shade(color, -0.25)); disc(q, r, glow, shade(color, -0.45), 1);
@@ -309,7 +316,7 @@ function ask() { if (!waiting) { waiting = true; requestAnimationFrame(tick); } 
 function tick(now) {
   waiting = false;
   if (playing) {
-    time += Math.min((now - before) / 1000, 0.1) * speed;
+    time += Math.min(Math.max(now - before, 0) / 1000, 0.1) * speed;
     if (time > D.end) time = length > 0 ? D.start + (time - D.end) % length : D.start;
     before = now;
     ask();
@@ -363,6 +370,7 @@ canvas.addEventListener("pointermove", event => {
     view.target[2] += dy / view.scale;
   } else { view.yaw += 0.008 * dx; view.pitch = Math.min(Math.max(view.pitch + 0.008 * dy, -1.55), 1.55); }
   fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+  view.own = true;
   ask();
 });
 canvas.addEventListener("contextmenu", event => event.preventDefault());
@@ -370,16 +378,15 @@ canvas.addEventListener("wheel", event => {
   event.preventDefault();
   const k = Math.exp(-0.0015 * event.deltaY), at = [event.offsetX - width / 2, event.offsetY - height / 2];
   if (D.planar) { const s = (1 - 1 / k) / view.scale; view.target[0] += at[0] * s; view.target[1] -= at[1] * s; }
-  view.scale *= k;
+  view.scale *= k; view.own = true;
   ask();
 }, { passive: false });
 
-let fitted = false;
 new ResizeObserver(() => {
   ratio = window.devicePixelRatio || 1;
   width = canvas.clientWidth; height = canvas.clientHeight;
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio);
-  if (!fitted && width > 1) { fit(); fitted = true; }
+  if (!view.own) fit();
   draw();
 }).observe(canvas);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readTheme(); ask(); });

@@ -48,7 +48,17 @@ def animate(
     for name, value in (("fps", fps), ("speed", speed)):
         if not (isinstance(value, int | float) and 0.0 < value < math.inf):
             raise DataError(f"{name} must be a positive number, not {value!r}.")
-    write_text(path, _page(_player_data(run, fps, speed, [trail] if isinstance(trail, str) else trail or [])))
+    try:
+        page = _page(_player_data(run, fps, speed, [trail] if isinstance(trail, str) else trail or []))
+    except (
+        AttributeError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+    ) as error:  # a scene from a file can be anything
+        raise DataError(f"the scene of this record cannot be drawn ({type(error).__name__}: {error}).") from error
+    write_text(path, page)
 
 
 def _page(data: dict[str, Any]) -> str:
@@ -74,12 +84,12 @@ def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
             "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
         )
     planar = bool(scene.get("planar", False))
-    bodies = [dict(body) for body in scene.get("bodies", [])]
+    bodies = [{**body, "shape": _shape(body.get("shape"), planar)} for body in scene.get("bodies", [])]
     poses = _frames(run, [str(body["name"]) for body in bodies], planar, speed / fps)
     times = poses.time
     world = {str(body["name"]): _world_points(poses, body, planar) for body in bodies}
     tracks = {name: _track(run, scene, poses, name, planar) for name in trails}
-    low, high = _bounds([*world.values(), *tracks.values(), _points(scene.get("ground", []))])
+    low, high, radius = _bounds([*world.values(), *tracks.values(), _points(scene.get("ground", []))])
     # five digits of the size of the scene: a hundredth of a pixel
     digits = 5 - math.floor(math.log10(float((high - low).max()) or 1.0))
     # a straight line between samples would pull a fast joint apart: fine angles
@@ -98,6 +108,7 @@ def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "speed": float(speed),
         "low": low.tolist(),
         "high": high.tolist(),
+        "radius": radius,
         "bodies": bodies,
         "ground": _points(scene.get("ground", [])).tolist(),
         "joints": list(scene.get("joints", [])),
@@ -176,13 +187,39 @@ def _points(points: Any) -> Array:
     return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
 
 
+def _shape(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:
+    """A shape as the page wants it: box with size, cylinder with radius, length, axis, sphere, rod with its ends."""
+    if not shape:
+        return None
+    kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
+    size = [float(v) for v in shape.get("size", [])]
+    if kind == "sphere":
+        return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}
+    along = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, dtype=np.float64)
+    along = along / (np.linalg.norm(along) or 1.0)
+    if kind == "rod":
+        end = along * float(shape.get("length", size[0] if size else 0.0)) / 2
+        return {"kind": kind, "ends": [(-end).tolist(), end.tolist()]}
+    if kind == "cylinder":
+        radius = float(shape.get("radius", size[0] if size else 0.0))
+        length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
+        if planar and abs(along[2]) < 0.5:  # seen from its side
+            return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
+        return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist()}
+    if kind == "box":
+        return {"kind": kind, "size": [*size, 0.0, 0.0, 0.0][:3]}
+    return None
+
+
 def _corners(body: Mapping[str, Any]) -> Array:
     """Points that hold a body, its origin and its shape."""
     points = [*_points(body.get("points", [])), np.zeros(3)]
     shape = body.get("shape") or {}
-    reach = [float(v) for key in ("size", "radius", "length") for v in np.ravel(shape.get(key, []))]
-    if reach:
-        half = np.array(reach if len(reach) == 3 else [max(reach)] * 3) / (2.0 if "size" in shape else 1.0)
+    if shape.get("kind") == "rod":
+        points += [*_points(shape["ends"])]
+    elif shape:
+        half = np.array(shape["size"]) / 2 if "size" in shape else np.full(3, shape["radius"])
+        half = np.maximum(half, np.abs(shape.get("axis", np.zeros(3))) * shape.get("length", 0.0) / 2)
         points += [half, -half]
     return np.array(points)
 
@@ -211,10 +248,12 @@ def _world_points(poses: Record, body: Mapping[str, Any], planar: bool) -> Array
     return np.asarray(np.einsum("fij,nj->fni", R, points) + origin[:, None, :], dtype=np.float64)
 
 
-def _bounds(parts: Sequence[Array]) -> tuple[Array, Array]:
+def _bounds(parts: Sequence[Array]) -> tuple[Array, Array, float]:
+    """Box around everything, and the radius of the sphere about its centre that holds everything."""
     every = np.concatenate([part.reshape(-1, 3) for part in parts])
     every = every[np.isfinite(every).all(axis=1)]
     low, high = every.min(axis=0), every.max(axis=0)
     if float((high - low).max()) == 0.0:
-        return low - 0.5, high + 0.5
-    return low, high
+        low, high = low - 0.5, high + 0.5
+    radius = float(np.linalg.norm(every - (low + high) / 2, axis=1).max())
+    return low, high, radius or 0.5
