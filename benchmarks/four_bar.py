@@ -37,7 +37,9 @@ def best(answer: Answer, tolerance: float) -> dict[str, Any]:
     """The fastest line that meets the error, with its status; a status alone where there is none."""
     lines = [line for line in answer.lines if line.get("error", np.inf) <= tolerance]
     if lines:
-        return min(lines, key=lambda line: (line["cpu"], -line["repeats"])) | {"status": "ok", "reason": ""}
+        status = "ok" if answer.status == "ok" else f"measured, then {answer.status}"
+        fastest = min(lines, key=lambda line: (line["cpu"], -line["repeats"]))
+        return fastest | {"status": status, "reason": answer.reason}
     problems = [line["problem"] for line in answer.lines if "problem" in line]
     status = "error not met" if answer.status == "ok" else answer.status
     return {"status": status, "reason": answer.reason or (problems[-1] if problems else "")}

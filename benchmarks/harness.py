@@ -117,6 +117,7 @@ class Method:
     run: Callable[[int], tuple[float, float]]
     setting: Callable[[int], dict[str, float]]
     coarsest: int = 4
+    order: int = 4
 
 
 def search(methods: Sequence[Method], tolerances: Sequence[float], emit: Emit) -> None:
@@ -141,7 +142,8 @@ def search(methods: Sequence[Method], tolerances: Sequence[float], emit: Emit) -
             else:
                 found.append((cpu, error, method, fineness))
                 emit(_line(method, fineness, cpu, error, 1))
-                growth = max(1.1, (error / max((t for t in tolerances if t < error), default=error)) ** 0.2)
+                next_goal = max((t for t in tolerances if t < error), default=error)
+                growth = max(1.1, (error / next_goal) ** (1 / (method.order + 1)))
             best = min((f[0] for f in found if f[1] <= tightest), default=math.inf)
             if error <= tightest or cpu > best or fineness > 100_000:
                 break
