@@ -103,7 +103,8 @@ class EquationsOfMotion:
     recorded_measures: tuple[int, ...] = ()
     angles: tuple[int, ...] = ()  # measures that wrap at ±π
     friction_joints: tuple[str, ...] = ()
-    placements: tuple[Any, ...] = ()
+    placements: tuple[Any, ...] = ()  # per joint: kind, both sides, coordinate names
+    placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None
     use_c: bool = False
 

@@ -33,6 +33,7 @@ pi = math.pi
 
 FLAGS = ("-O1", "-fPIC", "-shared")
 CACHE_LOOKUP_LIMIT = 100_000  # instructions; above it looking for a cached build costs more than it may save
+CACHE_LOOKUP_CHARACTERS = 20_000_000
 
 
 # --- quantities of a model that may stay symbolic ------------------------------------------------------------------
@@ -224,10 +225,12 @@ class Kernel:
     compiled : True builds C now (or takes it from the cache); False uses C only if the cache has it.
     """
 
-    def __init__(self, function: ca.Function, *, compiled: bool = False) -> None:
+    def __init__(self, function: ca.Function, *, compiled: bool = False, native: ca.Function | None = None) -> None:
         self.function = function
         self.compiled = compiled
-        native = build(function) if compiled else cached_build(function)
+        if native is None:
+            found = build([function]) if compiled else cached_build([function])
+            native = None if found is None else found[0]
         self.engine = "C" if native is not None else "virtual machine"
         self.native = native if native is not None else function
         self._bind(self.native)
@@ -273,6 +276,14 @@ class Kernel:
                 full[positions] = values
             results.append(full if shape[1] == 1 else full.reshape(shape, order="F"))
         return results
+
+    def sparse(self, index: int, *arguments: Any) -> Any:
+        """One output as a scipy.sparse matrix."""
+        from scipy.sparse import csc_matrix
+
+        sparsity = self.native.sparsity_out(index)
+        values = self.raw(*arguments)[index].copy()
+        return csc_matrix((values, sparsity.row(), sparsity.colind()), shape=sparsity.shape)
 
     def many(self, *arguments: Any) -> list[Array]:
         """Evaluate a batch: every argument (batch, n) or (n,) for all alike; outputs (batch, rows[, columns])."""
@@ -332,14 +343,24 @@ def cache_folder() -> Path | None:
     return folder
 
 
-def content_key(function: ca.Function) -> str:
+def kernel_family(functions: Sequence[ca.Function], *, compiled: bool = False) -> list[Kernel]:
+    """Kernels of several functions that share their inner functions, built into one library."""
+    natives = build(functions) if compiled else cached_build(functions)
+    if natives is None:
+        return [Kernel(f, native=f) for f in functions]
+    return [Kernel(f, compiled=True, native=n) for f, n in zip(functions, natives, strict=True)]
+
+
+def content_key(functions: Sequence[ca.Function]) -> str:
     digest = hashlib.sha256()
-    digest.update(repr((ca.__version__, FLAGS, sys.platform, os.uname().machine if hasattr(os, "uname") else "")).encode())
-    digest.update(function.serialize().encode())
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    digest.update(repr((ca.__version__, FLAGS, sys.platform, machine)).encode())
+    for function in functions:
+        digest.update(function.serialize().encode())
     return digest.hexdigest()
 
 
-def _load(folder: Path, key: str, name: str) -> ca.Function | None:
+def _load(folder: Path, key: str, names: Sequence[str]) -> list[ca.Function] | None:
     library = folder / f"{key}.so"
     seal = folder / f"{key}.sha256"
     try:
@@ -347,57 +368,55 @@ def _load(folder: Path, key: str, name: str) -> ca.Function | None:
             return None  # a broken or foreign file is never loaded
     except OSError:
         return None
-    return ca.external(name, str(library))
+    return [ca.external(name, str(library)) for name in names]
 
 
 def _cache_is_empty(folder: Path) -> bool:
     return next(folder.glob("*.so"), None) is None
 
 
-def cached_build(function: ca.Function) -> ca.Function | None:
-    """The compiled form of this very function, if the cache has it."""
+def cached_build(functions: Sequence[ca.Function]) -> list[ca.Function] | None:
+    """The compiled form of these very functions, if the cache has it."""
     folder = cache_folder()
     if folder is None or _cache_is_empty(folder):
         return None
-    try:
-        if function.n_instructions() > CACHE_LOOKUP_LIMIT:
-            return None
-    except RuntimeError:
+    text = [f.serialize() for f in functions if not f.is_a("SXFunction") or f.n_instructions() <= CACHE_LOOKUP_LIMIT]
+    if len(text) < len(functions) or sum(map(len, text)) > CACHE_LOOKUP_CHARACTERS:
         return None
-    return _load(folder, content_key(function), function.name())
+    return _load(folder, content_key(functions), [f.name() for f in functions])
 
 
-def build(function: ca.Function) -> ca.Function | None:
-    """Compile a function with the system's C compiler, through the cache. None where that is impossible."""
+def build(functions: Sequence[ca.Function]) -> list[ca.Function] | None:
+    """Compile functions with the system's C compiler, through the cache. None where that is impossible."""
     tool = compiler()
     if tool is None:
         warnings.warn("no C compiler found: running on CasADi's virtual machine (see da.doctor()).", stacklevel=3)
         return None
-    key = content_key(function)
+    key = content_key(functions)
+    names = [f.name() for f in functions]
     folder = cache_folder()
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="dalembert-"))
-    found = _load(folder, key, function.name())
+    found = _load(folder, key, names)
     if found is not None:
         return found
     with tempfile.TemporaryDirectory(dir=folder) as work:
         generator = ca.CodeGenerator("kernel.c", {"with_header": False, "casadi_real": "double"})
-        generator.add(function)
+        for function in functions:
+            generator.add(function)
         generator.generate(work + os.sep)
         library = Path(work) / "kernel.so"
         command = [tool, *FLAGS, str(Path(work) / "kernel.c"), "-o", str(library), "-lm"]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
-            warnings.warn(
-                f"the C compiler {tool} failed ({result.stderr.strip().splitlines()[-1:]}); using the virtual machine.",
-                stacklevel=3,
-            )
+            last = result.stderr.strip().splitlines()[-1:]
+            warnings.warn(f"the C compiler {tool} failed ({last}); using the virtual machine.", stacklevel=3)
             return None
         seal = Path(work) / "seal"
         seal.write_text(hashlib.sha256(library.read_bytes()).hexdigest())
         os.replace(library, folder / f"{key}.so")
         os.replace(seal, folder / f"{key}.sha256")
-    return _load(folder, key, function.name())
+    return _load(folder, key, names)
 
 
 def doctor() -> str:

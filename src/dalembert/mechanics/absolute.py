@@ -403,7 +403,7 @@ class Absolute:
         q0 = []
         for body in m.bodies:
             turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
-            q0 += [*body.position, *turn]
+            q0 += [*(body.position or (0.0,) * space.dim), *turn]
         q0 += [float(e[1]) for e in self.extra]
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
@@ -432,6 +432,7 @@ class Absolute:
             angles=tuple(k for k, x in enumerate(measures) if x.wraps),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
             placements=self.placements(),
+            placed=tuple(bool(b.position) for b in m.bodies),
             scene=scene_of(m),
         )
 

@@ -140,7 +140,7 @@ class Body:
     mass: Any = 0.0
     inertia: Any = 0.0  # planar: about z; spatial: 3x3 about the centre of mass
     center: tuple[Any, ...] = ()
-    position: tuple[float, ...] = ()  # of the centre of mass, where the drawing shows the body
+    position: tuple[float, ...] = ()  # of the centre of mass, where the drawing shows the body; () if it does not
     rotation: Matrix = IDENTITY
     angle: float = 0.0
     shape: Shape | None = None

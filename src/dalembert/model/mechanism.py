@@ -107,7 +107,7 @@ class Mechanism(JointMethods, ForceMethods):
         mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
             own = vector(center, size, f"center of body {name!r}")
-        place = (0.0,) * size if position is None else vector(position, size, f"position of body {name!r}")
+        place = () if position is None else vector(position, size, f"position of body {name!r}")
         if not is_number(angle):
             raise ModelError(f"angle of body {name!r} must be a finite number, got {angle!r}.")
         body = Body(

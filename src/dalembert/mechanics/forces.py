@@ -1,0 +1,321 @@
+"""Force laws: from the model's data to generalized forces, potential energy and internal states.
+
+Forces with a potential (gravity, linear springs) are kept apart from all others, so that the energy balance
+d(T + V)/dt = power of the others can be recorded in every run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.errors import ModelError
+from dalembert.expressions import call_user
+from dalembert.mechanics.assembly_rows import Measured
+from dalembert.mechanics.view import as_column
+from dalembert.model import Body
+from dalembert.model.actuators import DCMotor, FirstOrderLag
+from dalembert.model.forces import (
+    Actuator,
+    Bushing,
+    Contact,
+    Friction,
+    JointSpring,
+    PointForce,
+    Spring,
+    Stop,
+    Torque,
+)
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute import Absolute
+
+SX = ca.SX
+
+
+class ForceBuilder:
+    """Generalized forces of one mechanism."""
+
+    def __init__(self, host: Absolute) -> None:
+        self.host = host
+        self.space = host.space
+        self._potential_parts = [SX(0) for _ in range(host.nv)]
+        self._other_parts = [SX(0) for _ in range(host.nv)]
+        self.potential = SX(0)
+        self.internal_rates: list[Any] = []
+        self.tensions: dict[str, tuple[Any, str]] = {}
+
+    @property
+    def potential_part(self) -> Any:
+        return ca.vertcat(*self._potential_parts) if self._potential_parts else SX.zeros(0, 1)
+
+    @property
+    def other_part(self) -> Any:
+        return ca.vertcat(*self._other_parts) if self._other_parts else SX.zeros(0, 1)
+
+    # -- ways to act ------------------------------------------------------------------------------------------------
+    def _add(self, column: int, value: Any, has_potential: bool) -> None:
+        parts = self._potential_parts if has_potential else self._other_parts
+        parts[column] = parts[column] + value
+
+    def push(self, body: Body, arm: Any, force: Any, *, has_potential: bool = False) -> None:
+        """A force (world axes) on a body, `arm` from its centre of mass in world axes."""
+        columns = self.host.body_columns(body)
+        if columns is None:
+            return
+        for k in range(self.space.dim):
+            self._add(columns[k], force[k], has_potential)
+        self.turn(body, self.space.turn_about(arm, force), has_potential=has_potential)
+
+    def turn(self, body: Body, torque: Any, *, has_potential: bool = False) -> None:
+        """A torque on a body, in world axes (a scalar in the plane)."""
+        columns = self.host.body_columns(body)
+        if columns is None:
+            return
+        own = torque if self.space.planar else self.host.body_state(body)[0].R.T @ torque
+        for k in range(self.space.turns):
+            self._add(columns[self.space.dim + k], own[k], has_potential)
+
+    def drive(self, measured: Measured, effort: Any, *, has_potential: bool = False) -> None:
+        """An effort along a named coordinate: f += Sᵀ effort."""
+        form = measured.form
+        for column, value in zip(form.columns, form.values, strict=True):
+            self._add(column, value * effort, has_potential)
+
+    def _point(self, place: Any) -> tuple[Any, Any, Any]:
+        """(arm, position, velocity) of a point in world axes."""
+        pose, twist = self.host.body_state(place.body)
+        local = self.host.place(place)
+        arm = pose.R @ local
+        return arm, pose.r + arm, twist.v + self.space.turn_velocity(pose, twist.w, local)
+
+    # -- the laws ---------------------------------------------------------------------------------------------------
+    def build(self) -> None:
+        host = self.host
+        gravity = host.vector(host.m.gravity)
+        for body in host.m.bodies:
+            weight = host.number(body.mass) * gravity
+            self.push(body, SX.zeros(self.space.dim), weight, has_potential=True)
+            self.potential = self.potential - ca.dot(weight, host.body_state(body)[0].r)
+        for force in host.m.forces:
+            law = {
+                Spring: self._spring,
+                JointSpring: self._joint_spring,
+                Bushing: self._bushing,
+                PointForce: self._point_force,
+                Torque: self._torque,
+                Friction: self._friction,
+                Stop: self._stop,
+                Contact: self._contact,
+                Actuator: self._actuator,
+            }[type(force)]
+            law(force)  # type: ignore[operator]
+        if not self.space.planar:
+            for k, body in enumerate(host.m.bodies):
+                w = host.twists[k].w
+                rows = [ca.horzcat(*[host.number(c) for c in row]) for row in body.inertia]
+                gyroscopic = -ca.cross(w, SX(ca.vertcat(*rows)) @ w)
+                columns = host.body_columns(body)
+                assert columns is not None
+                for i in range(3):
+                    self._add(columns[3 + i], gyroscopic[i], True)  # does no work
+
+    def _law(self, force: Any, extension: Any, speed: Any) -> Any:
+        what = f"law of spring {force.name!r}"
+        try:
+            value = force.law(extension, speed)
+        except TypeError:
+            value = call_user(force.law, what, extension)
+        except Exception:
+            value = call_user(force.law, what, extension, speed)
+        value = as_column(value, what)
+        if value.shape != (1, 1):
+            raise ModelError(f"{what} must return one value.")
+        return value
+
+    def _spring(self, force: Spring) -> None:
+        host = self.host
+        arm_a, at_a, v_a = self._point(force.a)
+        arm_b, at_b, v_b = self._point(force.b)
+        d = at_b - at_a
+        length = ca.sqrt(ca.dot(d, d))
+        direction = d / length
+        speed = ca.dot(direction, v_b - v_a)
+        extension = length - host.number(force.free_length)
+        self._effort(force, extension, speed, lambda tension, has: (
+            self.push(force.a.body, arm_a, tension * direction, has_potential=has),
+            self.push(force.b.body, arm_b, -tension * direction, has_potential=has),
+        ), "N")
+
+    def _joint_spring(self, force: JointSpring) -> None:
+        measured = self.host.measure(force.coordinate)
+        extension = measured.value - self.host.number(force.free)
+        unit = "N m" if measured.unit == "rad" else "N"
+        self._effort(
+            force,
+            extension,
+            measured.rate,
+            lambda tension, has: self.drive(measured, -tension, has_potential=has),
+            unit,
+        )
+
+    def _effort(self, force: Any, extension: Any, speed: Any, act: Any, unit: str) -> None:
+        """Elastic part with a potential, damping and laws without."""
+        host = self.host
+        stiffness, damping, preload = (host.number(x) for x in (force.stiffness, force.damping, force.preload))
+        elastic = preload + stiffness * extension
+        self.potential = self.potential + preload * extension + 0.5 * stiffness * extension**2
+        act(SX(elastic), True)
+        rest = damping * speed
+        if force.law is not None:
+            rest = rest + self._law(force, extension, speed)
+        act(SX(rest), False)
+        self.tensions[force.name] = (elastic + rest, unit)
+
+    def _bushing(self, force: Bushing) -> None:
+        """Springs along the axes of frame a; rotation measured by small-angle components of the relative rotation."""
+        host, space = self.host, self.space
+        arm_b, at_b, v_b = self._point(force.b)
+        pose_a, twist_a = host.body_state(force.a.body)
+        pose_b, twist_b = host.body_state(force.b.body)
+        E = pose_a.R @ host.frame_axes(force.a)
+        G = pose_b.R @ host.frame_axes(force.b)
+        origin = pose_a.r + pose_a.R @ host.place(force.a)
+        # the point of body a that is at b's origin now: the force acts there on both bodies
+        here = pose_a.R.T @ (at_b - pose_a.r)
+        d = E.T @ (at_b - origin)
+        slide = E.T @ (v_b - twist_a.v - space.turn_velocity(pose_a, twist_a.w, here))
+        k, c = host.vector(force.stiffness), host.vector(force.damping)
+        pull = E @ (-(k * d) - c * slide)
+        self.push(force.b.body, arm_b, pull)
+        self.push(force.a.body, at_b - pose_a.r, -pull)
+        kr, cr = host.vector(force.rotational_stiffness), host.vector(force.rotational_damping)
+        if space.planar:
+            own = host.number(force.b.angle) - host.number(force.a.angle)
+            turn = -kr * (pose_b.angle - pose_a.angle + own) - cr * (twist_b.w - twist_a.w)
+        else:
+            relative = E.T @ G
+            angles = 0.5 * ca.vertcat(
+                relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0], relative[1, 0] - relative[0, 1]
+            )
+            spin = E.T @ (pose_b.R @ twist_b.w - pose_a.R @ twist_a.w)
+            turn = E @ (-(kr * angles) - cr * spin)
+        self.turn(force.b.body, turn)
+        self.turn(force.a.body, -turn)
+
+    def _amount(self, force: Any, given: Any, size: int, what: str) -> Any:
+        """A constant or user-given vector, times its input channel where it has one."""
+        if callable(given):
+            value = as_column(call_user(given, what, self.host.view()), what)
+            if value.shape != (size, 1):
+                raise ModelError(f"{what} must return {size} value{'s' if size > 1 else ''}, got {value.shape[0]}.")
+        else:
+            value = self.host.vector(given if size > 1 else (given,))
+        if force.input is not None:
+            value = value * self.host.u[self.host.inputs.index[force.input]]
+        return value
+
+    def _point_force(self, force: PointForce) -> None:
+        arm, _, _ = self._point(force.point)
+        value = self._amount(force, force.force, self.space.dim, f"force {force.name!r}")
+        if force.axes == "body":
+            value = self.host.body_state(force.point.body)[0].R @ value
+        self.push(force.point.body, arm, value)
+
+    def _torque(self, force: Torque) -> None:
+        what = f"torque {force.name!r}"
+        if force.coordinate is not None:
+            self.drive(self.host.measure(force.coordinate), self._amount(force, force.torque, 1, what))
+            return
+        assert force.body is not None
+        value = self._amount(force, force.torque, self.space.turns, what)
+        if force.axes == "body" and not self.space.planar:
+            value = self.host.body_state(force.body)[0].R @ value
+        self.turn(force.body, value)
+
+    def _friction(self, force: Friction) -> None:
+        host = self.host
+        joint = host.joints[force.joint][0]
+        reaction, _, axes = host.reaction_of(force.joint)
+        local = axes.T @ reaction
+        sliding = joint.kind != "revolute"
+        coordinates = [f"{joint.name}.{c[0]}" for c in joint.coordinates]
+        coulomb, viscous = host.number(force.coulomb), host.number(force.viscous)
+        if self.space.planar:
+            across = ca.fabs(local[1]) if sliding else ca.sqrt(ca.dot(local, local) + 1e-24)
+        else:
+            across = ca.sqrt(local[0] ** 2 + local[1] ** 2 + 1e-24)
+        normal = across + host.number(force.preload)
+        for coordinate in coordinates:
+            measured = host.measure(coordinate)
+            turning = measured.unit == "rad"
+            arm = host.number(force.radius) if turning and force.radius is not None else (0.0 if turning else 1.0)
+            soft = measured.rate / ca.sqrt(measured.rate**2 + (host.number(force.speed)) ** 2)
+            self.drive(measured, SX(-viscous * measured.rate - coulomb * arm * normal * soft))
+
+    def _stop(self, force: Stop) -> None:
+        """Depth times stiffness, damping only while closing and never pulling."""
+        host = self.host
+        measured = host.measure(force.coordinate)
+        k, c = host.number(force.stiffness), host.number(force.damping)
+        if force.lower is not None:
+            depth = host.number(force.lower) - measured.value
+            self.drive(measured, ca.if_else(depth > 0, ca.fmax(k * depth - c * measured.rate, 0), 0))
+        if force.upper is not None:
+            depth = measured.value - host.number(force.upper)
+            self.drive(measured, -ca.if_else(depth > 0, ca.fmax(k * depth + c * measured.rate, 0), 0))
+
+    def _contact(self, force: Contact) -> None:
+        """Normal force k δⁿ (1 + d δ̇), not negative; regularised friction against the slip (Hunt-Crossley form)."""
+        host, space = self.host, self.space
+        pose_a, twist_a = host.body_state(force.plane.body)
+        E = pose_a.R @ host.frame_axes(force.plane)
+        normal = E[:, 1] if space.planar else E[:, 2]
+        origin = pose_a.r + pose_a.R @ host.place(force.plane)
+        pose_b, twist_b = host.body_state(force.point.body)
+        center = pose_b.r + pose_b.R @ host.place(force.point)
+        touch = center - host.number(force.radius) * normal
+        here_a, here_b = pose_a.R.T @ (touch - pose_a.r), pose_b.R.T @ (touch - pose_b.r)
+        slip = (
+            twist_b.v
+            + space.turn_velocity(pose_b, twist_b.w, here_b)
+            - twist_a.v
+            - space.turn_velocity(pose_a, twist_a.w, here_a)
+        )
+        depth = -ca.dot(normal, touch - origin)
+        closing = -ca.dot(normal, slip)
+        safe = ca.fmax(depth, 0)
+        exponent = host.number(force.exponent)
+        elastic = safe if isinstance(exponent, float) and exponent == 1.0 else (safe + 1e-300) ** exponent
+        push = host.number(force.stiffness) * elastic * ca.fmax(1 + host.number(force.damping) * closing, 0)
+        push = ca.if_else(depth > 0, push, 0)
+        total = push * normal
+        mu = host.number(force.friction)
+        if not (isinstance(mu, float) and mu == 0.0):
+            along = slip - ca.dot(normal, slip) * normal
+            total = total - mu * push * along / ca.sqrt(ca.dot(along, along) + host.number(force.speed) ** 2)
+        self.push(force.point.body, touch - pose_b.r, total)
+        self.push(force.plane.body, touch - pose_a.r, -total)
+
+    def _actuator(self, force: Actuator) -> None:
+        host, model = self.host, force.model
+        measured = host.measure(force.coordinate)
+        u = host.u[host.inputs.index[force.input]]
+        if isinstance(model, FirstOrderLag):
+            effort = host.z[host.internal.index[f"{force.name}.effort"]]
+            self.internal_rates.append((host.number(model.gain) * u - effort) / host.number(model.time_constant))
+            self.drive(measured, effort)
+        elif isinstance(model, DCMotor):
+            k_t, R, n = (host.number(x) for x in (model.torque_constant, model.resistance, model.gear_ratio))
+            k_e = k_t if model.back_emf is None else host.number(model.back_emf)
+            voltage = u - k_e * n * measured.rate
+            if f"{force.name}.current" in host.internal.index:
+                current = host.z[host.internal.index[f"{force.name}.current"]]
+                self.internal_rates.append((voltage - R * current) / host.number(model.inductance))
+            else:
+                current = voltage / R
+            drag = host.number(model.rotor_damping) * n * n * measured.rate
+            self.drive(measured, SX(n * k_t * current - drag))
+        else:
+            self.drive(measured, SX(host.number(model.gain) * u))

@@ -1,0 +1,1 @@
+"""Solvers: they take equations of motion and nothing else."""

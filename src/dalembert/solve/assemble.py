@@ -1,0 +1,263 @@
+"""Positions and speeds consistent with the joints, from a partial guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix, identity, vstack
+from scipy.sparse.linalg import splu
+
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.errors import AssemblyError, ModelError, unknown_name
+from dalembert.expressions import Array
+from dalembert.solve.placing import hang
+
+TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
+ITERATIONS = 60
+RESTARTS = 24
+DENSE = 300  # speeds; above it the steps are solved with sparse factors
+
+
+def assemble(
+    eqs: EquationsOfMotion,
+    position: Mapping[str, float] | None = None,
+    *,
+    velocity: Mapping[str, float] | None = None,
+    guess: Mapping[str, float] | None = None,
+    internal: Mapping[str, float] | None = None,
+    start: State | None = None,
+    t: float = 0.0,
+) -> State:
+    """Put a machine together.
+
+    Parameters
+    ----------
+    position : values that joint or body coordinates must have, e.g. ``{"A.angle": 1.57}``.
+    velocity : values that their rates must have, addressed by the coordinate (``{"A.angle": 10.0}``) or by the rate.
+    guess : coordinates to start from; they decide which of several ways of closing the loops is found.
+    internal : internal states (motor currents, lags).
+    start : a state to start from, instead of the drawing.
+    t : time, for moving joints and drivers.
+
+    Returns
+    -------
+    State with every joint closed to about 1e-12 and speeds that keep it closed; what is not prescribed moves as
+    little as possible.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> state = da.assemble(da.equations(m), {"hinge.angle": 0.0}, velocity={"hinge.angle": 2.0})
+    >>> state["rod.x"], state["rod.vy"]
+    (0.5, 1.0)
+    """
+    wanted = _named(eqs, position, "position")
+    speeds = _named(eqs, velocity, "velocity", rates=True)
+    hints = {**wanted, **_named(eqs, guess, "guess", coordinates=True)}
+    q = np.array(start.q) if start is not None else hang(eqs, hints)
+    z = np.array(start.z if start is not None else eqs.guess[1])
+    for name, value in (internal or {}).items():
+        if name not in eqs.internal.index:
+            raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
+        z[eqs.internal.index[name]] = float(value)
+    if start is not None:
+        for name in hints:
+            if name in eqs.coordinates.index:
+                q[eqs.coordinates.index[name]] = hints[name]
+    q = _close(eqs, q, wanted, t)
+    v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
+    return eqs.state(q, v, z, t)
+
+
+def _named(
+    eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str, *, rates: bool = False, coordinates: bool = False
+) -> dict[str, float]:
+    result = {}
+    by_rate = {r: c for r, c in zip(eqs.measure_rates.names, eqs.measures.names, strict=True)} if rates else {}
+    for name, value in (given or {}).items():
+        full = eqs.full_name(name)
+        full = by_rate.get(full, full)
+        if full not in eqs.measures.index and not (coordinates and full in eqs.coordinates.index):
+            known = [*eqs.measures.names, *(eqs.measure_rates.names if rates else ())]
+            raise ModelError(f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
+        try:
+            result[full] = float(value)
+        except (TypeError, ValueError):
+            raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+        if not np.isfinite(result[full]):
+            raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+    return result
+
+
+class _Problem:
+    """Residual and gradient of joints plus prescribed coordinates."""
+
+    def __init__(self, eqs: EquationsOfMotion, wanted: Mapping[str, float], t: float) -> None:
+        self.eqs, self.t = eqs, t
+        self.chosen = [eqs.measures.index[name] for name in wanted]
+        self.values = np.array(list(wanted.values()))
+        self.wraps = np.array([k in eqs.angles for k in self.chosen], dtype=bool)
+        self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
+
+    def residual(self, q: Array) -> Array:
+        eqs = self.eqs
+        (phi,) = eqs.kernel("position")(q, eqs.p, self.t)
+        if not self.chosen:
+            return phi
+        s = eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values
+        s[self.wraps] = np.arctan2(np.sin(s[self.wraps]), np.cos(s[self.wraps]))
+        return np.concatenate((phi, s))
+
+    def gradient(self, q: Array) -> csc_matrix:
+        eqs = self.eqs
+        A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
+        if len(eqs.holonomic_rows) < len(eqs.rows):
+            A = A[eqs.holonomic_rows, :]
+        if not self.chosen:
+            return A
+        S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
+        return vstack((A, S[self.chosen, :])).tocsc()
+
+    def move(self, q: Array, change: Array) -> Array:
+        N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
+        return normalised_numbers(self.eqs, q + N @ change)
+
+    def owner(self, index: int) -> str:
+        count = len(self.eqs.holonomic_rows)
+        if index < count:
+            row = self.eqs.rows[self.eqs.holonomic_rows[index]]
+            kind = "joint" if any(j.name == row.owner for j in self.eqs.joints) else "constraint"
+            return f"{kind} {row.owner!r}"
+        return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
+
+
+def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
+    for start in eqs.rotations:
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q
+
+
+def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
+    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
+    if J.shape[1] <= DENSE:
+        dense = J.toarray()
+        if damping == 0.0:
+            return np.asarray(-np.linalg.lstsq(dense, residual, rcond=1e-10)[0])
+        G = dense @ dense.T + damping * np.eye(J.shape[0])
+        return np.asarray(-dense.T @ np.linalg.solve(G, residual))
+    scale = float(abs(J).max()) ** 2
+    G = (J @ J.T + (damping + 1e-12 * scale) * identity(J.shape[0])).tocsc()
+    factor = splu(G)
+    y = factor.solve(residual)
+    y += factor.solve(residual - (J @ (J.T @ y)) - damping * y)
+    return np.asarray(-(J.T @ y))
+
+
+def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: float) -> Array:
+    problem = _Problem(eqs, wanted, t)
+    tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
+    q, gap = _iterate(problem, q0, tolerance)
+    if gap <= tolerance:
+        return q
+    random = np.random.default_rng(0)
+    best, best_gap = q, gap
+    for k in range(RESTARTS if eqs.nv <= DENSE else 0):
+        spread = 0.05 * 1.25**k
+        shift = random.normal(size=eqs.nv) * spread
+        q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
+        if gap <= tolerance:
+            return q
+        if gap < best_gap:
+            best, best_gap = q, gap
+    residual = np.abs(problem.residual(best))
+    worst = int(np.argmax(residual))
+    raise AssemblyError(
+        f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
+        f"(m or rad) after {ITERATIONS} iterations from {RESTARTS + 1} starting points. "
+        "Check lengths and prescribed coordinates, or give a better guess={...}."
+    )
+
+
+def _iterate(problem: _Problem, q: Array, tolerance: float) -> tuple[Array, float]:
+    """Levenberg-Marquardt in the tangent space, with limited steps."""
+    residual = problem.residual(q)
+    gap = float(np.abs(residual).max(initial=0.0))
+    damping = 0.0
+    for _ in range(ITERATIONS):
+        if gap <= tolerance * 1e-2 or not np.isfinite(gap):
+            break
+        change = least_change(problem.gradient(q), residual, damping)
+        size = float(np.abs(change).max(initial=0.0))
+        if not np.isfinite(size):
+            damping = max(10 * damping, 1e-6)
+            continue
+        trial = problem.move(q.copy(), change * min(1.0, 0.7 / max(size, 1e-300)))
+        after = problem.residual(trial)
+        new_gap = float(np.abs(after).max(initial=0.0))
+        if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - 1e-4) or new_gap <= tolerance * 1e-2:
+            q, residual, gap = trial, after, new_gap
+            damping = 0.0 if damping < 1e-8 else damping / 10
+        elif gap <= tolerance:
+            break  # rounding level
+        else:
+            damping = max(10 * damping, 1e-6)
+            if damping > 1e6:
+                break
+    return q, gap
+
+
+def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:
+    zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
+    v = v0
+    chosen = [eqs.measures.index[name] for name in wanted]
+    values = np.array(list(wanted.values()))
+    for _ in range(20):  # one pass for rows linear in the speeds, a few for others
+        (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
+        A = eqs.kernel("rows").sparse(0, q, v, zero_z, zero_u, eqs.p, t)
+        if len(eqs.rate_rows) < len(eqs.rows):
+            A = A[eqs.rate_rows, :]
+        residual, J = rates, A
+        if chosen:
+            _, s_rate, _, _ = eqs.kernel("measures")(q, v, eqs.p, t)
+            S = eqs.kernel("measures").sparse(2, q, v, eqs.p, t)
+            residual = np.concatenate((rates, s_rate[chosen] - values))
+            J = vstack((A, S[chosen, :])).tocsc()
+        size = 1 + float(np.abs(v).max(initial=0.0)) + float(np.abs(values).max(initial=0.0))
+        if float(np.abs(residual).max(initial=0.0)) <= 1e-13 * size:
+            return v
+        v = v + least_change(J, residual, 0.0)
+    worst = int(np.argmax(np.abs(residual)))
+    if abs(residual[worst]) > 1e-9 * size:
+        rated = [eqs.rows[k].owner for k in eqs.rate_rows]
+        names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
+        raise AssemblyError(
+            f"no speeds of {eqs.name!r} agree with everything asked: {names[worst]} is missed by "
+            f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."
+        )
+    return v
+
+
+def check_start(eqs: EquationsOfMotion, state: State) -> None:
+    """Refuse a start whose joints are visibly open."""
+    (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
+    if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
+        owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
+        raise AssemblyError(
+            f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...)."
+        )
+
+
+def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0) -> State:
+    if start is None:
+        return assemble(eqs, t=t)
+    if not isinstance(start, State):
+        raise ModelError(f"start must be a State made by da.assemble(eqs, ...), got {type(start).__name__}.")
+    if start.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
+    check_start(eqs, start)
+    return start

@@ -1,0 +1,241 @@
+"""Explicit steps as expressions: Runge-Kutta 4 and Dormand-Prince 5(4), each followed by projection.
+
+State of a run, one column: t, h, the next step to try; q, v, z; the work done by everything without a potential;
+derivatives at the state (v̇, ż, power), the multipliers λ; counters. The derivative is carried along, so the last
+stage of a step is the first of the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.solve.constrained import forward_function, projection_function
+from dalembert.solve.inputs import Inputs
+from dalembert.solve.methods import RK4, DormandPrince
+
+MX = ca.MX
+
+# Dormand-Prince 5(4): nodes, stages, weights of order 5, and weights of the error (order 5 minus order 4)
+NODES = (0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1)
+STAGES = (
+    (),
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+)
+WEIGHTS = (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84)
+ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything stands in the column of a run."""
+
+    nq: int
+    nv: int
+    nz: int
+    nl: int
+    ne: int = 0
+
+    @property
+    def starts(self) -> dict[str, tuple[int, int]]:
+        sizes = {
+            "t": 1,
+            "h": 1,
+            "q": self.nq,
+            "v": self.nv,
+            "z": self.nz,
+            "work": 1,
+            "a": self.nv,
+            "zdot": self.nz,
+            "power": 1,
+            "lam": self.nl,
+            "accepted": 1,
+            "rejected": 1,
+            "change": 1,
+            "events": self.ne,
+        }
+        result = {}
+        first = 0
+        for name, size in sizes.items():
+            result[name] = (first, first + size)
+            first += size
+        return result
+
+    @property
+    def size(self) -> int:
+        return self.starts["events"][1]
+
+    def split(self, x: Any) -> dict[str, Any]:
+        return {name: x[first:last] for name, (first, last) in self.starts.items()}
+
+    def join(self, **parts: Any) -> Any:
+        return ca.vertcat(*[parts[name] for name in self.starts])
+
+
+def layout_of(eqs: EquationsOfMotion, events: int = 0) -> Layout:
+    return Layout(eqs.nq, eqs.nv, eqs.nz, len(eqs.rows), events)
+
+
+class Stepper:
+    """Builds the step of one method for one set of inputs."""
+
+    def __init__(self, eqs: EquationsOfMotion, method: RK4 | DormandPrince, inputs: Inputs, events: ca.Function | None) -> None:
+        self.eqs = eqs
+        self.method = method
+        self.inputs = inputs
+        self.events = events
+        self.layout = layout_of(eqs, 0 if events is None else events.size1_out(0))
+        self.F = forward_function(eqs, method.stabilise)
+        self.P = projection_function(eqs) if method.stabilise is None else None
+        self.p, self.c = MX.sym("p", len(eqs.parameters)), MX.sym("constants", eqs.nu)
+        self.end = MX.sym("end")
+        self.numbers = MX.sym("numbers", 4)  # of the method: rtol, atol, max step
+
+    def derivative(self, t: Any, q: Any, v: Any, z: Any, lam: Any) -> tuple[Any, ...]:
+        u = self.inputs.function(t, self.c)
+        return self.F(q, v, z, u, self.p, t, lam)  # type: ignore[no-any-return]
+
+    def event_values(self, t: Any, q: Any, v: Any, z: Any, a: Any, lam: Any) -> Any:
+        if self.events is None:
+            return MX(0, 1)
+        return self.events(q, v, a, lam, z, self.inputs.function(t, self.c), self.p, t)
+
+    def finish(self, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
+        return (q, v) if self.P is None else self.P(q, v, self.p, t)
+
+    def step(self) -> ca.Function:
+        """(x, p, constants, end, numbers) -> x after one attempt."""
+        x = MX.sym("x", self.layout.size)
+        after = self.rk4(x) if isinstance(self.method, RK4) else self.dormand_prince(x)
+        return ca.Function("step", [x, self.p, self.c, self.end, self.numbers], [after])
+
+    def start(self) -> ca.Function:
+        """(t, h, q, v, z, work, λ, p, constants) -> x, with the derivative at the state."""
+        s = {n: MX.sym(n, k) for n, k in (("t", 1), ("h", 1), ("q", self.eqs.nq), ("v", self.eqs.nv), ("z", self.eqs.nz))}
+        work, lam = MX.sym("work"), MX.sym("lam", len(self.eqs.rows))
+        _, a, zdot, power, lam1, change = self.derivative(s["t"], s["q"], s["v"], s["z"], lam)
+        values = self.event_values(s["t"], s["q"], s["v"], s["z"], a, lam1)
+        x = self.layout.join(
+            **s, work=work, a=a, zdot=zdot, power=power, lam=lam1, accepted=MX(0), rejected=MX(0), change=change, events=values
+        )
+        return ca.Function("start", [s["t"], s["h"], s["q"], s["v"], s["z"], work, lam, self.p, self.c], [x])
+
+    def rk4(self, x: Any) -> Any:
+        s = self.layout.split(x)
+        t, q, v, z = s["t"], s["q"], s["v"], s["z"]
+        h = ca.fmax(ca.fmin(s["h"], self.end - t), 0)
+        N, n = self.eqs.functions["kinematics"](q, self.p, t)
+        k1 = (N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])
+        k2 = self.derivative(t + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1], z + h / 2 * k1[2], k1[4])
+        k3 = self.derivative(t + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1], z + h / 2 * k2[2], k2[4])
+        k4 = self.derivative(t + h, q + h * k3[0], v + h * k3[1], z + h * k3[2], k3[4])
+        new = [y + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]) for i, y in enumerate((q, v, z, s["work"]))]
+        t1 = t + h
+        q1, v1 = self.finish(t1, *new[:3])
+        _, a, zdot, power, lam, change = self.derivative(t1, q1, v1, new[2], k4[4])
+        return self.layout.join(
+            t=t1,
+            h=s["h"],
+            q=q1,
+            v=v1,
+            z=new[2],
+            work=new[3],
+            a=a,
+            zdot=zdot,
+            power=power,
+            lam=lam,
+            accepted=s["accepted"] + (h > 0),
+            rejected=s["rejected"],
+            change=ca.fmax(s["change"], change),
+            events=self.event_values(t1, q1, v1, new[2], a, lam),
+        )
+
+    def dormand_prince(self, x: Any) -> Any:
+        s = self.layout.split(x)
+        t, q, v, z, work = s["t"], s["q"], s["v"], s["z"], s["work"]
+        rtol, atol, largest = self.numbers[0], self.numbers[1], self.numbers[2]
+        room = ca.fmax(self.end - t, 0)
+        # a step that would leave a sliver before the end is stretched to it
+        planned = ca.fmin(s["h"], largest)
+        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+        N, n = self.eqs.functions["kinematics"](q, self.p, t)
+        stages = [(N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])]
+        for node, weights in zip(NODES[1:], STAGES[1:], strict=True):
+            y = [
+                base + h * sum(w * k[i] for w, k in zip(weights, stages, strict=True))
+                for i, base in enumerate((q, v, z))
+            ]
+            stages.append(self.derivative(t + node * h, *y, stages[-1][4]))
+        new = [
+            base + h * sum(w * k[i] for w, k in zip(WEIGHTS, stages, strict=True) if w)
+            for i, base in enumerate((q, v, z, work))
+        ]
+        t1 = t + h
+        q1, v1 = self.finish(t1, *new[:3])
+        last = self.derivative(t1, q1, v1, new[2], stages[-1][4])
+        stages.append(last)
+        errors = [h * sum(w * k[i] for w, k in zip(ERROR, stages, strict=True) if w) for i in range(3)]
+        size = MX(0)
+        for error, before, after in zip(errors, (q, v, z), (q1, v1, new[2]), strict=True):
+            if error.shape[0]:
+                weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
+                size = ca.fmax(size, ca.norm_inf(error / weight))
+        good = ca.logic_and(size <= 1, h > 0)
+        # size is NaN where a stage left the domain of a force law: shrink
+        factor = ca.if_else(size <= 1e10, ca.fmax(0.2, ca.fmin(5.0, 0.9 * (size + 1e-10) ** -0.2)), 0.2)
+        grown = ca.if_else(h > 0, ca.if_else(good, ca.fmax(h * factor, ca.if_else(h < planned, planned, 0)), h * factor), s["h"])
+        changed = self.layout.join(
+            t=t1,
+            h=grown,
+            q=q1,
+            v=v1,
+            z=new[2],
+            work=new[3],
+            a=last[1],
+            zdot=last[2],
+            power=last[3],
+            lam=last[4],
+            accepted=s["accepted"] + 1,
+            rejected=s["rejected"],
+            change=ca.fmax(s["change"], last[5]),
+            events=self.event_values(t1, q1, v1, new[2], last[1], last[4]),
+        )
+        kept = dict(s)
+        kept["h"] = grown
+        kept["rejected"] = s["rejected"] + (h > 0)
+        return ca.if_else(good, changed, self.layout.join(**kept))
+
+
+def chunk_function(step: ca.Function, count: int) -> ca.Function:
+    """`count` attempts in one call, by fours; all states after each attempt, one per column."""
+    if count == 1:
+        return step
+    inner = chunk_function(step, count // 4)
+    x = MX.sym("x", step.size1_in(0))
+    rest = [MX.sym(step.name_in(i), step.size1_in(i)) for i in range(1, step.n_in())]
+    columns = []
+    last = x
+    for _ in range(4):
+        block = inner(last, *rest)
+        columns.append(block)
+        last = block[:, -1]
+    return ca.Function(f"chunk{count}", [x, *rest], [ca.horzcat(*columns)])
+
+
+def step_numbers(method: RK4 | DormandPrince) -> Array:
+    if isinstance(method, DormandPrince):
+        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), 0.0])
+    return np.zeros(4)
+
+
+def first_step(method: RK4 | DormandPrince, span: float) -> float:
+    return method.step if isinstance(method, RK4) else min(method.first_step, method.max_step, span)

@@ -1,0 +1,96 @@
+"""Input channels of a run: constants, functions of time, records."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.expressions import Array, Kernel, call_user
+from dalembert.record import Record
+
+MX = ca.MX
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """u(t) as an expression: constants enter as data, functions as their own expression, records as tables."""
+
+    key: Any  # equal keys mean equal native code
+    constants: Array  # one value per input, zero where not constant
+    function: ca.Function  # (t, constants) -> u
+    span: tuple[float, float]  # where every record has data
+
+    def values(self, times: Array) -> Array:
+        """u at many times, (batch, nu)."""
+        if self.constants.size == 0:
+            return np.zeros((len(times), 0))
+        result: Array = Kernel(self.function).many(times.reshape(-1, 1), self.constants)[0]
+        return result
+
+
+def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None) -> Inputs:
+    """Check and bind the inputs of a run; a channel that is left out is zero."""
+    if isinstance(given, Record):
+        given = {name: given for name in given.names if name in eqs.inputs.index}
+    given = dict(given or {})
+    for name in given:
+        if name not in eqs.inputs.index:
+            raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+    t, constants = MX.sym("t"), MX.sym("constants", eqs.nu)
+    values = np.zeros(eqs.nu)
+    entries: list[Any] = []
+    key: list[Any] = []
+    first, last = -np.inf, np.inf
+    for k, name in enumerate(eqs.inputs.names):
+        source = given.get(name, 0.0)
+        if isinstance(source, Record):
+            entries.append(_table(source, name, t))
+            channel = source[name]
+            digest = hashlib.sha256(channel.tobytes() + source.time.tobytes()).hexdigest()
+            key.append(("record", digest))
+            first, last = max(first, source.time[0]), min(last, source.time[-1])
+        elif callable(source):
+            expression = _time_function(source, name)
+            entries.append(expression(t))
+            key.append(("function", expression.serialize()))
+        else:
+            try:
+                values[k] = float(source)
+            except (TypeError, ValueError):
+                raise DataError(f"input {name!r} must be a number, a function of time or a Record, got {source!r}.") from None
+            if not np.isfinite(values[k]):
+                raise DataError(f"input {name!r} is not finite.")
+            entries.append(constants[k])
+            key.append("constant")
+    column = ca.vertcat(*entries) if entries else MX(0, 1)
+    function = ca.Function("inputs", [t, constants], [ca.densify(column)])
+    return Inputs(tuple(key), values, function, (float(first), float(last)))
+
+
+def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:
+    t = ca.SX.sym("t")
+    value = ca.SX(call_user(source, f"input {name!r}", t))
+    if value.shape != (1, 1):
+        raise ModelError(f"input {name!r} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+    free = [s for s in ca.symvar(value) if not ca.is_equal(s, t)]
+    if free:
+        raise ModelError(f"input {name!r} depends on {free[0]}, but an input is a function of time only.")
+    return ca.Function("u", [t], [value])
+
+
+def _table(record: Record, name: str, t: Any) -> Any:
+    if name not in record.names:
+        raise DataError(unknown_name("channel", name, record.names, f"the record given for input {name!r}"))
+    channel = record[name]
+    if not np.all(np.isfinite(channel)):
+        raise DataError(f"input {name!r}: the record has gaps (values that are not finite).")
+    if len(record.time) < 2:
+        return MX(float(channel[0]))
+    return ca.interpolant("table", "linear", [record.time], channel)(t)

@@ -1,0 +1,125 @@
+"""A first guess for assembly: bodies the drawing does not place are hung on those it does, joint by joint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.mechanics.rotations import quaternion_from_matrix
+
+# kinds whose two frames coincide when all coordinates are zero
+_MEETING = {"fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar", "screw", "point on line"}
+
+
+def hang(eqs: EquationsOfMotion, values: Mapping[str, float]) -> Array:
+    """Coordinates with every joint of a spanning tree closed, at the given joint coordinates (zero if not given)."""
+    q = np.array(eqs.guess[0])
+    planar = not eqs.rotations
+    size = 3 if planar else 7
+    known = {k for k, placed in enumerate(eqs.placed) if placed}
+    reached = {-1} | known
+    for name, value in values.items():
+        if name in eqs.coordinates.index:
+            q[eqs.coordinates.index[name]] = value
+    waiting = [p for p in eqs.placements if p[0] in _MEETING or p[0] == "universal"]
+    while True:
+        progress = False
+        for kind, a, b, coordinates in waiting:
+            if (a[0] in reached) == (b[0] in reached):
+                continue
+            relative = _relative(kind, [values.get(c, 0.0) for c in coordinates], planar)
+            if a[0] in reached:
+                _place(q, size, planar, b, _frame(q, size, planar, a) @ relative)
+                reached.add(b[0])
+            else:
+                _place(q, size, planar, a, _frame(q, size, planar, b) @ np.linalg.inv(relative))
+                reached.add(a[0])
+            progress = True
+        if not progress:
+            return q
+
+
+def _side(side: Any, planar: bool) -> Array:
+    """Homogeneous transform of a joint frame in its body."""
+    _, local, axes = side
+    n = 2 if planar else 3
+    T = np.eye(n + 1)
+    if planar:
+        c, s = math.cos(axes), math.sin(axes)
+        T[:2, :2] = [[c, -s], [s, c]]
+    else:
+        T[:3, :3] = np.array(axes)
+    T[:n, n] = local
+    return T
+
+
+def _frame(q: Array, size: int, planar: bool, side: Any) -> Array:
+    n = 2 if planar else 3
+    body = np.eye(n + 1)
+    index = side[0]
+    if index >= 0:
+        own = q[size * index : size * (index + 1)]
+        if planar:
+            c, s = math.cos(own[2]), math.sin(own[2])
+            body[:2, :2] = [[c, -s], [s, c]]
+        else:
+            body[:3, :3] = rotation_numbers(own[3:])
+        body[:n, n] = own[:n]
+    return body @ _side(side, planar)
+
+
+def _place(q: Array, size: int, planar: bool, side: Any, frame: Array) -> None:
+    n = 2 if planar else 3
+    body = frame @ np.linalg.inv(_side(side, planar))
+    first = size * side[0]
+    q[first : first + n] = body[:n, n]
+    if planar:
+        q[first + 2] = math.atan2(body[1, 0], body[0, 0])
+    else:
+        q[first + 3 : first + 7] = quaternion_from_matrix(body[:3, :3])
+
+
+def _relative(kind: str, values: list[float], planar: bool) -> Array:
+    """Transform from frame a to frame b at these joint coordinates."""
+    n = 2 if planar else 3
+    T = np.eye(n + 1)
+    named = dict(
+        zip(
+            {
+                "revolute": ("angle",),
+                "prismatic": ("slide",),
+                "cylindrical": ("slide", "angle"),
+                "screw": ("angle", "slide"),
+                "planar": ("x", "y", "angle"),
+                "point on line": ("slide",),
+            }.get(kind, ()),
+            values,
+            strict=False,
+        )
+    )
+    if "angle" in named:
+        c, s = math.cos(named["angle"]), math.sin(named["angle"])
+        T[:2, :2] = [[c, -s], [s, c]]
+    if "slide" in named:
+        T[0 if planar else 2, n] = named["slide"]
+    if "x" in named:
+        T[0, n], T[1, n] = named["x"], named["y"]
+    if kind == "universal":  # z of frame b square to z of frame a
+        T[:3, :3] = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    return T
+
+
+def rotation_numbers(p: Array) -> Array:
+    w, x, y, z = p / np.linalg.norm(p)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
