@@ -99,7 +99,7 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
         return 1e3 * fineness**-5.0
 
     def adaptive(fineness: int) -> tuple[float, float]:
-        return simulate(da.DormandPrince(tolerance=tolerance(fineness)))
+        return simulate(da.DormandPrince(rtol=tolerance(fineness), atol=tolerance(fineness)))
 
     methods = [
         Method("RK4", lambda k: simulate(da.RK4(step=step(k))), lambda k: {"step": step(k)}, 10),
