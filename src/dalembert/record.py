@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -74,7 +75,7 @@ class Record:
         scene: Mapping[str, Any] | None = None,
     ) -> None:
         put = object.__setattr__
-        columns = _checked_names(names)
+        columns = _checked_names(names if isinstance(names, str) else tuple(names))
         put(self, "_columns", columns)
         put(self, "_time", _checked_time(time))
         put(self, "_data", _checked_data(data, self._time.size, columns))
@@ -437,7 +438,8 @@ def _checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int])
     return _frozen(values)
 
 
-def _checked_names(names: Sequence[str]) -> dict[str, int]:
+@lru_cache(maxsize=64)  # runs of one machine share their names
+def _checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
     if isinstance(names, str):
         raise DataError(f"names must be a list of channel names, not the text {names!r}.")
     columns: dict[str, int] = {}
@@ -462,6 +464,11 @@ def _checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Map
         return tuple(_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
     if isinstance(units, str) or len(units) != len(columns):
         raise DataError(f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}.")
+    return _checked_unit_list(tuple(units))
+
+
+@lru_cache(maxsize=64)
+def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_line(unit, "a unit") for unit in units)
 
 

@@ -371,7 +371,11 @@ class Absolute:
         forces.build()
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
-        power = ca.dot(self.v, forces.other_part) + ca.dot(A @ self.v, self.lam)
+        power = ca.dot(self.v, forces.other_part)
+        still = {j.name for j in m.joints} | {c.name for c in m.couplers}  # ideal: their reactions do no work
+        moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still]
+        if moving:
+            power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
         outputs = build_outputs(self, forces, T, A)
         reaction_names, reaction_units, reactions, firsts = self.reactions()
         q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a

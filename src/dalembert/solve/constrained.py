@@ -1,9 +1,13 @@
 """The constrained solve inside the graph: accelerations, multipliers and projections.
 
-    H = A M⁻¹ Aᵀ ,  rows scaled so that diag H = 1 ,  (H + ε 1) factored by sparse LDL, then refined against H itself.
+    H = A M⁻¹ Aᵀ ,  H + ε diag(H) factored by sparse LDL, then refined against H itself.
 
-The regularisation keeps redundant rows and singular poses well posed (multipliers of minimum norm); the refinements
-remove its error wherever H is not singular: after k refinements a singular value σ of H is missed by (ε/(σ+ε))^(k+1).
+(The same as scaling the rows so that diag H = 1 and adding ε 1; an LDL without pivoting does not care for scale.)
+The regularisation keeps redundant rows and singular poses well posed. The refinement starts from the multipliers of the
+stage before, so that what the rows cannot decide is carried on: with k refinements, the part of λ along a singular
+value σ of the scaled H is found up to (ε/(σ+ε))^(k+1) of its *change*. From a cold start (λ = 0) this is the solution
+of minimum norm. Passing a dead point with a cold start lets go of the joint for a moment and costs energy (1e-7 m in
+the N-four-bar); carrying λ on does not.
 Where the mass matrix is singular (spec 000-14) M and f become M + α AᵀA and f + α Aᵀb, which changes neither
 accelerations nor multipliers, and the quasi-definite KKT matrix is factored instead.
 """
@@ -21,9 +25,11 @@ from dalembert.errors import ModelError
 
 SX = ca.SX
 EPSILON = 1e-8
-REFINEMENTS = 3
+EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
+REFINEMENTS = 1  # from the multipliers of the stage before
+COLD_REFINEMENTS = 3  # from zero
 FRICTION_PASSES = 8
-TINY = 1e-60  # keeps the scaling of an all-zero row finite
+TINY = 1e-60
 
 
 @dataclass(frozen=True)
@@ -52,68 +58,65 @@ def mass_is_singular(eqs: EquationsOfMotion) -> bool:
 class Factor:
     """One factorization at one pose, used for accelerations and for projections."""
 
-    def __init__(self, M: Any, A: Any, *, singular_mass: bool, f_scale: Any = None) -> None:
+    def __init__(self, M: Any, A: Any, *, singular_mass: bool) -> None:
         self.A = A
         self.singular = singular_mass
         self.nv = M.shape[0]
         rows = A.shape[0]
-        if rows == 0:
-            self.M = M
-            if singular_mass:
-                raise ModelError("a body has no mass (or inertia) and no joint holds it.")
-            self._inverse = _block_inverse(M)
-            return
         if not singular_mass:
             self._inverse = _block_inverse(M)
-            H = ca.sparsify(A @ (self._inverse @ A.T))
-            diagonal = ca.densify(ca.diag(H))
-            self.scale = 1 / ca.sqrt(ca.fmax(diagonal, TINY))
-            S = ca.diag(self.scale)
-            self.H = ca.sparsify(S @ H @ S)
-            # the scaled diagonal is one by construction (or zero for an empty row)
-            D, LT, order = ca.ldl(self.H + EPSILON * SX.eye(rows))
-            self._ldl = (D, LT, order)
+        if rows == 0:
+            if singular_mass:
+                raise ModelError("a body has no mass (or inertia) and no joint holds it.")
             return
-        self.scale = 1 / ca.sqrt(ca.fmax(ca.sum2(A * A), TINY))
-        self.As = ca.sparsify(ca.diag(self.scale) @ A)
-        self.alpha = ca.fmax(ca.mmax(M), 1e-12)
-        self.M = ca.sparsify(M + self.alpha * (self.As.T @ self.As))
-        self.K = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.As.T), ca.horzcat(self.As, SX(rows, rows))))
+        if not singular_mass:
+            self.matrix = ca.sparsify(A @ (self._inverse @ A.T))
+            diagonal = ca.densify(ca.diag(self.matrix))
+            shift = EPSILON * diagonal + EMPTY * ca.sum1(diagonal)
+            self._ldl = ca.ldl(self.matrix + ca.diag(shift))
+            return
+        scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)  # rows of unit length: the weights of the added mass
+        self.scale = ca.densify(scale)
+        self.A = ca.sparsify(ca.diag(self.scale) @ A)
+        self.alpha = ca.mmax(M) + TINY
+        self.M = ca.sparsify(M + self.alpha * (self.A.T @ self.A))
+        self.matrix = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
         shift = ca.diagcat(SX(self.nv, self.nv), (-EPSILON / self.alpha) * SX.eye(rows))
-        D, LT, order = ca.ldl(self.K + shift)
-        self._ldl = (D, LT, order)
+        self._ldl = ca.ldl(self.matrix + shift)
 
-    def _solve(self, matrix: Any, right: Any) -> Any:
+    def _solve(self, right: Any, first: Any | None, refinements: int) -> Any:
         D, LT, order = self._ldl
-        x = ca.ldl_solve(right, D, LT, order)
-        for _ in range(REFINEMENTS):
-            x = x + ca.ldl_solve(right - matrix @ x, D, LT, order)
+        if first is None:
+            x = ca.ldl_solve(right, D, LT, order)
+        else:
+            x = first + ca.ldl_solve(right - self.matrix @ first, D, LT, order)
+        for _ in range(refinements):
+            x = x + ca.ldl_solve(right - self.matrix @ x, D, LT, order)
         return x
 
-    def multipliers(self, right: Any) -> Any:
-        """λ with A M⁻¹ Aᵀ λ = right (regular mass only)."""
-        return self.scale * self._solve(self.H, self.scale * right)
-
-    def accelerations(self, f: Any, b: Any) -> tuple[Any, Any]:
-        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b."""
+    def accelerations(self, f: Any, b: Any, lam: Any | None = None, refinements: int | None = None) -> tuple[Any, Any]:
+        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b, starting from `lam` (None: from zero)."""
+        refinements = REFINEMENTS if refinements is None else refinements
         if self.A.shape[0] == 0:
             return self._inverse @ f, SX.zeros(0, 1)
         if not self.singular:
             free = self._inverse @ f
-            lam = self.multipliers(b - self.A @ free)
+            lam = self._solve(b - self.A @ free, lam, refinements)
             return free + self._inverse @ (self.A.T @ lam), lam
         bs = self.scale * b
-        right = ca.vertcat(f + self.alpha * (self.As.T @ bs), bs)
-        x = self._solve(self.K, right)
+        right = ca.vertcat(f + self.alpha * (self.A.T @ bs), bs)
+        first = None if lam is None else ca.vertcat(SX.zeros(self.nv), -lam / self.scale)
+        x = self._solve(right, first, refinements)
         return x[0 : self.nv], -self.scale * x[self.nv :]
 
-    def correction(self, residual: Any) -> Any:
+    def correction(self, residual: Any, refinements: int = 0) -> Any:
         """The smallest change of speeds (in the mass metric) with A δ = -residual."""
         if self.A.shape[0] == 0:
             return SX.zeros(self.nv)
         if not self.singular:
-            return -(self._inverse @ (self.A.T @ self.multipliers(residual)))
-        return self._solve(self.K, ca.vertcat(SX.zeros(self.nv), -self.scale * residual))[0 : self.nv]
+            return -(self._inverse @ (self.A.T @ self._solve(residual, None, refinements)))
+        right = ca.vertcat(SX.zeros(self.nv), -self.scale * residual)
+        return self._solve(right, None, refinements)[0 : self.nv]
 
 
 def _block_inverse(M: Any) -> Any:
@@ -165,7 +168,7 @@ def forward_expressions(
     previous: tuple[Any, Any] | None = None
     for _ in range(passes):
         # Anderson mixing of depth one: the secant step of the fixed point λ = solve(f(λ))
-        _, lam_out = factor.accelerations(F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in), b)
+        _, lam_out = factor.accelerations(F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in), b, lam_in)
         residual = lam_out - lam_in
         change = ca.norm_inf(residual)
         following = lam_out
@@ -178,7 +181,7 @@ def forward_expressions(
         previous = (lam_out, residual)
         lam_in = following
     f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in)
-    a, lam = factor.accelerations(f, b)
+    a, lam = factor.accelerations(f, b, lam_in)
     if passes:
         change = ca.norm_inf(lam - lam_in) / (1 + ca.norm_inf(lam))
     zdot = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
@@ -219,11 +222,12 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
     return eqs.cached(("forward function", baumgarte), make)  # type: ignore[no-any-return]
 
 
-def projection_function(eqs: EquationsOfMotion, iterations: int = 2) -> ca.Function:
+def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Function:
     """(q,v,p,t) -> q, v on the constraints and with unit Euler parameters.
 
-    One factorization at the given pose serves `iterations` position corrections and one velocity correction:
-    the pose moves by no more than an integration error, so the factor stays as good as new.
+    One factorization at the given pose serves `iterations` position corrections and one velocity correction: the pose
+    moves by no more than an integration error, so the factor stays as good as new, and what one correction leaves (the
+    square of that error) the next step removes.
     """
 
     def make() -> ca.Function:

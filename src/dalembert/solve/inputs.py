@@ -27,11 +27,12 @@ class Inputs:
     function: ca.Function  # (t, constants) -> u
     span: tuple[float, float]  # where every record has data
 
-    def values(self, times: Array) -> Array:
+    def values(self, eqs: EquationsOfMotion, times: Array) -> Array:
         """u at many times, (batch, nu)."""
-        if self.constants.size == 0:
-            return np.zeros((len(times), 0))
-        result: Array = Kernel(self.function).many(times.reshape(-1, 1), self.constants)[0]
+        if all(kind == "constant" for kind in self.key):
+            return np.tile(self.constants, (len(times), 1))
+        kernel = eqs.cached(("inputs", self.key), lambda: Kernel(self.function, native=self.function))
+        result: Array = kernel.many(times.reshape(-1, 1), self.constants)[0]
         return result
 
 
@@ -69,8 +70,12 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
                 raise DataError(f"input {name!r} is not finite.")
             entries.append(constants[k])
             key.append("constant")
-    column = ca.vertcat(*entries) if entries else MX(0, 1)
-    function = ca.Function("inputs", [t, constants], [ca.densify(column)])
+
+    def make() -> ca.Function:
+        column = ca.vertcat(*entries) if entries else MX(0, 1)
+        return ca.Function("inputs", [t, constants], [ca.densify(column)])
+
+    function = eqs.cached(("input function", tuple(key)), make)
     return Inputs(tuple(key), values, function, (float(first), float(last)))
 
 

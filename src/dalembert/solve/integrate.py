@@ -20,7 +20,7 @@ from dalembert.solve.methods import RK4, DormandPrince
 from dalembert.solve.progress import Progress
 from dalembert.solve.sampling import Sampler, to_record
 
-SIZES = (256, 64, 16, 4, 1)
+SIZES = (256, 16, 1)
 CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
 FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
@@ -117,12 +117,12 @@ class Run:
     def _native(self) -> tuple[Layout, Kernel, dict[int, Kernel]]:
         """Step functions of this method and these inputs; step size, times and parameters are their arguments."""
         eqs, method = self.eqs, self.method
-        key = ("stepper", type(method), method.stabilise, self.inputs.key)
+        key = ("stepper", type(method), getattr(method, "order", 4), method.stabilise, self.inputs.key)
 
         def make() -> tuple[Layout, Kernel, dict[int, Kernel]]:
             stepper = Stepper(eqs, method, self.inputs, None)
             step = stepper.step()
-            sizes = SIZES if eqs.nv <= 600 else (16, 4, 1)
+            sizes = SIZES if eqs.nv <= 600 else SIZES[1:]
             begin, *chunks = kernel_family([stepper.start(), *[chunk_function(step, n) for n in sizes]], compiled=eqs.use_c)
             return stepper.layout, begin, dict(zip(sizes, chunks, strict=True))
 
@@ -133,11 +133,10 @@ class Run:
         eqs = self.eqs
         h = first_step(self.method, self.end - begin.t)
         x = self.begin_kernel(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam, eqs.p, self.inputs.constants)[0]
-        self.sampler = Sampler(eqs, self.layout, self.times, self.inputs)
+        self.sampler = Sampler(self.layout, self.times, self._step_to)
         self._finite(x[None, :], x)
         if self.times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
             self.sampler.blocks.append(x[None, :].copy())
-            self.sampler.between.append(np.zeros(1, dtype=bool))
             self.sampler.next = 1
         pace = 0.0
         try:
@@ -163,6 +162,10 @@ class Run:
         finally:
             self.progress.close()
         return self._record(x, began, "complete")
+
+    def _step_to(self, states: Array, times: Array) -> Array:
+        """One step from each state to its own time."""
+        return self.kernels[1].many(states, self.eqs.p, self.inputs.constants, times[:, None], self.numbers)[0]
 
     def _chunk_size(self, x: Array, pace: float) -> int:
         step = max(min(x[1], self.end - x[0]), 1e-300)
@@ -207,7 +210,7 @@ class Run:
                 )
 
     def _record(self, x: Array, began: float, status: str) -> Record:
-        samples = self.sampler.samples(project=self.method.stabilise is None)
+        samples = self.sampler.samples()
         where = self.layout.starts
         statistics = {
             "steps": int(x[where["accepted"][0]]),
@@ -218,7 +221,7 @@ class Run:
         record = to_record(
             self.eqs,
             samples,
-            self.inputs.values(samples.t),
+            self.inputs.values(self.eqs, samples.t),
             status=status,
             statistics={**statistics, "cpu_seconds": clock.process_time() - began},
             provenance={"method": repr(self.method), "mechanism": self.eqs.name},

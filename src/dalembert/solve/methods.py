@@ -30,11 +30,13 @@ class RK4:
 
 @dataclass(frozen=True)
 class DormandPrince:
-    """Dormand-Prince 5(4) with error control, then projection onto the joints. The default.
+    """Dormand-Prince of order 8(5,3) or 5(4) with error control, then projection onto the joints. The default.
 
     The local error of every coordinate, speed and internal state is kept below atol + rtol |x|.
+    Order 8 needs fewer evaluations from about 1e-5 on.
     """
 
+    order: int = 8
     rtol: float = 1e-9
     atol: float = 1e-9
     first_step: float = 1e-4
@@ -42,6 +44,8 @@ class DormandPrince:
     stabilise: Baumgarte | None = None
 
     def __post_init__(self) -> None:
+        if self.order not in (5, 8):
+            raise DataError(f"order must be 5 or 8, got {self.order!r}.")
         _positive(rtol=self.rtol, atol=self.atol, first_step=self.first_step)
         if not self.max_step > 0:
             raise DataError(f"max_step must be positive, got {self.max_step!r}.")
