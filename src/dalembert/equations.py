@@ -103,6 +103,7 @@ class EquationsOfMotion:
     recorded_measures: tuple[int, ...] = ()
     angles: tuple[int, ...] = ()  # measures that wrap at ±π
     friction_joints: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
     placements: tuple[Any, ...] = ()  # per joint: kind, both sides, coordinate names
     placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None

@@ -435,6 +435,7 @@ class Absolute:
             recorded_measures=tuple(joint_coordinates),
             angles=tuple(k for k, x in enumerate(measures) if x.wraps),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
+            drivers=tuple(d.name for d in m.drivers),
             placements=self.placements(),
             placed=tuple(bool(b.position) for b in m.bodies),
             scene=scene_of(m),
