@@ -1,13 +1,13 @@
 """The constrained solve inside the graph: accelerations, multipliers and projections.
 
-    H = A M⁻¹ Aᵀ ,  H + ε diag(H) factored by sparse LDL, then refined against H itself.
+    H = A M⁻¹ Aᵀ ,   D = diag H ,   S = (H + ε D)⁻¹ by sparse LDL ,   H⁻¹ r = Σ_j (ε S D)^j S r ,  j = 0 … k
 
-(The same as scaling the rows so that diag H = 1 and adding ε 1; an LDL without pivoting does not care for scale.)
-The regularisation keeps redundant rows and singular poses well posed. The refinement starts from the multipliers of the
-stage before, so that what the rows cannot decide is carried on: with k refinements, the part of λ along a singular
-value σ of the scaled H is found up to (ε/(σ+ε))^(k+1) of its *change*. From a cold start (λ = 0) this is the solution
-of minimum norm. Passing a dead point with a cold start lets go of the joint for a moment and costs energy (1e-7 m in
-the N-four-bar); carrying λ on does not.
+(The same as scaling the rows so that diag H = 1 and adding ε 1; an LDL without pivoting does not care for scale. The
+sum is iterative refinement against H: the residual r - H x₀ is ε D x₀, so no product with H is needed.)
+The regularisation keeps redundant rows and singular poses well posed, with multipliers of minimum norm; the refinements
+remove its error wherever H is not singular: a singular value σ of the scaled H is missed by (ε/(σ+ε))^(k+1).
+Starting from the multipliers of the stage before would spare refinements but winds up where rows are inconsistent, as
+they are, slightly, near a dead point; so every solve starts from zero.
 Where the mass matrix is singular (spec 000-14) M and f become M + α AᵀA and f + α Aᵀb, which changes neither
 accelerations nor multipliers, and the quasi-definite KKT matrix is factored instead.
 """
@@ -26,8 +26,7 @@ from dalembert.errors import ModelError
 SX = ca.SX
 EPSILON = 1e-8
 EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
-REFINEMENTS = 1  # from the multipliers of the stage before
-COLD_REFINEMENTS = 3  # from zero
+REFINEMENTS = 3
 FRICTION_PASSES = 8
 TINY = 1e-60
 
@@ -70,43 +69,41 @@ class Factor:
                 raise ModelError("a body has no mass (or inertia) and no joint holds it.")
             return
         if not singular_mass:
-            self.matrix = ca.sparsify(A @ (self._inverse @ A.T))
-            diagonal = ca.densify(ca.diag(self.matrix))
-            shift = EPSILON * diagonal + EMPTY * ca.sum1(diagonal)
-            self._ldl = ca.ldl(self.matrix + ca.diag(shift))
+            H = ca.triu(ca.sparsify(A @ (self._inverse @ A.T)))
+            diagonal = ca.densify(ca.diag(H))
+            self._shift = EPSILON * diagonal + EMPTY * ca.sum1(diagonal)
+            self._ldl = ca.ldl(ca.triu2symm(H + ca.diag(self._shift)))
             return
         scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)  # rows of unit length: the weights of the added mass
         self.scale = ca.densify(scale)
         self.A = ca.sparsify(ca.diag(self.scale) @ A)
         self.alpha = ca.mmax(M) + TINY
         self.M = ca.sparsify(M + self.alpha * (self.A.T @ self.A))
-        self.matrix = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
-        shift = ca.diagcat(SX(self.nv, self.nv), (-EPSILON / self.alpha) * SX.eye(rows))
-        self._ldl = ca.ldl(self.matrix + shift)
+        matrix = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
+        self._shift = ca.vertcat(SX.zeros(self.nv), (-EPSILON / self.alpha) * SX.ones(rows))
+        self._ldl = ca.ldl(matrix + ca.diag(ca.sparsify(self._shift)))
 
-    def _solve(self, right: Any, first: Any | None, refinements: int) -> Any:
+    def _solve(self, right: Any, refinements: int) -> Any:
         D, LT, order = self._ldl
-        if first is None:
-            x = ca.ldl_solve(right, D, LT, order)
-        else:
-            x = first + ca.ldl_solve(right - self.matrix @ first, D, LT, order)
+        term = ca.ldl_solve(right, D, LT, order)
+        x = term
         for _ in range(refinements):
-            x = x + ca.ldl_solve(right - self.matrix @ x, D, LT, order)
+            term = ca.ldl_solve(self._shift * term, D, LT, order)
+            x = x + term
         return x
 
-    def accelerations(self, f: Any, b: Any, lam: Any | None = None, refinements: int | None = None) -> tuple[Any, Any]:
-        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b, starting from `lam` (None: from zero)."""
+    def accelerations(self, f: Any, b: Any, refinements: int | None = None) -> tuple[Any, Any]:
+        """(v̇, λ) with M v̇ = f + Aᵀ λ and A v̇ = b."""
         refinements = REFINEMENTS if refinements is None else refinements
         if self.A.shape[0] == 0:
             return self._inverse @ f, SX.zeros(0, 1)
         if not self.singular:
             free = self._inverse @ f
-            lam = self._solve(b - self.A @ free, lam, refinements)
+            lam = self._solve(b - self.A @ free, refinements)
             return free + self._inverse @ (self.A.T @ lam), lam
         bs = self.scale * b
         right = ca.vertcat(f + self.alpha * (self.A.T @ bs), bs)
-        first = None if lam is None else ca.vertcat(SX.zeros(self.nv), -lam / self.scale)
-        x = self._solve(right, first, refinements)
+        x = self._solve(right, refinements)
         return x[0 : self.nv], -self.scale * x[self.nv :]
 
     def correction(self, residual: Any, refinements: int = 0) -> Any:
@@ -114,9 +111,9 @@ class Factor:
         if self.A.shape[0] == 0:
             return SX.zeros(self.nv)
         if not self.singular:
-            return -(self._inverse @ (self.A.T @ self._solve(residual, None, refinements)))
+            return -(self._inverse @ (self.A.T @ self._solve(residual, refinements)))
         right = ca.vertcat(SX.zeros(self.nv), -self.scale * residual)
-        return self._solve(right, None, refinements)[0 : self.nv]
+        return self._solve(right, refinements)[0 : self.nv]
 
 
 def _block_inverse(M: Any) -> Any:
@@ -168,7 +165,7 @@ def forward_expressions(
     previous: tuple[Any, Any] | None = None
     for _ in range(passes):
         # Anderson mixing of depth one: the secant step of the fixed point λ = solve(f(λ))
-        _, lam_out = factor.accelerations(F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in), b, lam_in)
+        _, lam_out = factor.accelerations(F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in), b)
         residual = lam_out - lam_in
         change = ca.norm_inf(residual)
         following = lam_out
@@ -181,7 +178,7 @@ def forward_expressions(
         previous = (lam_out, residual)
         lam_in = following
     f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam_in)
-    a, lam = factor.accelerations(f, b, lam_in)
+    a, lam = factor.accelerations(f, b)
     if passes:
         change = ca.norm_inf(lam - lam_in) / (1 + ca.norm_inf(lam))
     zdot = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
