@@ -7,6 +7,7 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +35,7 @@ from dalembert.mechanics.sensors import build_outputs
 from dalembert.mechanics.view import StateView, as_column
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.actuators import DCMotor, FirstOrderLag
+from dalembert.model.bodies import axes_from
 from dalembert.model.check import coordinate_names
 from dalembert.model.forces import Actuator, Friction
 from dalembert.model.joints import Joint
@@ -126,6 +128,21 @@ class Absolute:
     def place(self, place: Point | Frame) -> Any:
         return self.vector(place.coordinates)
 
+    def joint_frames(self, joint: Joint) -> tuple[Frame, Frame]:
+        """Both frames; those of a universal joint turned about their axes so that its angles are zero in the drawing."""
+        if joint.kind != "universal":
+            return joint.a, joint.b
+        drawn = [np.array(f.body.rotation) @ np.array(f.axes)[:, 2] for f in (joint.a, joint.b)]
+        across = np.cross(drawn[0], drawn[1])
+        if np.linalg.norm(across) < 1e-6:
+            return joint.a, joint.b
+        # x of the first frame along the second axis, y of the second frame along the first
+        xs = [np.array(f.body.rotation).T @ x for f, x in zip((joint.a, joint.b), (drawn[1], across), strict=True)]
+        first, second = (
+            replace(f, axes=axes_from([row[2] for row in f.axes], x)) for f, x in zip((joint.a, joint.b), xs, strict=True)
+        )
+        return first, second
+
     def frame_axes(self, frame: Frame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
@@ -147,7 +164,7 @@ class Absolute:
             numbers = [options[k] for k in ("length", "lead", "radius") if k in options]
         numbers_sx = self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0))
         la, lb = self.place(joint.a), self.place(joint.b)
-        Ja, Jb = self.frame_axes(joint.a), self.frame_axes(joint.b)
+        Ja, Jb = (self.frame_axes(frame) for frame in self.joint_frames(joint))
         kernel = joint_kernel(self.space.planar, joint.kind)
         phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = kernel(
             pa.r, pa.R, pa.angle, ta.v, ta.w, pb.r, pb.R, pb.angle, tb.v, tb.w, la, Ja, lb, Jb, numbers_sx
@@ -403,6 +420,7 @@ class Absolute:
                 options,
             ),
             "reactions": F("reactions", [q, v, lam, p, t], [reactions], options),
+            "joint_axes": F("joint_axes", [q, p, t], [self.joint_axes()], options),
         }
         q0 = []
         for body in m.bodies:
@@ -479,12 +497,17 @@ class Absolute:
             values += [force, torque]
         return names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts
 
+    def joint_axes(self) -> Any:
+        """World axes of every joint's first frame, side by side."""
+        axes = [ca.densify(place["axes"]) for _, _, place in self.joints.values()]
+        return ca.horzcat(*axes) if axes else SX.zeros(self.space.dim, 0)
+
     def placements(self) -> tuple[Any, ...]:
         """Numbers for a first guess of the assembly: per joint its kind, bodies, places and axes at nominal parameters."""
         result = []
         for joint in self.m.joints:
             sides = []
-            for frame in (joint.a, joint.b):
+            for frame in self.joint_frames(joint):
                 index = -1 if frame.body.is_ground else self.body_index[id(frame.body)]
                 local = tuple(float(c) for c in frame.coordinates)
                 axes = float(frame.angle) if self.space.planar else frame.axes

@@ -166,9 +166,9 @@ def _coordinates(space: Space, kind: str, s: JointSides) -> Any:
             "point on line": lambda: [ca.dot(E[:, 2], d)],
             "planar": lambda: [ca.dot(E[:, 0], d), ca.dot(E[:, 1], d), _relative_angle(space, s, E, G)],
             "universal": lambda: [
-                # the cross arm g₃ turns about e₃; the second body turns about g₃
+                # the arm g₃ of the cross turns about e₃ from e₁; the second body turns about g₃, from g₂ along e₃
                 ca.atan2(ca.dot(E[:, 1], G[:, 2]), ca.dot(E[:, 0], G[:, 2])),
-                ca.atan2(ca.dot(G[:, 1], E[:, 2]), ca.dot(G[:, 0], E[:, 2])) * -1,
+                ca.atan2(ca.dot(G[:, 0], E[:, 2]), ca.dot(G[:, 1], E[:, 2])),
             ],
         }
     return ca.vertcat(*table[kind]()) if kind in table else SX.zeros(0, 1)
