@@ -1,0 +1,90 @@
+"""Calling a user's function once with symbols, and saying what is wrong with it when that fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import casadi as ca
+
+from dalembert.errors import DalembertError, ModelError
+from dalembert.expressions.quantities import Quantity
+
+INSTEAD = "Use da.sin, da.exp, da.where, ... instead of math or numpy functions."
+BRANCH = "It is called once with symbolic arguments: write da.where(condition, a, b) instead of `if`, `min` or `max`."
+
+
+class _NotANumber(TypeError):
+    """A symbol was asked for its value."""
+
+
+@contextmanager
+def _symbols_have_no_value() -> Iterator[None]:
+    """CasADi answers float(symbol) with NaN, so that math.sin(t) > 0 would be a quiet False: make it an error."""
+    original = ca.SX.__float__
+
+    def guarded(self: Any) -> float:
+        if not self.is_constant():
+            raise _NotANumber("a symbol has no value")
+        return float(original(self))
+
+    ca.SX.__float__ = guarded
+    try:
+        yield
+    finally:
+        ca.SX.__float__ = original
+
+
+def of_time(function: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
+    """Call a user's function of time once with a symbol; return (symbol, expression)."""
+    t = ca.SX.sym("t")
+    return t, call_user(function, what, t)
+
+
+def call_user(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+    """Call a user's function with symbols; turn its failures into a `ModelError` that names it."""
+    try:
+        with _symbols_have_no_value():
+            result = function(*arguments)
+    except DalembertError as error:
+        raise type(error)(f"{what}: {error}") from error
+    except Exception as error:  # any failure of foreign code is the user's to read
+        raise ModelError(_explained(what, error, arguments)) from error
+    _refuse_nan(result, what)
+    return result
+
+
+def _explained(what: str, error: Exception, arguments: tuple[Any, ...]) -> str:
+    text = str(error)
+    lower = text.lower()
+    if "truth value" in lower or "__bool__" in text or "boolean" in lower or "non-scalar" in lower:
+        return f"{what} branches on a symbol. {BRANCH}"
+    if isinstance(error, _NotANumber):
+        return f"{what} asks a symbol for its value. It is called once with symbolic arguments. {INSTEAD}"
+    first = text.splitlines()[0] if text else ""
+    if isinstance(error, TypeError) and "positional argument" in text:
+        count = len(arguments)
+        return f"{what} is called with {count} argument{'s' if count != 1 else ''} ({first})."
+    failure = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    if isinstance(error, (NameError, KeyError, IndexError, ZeroDivisionError)):
+        return f"{what} fails ({failure})."
+    return f"{what} could not be called with symbolic arguments ({failure}). {INSTEAD}"
+
+
+def _refuse_nan(result: Any, what: str) -> None:
+    """A NaN hidden in an expression would come out of every evaluation."""
+    if isinstance(result, (list, tuple)):
+        for entry in result:
+            _refuse_nan(entry, what)
+    elif isinstance(result, float) and math.isnan(result):
+        raise ModelError(f"{what} returns NaN.")
+    elif isinstance(result, Quantity):
+        if any(isinstance(a, float) and math.isnan(a) for a in result.arguments):
+            raise ModelError(f"{what} returns NaN.")
+    elif isinstance(result, ca.SX) and result.nnz():
+        f = ca.Function("user", ca.symvar(result), [result])
+        for k in range(f.n_instructions()):
+            if f.instruction_id(k) == ca.OP_CONST and math.isnan(f.instruction_constant(k)):
+                raise ModelError(f"{what} contains NaN.")

@@ -1,0 +1,219 @@
+"""Numbers of a model that may stay symbolic, and the functions that work on all kinds of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ModelError
+
+pi = math.pi
+
+
+class Quantity:
+    """A number of a model that may stay symbolic: a named parameter, or arithmetic on parameters.
+
+    It is data, not mathematics: a small tree of operation names, evaluated with numbers or with expressions.
+
+    Examples
+    --------
+    >>> half = Quantity.parameter("length", 0.3) / 2
+    >>> half.value
+    0.15
+    """
+
+    __slots__ = ("arguments", "operation")
+    __array_ufunc__ = None  # NumPy numbers leave the arithmetic to this class
+
+    def __init__(self, operation: str, *arguments: Any) -> None:
+        self.operation = operation
+        self.arguments = arguments
+
+    @classmethod
+    def parameter(cls, name: str, value: float) -> Quantity:
+        return cls("parameter", name, float(value))
+
+    @property
+    def value(self) -> float:
+        """The number it stands for, with every parameter at its own value."""
+        try:
+            with np.errstate(all="ignore"):
+                return float(self.evaluate({}))
+        except ArithmeticError as error:
+            raise ModelError(f"{self!r} has no value: {error}.") from error
+
+    def parameters(self) -> dict[str, float]:
+        """Names and values of the parameters it depends on."""
+        if self.operation == "parameter":
+            return {self.arguments[0]: self.arguments[1]}
+        found: dict[str, float] = {}
+        for argument in self.arguments:
+            if isinstance(argument, Quantity):
+                found.update(argument.parameters())
+        return found
+
+    def evaluate(self, symbols: Mapping[str, Any]) -> Any:
+        """Its value with these symbols (or numbers) in place of the parameters of their names."""
+        if self.operation == "parameter":
+            name, value = self.arguments
+            return symbols.get(name, value)
+        args = [a.evaluate(symbols) if isinstance(a, Quantity) else a for a in self.arguments]
+        return _OPERATIONS[self.operation](*args)
+
+    def __repr__(self) -> str:
+        if self.operation == "parameter":
+            return str(self.arguments[0])
+        shown = [repr(a) for a in self.arguments]
+        if len(shown) == 2 and not self.operation.isalnum():
+            return f"({shown[0]} {self.operation} {shown[1]})"
+        return f"{self.operation}({', '.join(shown)})"
+
+    def _with(self, operation: str, other: Any, *, swapped: bool = False) -> Any:
+        if isinstance(other, (np.ndarray, list, tuple)) and np.ndim(np.empty(0) if other is None else other) > 0:
+            raise ModelError(f"parameter expression {self!r} {operation} a list: combine it with one number at a time.")
+        if not (isinstance(other, Quantity) or is_symbolic(other) or is_real(other)):
+            raise ModelError(f"parameter expression {self!r} {operation} {other!r}: expected a number.")
+        return Quantity(operation, other, self) if swapped else Quantity(operation, self, other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with("+", other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with("+", other, swapped=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with("-", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with("-", other, swapped=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with("*", other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with("*", other, swapped=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with("/", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with("/", other, swapped=True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._with("**", other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._with("**", other, swapped=True)
+
+    def __neg__(self) -> Quantity:
+        return Quantity("neg", self)
+
+    def __pos__(self) -> Quantity:
+        return self
+
+    def __abs__(self) -> Quantity:
+        return Quantity("absolute", self)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def _compare(self, other: Any) -> NoReturn:
+        raise ModelError(
+            f"parameter expression {self!r} stays symbolic and cannot be compared. "
+            "Use da.where, da.minimum or da.maximum, or float(...) for its value now."
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+
+def is_real(x: Any) -> bool:
+    """A Python or NumPy number (also NaN), not a truth value, not a text."""
+    if isinstance(x, (bool, np.bool_, str, bytes)):
+        return False
+    if isinstance(x, (int, float, np.integer, np.floating)):
+        return True
+    if isinstance(x, np.ndarray):
+        return x.ndim == 0 and x.dtype.kind in "iuf"
+    try:  # fractions, decimals, 1x1 CasADi constants
+        return hasattr(x, "__float__") and not isinstance(x, Quantity) and math.isfinite(float(x))
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
+        return False
+
+
+def is_symbolic(x: Any) -> bool:
+    return isinstance(x, (ca.SX, ca.MX, ca.DM))
+
+
+def _function(name: str, casadi_function: Callable[..., Any], numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(*args: Any) -> Any:
+        if any(isinstance(a, Quantity) for a in args):
+            return Quantity(name, *args)
+        if any(is_symbolic(a) for a in args):
+            return casadi_function(*args)
+        return numpy_function(*args)
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = f"``{name}`` of a number, an array, a parameter or an expression."
+    _OPERATIONS[name] = apply
+    return apply
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+    "neg": lambda a: -a,
+}
+sin = _function("sin", ca.sin, np.sin)
+cos = _function("cos", ca.cos, np.cos)
+tan = _function("tan", ca.tan, np.tan)
+asin = _function("asin", ca.asin, np.arcsin)
+acos = _function("acos", ca.acos, np.arccos)
+atan = _function("atan", ca.atan, np.arctan)
+atan2 = _function("atan2", ca.atan2, np.arctan2)
+sinh = _function("sinh", ca.sinh, np.sinh)
+cosh = _function("cosh", ca.cosh, np.cosh)
+tanh = _function("tanh", ca.tanh, np.tanh)
+exp = _function("exp", ca.exp, np.exp)
+log = _function("log", ca.log, np.log)
+sqrt = _function("sqrt", ca.sqrt, np.sqrt)
+sign = _function("sign", ca.sign, np.sign)
+absolute = _function("absolute", ca.fabs, np.abs)
+minimum = _function("minimum", ca.fmin, np.minimum)
+maximum = _function("maximum", ca.fmax, np.maximum)
+where = _function("where", ca.if_else, np.where)
+where.__doc__ = "``where(condition, a, b)``: a where the condition holds, else b; use it instead of ``if`` on t."
+
+
+def table(x: Sequence[float], y: Sequence[float]) -> Callable[[Any], Any]:
+    """Piecewise linear function through the points (x, y), continued with its end slopes.
+
+    Examples
+    --------
+    >>> ramp = table([0.0, 1.0, 2.0], [0.0, 1.0, 1.0])
+    >>> float(ramp(0.25)), float(ramp(1.5)), float(ramp(-1.0))
+    (0.25, 1.0, -1.0)
+    """
+    try:
+        xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"a table needs two lists of numbers ({error}).") from None
+    if xs.ndim != 1 or xs.shape != ys.shape or len(xs) < 2:
+        raise ModelError(f"a table needs two lists of equal length, at least 2 points; got {xs.shape} and {ys.shape}.")
+    if not (np.all(np.isfinite(xs)) and np.all(np.diff(xs) > 0) and np.all(np.isfinite(ys))):
+        raise ModelError("a table needs finite, strictly increasing x and finite y.")
+    slopes = np.diff(ys) / np.diff(xs)
+
+    def evaluate(value: Any) -> Any:
+        result = ys[0] + slopes[0] * (value - xs[0])
+        for knot, change in zip(xs[1:-1], np.diff(slopes), strict=True):
+            result = result + change * maximum(value - knot, 0.0)
+        return result
+
+    return evaluate
