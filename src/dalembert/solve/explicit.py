@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.solve.constrained import forward_function, projection_function
+from dalembert.solve.constrained import closing_function, forward_function
 from dalembert.solve.inputs import Inputs
 from dalembert.solve.methods import RK4, DormandPrince
 
@@ -103,7 +103,6 @@ class Stepper:
         self.events = events
         self.layout = layout_of(eqs, 0 if events is None else events.size1_out(0))
         self.F = forward_function(eqs, method.stabilise)
-        self.P = projection_function(eqs) if method.stabilise is None else None
         self.p, self.c = MX.sym("p", len(eqs.parameters)), MX.sym("constants", eqs.nu)
         self.end = MX.sym("end")
         self.numbers = MX.sym("numbers", 4)  # of the method: rtol, atol, max step
@@ -117,8 +116,15 @@ class Stepper:
             return MX(0, 1)
         return self.events(q, v, a, lam, z, self.inputs.function(t, self.c), self.p, t)
 
-    def finish(self, t: Any, q: Any, v: Any, z: Any) -> tuple[Any, Any]:
-        return (q, v) if self.P is None else self.P(q, v, self.p, t)
+    def close(self, t: Any, stage: list[Any], lam: Any, base: list[Any], weight: Any) -> tuple[Any, ...]:
+        """Derivative of the last stage; q, v, z, work of the step, on the joints; v̇, ż, power, λ, change there."""
+        u = self.inputs.function(t, self.c)
+        if self.method.stabilise is None:
+            return closing_function(self.eqs)(*stage, lam, *base, weight, u, self.p, t)  # type: ignore[no-any-return]
+        last = self.F(*stage, u, self.p, t, lam)
+        new = [y + weight * k for y, k in zip(base, last[:4], strict=True)]
+        _, a, zdot, power, lam, change = self.F(*new[:3], u, self.p, t, last[4])
+        return (*last[:3], *new, a, zdot, power, lam, change)
 
     def step(self) -> ca.Function:
         """(x, p, constants, end, numbers) -> x after one attempt."""
@@ -146,18 +152,17 @@ class Stepper:
         k1 = (N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])
         k2 = self.derivative(t + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1], z + h / 2 * k1[2], k1[4])
         k3 = self.derivative(t + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1], z + h / 2 * k2[2], k2[4])
-        k4 = self.derivative(t + h, q + h * k3[0], v + h * k3[1], z + h * k3[2], k3[4])
-        new = [y + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]) for i, y in enumerate((q, v, z, s["work"]))]
         t1 = t + h
-        q1, v1 = self.finish(t1, *new[:3])
-        _, a, zdot, power, lam, change = self.derivative(t1, q1, v1, new[2], k4[4])
+        stage = [y + h * k for y, k in zip((q, v, z), k3[:3], strict=True)]
+        base = [y + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i]) for i, y in enumerate((q, v, z, s["work"]))]
+        _, _, _, q1, v1, z1, work, a, zdot, power, lam, change = self.close(t1, stage, k3[4], base, h / 6)
         return self.layout.join(
             t=t1,
             h=s["h"],
             q=q1,
             v=v1,
-            z=new[2],
-            work=new[3],
+            z=z1,
+            work=work,
             a=a,
             zdot=zdot,
             power=power,
@@ -166,7 +171,7 @@ class Stepper:
             accepted=s["accepted"] + (h > 0),
             rejected=s["rejected"],
             change=ca.fmax(s["change"], change),
-            events=self.event_values(t1, q1, v1, new[2], a, lam),
+            events=self.event_values(t1, q1, v1, z1, a, lam),
         )
 
     def dormand_prince(self, x: Any) -> Any:
@@ -180,20 +185,21 @@ class Stepper:
         N, n = self.eqs.functions["kinematics"](q, self.p, t)
         nodes, rows, weights, error_weights = tableau(self.method.order)
         stages = [(N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])]
-        for node, row in zip(nodes[1:], rows[1:], strict=True):
+        for node, row in zip(nodes[1:-1], rows[1:-1], strict=True):
             y = [base + h * combine(row, stages, i) for i, base in enumerate((q, v, z))]
             stages.append(self.derivative(t + node * h, *y, stages[-1][4]))
-        new = [base + h * combine(weights, stages, i) for i, base in enumerate((q, v, z, work))]
-        t1 = t + h
-        q1, v1 = self.finish(t1, *new[:3])
-        last = self.derivative(t1, q1, v1, new[2], stages[-1][4])
-        stages.append(last)
+        t1 = t + h  # also the time of the last stage
+        stage = [base + h * combine(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
+        before = [base + h * combine(weights[:-1], stages, i) for i, base in enumerate((q, v, z, work))]
+        *last, q1, v1, z1, work1, a, zdot, power, lam, change = self.close(t1, stage, stages[-1][4], before, h * weights[-1])
+        rate = self.eqs.functions["kinematics"](q1, self.p, t1)
+        stages += [tuple(last), (rate[0] @ v1 + rate[1], a, zdot)]
         sizes = []
         for row in error_weights:
             size = MX(0)
-            for i, (before, after) in enumerate(zip((q, v, z), (q1, v1, new[2]), strict=True)):
-                if before.shape[0]:
-                    weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
+            for i, (old, new) in enumerate(zip((q, v, z), (q1, v1, z1), strict=True)):
+                if old.shape[0]:
+                    weight = atol + rtol * ca.fmax(ca.fabs(old), ca.fabs(new))
                     size = ca.fmax(size, ca.norm_inf(h * combine(row, stages, i) / weight))
             sizes.append(size)
         size = sizes[0]
@@ -212,17 +218,17 @@ class Stepper:
             h=grown,
             q=q1,
             v=v1,
-            z=new[2],
-            work=new[3],
-            a=last[1],
-            zdot=last[2],
-            power=last[3],
-            lam=last[4],
+            z=z1,
+            work=work1,
+            a=a,
+            zdot=zdot,
+            power=power,
+            lam=lam,
             size=ca.fmax(size, 1e-4),
             accepted=s["accepted"] + 1,
             rejected=s["rejected"],
-            change=ca.fmax(s["change"], last[5]),
-            events=self.event_values(t1, q1, v1, new[2], last[1], last[4]),
+            change=ca.fmax(s["change"], change),
+            events=self.event_values(t1, q1, v1, z1, a, lam),
         )
         kept = dict(s)
         kept["h"] = grown
