@@ -36,6 +36,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.assemble", "assemble"),
     **_from("solve.kinematics", "kinematics"),
     **_from("solve.forward", "forward_dynamics"),
+    **_from("solve.mobility", "check mobility rank_report"),
     **_from("solve.inverse", "inverse_dynamics"),
     **_from("solve.equilibrium", "equilibrium"),
     **_from("solve.linearize", "linearize"),
@@ -125,6 +126,9 @@ if TYPE_CHECKING:
     from dalembert.solve.methods import GeneralizedAlpha as GeneralizedAlpha
     from dalembert.solve.methods import Radau as Radau
     from dalembert.solve.methods import Sundials as Sundials
+    from dalembert.solve.mobility import check as check
+    from dalembert.solve.mobility import mobility as mobility
+    from dalembert.solve.mobility import rank_report as rank_report
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot
 

@@ -195,7 +195,7 @@ def forward_dynamics(
     heavy_M, heavy_f = M, f
     if matrices.is_singular(M):  # a and e of spec 000-12 with the mass of 000-14
         heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
-    free = np.linalg.solve(heavy_M, heavy_f) if eqs.nv else np.zeros(0)
+    free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
     force = A.T @ lam
@@ -280,7 +280,7 @@ def _iterated(
         answer = np.zeros((len(lam), len(lam)))
         for k in np.flatnonzero(np.abs(slopes).max(axis=0) > 0):
             answer[:, k] = solve(slopes[:, k], zero)[1]
-        step = np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0]
+        step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0])
         lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, float(np.abs(found - lam).max()))
     raise ConvergenceError(
         f"friction and reactions of {eqs.name!r} did not settle in {FRICTION_ITERATIONS} iterations (last change "

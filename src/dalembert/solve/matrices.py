@@ -52,7 +52,7 @@ def pseudo_inverse(A: Array, tolerance: float = RANK_TOLERANCE) -> Array:
     return np.asarray(np.linalg.pinv(A, rcond=tolerance)) if A.size else np.zeros(A.T.shape)
 
 
-def rank_of(values: Array, tolerance: float = RANK_TOLERANCE) -> int:
+def rank_of(values: NDArray[Any], tolerance: float = RANK_TOLERANCE) -> int:
     """Rank from singular values, relative to the largest."""
     return int(np.count_nonzero(values > tolerance * values.max())) if values.size and values.max() > 0 else 0
 
