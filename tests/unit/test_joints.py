@@ -319,7 +319,8 @@ def test_cylindrical_and_planar_coordinates_have_their_signs() -> None:
     m = da.Mechanism("pair")
     b, c = free_body(m, "b"), free_body(m, "c")
     m.add_cylindrical("C", m.ground.at(0, 0, 0), b.at(0, 0, 0), axis=(1, 0, 0))
-    m.add_planar("P", m.ground.frame(0, 0, 0, axis=(0, 0, 1), x=(1, 0, 0)), c.frame(0, 0, 0, axis=(0, 0, 1), x=(1, 0, 0)))
+    places = [body.frame(0, 0, 0, axis=(0, 0, 1), x=(1, 0, 0)) for body in (m.ground, c)]
+    m.add_planar("P", *places)
     wanted = {"C.displacement": 0.2, "C.angle": -0.5, "P.x": 0.3, "P.y": -0.4, "P.angle": 0.7}
     state = da.assemble(da.equations(m), wanted)
     assert state["b.x"] == pytest.approx(0.2, abs=1e-12)
@@ -393,7 +394,7 @@ def test_baumgarte_feedback_brings_an_open_joint_back_at_its_own_rate() -> None:
     m.add_revolute("A", m.ground.at(0, 0), b.at(-0.5, 0))
     eqs = da.equations(m)
     closed = da.assemble(eqs)
-    opened = eqs.state(np.array(closed.q) + [9e-7, 0, 0], closed.v)
+    opened = eqs.state(closed.q + np.array([9e-7, 0, 0]), closed.v)
     method = da.DormandPrince(rtol=1e-12, atol=1e-13, stabilise=Baumgarte(1.0, 10.0))
     run = da.simulate(eqs, 1.0, start=opened, method=method, every=0.1)
     gap = run["b.x"] - 0.5 * np.cos(run["b.angle"])

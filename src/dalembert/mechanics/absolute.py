@@ -7,35 +7,31 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import (
-    ACCELERATION,
-    HOLONOMIC,
-    VELOCITY,
-    Channels,
-    EquationsOfMotion,
-    JointInfo,
-    equations,
-)
-from dalembert.errors import ModelError
-from dalembert.expressions import Quantity, call_user
+from dalembert.equations import HOLONOMIC, VELOCITY, Channels, EquationsOfMotion, JointInfo, equations
+from dalembert.expressions import Quantity
 from dalembert.mechanics.assembly_rows import Form, Measured, RowSet
+from dalembert.mechanics.constraints import (
+    add_coupler,
+    add_driver,
+    add_rotor,
+    add_user_constraint,
+    point_on_curve,
+)
 from dalembert.mechanics.forces import ForceBuilder
 from dalembert.mechanics.joint_kernels import NUMBERS, joint_kernel
 from dalembert.mechanics.poses import Pose, Space, Twist
+from dalembert.mechanics.reactions import all_reactions, joint_axes, joint_frames, placements
 from dalembert.mechanics.rotations import quaternion_from_matrix
 from dalembert.mechanics.scene import scene_of
 from dalembert.mechanics.sensors import build_outputs
-from dalembert.mechanics.view import StateView, as_column
+from dalembert.mechanics.view import StateView
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.actuators import DCMotor, FirstOrderLag
-from dalembert.model.bodies import axes_from
 from dalembert.model.check import coordinate_names
 from dalembert.model.forces import Actuator, Friction
 from dalembert.model.joints import Joint
@@ -128,21 +124,6 @@ class Absolute:
     def place(self, place: Point | Frame) -> Any:
         return self.vector(place.coordinates)
 
-    def joint_frames(self, joint: Joint) -> tuple[Frame, Frame]:
-        """Both frames; those of a universal joint turned about their axes so that its angles are zero in the drawing."""
-        if joint.kind != "universal":
-            return joint.a, joint.b
-        drawn = [np.array(f.body.rotation) @ np.array(f.axes)[:, 2] for f in (joint.a, joint.b)]
-        across = np.cross(drawn[0], drawn[1])
-        if np.linalg.norm(across) < 1e-6:
-            return joint.a, joint.b
-        # x of the first frame along the second axis, y of the second frame along the first
-        xs = [np.array(f.body.rotation).T @ x for f, x in zip((joint.a, joint.b), (drawn[1], across), strict=True)]
-        first, second = (
-            replace(f, axes=axes_from([row[2] for row in f.axes], x)) for f, x in zip((joint.a, joint.b), xs, strict=True)
-        )
-        return first, second
-
     def frame_axes(self, frame: Frame) -> Any:
         if self.space.planar:
             angle = self.number(frame.angle)
@@ -153,7 +134,7 @@ class Absolute:
     # -- joints -----------------------------------------------------------------------------------------------------
     def add_joint(self, joint: Joint) -> None:
         if joint.kind == "point on curve":
-            self._point_on_curve(joint)
+            self.joints[joint.name] = (joint, *point_on_curve(self, joint))
             return
         pa, ta = self.body_state(joint.a.body)
         pb, tb = self.body_state(joint.b.body)
@@ -164,7 +145,7 @@ class Absolute:
             numbers = [options[k] for k in ("length", "lead", "radius") if k in options]
         numbers_sx = self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0))
         la, lb = self.place(joint.a), self.place(joint.b)
-        Ja, Jb = (self.frame_axes(frame) for frame in self.joint_frames(joint))
+        Ja, Jb = (self.frame_axes(frame) for frame in joint_frames(joint))
         kernel = joint_kernel(self.space.planar, joint.kind)
         phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = kernel(
             pa.r, pa.R, pa.angle, ta.v, ta.w, pb.r, pb.R, pb.angle, tb.v, tb.w, la, Ja, lb, Jb, numbers_sx
@@ -181,96 +162,6 @@ class Absolute:
             self.measured[f"{joint.name}.{coordinate}"] = Measured(
                 s[k], s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}", wraps
             )
-
-    def _point_on_curve(self, joint: Joint) -> None:
-        """Rows R_aᵀ d - J c(s) = 0 with the curve's parameter s as an extra coordinate without mass."""
-        k = [e[0] for e in self.extra].index(f"{joint.name}.parameter")
-        s = self.q[self.space.nq * self.nb + k]
-        what = f"curve of joint {joint.name!r}"
-        curve = as_column(call_user(joint.options["curve"], what, s), what)
-        if curve.shape[0] != self.space.dim:
-            raise ModelError(f"{what} must return {self.space.dim} values, got {curve.shape[0]}.")
-        pa, _ = self.body_state(joint.a.body)
-        pb, _ = self.body_state(joint.b.body)
-        Ja = self.frame_axes(joint.a)
-        d = pb.r + pb.R @ self.place(joint.b) - pa.r - pa.R @ self.place(joint.a)
-        rows = self._add_general(joint.name, HOLONOMIC, d - pa.R @ (Ja @ curve))
-        point = pb.r + pb.R @ self.place(joint.b)
-        self.joints[joint.name] = (joint, rows, {"blocks": None, "axes": pa.R @ Ja, "point": point})
-
-    def _add_general(self, owner: str, level: str, expression: Any) -> tuple[int, ...]:
-        """Rows of any expression: phi(q,t), or c(q,v,t)."""
-        rate = expression
-        if level == HOLONOMIC:
-            A = ca.jacobian(expression, self.q) @ self.N
-            rate = A @ self.v + ca.jacobian(expression, self.t)
-        else:
-            A = ca.jacobian(expression, self.v)
-        bias = ca.jtimes(rate, self.q, self.qdot) + ca.jacobian(rate, self.t)
-        phi = expression if level == HOLONOMIC else SX.zeros(0, 1)
-        return self.rows.add(owner, [level] * expression.shape[0], Form.of_matrix(A), -bias, phi, rate)
-
-    def add_constraints(self) -> None:
-        m = self.m
-        self._variables_as_measures()
-        for coupler in m.couplers:
-            self._couple(coupler.name, coupler)
-        for driver in m.drivers:
-            measured = self.measure(driver.coordinate)
-            target = driver.motion
-            if callable(target):
-                target = as_column(call_user(target, f"motion of driver {driver.name!r}", self.t), "a motion")
-                if target.shape != (1, 1):
-                    raise ModelError(f"motion of driver {driver.name!r} must return one value.")
-            else:
-                target = SX(self.number(target))
-            speed = ca.jacobian(target, self.t)
-            acceleration = ca.jacobian(speed, self.t)
-            gap = measured.value - target
-            if measured.wraps:
-                gap = ca.atan2(ca.sin(gap), ca.cos(gap))
-            self.rows.add(
-                driver.name,
-                [HOLONOMIC],
-                measured.form,
-                acceleration - measured.bias,
-                gap,
-                measured.rate - speed,
-            )
-        for constraint in m.constraints:
-            self._user_constraint(constraint)
-
-    def _couple(self, name: str, coupler: Any) -> None:
-        first, second = self.measure(coupler.first), self.measure(coupler.second)
-        ratio, offset = self.number(coupler.ratio), self.number(coupler.offset)
-        form = second.form + first.form.scaled(-ratio)
-        rate = second.rate - ratio * first.rate
-        bias = second.bias - ratio * first.bias
-        gap = second.value - ratio * first.value - offset
-        if not (first.wraps or second.wraps):
-            self.rows.add(name, [HOLONOMIC], form, -bias, gap, rate)
-            return
-        # spatial angles are known up to a turn only: exact over many turns when the gap is a sum of whole multiples
-        wrapped = self._wrapped_gap(first, second, coupler, gap)
-        if wrapped is None:
-            self.rows.add(name, [VELOCITY], form, -bias, SX.zeros(0, 1), rate)
-        else:
-            self.rows.add(name, [HOLONOMIC], form, -bias, wrapped, rate)
-
-    def _wrapped_gap(self, first: Measured, second: Measured, coupler: Any, gap: Any) -> Any | None:
-        if first.wraps and second.wraps:
-            if isinstance(coupler.ratio, Quantity):
-                return None
-            ratio = Fraction(float(coupler.ratio)).limit_denominator(1000)
-            if abs(float(ratio) - float(coupler.ratio)) > 1e-12 * abs(float(coupler.ratio)):
-                return None
-            scale = float(ratio.denominator)
-        else:
-            turning, sliding = (first, second) if first.wraps else (second, first)
-            _ = turning, sliding
-            scale = 1.0 / self.number(coupler.ratio) if first.wraps else 1.0
-        whole = scale * gap
-        return ca.atan2(ca.sin(whole), ca.cos(whole)) / scale
 
     def _variables_as_measures(self) -> None:
         space, nq, nv = self.space, self.space.nq, self.space.nv
@@ -296,36 +187,6 @@ class Absolute:
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
 
-    def _user_constraint(self, constraint: Any) -> None:
-        what = f"constraint {constraint.name!r}"
-        accelerations = None
-        if constraint.level == "acceleration":
-            accelerations = {name: self.a[k] for k, name in enumerate(self.speeds.names)}
-        residual = as_column(call_user(constraint.function, what, self.view(accelerations)), what)
-        if residual.shape[0] == 0:
-            raise ModelError(f"{what} returns nothing.")
-        depends = ca.vertcat(self.z, self.u)
-        if depends.shape[0] and constraint.level != "acceleration" and ca.depends_on(residual, depends):
-            raise ModelError(f"{what}: a {constraint.level}-level constraint may not depend on inputs or internal states.")
-        if constraint.level == "position":
-            if ca.depends_on(residual, self.v):
-                raise ModelError(f"{what} uses velocities: say level='velocity'.")
-            self._add_general(constraint.name, HOLONOMIC, residual)
-        elif constraint.level == "velocity":
-            A = ca.jacobian(residual, self.v)
-            if A.nnz() == 0:
-                raise ModelError(f"{what} does not depend on any velocity: say level='position'.")
-            self._add_general(constraint.name, VELOCITY, residual)
-        else:
-            D = ca.jacobian(residual, self.a)
-            if D.nnz() == 0:
-                raise ModelError(f"{what} does not depend on any acceleration; use s.acceleration_of(...).")
-            if ca.depends_on(D, self.a):
-                raise ModelError(f"{what} must be affine in the accelerations.")
-            d = -ca.substitute(residual, self.a, SX.zeros(self.nv))
-            levels = [ACCELERATION] * residual.shape[0]
-            self.rows.add(constraint.name, levels, Form.of_matrix(D), d, SX.zeros(0, 1), SX.zeros(0, 1))
-
     # -- names for user expressions ---------------------------------------------------------------------------------
     def lookup(self, name: str) -> Any | None:
         full = self.names.get(name, name)
@@ -350,9 +211,7 @@ class Absolute:
         return [*self.measured, *rates, *self.inputs.names, *self.internal.names, *self.parameters.names]
 
     def view(self, accelerations: dict[str, Any] | None = None) -> StateView:
-        return StateView(
-            self.space, self.t, self.lookup, self.known_names, self.body_state, self.place, accelerations
-        )
+        return StateView(self.space, self.t, self.lookup, self.known_names, self.body_state, self.place, accelerations)
 
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
@@ -372,15 +231,16 @@ class Absolute:
         m, space = self.m, self.space
         for joint in m.joints:
             self.add_joint(joint)
-        self.add_constraints()
-        for force in m.forces:  # a rotor is tied to its joint: rotor speed = gear ratio times joint speed
-            if isinstance(force, Actuator) and f"{force.name}.rotor" in [e[0] for e in self.extra]:
-                rotor = self.measured[f"{force.name}.rotor"]
-                joint_side = self.measure(force.coordinate)
-                ratio = self.number(force.model.gear_ratio)  # type: ignore[union-attr]
-                form = rotor.form + joint_side.form.scaled(-ratio)
-                rate = rotor.rate - ratio * joint_side.rate
-                self.rows.add(force.name, [VELOCITY], form, ratio * joint_side.bias, SX.zeros(0, 1), rate)
+        self._variables_as_measures()
+        for coupler in m.couplers:
+            add_coupler(self, coupler)
+        for driver in m.drivers:
+            add_driver(self, driver)
+        for constraint in m.constraints:
+            add_user_constraint(self, constraint)
+        for force in m.forces:
+            if isinstance(force, Actuator) and f"{force.name}.rotor" in self.measured:
+                add_rotor(self, force)
         self.lam = SX.sym("lam", len(self.rows))
         A, b = self.rows.matrix(), self.rows.right_hand_side()
         M = self.mass_matrix()
@@ -394,12 +254,16 @@ class Absolute:
         if moving:
             power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
         outputs = build_outputs(self, forces, T, A)
-        reaction_names, reaction_units, reactions, firsts = self.reactions()
+        reactions = all_reactions(self)
         q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
         names = list(self.measured)
         measures = [self.measured[n] for n in names]
         S = Form.stack([x.form for x in measures], self.nv)
-        column = lambda xs: ca.vertcat(*xs) if xs else SX.zeros(0, 1)  # noqa: E731
+
+        def column(xs: list[Any]) -> Any:
+            return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
+
+        columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
         options = {"cse": True}
         F = ca.Function
         functions = {
@@ -416,11 +280,11 @@ class Absolute:
             "measures": F(
                 "measures",
                 [q, v, p, t],
-                [column([x.value for x in measures]), column([x.rate for x in measures]), S, column([x.bias for x in measures])],
+                [columns["value"], columns["rate"], S, columns["bias"]],
                 options,
             ),
-            "reactions": F("reactions", [q, v, lam, p, t], [reactions], options),
-            "joint_axes": F("joint_axes", [q, p, t], [self.joint_axes()], options),
+            "reactions": F("reactions", [q, v, lam, p, t], [reactions.value], options),
+            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)], options),
         }
         q0 = []
         for body in m.bodies:
@@ -430,7 +294,7 @@ class Absolute:
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
-            for (j, rows, _), first in zip(self.joints.values(), firsts, strict=True)
+            for (j, rows, _), first in zip(self.joints.values(), reactions.first, strict=True)
         ]
         return EquationsOfMotion(
             name=m.name,
@@ -441,7 +305,7 @@ class Absolute:
             parameters=self.parameters,
             parameter_values=tuple(m.parameters.values()),
             measures=Channels(names, [x.unit for x in measures]),
-            measure_rates=Channels([x.rate_name for x in measures], [f"{x.unit}/s" if x.unit else "1/s" for x in measures]),
+            measure_rates=Channels([x.rate_name for x in measures], [f"{x.unit or 1}/s" for x in measures]),
             outputs=Channels(outputs.names, outputs.units),
             rows=tuple(self.rows.tags),
             joints=tuple(infos),
@@ -449,72 +313,15 @@ class Absolute:
             guess=(tuple(q0), (0.0,) * len(self.internal)),
             rotations=() if space.planar else tuple(space.nq * k + 3 for k in range(self.nb)),
             shorthands={short: full for short, full in self.names.items() if short != full},
-            reaction_channels=Channels(reaction_names, reaction_units),
+            reaction_channels=Channels(reactions.names, reactions.units),
             recorded_measures=tuple(joint_coordinates),
             angles=tuple(k for k, x in enumerate(measures) if x.wraps),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
             drivers=tuple(d.name for d in m.drivers),
-            placements=self.placements(),
+            placements=placements(self),
             placed=tuple(bool(b.position) for b in m.bodies),
             scene=scene_of(m),
         )
-
-    def reaction_of(self, name: str) -> tuple[Any, Any, Any]:
-        """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
-        joint, rows, place = self.joints[name]
-        lam = self.lam[list(rows)]
-        side = 1 if not joint.b.body.is_ground else 0
-        body = (joint.a.body, joint.b.body)[side]
-        columns = self.body_columns(body)
-        assert columns is not None
-        if place["blocks"] is not None:
-            effort = place["blocks"][side].T @ lam
-        else:
-            effort = (self.rows.matrix()[list(rows), list(columns)]).T @ lam
-        pose, _ = self.body_state(body)
-        force = effort[0 : self.space.dim]
-        turn = effort[self.space.dim : self.space.nv]
-        if not self.space.planar:
-            turn = pose.R @ turn
-        torque = turn - self.space.turn_about(place["point"] - pose.r, force)
-        sign = 1 if side == 1 else -1
-        return sign * force, sign * torque, place["axes"]
-
-    def reactions(self) -> tuple[list[str], list[str], Any, list[int]]:
-        names: list[str] = []
-        units: list[str] = []
-        values: list[Any] = []
-        firsts: list[int] = []
-        axes = ("x", "y", "z")
-        for name in self.joints:
-            firsts.append(len(names))
-            force, torque, _ = self.reaction_of(name)
-            names += [f"{name}.force.{axes[k]}" for k in range(self.space.dim)]
-            units += ["N"] * self.space.dim
-            turns = ["z"] if self.space.planar else list(axes)
-            names += [f"{name}.torque.{k}" for k in turns]
-            units += ["N m"] * len(turns)
-            values += [force, torque]
-        return names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts
-
-    def joint_axes(self) -> Any:
-        """World axes of every joint's first frame, side by side."""
-        axes = [ca.densify(place["axes"]) for _, _, place in self.joints.values()]
-        return ca.horzcat(*axes) if axes else SX.zeros(self.space.dim, 0)
-
-    def placements(self) -> tuple[Any, ...]:
-        """Numbers for a first guess of the assembly: per joint its kind, bodies, places and axes at nominal parameters."""
-        result = []
-        for joint in self.m.joints:
-            sides = []
-            for frame in self.joint_frames(joint):
-                index = -1 if frame.body.is_ground else self.body_index[id(frame.body)]
-                local = tuple(float(c) for c in frame.coordinates)
-                axes = float(frame.angle) if self.space.planar else frame.axes
-                sides.append((index, local, axes))
-            coordinates = tuple(f"{joint.name}.{c[0]}" for c in joint.coordinates)
-            result.append((joint.kind, sides[0], sides[1], coordinates))
-        return tuple(result)
 
 
 @equations.register

@@ -6,6 +6,7 @@ d(T + V)/dt = power of the others can be recorded in every run.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,6 +14,7 @@ import casadi as ca
 from dalembert.errors import ModelError
 from dalembert.expressions import call_user
 from dalembert.mechanics.assembly_rows import Measured
+from dalembert.mechanics.reactions import reaction_of
 from dalembert.mechanics.view import as_column
 from dalembert.model import Body
 from dalembert.model.actuators import DCMotor, FirstOrderLag
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute import Absolute
 
 SX = ca.SX
+SHORTEST = 1e-12  # [m], far below any length that matters, and without effect on them
 
 
 class ForceBuilder:
@@ -124,12 +127,11 @@ class ForceBuilder:
     def _law(self, force: Any, extension: Any, speed: Any) -> Any:
         what = f"law of spring {force.name!r}"
         try:
-            value = force.law(extension, speed)
-        except TypeError:
-            value = call_user(force.law, what, extension)
-        except Exception:
-            value = call_user(force.law, what, extension, speed)
-        value = as_column(value, what)
+            inspect.signature(force.law).bind(extension, speed)
+            arguments: tuple[Any, ...] = (extension, speed)
+        except (TypeError, ValueError):  # a table, or any other function of the extension alone
+            arguments = (extension,)
+        value = as_column(call_user(force.law, what, *arguments), what, self.host.p_symbols)
         if value.shape != (1, 1):
             raise ModelError(f"{what} must return one value.")
         return value
@@ -139,14 +141,16 @@ class ForceBuilder:
         arm_a, at_a, v_a = self._point(force.a)
         arm_b, at_b, v_b = self._point(force.b)
         d = at_b - at_a
-        length = ca.sqrt(ca.dot(d, d))
+        length = ca.sqrt(ca.dot(d, d) + SHORTEST**2)  # ends that meet pull nowhere, instead of giving NaN
         direction = d / length
         speed = ca.dot(direction, v_b - v_a)
         extension = length - host.number(force.free_length)
-        self._effort(force, extension, speed, lambda tension, has: (
-            self.push(force.a.body, arm_a, tension * direction, has_potential=has),
-            self.push(force.b.body, arm_b, -tension * direction, has_potential=has),
-        ), "N")
+
+        def act(tension: Any, has_potential: bool) -> None:
+            self.push(force.a.body, arm_a, tension * direction, has_potential=has_potential)
+            self.push(force.b.body, arm_b, -tension * direction, has_potential=has_potential)
+
+        self._effort(force, extension, speed, act, "N")
 
     def _joint_spring(self, force: JointSpring) -> None:
         measured = self.host.measure(force.coordinate)
@@ -207,7 +211,7 @@ class ForceBuilder:
     def _amount(self, force: Any, given: Any, size: int, what: str) -> Any:
         """A constant or user-given vector, times its input channel where it has one."""
         if callable(given):
-            value = as_column(call_user(given, what, self.host.view()), what)
+            value = as_column(call_user(given, what, self.host.view()), what, self.host.p_symbols)
             if value.shape != (size, 1):
                 raise ModelError(f"{what} must return {size} value{'s' if size > 1 else ''}, got {value.shape[0]}.")
         else:
@@ -237,7 +241,7 @@ class ForceBuilder:
     def _friction(self, force: Friction) -> None:
         host = self.host
         joint = host.joints[force.joint][0]
-        reaction, _, axes = host.reaction_of(force.joint)
+        reaction, _, axes = reaction_of(host, force.joint)
         local = axes.T @ reaction
         sliding = joint.kind != "revolute"
         coordinates = [f"{joint.name}.{c[0]}" for c in joint.coordinates]

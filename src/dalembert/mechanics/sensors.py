@@ -9,6 +9,7 @@ import casadi as ca
 
 from dalembert.expressions import call_user
 from dalembert.mechanics.poses import Twist
+from dalembert.mechanics.reactions import reaction_of
 from dalembert.mechanics.view import as_column
 from dalembert.model import Body, Frame, Point
 
@@ -68,7 +69,7 @@ def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: Any, A: Any) ->
             d = _position(host, measure.to) - _position(host, target)
             add(sensor.name, ca.sqrt(ca.dot(d, d)), measure.unit)
         elif kind == "reaction":
-            force, torque, axes = host.reaction_of(target)
+            force, torque, axes = reaction_of(host, target)
             if measure.axes == "joint":
                 force = axes.T @ force
                 torque = torque if space.planar else axes.T @ torque
@@ -83,7 +84,8 @@ def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: Any, A: Any) ->
         else:
             what = f"sensor {sensor.name!r}"
             assert measure.function is not None
-            add(sensor.name, as_column(call_user(measure.function, what, host.view()), what), measure.unit)
+            value = as_column(call_user(measure.function, what, host.view()), what, host.p_symbols)
+            add(sensor.name, value, measure.unit)
     return Outputs(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
 
 from dalembert.errors import ModelError, unknown_name
+from dalembert.expressions import Quantity
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.model.bodies import Body, Frame, Point
 
@@ -68,10 +69,12 @@ class StateView:
         return self._accelerations[speed]
 
 
-def as_column(value: Any, what: str) -> Any:
-    """A user's result (scalar, list, expression) as an SX column."""
+def as_column(value: Any, what: str, parameters: Mapping[str, Any]) -> Any:
+    """A user's result (scalar, list, expression, with parameters in it) as an SX column."""
     if isinstance(value, (list, tuple)):
-        value = ca.vertcat(*[as_column(v, what) for v in value])
+        value = ca.vertcat(*[as_column(v, what, parameters) for v in value])
+    if isinstance(value, Quantity):
+        value = value.evaluate(parameters)
     try:
         column = ca.SX(value)
     except Exception as error:

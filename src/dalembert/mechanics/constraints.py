@@ -1,0 +1,150 @@
+"""Constraint rows that are not joint kernels: curves, couplers, drivers, rotors and a user's own constraints.
+
+A position-level row φ(q,t) has A = φ_q N and b = -(A v + φ_t)˙ at v̇ = 0; a velocity-level row c(q,v,t), also one
+nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (spec 000-09, 000-10; Chetaev's rule for the nonlinear ones).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
+from dalembert.errors import ModelError
+from dalembert.expressions import Quantity, call_user
+from dalembert.mechanics.assembly_rows import Form, Measured
+from dalembert.mechanics.view import as_column
+from dalembert.model.forces import Actuator
+from dalembert.model.joints import Coupler, Driver, Joint, UserConstraint
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute import Absolute
+
+SX = ca.SX
+
+
+def general_rows(host: Absolute, owner: str, level: str, expression: Any) -> tuple[int, ...]:
+    """Rows of any expression: φ(q,t), or c(q,v,t)."""
+    rate = expression
+    if level == HOLONOMIC:
+        A = ca.jacobian(expression, host.q) @ host.N
+        rate = A @ host.v + ca.jacobian(expression, host.t)
+    else:
+        A = ca.jacobian(expression, host.v)
+    bias = ca.jtimes(rate, host.q, host.qdot) + ca.jacobian(rate, host.t)
+    phi = expression if level == HOLONOMIC else SX.zeros(0, 1)
+    return host.rows.add(owner, [level] * expression.shape[0], Form.of_matrix(A), -bias, phi, rate)
+
+
+def point_on_curve(host: Absolute, joint: Joint) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """Rows d - R_a J c(s) = 0 with the curve's parameter s as an extra coordinate without mass."""
+    k = [e[0] for e in host.extra].index(f"{joint.name}.parameter")
+    s = host.q[host.space.nq * host.nb + k]
+    what = f"curve of joint {joint.name!r}"
+    curve = as_column(call_user(joint.options["curve"], what, s), what, host.p_symbols)
+    if curve.shape[0] != host.space.dim:
+        raise ModelError(f"{what} must return {host.space.dim} values, got {curve.shape[0]}.")
+    pa, _ = host.body_state(joint.a.body)
+    pb, _ = host.body_state(joint.b.body)
+    axes = pa.R @ host.frame_axes(joint.a)
+    point = pb.r + pb.R @ host.place(joint.b)
+    rows = general_rows(host, joint.name, HOLONOMIC, point - pa.r - pa.R @ host.place(joint.a) - axes @ curve)
+    return rows, {"blocks": None, "axes": axes, "point": point}
+
+
+def add_coupler(host: Absolute, coupler: Coupler) -> None:
+    """second - ratio first - offset = 0."""
+    first, second = host.measure(coupler.first), host.measure(coupler.second)
+    ratio, offset = host.number(coupler.ratio), host.number(coupler.offset)
+    form = second.form + first.form.scaled(-ratio)
+    rate = second.rate - ratio * first.rate
+    bias = second.bias - ratio * first.bias
+    gap = second.value - ratio * first.value - offset
+    if first.wraps or second.wraps:
+        gap = _gap_of_turns(host, first, second, coupler, gap)
+    if gap is None:
+        host.rows.add(coupler.name, [VELOCITY], form, -bias, SX.zeros(0, 1), rate)
+    else:
+        host.rows.add(coupler.name, [HOLONOMIC], form, -bias, gap, rate)
+
+
+def _gap_of_turns(host: Absolute, first: Measured, second: Measured, coupler: Coupler, gap: Any) -> Any | None:
+    """The gap where spatial angles are known up to a turn only, or None where that does not say enough.
+
+    Exact over many turns when a multiple of the gap is a sum of whole multiples of the angles.
+    """
+    scale: Any = 1.0
+    if first.wraps and second.wraps:
+        if isinstance(coupler.ratio, Quantity):
+            return None
+        ratio = Fraction(float(coupler.ratio)).limit_denominator(1000)
+        if abs(float(ratio) - float(coupler.ratio)) > 1e-12 * abs(float(coupler.ratio)):
+            return None
+        scale = float(ratio.denominator)
+    elif first.wraps:
+        scale = 1.0 / host.number(coupler.ratio)
+    whole = scale * gap
+    return ca.atan2(ca.sin(whole), ca.cos(whole)) / scale
+
+
+def add_driver(host: Absolute, driver: Driver) -> None:
+    """coordinate - motion(t) = 0."""
+    measured = host.measure(driver.coordinate)
+    if callable(driver.motion):
+        what = f"motion of driver {driver.name!r}"
+        target = as_column(call_user(driver.motion, what, host.t), what, host.p_symbols)
+        if target.shape != (1, 1):
+            raise ModelError(f"{what} must return one value.")
+    else:
+        target = SX(host.number(driver.motion))
+    speed = ca.jacobian(target, host.t)
+    acceleration = ca.jacobian(speed, host.t)
+    gap = measured.value - target
+    if measured.wraps:
+        gap = ca.atan2(ca.sin(gap), ca.cos(gap))
+    host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
+
+
+def add_rotor(host: Absolute, actuator: Actuator) -> None:
+    """The rotor of a motor is tied to its joint: rotor speed = gear ratio times joint speed."""
+    rotor = host.measured[f"{actuator.name}.rotor"]
+    side = host.measure(actuator.coordinate)
+    ratio = host.number(actuator.model.gear_ratio)  # type: ignore[union-attr]
+    form = rotor.form + side.form.scaled(-ratio)
+    host.rows.add(actuator.name, [VELOCITY], form, ratio * side.bias, SX.zeros(0, 1), rotor.rate - ratio * side.rate)
+
+
+def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:
+    """φ(s) = 0, c(s) = 0 or D v̇ = d from a function of the state."""
+    what = f"constraint {constraint.name!r}"
+    accelerations = None
+    if constraint.level == "acceleration":
+        accelerations = {name: host.a[k] for k, name in enumerate(host.speeds.names)}
+    given = call_user(constraint.function, what, host.view(accelerations))
+    residual = as_column(given, what, host.p_symbols)
+    if residual.shape[0] == 0:
+        raise ModelError(f"{what} returns nothing.")
+    depends = ca.vertcat(host.z, host.u)
+    if depends.shape[0] and constraint.level != "acceleration" and ca.depends_on(residual, depends):
+        raise ModelError(f"{what}: a {constraint.level}-level constraint may not depend on inputs or internal states.")
+    if constraint.level == "position":
+        if ca.depends_on(residual, host.v):
+            raise ModelError(f"{what} uses velocities: say level='velocity'.")
+        if not ca.depends_on(residual, host.q):
+            raise ModelError(f"{what} does not depend on any coordinate.")
+        general_rows(host, constraint.name, HOLONOMIC, residual)
+    elif constraint.level == "velocity":
+        if not ca.depends_on(residual, host.v):
+            raise ModelError(f"{what} does not depend on any velocity: say level='position'.")
+        general_rows(host, constraint.name, VELOCITY, residual)
+    else:
+        D = ca.jacobian(residual, host.a)
+        if D.nnz() == 0:
+            raise ModelError(f"{what} does not depend on any acceleration; use s.acceleration_of(...).")
+        if ca.depends_on(D, host.a):
+            raise ModelError(f"{what} must be affine in the accelerations.")
+        d = -ca.substitute(residual, host.a, SX.zeros(host.nv))
+        levels = [ACCELERATION] * residual.shape[0]
+        host.rows.add(constraint.name, levels, Form.of_matrix(D), d, SX.zeros(0, 1), SX.zeros(0, 1))
