@@ -1,0 +1,428 @@
+"""Inverse dynamics: the inputs that make a motion.
+
+    M v̇ - f(q,v,z,u,λ) - Aᵀ λ = 0   solved for (u, λ), and for the internal states z of actuators on the way
+
+Newton's method with exact derivatives (one step where f is affine in u and λ; friction makes it nonlinear). With J_λ =
+Aᵀ + ∂f/∂λ and U the directions that no reaction reaches, every step solves
+
+    Uᵀ ∂f/∂u u = Uᵀ (M v̇ - f|₀)    in the sense of least squares, with u of minimum (weighted) norm
+
+(spec 002-G4 and its extension to more or fewer inputs than degrees of freedom), then λ from the rest.
+Internal states: the forces give z(t), its splined derivative and ż = g(q,v,z,u,λ) give the inputs behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.expressions import Array, Kernel
+from dalembert.record import Record
+from dalembert.solve.constrained import Factor
+from dalembert.solve.kinematics import RANK, Poses, _times, acceleration_channels, follow
+from dalembert.solve.motion import acceleration_name, derivative, read_motion
+from dalembert.solve.sampling import Samples, to_record
+
+SX = ca.SX
+BLOCK = 256
+ITERATIONS = 60
+SETTLED = 1e-11  # last relative change of inputs and reactions
+GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
+
+
+def inverse_dynamics(
+    eqs: EquationsOfMotion,
+    motion: Mapping[str, Any] | Record | None,
+    *,
+    times: float | Sequence[float] | Array | None = None,
+    start: State | None = None,
+    inputs: Sequence[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Record:
+    """The inputs that make a motion, with the reactions it causes.
+
+    Parameters
+    ----------
+    motion : a Record of joint or body coordinates or of position sensors (``A.angle``, ``tip.x``), with their rates
+        and accelerations (``A.rate``, ``A.acceleration``) where known, else differentiated by splines of degree five;
+        a Record of all body coordinates (a simulated run) is taken pose by pose. Or coordinate -> function of time,
+        with `times`; derivatives are then exact. None: the mechanism's drivers alone.
+    times : end time or times, for a motion given by functions.
+    start : from `da.assemble`; decides which way the loops are closed.
+    inputs : the input channels that may act; None: all of them and the drivers, and what a driver can carry, it does.
+        Inputs given by name have to make the motion alone: drivers only prescribe it.
+    weights : input -> weight of its square where the solution is not unique; 1 where left out.
+
+    Returns
+    -------
+    Record with all channels of a run; ``<driver>.effort``; ``residual.force``, the norm of the generalized force that
+    the inputs cannot supply. ``statistics``: degrees of freedom, rank, determination, largest residual.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True, gravity=0)
+    >>> rod = m.add_body("rod", mass=3.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> motor = m.add_actuator("motor", "hinge", input="torque")
+    >>> run = da.inverse_dynamics(da.equations(m), {"hinge": lambda t: t**2}, times=[0.0, 1.0])
+    >>> float(run["torque"][0].round(12)), run.statistics["determination"]
+    (2.0, 'determined')
+    """
+    problem = _Problem(eqs, inputs, weights)
+    poses, how = _poses(eqs, motion, times, start)
+    solution = problem.solve(poses)
+    return _record(eqs, problem, poses, solution, how)
+
+
+# --- the motion ------------------------------------------------------------------------------------------------------
+
+
+def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None) -> tuple[Poses, str]:
+    if isinstance(motion, Record) and _is_whole(eqs, motion):
+        if times is not None:
+            raise DataError("a record of whole poses brings its own times; resample it instead of giving times=.")
+        return _whole_poses(eqs, motion)
+    prescribed = read_motion(eqs, motion)
+    return follow(eqs, prescribed, _times(times, prescribed, start, None), start), prescribed.how
+
+
+def _is_whole(eqs: EquationsOfMotion, record: Record) -> bool:
+    return all(name in record for name in eqs.coordinates.names)
+
+
+def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, str]:
+    """Poses of a record that has every coordinate, closed and made consistent with the joints."""
+    time = record.time
+    q = np.array(record[list(eqs.coordinates.names)])
+    if not np.isfinite(q).all():
+        raise DataError("the motion has gaps (coordinates that are not finite).")
+    close, settle = _closers(eqs)
+    gap = 0.0
+    for _ in range(3):
+        q, gaps = close.many(q, eqs.p, time.reshape(-1, 1))
+        gap = max(gap, float(gaps.max(initial=0.0)))
+    if gap > GAP:
+        raise DataError(f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).")
+    seconds = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
+    how = "speeds and accelerations given"
+    if all(n in record for n in eqs.speeds.names):
+        v = np.array(record[list(eqs.speeds.names)])
+    else:
+        v = _speeds_by_spline(eqs, time, q)
+        how = "speeds and accelerations differentiated by splines"
+    if all(n in record for n in seconds):
+        a = np.array(record[seconds])
+    else:
+        a = derivative(time, v, 1)
+        how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
+    v, a = settle.many(q, v, a, eqs.p, time.reshape(-1, 1))
+    return Poses(time, q, v, a), how
+
+
+def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> Array:
+    rates = derivative(time, q, 1)
+    N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
+    return np.asarray(np.einsum("bij,bj->bi", np.linalg.pinv(N), rates - n.reshape(rates.shape)))
+
+
+def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
+    """(q,p,t) -> q closer to the joints and the gap before; (q,v,a,p,t) -> v, a that fit the rows."""
+
+    def make() -> tuple[Kernel, Kernel]:
+        s, F = eqs.symbols(), eqs.functions
+        zero = (SX.zeros(eqs.nz), SX.zeros(eqs.nu))
+        A, _ = F["rows"](s.q, s.v, *zero, s.p, s.t)
+        upper, rated = eqs.holonomic_rows, eqs.rate_rows
+        q, gap, v, a = s.q, SX(0), s.v, s.a
+        if upper:
+            still, _ = F["rows"](s.q, SX.zeros(eqs.nv), *zero, s.p, s.t)
+            phi = F["position"](s.q, s.p, s.t)
+            N, _ = F["kinematics"](s.q, s.p, s.t)
+            q = q + N @ Factor(SX.eye(eqs.nv), still[upper, :], singular_mass=False).correction(phi, 2)
+            gap = ca.norm_inf(phi)
+        if rated:
+            missed = F["rates"](s.q, s.v, s.p, s.t)
+            v = v + Factor(SX.eye(eqs.nv), A[rated, :], singular_mass=False).correction(missed, 2)
+        if eqs.rows:
+            A, b = F["rows"](s.q, v, *zero, s.p, s.t)
+            factor = Factor(SX.eye(eqs.nv), A, singular_mass=False)
+            a = a + factor.correction(A @ a - b, 2)
+        close = ca.Function("close", [s.q, s.p, s.t], [ca.densify(q), gap])
+        settle = ca.Function("settle", [s.q, s.v, s.a, s.p, s.t], [ca.densify(v), ca.densify(a)])
+        return Kernel(close), Kernel(settle)
+
+    return eqs.cached("inverse closers", make)  # type: ignore[no-any-return]
+
+
+# --- the balance of forces -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Solution:
+    z: Array
+    u: Array
+    lam: Array
+    residual: Array
+    freedom: int
+    rank: int
+    unknowns: int
+    iterations: int
+
+
+class _Problem:
+    """Which unknowns there are, and the native balance of forces."""
+
+    def __init__(
+        self, eqs: EquationsOfMotion, inputs: Sequence[str] | None, weights: Mapping[str, float] | None
+    ) -> None:
+        self.eqs = eqs
+        if isinstance(inputs, str):
+            inputs = [inputs]
+        names = list(eqs.inputs.names if inputs is None else inputs)
+        for name in (*names, *(weights or {})):
+            if name not in eqs.inputs.index:
+                raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+        chosen = [eqs.inputs.index[name] for name in names]
+        f, g = eqs.functions["forces"], eqs.functions["internal"]
+        in_forces = _columns(f, 3)
+        self.direct = [k for k in chosen if k in in_forces]
+        self.behind = [k for k in chosen if k not in in_forces]
+        feeds: dict[int, list[int]] = {}  # input -> internal states it feeds
+        pattern = g.jac_sparsity(0, 3)
+        for row, column in zip(pattern.row(), pattern.get_col(), strict=True):
+            feeds.setdefault(column, []).append(row)
+        for k in self.behind:
+            if k not in feeds:
+                raise ModelError(f"input {eqs.inputs.names[k]!r} acts on nothing, so no motion can tell its value.")
+        pushing = _columns(f, 2)
+        for k, name in enumerate(eqs.internal.names):
+            sources = [i for i in self.behind if k in feeds.get(i, ())]
+            if k not in pushing or len(sources) != 1:
+                actuator = name.rpartition(".")[0]
+                why = "its input is left out of inputs=" if k in pushing else "no force depends on it"
+                raise ModelError(
+                    f"inverse dynamics cannot find the internal state {name!r} of actuator {actuator!r}: {why}."
+                )
+        given = dict(weights or {})
+        for name, value in given.items():
+            if not (np.isfinite(value) and value > 0):
+                raise ModelError(f"weight of input {name!r} must be positive, got {value!r}.")
+        weight = [next(i for i in self.behind if k in feeds[i]) for k in range(eqs.nz)] + self.direct
+        self.weight = np.sqrt([float(given.get(eqs.inputs.names[k], 1.0)) for k in weight])
+        rows = range(len(eqs.rows))
+        idle = () if inputs is None else eqs.drivers
+        self.rows = [k for k in rows if eqs.rows[k].owner not in idle]
+        self.kernel, self.affine = self._native()
+
+    def _native(self) -> tuple[Kernel, bool]:
+        """(q,v,a,z,u,λ,p,t) -> residual, ∂f/∂(z,u), Aᵀ + ∂f/∂λ of the unknowns."""
+        eqs = self.eqs
+
+        def make() -> tuple[Kernel, bool]:
+            s, F = eqs.symbols(), eqs.functions
+            A, _ = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
+            f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+            residual = F["inertia"](s.q, s.p, s.t) @ s.a - f - A.T @ s.lam
+            W = ca.jacobian(f, ca.vertcat(s.z, s.u[self.direct]))
+            L = (A.T + ca.jacobian(f, s.lam))[:, self.rows]
+            unknown = ca.vertcat(s.z, s.u, s.lam)
+            affine = not unknown.shape[0] or ca.jacobian(ca.vertcat(ca.vec(W), ca.vec(L)), unknown).nnz() == 0
+            inputs = [s.q, s.v, s.a, s.z, s.u, s.lam, s.p, s.t]
+            function = ca.Function("balance", inputs, [ca.densify(x) for x in (residual, W, L)], {"cse": True})
+            return Kernel(function, compiled=eqs.use_c), affine
+
+        return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
+
+    def solve(self, poses: Poses) -> _Solution:
+        parts = [self._block(poses, slice(k, k + BLOCK)) for k in range(0, len(poses.t), BLOCK)]
+        z, u, lam, residual = (np.concatenate([p[i] for p in parts]) for i in range(4))
+        if self.behind:
+            self._inputs_behind(poses, z, u, lam)
+        freedom = max(p[4] for p in parts)
+        return _Solution(
+            z, u, lam, residual, freedom, min(p[5] for p in parts), len(self.weight), max(p[6] for p in parts)
+        )
+
+    def _block(self, poses: Poses, part: slice) -> tuple[Array, Array, Array, Array, int, int, int]:
+        eqs = self.eqs
+        t, q, v, a = poses.t[part], poses.q[part], poses.v[part], poses.a[part]
+        count = len(t)
+        z, u, lam = np.zeros((count, eqs.nz)), np.zeros((count, eqs.nu)), np.zeros((count, len(eqs.rows)))
+        x = np.zeros((count, len(self.weight)))
+        change = np.inf
+        for iteration in range(1, ITERATIONS + 1):
+            r, W, L = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
+            W, L = W.reshape(count, eqs.nv, -1), L.reshape(count, eqs.nv, -1)
+            right = r + np.einsum("bij,bj->bi", W, x) + np.einsum("bij,bj->bi", L, lam[:, self.rows])
+            if iteration == 1 and eqs.friction_joints:
+                self._unique_friction(L[0])
+            new_x, new_lam, freedom, found = lexicographic(W, L, right, self.weight)
+            size = 1 + np.abs(new_x).max(axis=1, initial=0.0) + np.abs(new_lam).max(axis=1, initial=0.0)
+            dx, dlam = new_x - x, new_lam - lam[:, self.rows]
+            step = np.abs(dx).max(axis=1, initial=0.0) + np.abs(dlam).max(axis=1, initial=0.0)
+            share = 1.0 if iteration < ITERATIONS // 2 else 0.5  # a kink may make full steps cycle
+            x = x + share * dx
+            lam[:, self.rows] += share * dlam
+            z, u[:, self.direct] = x[:, : eqs.nz], x[:, eqs.nz :]
+            change = float((step / size).max())
+            if not np.isfinite(change):
+                worst = int(np.argmin(np.isfinite(step)))
+                raise ConvergenceError(f"the forces are not finite at t = {t[worst]:.6g} s.")
+            if self.affine or change <= SETTLED:
+                break
+        else:
+            worst = int(np.argmax(step / size))
+            raise ConvergenceError(
+                f"friction and reactions did not settle at t = {t[worst]:.6g} s (last change {change:.1e}). The joint "
+                "may be jamming there: lower the friction coefficient."
+            )
+        (r, _, _) = self.kernel.many(q, v, a, z, u, lam, eqs.p, t.reshape(-1, 1))
+        return z, u, lam, r, freedom, found, iteration
+
+    def _unique_friction(self, L: Array) -> None:
+        _, values, Vt = np.linalg.svd(L)
+        null = Vt[int((values > RANK * values.max(initial=0.0)).sum()) :]
+        for joint in self.eqs.joints:
+            columns = [k for k, row in enumerate(self.rows) if row in joint.rows]
+            if joint.name in self.eqs.friction_joints and null.size and np.abs(null[:, columns]).max() > 1e-8:
+                raise ModelError(
+                    f"friction in joint {joint.name!r} needs its reaction, which is not unique: joints are redundant."
+                )
+
+    def _inputs_behind(self, poses: Poses, z: Array, u: Array, lam: Array) -> None:
+        """Inputs of actuators with internal states: g(q,v,z,u,λ) = ż by Newton."""
+        eqs = self.eqs
+        if len(poses.t) < 4:
+            actuator = eqs.internal.names[0].rpartition(".")[0]
+            raise DataError(
+                f"the input of actuator {actuator!r} needs the rate of its internal state: give at least 4 times, "
+                f"got {len(poses.t)}."
+            )
+        wanted = derivative(poses.t, z, 1)
+
+        def make() -> Kernel:
+            s = eqs.symbols()
+            g = eqs.functions["internal"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+            outputs = [ca.densify(g), ca.densify(ca.jacobian(g, s.u[self.behind]))]
+            return Kernel(ca.Function("internal_rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], outputs))
+
+        kernel = eqs.cached(("inverse internal", tuple(self.behind)), make)
+        for _ in range(ITERATIONS):
+            g, G = kernel.many(poses.q, poses.v, z, u, eqs.p, poses.t.reshape(-1, 1), lam)
+            gap = wanted - g.reshape(wanted.shape)
+            change = np.einsum("bij,bj->bi", np.linalg.pinv(G.reshape(len(gap), eqs.nz, -1)), gap)
+            u[:, self.behind] += change
+            if not np.abs(change).max(initial=0.0) > 1e-12 * (1 + np.abs(u).max(initial=0.0)):
+                break
+
+
+def _columns(function: ca.Function, argument: int) -> set[int]:
+    return set(function.jac_sparsity(0, argument).get_col())
+
+
+def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Array, Array, int, int]:
+    """Solve W x + L λ = right for a batch: least squares; then x of minimum weighted norm; then λ of minimum norm.
+
+    Returns x, λ, the largest number of directions that λ does not reach, and the smallest rank of W there.
+    """
+    count, n, nx = W.shape
+    m = L.shape[2]
+    if nx + m == n and n:
+        square = np.concatenate((W, L), axis=2)
+        sure = [np.linalg.svd(_columns_scaled(square[k]), compute_uv=False) for k in {0, count // 2, count - 1}]
+        if all(s[-1] > 1e-8 * s[0] for s in sure):
+            try:
+                both = np.linalg.solve(square, right[:, :, None])[:, :, 0]
+            except np.linalg.LinAlgError:
+                both = np.full((count, n), np.inf)
+            if np.isfinite(both).all() and np.abs(both).max() < 1e9 * (1 + np.abs(right).max()):
+                return np.asarray(both[:, :nx]), np.asarray(both[:, nx:]), nx, nx
+    U, values, Vt = (np.asarray(part, dtype=float) for part in np.linalg.svd(L))
+    reached = np.zeros((count, n), dtype=bool)
+    reached[:, : values.shape[1]] = values > RANK * values.max(axis=1, initial=1e-300)[:, None]
+    rotated = np.swapaxes(U, 1, 2)
+    G = np.where(reached[:, :, None], 0.0, rotated @ W) / weight
+    rest = np.where(reached, 0.0, np.einsum("bij,bj->bi", rotated, right))
+    freedom = int((n - reached.sum(axis=1)).max(initial=0))
+    x, found = np.zeros((count, nx)), 0
+    if nx:
+        scale = float(np.abs(W / weight).max())
+        Ug, sg, Vg = np.linalg.svd(G, full_matrices=False)
+        keep = sg > RANK * max(scale, 1e-300)
+        inverse = np.where(keep, 1 / np.where(keep, sg, 1.0), 0.0)
+        x = np.einsum("bji,bj->bi", Vg, inverse * np.einsum("bji,bj->bi", Ug, rest)) / weight
+        found = int(keep.sum(axis=1).min(initial=nx))
+    left = np.einsum("bij,bj->bi", rotated, right - np.einsum("bij,bj->bi", W, x))[:, : values.shape[1]]
+    held = reached[:, : values.shape[1]]
+    share = np.where(held, left / np.where(held, values, 1.0), 0.0)
+    lam = np.asarray(np.einsum("bji,bj->bi", Vt[:, : values.shape[1]], share))
+    return np.asarray(x), lam, freedom, found
+
+
+def _columns_scaled(J: Array) -> Array:
+    size = np.linalg.norm(J, axis=0)
+    return np.asarray(J / np.where(size > 0, size, 1.0))
+
+
+# --- the record ------------------------------------------------------------------------------------------------------
+
+
+def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Solution, how: str) -> Record:
+    t = poses.t
+    (power,) = eqs.kernel("power").many(poses.q, poses.v, found.z, found.u, eqs.p, t.reshape(-1, 1), found.lam)
+    work = _integral(t, power.reshape(-1))
+    samples = Samples(t, poses.q, poses.v, found.z, work, poses.a, found.lam)
+    full = to_record(eqs, samples, found.u)
+    names, units, values = acceleration_channels(eqs, poses)
+    columns = [values]
+    joints = {j.name for j in eqs.joints}
+    for k, row in enumerate(eqs.rows):
+        if row.owner not in joints:
+            several = sum(other.owner == row.owner for other in eqs.rows) > 1
+            names.append(f"{row.owner}.effort.{row.number}" if several else f"{row.owner}.effort")
+            units.append("")
+            columns.append(found.lam[:, k : k + 1])
+    norm = np.linalg.norm(found.residual, axis=1)
+    names.append("residual.force")
+    units.append("")
+    columns.append(norm[:, None])
+    more = np.hstack(columns)
+    fresh = [k for k, name in enumerate(names) if name not in full and name not in names[:k]]
+    if found.rank < found.freedom:
+        kind = "under-actuated: least squares"
+    elif found.unknowns > found.rank:
+        kind = "redundant: minimum norm"
+    else:
+        kind = "determined"
+    return Record(
+        t,
+        np.hstack((full.data, more[:, fresh])),
+        [*full.names, *(names[k] for k in fresh)],
+        [*full.units.values(), *(units[k] for k in fresh)],
+        name=eqs.name,
+        statistics={
+            "degrees of freedom": found.freedom,
+            "inputs": len(problem.direct) + len(problem.behind),
+            "rank": found.rank,
+            "determination": kind,
+            "largest residual": float(norm.max()),
+            "iterations": found.iterations,
+        },
+        provenance={"method": "inverse dynamics", "mechanism": eqs.name, "motion": how},
+        scene=eqs.scene,
+    )
+
+
+def _integral(t: Array, power: Array) -> Array:
+    if len(t) < 2:
+        return np.zeros(len(t))
+    from scipy.interpolate import CubicSpline
+
+    return np.asarray(CubicSpline(t, power).antiderivative()(t))

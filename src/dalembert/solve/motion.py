@@ -1,0 +1,261 @@
+"""A motion that somebody prescribes: names of coordinates, their values and two derivatives at any time.
+
+A prescribed quantity is a joint or body coordinate, or an output that depends on the pose alone (the position of an
+end effector): h(q,t) = s(t), ḣ = H v + ... = ṡ, ḧ = H v̇ + bias = s̈.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.expressions import Array, Kernel, call_user
+from dalembert.record import Record
+
+SX = ca.SX
+DEGREE = 5  # of the splines that differentiate samples; the error of an acceleration goes with interval⁴
+_AXES = ("x", "y", "z")
+_ACCELERATION = {"rate": "acceleration", "speed": "acceleration", "parameter_rate": "parameter_acceleration"}
+
+
+def acceleration_name(rate: str, others: Any = ()) -> str:
+    """Channel of the derivative of a rate: A.rate -> A.acceleration, crank.vx -> crank.ax, body.wx -> body.alphax."""
+    owner, _, last = rate.rpartition(".")
+    if last == "rate" and f"{owner}.speed" in others:  # a joint that slides and turns
+        return f"{owner}.angular_acceleration"
+    if last in _ACCELERATION:
+        return f"{owner}.{_ACCELERATION[last]}"
+    if len(last) == 2 and last[0] in "vw" and last[1] in "xyz":
+        return f"{owner}.{'a' if last[0] == 'v' else 'alpha'}{last[1]}"
+    if last.startswith("rate"):
+        return f"{owner}.acceleration{last[4:]}"
+    return f"{rate}.rate"
+
+
+def positional_outputs(eqs: EquationsOfMotion) -> list[str]:
+    """Outputs that depend on the pose (and time) only."""
+
+    def find() -> list[str]:
+        h = eqs.functions["outputs"]
+        moving = set()
+        for argument in (1, 2, 3, 4, 5):  # v, v̇, λ, z, u
+            moving.update(h.jac_sparsity(0, argument).row())
+        still = set(h.jac_sparsity(0, 0).row()) - moving
+        return [name for k, name in enumerate(eqs.outputs.names) if k in still]
+
+    return eqs.cached("positional outputs", find)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is prescribed: measures by index, outputs by index, in the order of `names`."""
+
+    names: tuple[str, ...]
+    measures: tuple[int, ...]  # -1 for an output
+    outputs: tuple[int, ...]  # -1 for a measure
+    wraps: tuple[bool, ...]
+
+
+def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
+    found, measures, outputs, wraps = [], [], [], []
+    positional = positional_outputs(eqs)
+    for name in names:
+        full = eqs.full_name(name)
+        if full in found:
+            raise ModelError(f"the motion prescribes {full!r} twice.")
+        if full in eqs.measures.index:
+            measures.append(eqs.measures.index[full])
+            outputs.append(-1)
+            wraps.append(eqs.measures.index[full] in eqs.angles)
+        elif full in positional:
+            measures.append(-1)
+            outputs.append(eqs.outputs.index[full])
+            wraps.append(False)
+        elif full in eqs.outputs.index:
+            raise ModelError(f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions.")
+        else:
+            known = [*eqs.measures.names, *positional]
+            raise ModelError(f"motion: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
+        found.append(full)
+    return Targets(tuple(found), tuple(measures), tuple(outputs), tuple(wraps))
+
+
+def target_expressions(
+    eqs: EquationsOfMotion, targets: Targets, q: Any, v: Any, p: Any, t: Any
+) -> tuple[Any, Any, Any, Any]:
+    """(h, ḣ, H, bias) of the prescribed quantities."""
+    if not targets.names:
+        return SX.zeros(0, 1), SX.zeros(0, 1), SX(0, eqs.nv), SX.zeros(0, 1)
+    F = eqs.functions
+    s, rate, S, bias = F["measures"](q, v, p, t)
+    chosen = [k for k in targets.outputs if k >= 0]
+    if chosen:
+        zero = [SX.zeros(n) for n in (eqs.nv, eqs.nv, len(eqs.rows), eqs.nz, eqs.nu)]
+        y = F["outputs"](q, *zero, p, t)[chosen]
+        N, n = F["kinematics"](q, p, t)
+        J = ca.jacobian(y, q)
+        Y = J @ N
+        y_rate = Y @ v + J @ n + ca.jacobian(y, t)
+        y_bias = ca.jtimes(y_rate, q, N @ v + n) + ca.jacobian(y_rate, t)
+    parts: list[tuple[Any, Any, Any, Any]] = []
+    count = 0
+    for k in targets.measures:
+        if k >= 0:
+            parts.append((s[k], rate[k], S[k, :], bias[k]))
+        else:
+            parts.append((y[count], y_rate[count], Y[count, :], y_bias[count]))
+            count += 1
+    return tuple(ca.vertcat(*column) for column in zip(*parts, strict=True))
+
+
+class Motion(Protocol):
+    """Values, rates and accelerations of the prescribed quantities at given times, each (times, quantities)."""
+
+    targets: Targets
+    how: str
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]: ...
+
+
+class FunctionMotion:
+    """Functions of time, called once with a symbol; their derivatives are exact."""
+
+    how = "exact derivatives of functions of time"
+
+    def __init__(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> None:
+        t = SX.sym("t")
+        entries: dict[str, Any] = {}
+        known = {*eqs.measures.index, *eqs.outputs.index}
+        for name, function in given.items():
+            what = f"motion of {name!r}"
+            if callable(function):
+                value = call_user(function, what, t)
+            elif isinstance(function, (int, float)) and np.isfinite(function):
+                value = function
+            else:
+                raise ModelError(f"{what} must be a number or a function of time, got {function!r}.")
+            if isinstance(value, (list, tuple)):
+                value = ca.vertcat(*value)
+            try:
+                column = SX(value)
+            except NotImplementedError:
+                raise ModelError(f"{what} must return expressions or numbers, got {type(value).__name__}.") from None
+            full = eqs.full_name(name)
+            vector = full not in known and f"{full}.x" in known
+            labels = [f"{full}.{a}" for a in _AXES if f"{full}.{a}" in known] if vector else [full]
+            if column.shape != (len(labels), 1):
+                raise ModelError(
+                    f"{what} must return {len(labels)} value{'s' * (len(labels) > 1)}, got {column.shape[0]}."
+                )
+            entries.update({label: column[k] for k, label in enumerate(labels)})
+        self.targets = targets_of(eqs, entries)
+        s = ca.vertcat(*entries.values()) if entries else SX.zeros(0, 1)
+        rate = ca.jacobian(s, t)
+        outputs = [ca.densify(x) for x in (s, rate, ca.jacobian(rate, t))]
+        self._kernel = Kernel(ca.Function("motion", [t], outputs), native=None)
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        if not self.targets.names:
+            empty = np.zeros((len(times), 0))
+            return empty, empty, empty
+        s, rate, acceleration = self._kernel.many(times.reshape(-1, 1))
+        for values in (s, rate, acceleration):
+            if not np.isfinite(values).all():
+                row, column = (int(k) for k in np.argwhere(~np.isfinite(values))[0])
+                raise ModelError(
+                    f"the motion of {self.targets.names[column]!r} is not finite at t = {times[row]:.6g} s."
+                )
+        return s, rate, acceleration
+
+
+class RecordMotion:
+    """Sampled coordinates; rates and accelerations from their own channels, else by splines of degree five."""
+
+    def __init__(self, eqs: EquationsOfMotion, record: Record) -> None:
+        positional = positional_outputs(eqs)
+        names = [n for n in record.names if eqs.full_name(n) in eqs.measures.index or n in positional]
+        if not names:
+            known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
+            raise DataError(
+                f"the record has no coordinate of {eqs.name!r}; it holds {', '.join(record.names[:8])}. "
+                f"Expected some of {', '.join(known[:12])}."
+            )
+        self.targets = targets_of(eqs, names)
+        self.times = record.time
+        columns = []
+        splined = set()
+        for name, full in zip(names, self.targets.names, strict=True):
+            k = eqs.measures.index.get(full)
+            rate = f"{full}.rate" if k is None else eqs.measure_rates.names[k]
+            second = f"{full}.acceleration" if k is None else acceleration_name(rate, eqs.measure_rates.index)
+            value = _finite(record, name)
+            first = _finite(record, rate) if rate in record.names else None
+            last = _finite(record, second) if second in record.names else None
+            if first is None:
+                first = derivative(record.time, value, 1)
+                splined.add("rates")
+                if last is None:
+                    last = derivative(record.time, value, 2)
+                    splined.add("accelerations")
+            elif last is None:
+                last = derivative(record.time, first, 1)
+                splined.add("accelerations")
+            columns.append((value, first, last))
+        self._data = [np.column_stack(x) for x in zip(*columns, strict=True)]
+        what = " and ".join(sorted(splined, reverse=True))
+        self.how = f"{what} differentiated by splines of degree {DEGREE}" if what else "rates and accelerations given"
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        if len(times) == len(self.times) and np.array_equal(times, self.times):
+            return self._data[0], self._data[1], self._data[2]
+        slack = 1e-12 * (1 + float(np.abs(self.times).max()))
+        if times[0] < self.times[0] - slack or times[-1] > self.times[-1] + slack:
+            raise DataError(
+                f"the motion runs from {self.times[0]:g} to {self.times[-1]:g} s, "
+                f"asked for {times[0]:g} to {times[-1]:g} s."
+            )
+        value, rate, acceleration = (np.asarray(spline(self.times, x)(times)) for x in self._data)
+        return value, rate, acceleration
+
+
+def _finite(record: Record, name: str) -> Array:
+    values = record[name]
+    if not np.isfinite(values).all():
+        raise DataError(f"the motion has gaps in channel {name!r} (values that are not finite).")
+    return values
+
+
+def spline(times: Array, values: Array) -> Any:
+    from scipy.interpolate import make_interp_spline
+
+    if len(times) < 2:
+        return lambda wanted: np.repeat(values, len(wanted), axis=0)
+    degree = min(DEGREE, len(times) - 1)
+    return make_interp_spline(times, values, k=degree if degree % 2 else degree - 1)
+
+
+def derivative(times: Array, values: Array, order: int) -> Array:
+    """Derivative of samples, by a spline through them."""
+    if len(times) < 4:
+        raise DataError(
+            f"{len(times)} sample(s) are too few to differentiate: give 4, or channels of rates and accelerations."
+        )
+    return np.asarray(spline(times, values).derivative(order)(times))
+
+
+def read_motion(eqs: EquationsOfMotion, motion: Any) -> FunctionMotion | RecordMotion:
+    if motion is None:
+        return FunctionMotion(eqs, {})
+    if isinstance(motion, Record):
+        return RecordMotion(eqs, motion)
+    if isinstance(motion, Mapping):
+        return FunctionMotion(eqs, motion)
+    raise ModelError(
+        f"motion must be a Record or a mapping from coordinates to functions of time, got {type(motion).__name__}."
+    )
