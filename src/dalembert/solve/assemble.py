@@ -75,10 +75,15 @@ def assemble(
 
 
 def _named(
-    eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str, *, rates: bool = False, coordinates: bool = False
+    eqs: EquationsOfMotion,
+    given: Mapping[str, float] | None,
+    what: str,
+    *,
+    rates: bool = False,
+    coordinates: bool = False,
 ) -> dict[str, float]:
     result = {}
-    by_rate = {r: c for r, c in zip(eqs.measure_rates.names, eqs.measures.names, strict=True)} if rates else {}
+    by_rate = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True)) if rates else {}
     for name, value in (given or {}).items():
         full = eqs.full_name(name)
         full = by_rate.get(full, full)
@@ -247,9 +252,7 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
     if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
         owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
-        raise AssemblyError(
-            f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...)."
-        )
+        raise AssemblyError(f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...).")
 
 
 def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0) -> State:

@@ -233,7 +233,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
             return REFINEMENTS
         return 1 if smallest > 1e-2 else 2
 
-    return eqs.cached("refinements", count)  # type: ignore[no-any-return]
+    return int(eqs.cached("refinements", count))
 
 
 def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> Any:
@@ -263,7 +263,7 @@ def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None)
         a, lam, zdot, power, change = forward_expressions(eqs, s, baumgarte=baumgarte)
         return _function(eqs, "forward", _arguments(s), [_rate(eqs, s), a, zdot, power, lam, change])
 
-    return eqs.cached(("forward function", baumgarte), make)  # type: ignore[no-any-return]
+    return eqs.cached(("forward function", baumgarte), make)
 
 
 def closing_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -293,7 +293,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         outputs = [*last[:3], q, v, z, work, a1, zdot1, power1, lam1, change]
         return _function(eqs, "closing", inputs, outputs)
 
-    return eqs.cached("closing function", make)  # type: ignore[no-any-return]
+    return eqs.cached("closing function", make)
 
 
 def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Function:
@@ -304,7 +304,7 @@ def projection_function(eqs: EquationsOfMotion, iterations: int = 1) -> ca.Funct
         q, v = projected(eqs, s, iterations)
         return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
 
-    return eqs.cached(("projection function", iterations), make)  # type: ignore[no-any-return]
+    return eqs.cached(("projection function", iterations), make)
 
 
 def projected(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[Any, Any]:

@@ -12,10 +12,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array
 from dalembert.solve.constrained import closing_function, forward_function
 from dalembert.solve.inputs import Inputs
 from dalembert.solve.methods import RK4, DormandPrince
@@ -25,16 +23,23 @@ SAFETY = 0.8
 INLINE_LIMIT = 25_000  # instructions of a step
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def tableau(order: int) -> tuple[list[float], list[list[float]], list[float], list[list[float]]]:
-    """Nodes, stages, weights and weights of the error of the Dormand-Prince pairs, as SciPy keeps them."""
+    """Nodes, stages, weights and weights of the error: classic order 4, Dormand-Prince 5 and 8 as SciPy keeps them."""
+    if order == 4:
+        return [0, 0.5, 0.5, 1], [[], [0.5], [0, 0.5], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6], []
     from scipy.integrate import DOP853, RK45
 
     pair: Any = DOP853 if order == 8 else RK45
     errors = [pair.E5, pair.E3] if order == 8 else [pair.E]
     count = len(pair.B)
     stages = [[float(w) for w in pair.A[k][:k]] for k in range(count)]
-    return [float(c) for c in pair.C[:count]], stages, [float(w) for w in pair.B], [[float(w) for w in e] for e in errors]
+    return (
+        [float(c) for c in pair.C[:count]],
+        stages,
+        [float(w) for w in pair.B],
+        [[float(w) for w in e] for e in errors],
+    )
 
 
 def combine(weights: list[float], stages: list[Any], index: int) -> Any:
@@ -96,20 +101,23 @@ def layout_of(eqs: EquationsOfMotion, events: int = 0) -> Layout:
 class Stepper:
     """Builds the step of one method for one set of inputs."""
 
-    def __init__(self, eqs: EquationsOfMotion, method: RK4 | DormandPrince, inputs: Inputs, events: ca.Function | None) -> None:
+    def __init__(
+        self, eqs: EquationsOfMotion, method: RK4 | DormandPrince, inputs: Inputs, events: ca.Function | None
+    ) -> None:
         self.eqs = eqs
         self.method = method
         self.inputs = inputs
         self.events = events
         self.layout = layout_of(eqs, 0 if events is None else events.size1_out(0))
         self.F = forward_function(eqs, method.stabilise)
+        self.order = 4 if isinstance(method, RK4) else method.order
+        self.tableau = tableau(self.order)
         self.p, self.c = MX.sym("p", len(eqs.parameters)), MX.sym("constants", eqs.nu)
         self.end = MX.sym("end")
         self.numbers = MX.sym("numbers", 4)  # of the method: rtol, atol, max step
 
-    def derivative(self, t: Any, q: Any, v: Any, z: Any, lam: Any) -> tuple[Any, ...]:
-        u = self.inputs.function(t, self.c)
-        return self.F(q, v, z, u, self.p, t, lam)  # type: ignore[no-any-return]
+    def derivative(self, t: Any, y: list[Any], lam: Any) -> Any:
+        return self.F(*y, self.inputs.function(t, self.c), self.p, t, lam)
 
     def event_values(self, t: Any, q: Any, v: Any, z: Any, a: Any, lam: Any) -> Any:
         if self.events is None:
@@ -129,111 +137,98 @@ class Stepper:
     def step(self) -> ca.Function:
         """(x, p, constants, end, numbers) -> x after one attempt."""
         x = MX.sym("x", self.layout.size)
-        after = self.rk4(x) if isinstance(self.method, RK4) else self.dormand_prince(x)
-        calls = 6 if isinstance(self.method, RK4) else self.method.order * 2
-        return inlined(ca.Function("step", [x, self.p, self.c, self.end, self.numbers], [after]), calls, self.F)
+        after = self.controlled(x) if self.method.step is None else self.fixed(x)
+        step = ca.Function("step", [x, self.p, self.c, self.end, self.numbers], [after])
+        return inlined(step, len(self.tableau[0]) + 2, self.F)
 
     def start(self) -> ca.Function:
         """(t, h, q, v, z, work, λ, p, constants) -> x, with the derivative at the state."""
-        s = {n: MX.sym(n, k) for n, k in (("t", 1), ("h", 1), ("q", self.eqs.nq), ("v", self.eqs.nv), ("z", self.eqs.nz))}
+        s = {
+            n: MX.sym(n, k) for n, k in (("t", 1), ("h", 1), ("q", self.eqs.nq), ("v", self.eqs.nv), ("z", self.eqs.nz))
+        }
         work, lam = MX.sym("work"), MX.sym("lam", len(self.eqs.rows))
-        _, a, zdot, power, lam1, change = self.derivative(s["t"], s["q"], s["v"], s["z"], lam)
+        _, a, zdot, power, lam1, change = self.derivative(s["t"], [s["q"], s["v"], s["z"]], lam)
         values = self.event_values(s["t"], s["q"], s["v"], s["z"], a, lam1)
         x = self.layout.join(
-            **s, work=work, a=a, zdot=zdot, power=power, lam=lam1, size=MX(1e-2), accepted=MX(0), rejected=MX(0), change=change, events=values
-        )
-        return ca.Function("start", [s["t"], s["h"], s["q"], s["v"], s["z"], work, lam, self.p, self.c], [x])
-
-    def rk4(self, x: Any) -> Any:
-        s = self.layout.split(x)
-        t, q, v, z = s["t"], s["q"], s["v"], s["z"]
-        h = ca.fmax(ca.fmin(s["h"], self.end - t), 0)
-        N, n = self.eqs.functions["kinematics"](q, self.p, t)
-        k1 = (N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])
-        k2 = self.derivative(t + h / 2, q + h / 2 * k1[0], v + h / 2 * k1[1], z + h / 2 * k1[2], k1[4])
-        k3 = self.derivative(t + h / 2, q + h / 2 * k2[0], v + h / 2 * k2[1], z + h / 2 * k2[2], k2[4])
-        t1 = t + h
-        stage = [y + h * k for y, k in zip((q, v, z), k3[:3], strict=True)]
-        base = [y + h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i]) for i, y in enumerate((q, v, z, s["work"]))]
-        _, _, _, q1, v1, z1, work, a, zdot, power, lam, change = self.close(t1, stage, k3[4], base, h / 6)
-        return self.layout.join(
-            t=t1,
-            h=s["h"],
-            q=q1,
-            v=v1,
-            z=z1,
+            **s,
             work=work,
             a=a,
             zdot=zdot,
             power=power,
-            lam=lam,
-            size=s["size"],
-            accepted=s["accepted"] + (h > 0),
-            rejected=s["rejected"],
-            change=ca.fmax(s["change"], change),
-            events=self.event_values(t1, q1, v1, z1, a, lam),
+            lam=lam1,
+            size=MX(1e-2),
+            accepted=MX(0),
+            rejected=MX(0),
+            change=change,
+            events=values,
         )
+        return ca.Function("start", [s["t"], s["h"], s["q"], s["v"], s["z"], work, lam, self.p, self.c], [x])
 
-    def dormand_prince(self, x: Any) -> Any:
-        s = self.layout.split(x)
-        t, q, v, z, work = s["t"], s["q"], s["v"], s["z"], s["work"]
-        rtol, atol, largest = self.numbers[0], self.numbers[1], self.numbers[2]
-        room = ca.fmax(self.end - t, 0)
-        # a step that would leave a sliver before the end is stretched to it
-        planned = ca.fmin(s["h"], largest)
-        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+    def advance(self, s: dict[str, Any], h: Any) -> tuple[dict[str, Any], list[Any]]:
+        """One step of length h: the parts of the new state, and the derivatives at all stages and at its end."""
+        t, q, v, z = s["t"], s["q"], s["v"], s["z"]
+        nodes, rows, weights, _ = self.tableau
         N, n = self.eqs.functions["kinematics"](q, self.p, t)
-        nodes, rows, weights, error_weights = tableau(self.method.order)
-        stages = [(N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])]
+        stages: list[Any] = [(N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])]
         for node, row in zip(nodes[1:-1], rows[1:-1], strict=True):
             y = [base + h * combine(row, stages, i) for i, base in enumerate((q, v, z))]
-            stages.append(self.derivative(t + node * h, *y, stages[-1][4]))
+            stages.append(self.derivative(t + node * h, y, stages[-1][4]))
         t1 = t + h  # also the time of the last stage
-        stage = [base + h * combine(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
-        before = [base + h * combine(weights[:-1], stages, i) for i, base in enumerate((q, v, z, work))]
-        *last, q1, v1, z1, work1, a, zdot, power, lam, change = self.close(t1, stage, stages[-1][4], before, h * weights[-1])
-        rate = self.eqs.functions["kinematics"](q1, self.p, t1)
-        stages += [tuple(last), (rate[0] @ v1 + rate[1], a, zdot)]
-        sizes = []
-        for row in error_weights:
-            size = MX(0)
-            for i, (old, new) in enumerate(zip((q, v, z), (q1, v1, z1), strict=True)):
-                if old.shape[0]:
-                    weight = atol + rtol * ca.fmax(ca.fabs(old), ca.fabs(new))
-                    size = ca.fmax(size, ca.norm_inf(h * combine(row, stages, i) / weight))
-            sizes.append(size)
-        size = sizes[0]
-        if len(sizes) == 2:  # order 8: the estimate of order 5, damped by that of order 3
-            size = size * size / ca.sqrt(size * size + 0.01 * sizes[1] * sizes[1] + 1e-300)
+        last = [base + h * combine(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
+        base = [y + h * combine(weights[:-1], stages, i) for i, y in enumerate((q, v, z, s["work"]))]
+        *rates, q1, v1, z1, work, a, zdot, power, lam, change = self.close(
+            t1, last, stages[-1][4], base, h * weights[-1]
+        )
+        N, n = self.eqs.functions["kinematics"](q1, self.p, t1)
+        stages += [tuple(rates), (N @ v1 + n, a, zdot)]
+        new = {"t": t1, "q": q1, "v": v1, "z": z1, "work": work, "a": a, "zdot": zdot, "power": power, "lam": lam}
+        new["change"] = ca.fmax(s["change"], change)
+        new["events"] = self.event_values(t1, q1, v1, z1, a, lam)
+        return {**s, **new}, stages
+
+    def fixed(self, x: Any) -> Any:
+        """A step of the length in the state, shortened at the end."""
+        s = self.layout.split(x)
+        h = ca.fmax(ca.fmin(s["h"], self.end - s["t"]), 0)
+        new, _ = self.advance(s, h)
+        return self.layout.join(**{**new, "accepted": s["accepted"] + (h > 0)})
+
+    def controlled(self, x: Any) -> Any:
+        """An attempt with error control: accepted, or kept with a shorter step to try."""
+        s = self.layout.split(x)
+        room = ca.fmax(self.end - s["t"], 0)
+        planned = ca.fmin(s["h"], self.numbers[2])
+        # a step that would leave a sliver before the end is stretched to it
+        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+        new, stages = self.advance(s, h)
+        size = self.error(s, new, stages, h)
         good = ca.logic_and(size <= 1, h > 0)
         # proportional-integral control; after a rejection, or where a stage left the domain of a force law, shrink
-        k = 1 / self.method.order
+        k = 1 / self.order
         smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * s["size"] ** (0.4 * k)
-        rejected = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
-        factor = ca.if_else(good, ca.fmax(0.3, ca.fmin(5.0, smooth)), rejected)
-        tried = ca.if_else(good, ca.fmax(h * factor, ca.if_else(h < planned, planned, 0)), h * factor)
-        grown = ca.if_else(h > 0, tried, s["h"])
-        changed = self.layout.join(
-            t=t1,
-            h=grown,
-            q=q1,
-            v=v1,
-            z=z1,
-            work=work1,
-            a=a,
-            zdot=zdot,
-            power=power,
-            lam=lam,
-            size=ca.fmax(size, 1e-4),
-            accepted=s["accepted"] + 1,
-            rejected=s["rejected"],
-            change=ca.fmax(s["change"], change),
-            events=self.event_values(t1, q1, v1, z1, a, lam),
-        )
-        kept = dict(s)
-        kept["h"] = grown
-        kept["rejected"] = s["rejected"] + (h > 0)
-        return ca.if_else(good, changed, self.layout.join(**kept))
+        shrink = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
+        grown = h * ca.fmax(0.3, ca.fmin(5.0, smooth))
+        grown = ca.fmax(grown, ca.if_else(h < planned, planned, 0))  # a step cut short says nothing of the next
+        following = ca.if_else(h > 0, ca.if_else(good, grown, h * shrink), s["h"])
+        taken = {**new, "h": following, "size": ca.fmax(size, 1e-4), "accepted": s["accepted"] + 1}
+        kept = {**s, "h": following, "rejected": s["rejected"] + (h > 0)}
+        return ca.if_else(good, self.layout.join(**taken), self.layout.join(**kept))
+
+    def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: Any) -> Any:
+        """Largest local error in units of its tolerance."""
+        rtol, atol = self.numbers[0], self.numbers[1]
+        sizes = []
+        for row in self.tableau[3]:
+            size = MX(0)
+            for i, name in enumerate(("q", "v", "z")):
+                if s[name].shape[0]:
+                    weight = atol + rtol * ca.fmax(ca.fabs(s[name]), ca.fabs(new[name]))
+                    size = ca.fmax(size, ca.norm_inf(h * combine(row, stages, i) / weight))
+            sizes.append(size)
+        if len(sizes) == 1:
+            return sizes[0]
+        # order 8: the estimate of order 5, damped by that of order 3
+        return sizes[0] ** 2 / ca.sqrt(sizes[0] ** 2 + 0.01 * sizes[1] ** 2 + 1e-300)
 
 
 def inlined(step: ca.Function, calls: int, kernel: ca.Function) -> ca.Function:
@@ -262,13 +257,3 @@ def chunk_function(step: ca.Function, count: int) -> ca.Function:
         columns.append(block)
         last = block[:, -1]
     return ca.Function(f"chunk{count}", [x, *rest], [ca.horzcat(*columns)])
-
-
-def step_numbers(method: RK4 | DormandPrince) -> Array:
-    if isinstance(method, DormandPrince):
-        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), 0.0])
-    return np.zeros(4)
-
-
-def first_step(method: RK4 | DormandPrince, span: float) -> float:
-    return method.step if isinstance(method, RK4) else min(method.first_step, method.max_step, span)
