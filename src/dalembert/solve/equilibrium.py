@@ -1,0 +1,402 @@
+"""Equilibrium: where a machine stays at rest, and motions that stay the same (spec 003, C-04, C-26).
+
+Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine sinks as if in honey: steps of
+(K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method), so that
+a stable equilibrium is found where there is one; no potential is needed.
+Steady motion: the same rows with v and a as unknowns too, constant rates of the named coordinates, see `solve.steady`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import bmat, csc_matrix, diags, identity, vstack
+from scipy.sparse.linalg import splu
+
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.expressions import Array, Kernel
+from dalembert.solve.assemble import DENSE, assemble, check_start, least_change, normalised_numbers
+from dalembert.solve.inputs import read_inputs
+from dalembert.solve.steady import steady_motion
+from dalembert.solve.tangent import named_values, split
+
+TOLERANCE = 1e-12  # of the left-over force, relative to the largest force
+GOOD_ENOUGH = 1e-9  # the same, where rounding stops the iteration
+ITERATIONS = 300
+KICKS = 6  # away from unstable equilibria
+STEP = 0.4  # longest step of one coordinate, m or rad, times the size of the machine where that is below 1 m
+
+
+def equilibrium(
+    eqs: EquationsOfMotion,
+    *,
+    start: State | None = None,
+    guess: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    hold: Mapping[str, float] | None = None,
+    rates: Mapping[str, float | None] | None = None,
+    t: float = 0.0,
+) -> State:
+    """A state in which the machine stays at rest, or moves steadily.
+
+    Parameters
+    ----------
+    start : a state to sink from; left out, the drawing's pose. A stable equilibrium is preferred.
+    guess : coordinates near the wanted equilibrium. Given, the nearest equilibrium is sought, stable or not
+        (``guess={"hinge": 1.5}`` finds the pendulum upright); for steady motion also rates.
+    inputs : values of the input channels; zero when left out.
+    hold : coordinates that must have these values (one of a family of equilibria). An equilibrium that would need
+        an effort to hold them is refused.
+    rates : steady motion instead of rest: constant rates of named coordinates, ``{"spin.angle": 100.0}``; None for
+        one to be found. All other independent coordinates stand still.
+    t : time, for moving joints and inputs.
+
+    Returns
+    -------
+    State, with the joints' multipliers in ``lam``.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> bob = m.add_body("bob", mass=1.0)
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(-2, 0))
+    >>> rest = da.equilibrium(da.equations(m))
+    >>> round(rest["bob.y"], 9)
+    -2.0
+    """
+    if start is not None:
+        if not isinstance(start, State):
+            raise ModelError(f"start must be a State, from da.assemble or da.simulate; got {type(start).__name__}.")
+        check_start(eqs, start)
+        t = start.t
+    held = named_values(eqs, hold, "hold")
+    u = read_inputs(eqs, inputs).values(eqs, np.array([t]))[0]
+    if rates is not None:
+        return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
+    pose = _first_pose(eqs, start, guess, held, t)
+    problem = _Rest(eqs, u, held, t)
+    place = problem.settle(pose.q, np.array(pose.z))
+    if place is None:
+        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+    problem.check_still(place)
+    if guess is not None:
+        found = _newton(problem, place)
+        if found is None:
+            found = _sink(problem, place)
+    elif start is not None and problem.error(place) <= GOOD_ENOUGH:
+        found = place
+    else:
+        found = _sink(problem, place)
+        for k in range(KICKS if eqs.nv <= DENSE else 0):
+            away = problem.unstable_direction(found)
+            if away is None:
+                break
+            moved = problem.settle(problem.move(found.q, away * (0.05 * 2**k)), found.z)
+            if moved is None:
+                break
+            found = _sink(problem, moved)
+    found = _polish(problem, found)
+    problem.check_found(found)
+    return eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
+
+
+def _first_pose(
+    eqs: EquationsOfMotion, start: State | None, guess: Mapping[str, float] | None, held: Mapping[str, float], t: float
+) -> State:
+    if not guess:
+        return assemble(eqs, held, start=start, t=t) if held or start is None else start
+    wanted = {eqs.full_name(name): value for name, value in guess.items()}
+    prescribed = {name: value for name, value in wanted.items() if name in eqs.measures.index and name not in held}
+    try:
+        return assemble(eqs, {**prescribed, **held}, guess=guess, start=start, t=t)
+    except AssemblyError:  # a guess need not be exact
+        return assemble(eqs, held, guess=guess, start=start, t=t)
+
+
+@dataclass(frozen=True)
+class _Forces:
+    """f, ∂f/∂z, K = -∂(f + Aᵀλ)/∂ξ, g, ∂g/∂ξ, ∂g/∂z, M, gaps of all rows, A (with held coordinates as rows)."""
+
+    f: Array
+    f_z: Any
+    K: Any
+    g: Array
+    g_x: Any
+    g_z: Any
+    M: Any
+    gap: Array
+    A: Any
+
+    def stiffness(self) -> Any:
+        """K with the internal states following at rest."""
+        if self.g.size == 0:
+            return self.K
+        follow = np.linalg.lstsq(self.g_z.toarray(), self.g_x.toarray(), rcond=1e-12)[0]
+        return (self.K + self.f_z @ csc_matrix(follow)).tocsc()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A closed pose: internal states, multipliers that carry as much of the forces as they can, what is left."""
+
+    q: Array
+    z: Array
+    lam: Array  # of the rows, then of the held coordinates
+    left: Array
+    g: Array
+    scale: float
+
+
+class _Rest:
+    """The equations of rest, with held coordinates as further rows."""
+
+    def __init__(self, eqs: EquationsOfMotion, u: Array, held: Mapping[str, float], t: float) -> None:
+        self.eqs, self.u, self.t = eqs, u, t
+        self.held = [eqs.measures.index[name] for name in held]
+        self.values = np.array(list(held.values()))
+        self.wraps = np.array([k in eqs.angles for k in self.held], dtype=bool)
+        self.still = np.zeros(eqs.nv)
+        self.kernel: Kernel = eqs.cached("rest terms", lambda: _rest_kernel(eqs))
+        self.limit = STEP
+
+    def forces(self, q: Array, z: Array, lam: Array) -> _Forces:
+        eqs = self.eqs
+        raw = self.kernel.raw(q, z, self.u, eqs.p, self.t, lam[: len(eqs.rows)])
+        result: list[Any] = []
+        for k, values in enumerate(raw):
+            sparsity = self.kernel.native.sparsity_out(k)
+            if sparsity.shape[1] == 1 and k in (0, 3, 7):
+                result.append(values.copy())
+            else:
+                result.append(csc_matrix((values.copy(), sparsity.row(), sparsity.colind()), shape=sparsity.shape))
+        A, phi = result.pop(), result.pop()
+        gap = np.zeros(len(eqs.rows) + len(self.held))
+        gap[eqs.holonomic_rows] = phi
+        if self.held:
+            s, _, S, _ = eqs.kernel("measures")(q, self.still, eqs.p, self.t)
+            A = vstack((A, csc_matrix(S.reshape(-1, eqs.nv)[self.held]))).tocsc()
+            extra = s[self.held] - self.values
+            extra[self.wraps] = np.arctan2(np.sin(extra[self.wraps]), np.cos(extra[self.wraps]))
+            gap[len(eqs.rows) :] = extra
+        return _Forces(*result, gap, A)
+
+    def move(self, q: Array, change: Array) -> Array:
+        N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
+        return normalised_numbers(self.eqs, q + N @ change)
+
+    def settle(self, q: Array, z: Array) -> _Place | None:
+        """Close the joints, bring the internal states to rest, fit the multipliers; None where joints stay open."""
+        eqs = self.eqs
+        z = np.array(z)
+        zero = np.zeros(len(eqs.rows) + len(self.held))
+        tolerance = 1e-13 * (1 + float(np.abs(q).max(initial=0.0)))
+        for k in range(25):
+            now = self.forces(q, z, zero)
+            open_by = float(np.abs(now.gap).max(initial=0.0))
+            if eqs.nz:
+                z = z - np.linalg.lstsq(now.g_z.toarray(), now.g, rcond=1e-12)[0]
+            if open_by <= tolerance:
+                break
+            if k == 24 or not np.isfinite(open_by) or open_by > 1e3:
+                if open_by <= 1e3 * tolerance:
+                    break
+                return None
+            q = self.move(q, least_change(now.A, now.gap, 0.0))
+        now = self.forces(q, z, zero)
+        f, A = now.f, now.A
+        lam = -_fit(A.T.tocsc(), f)
+        left = f + A.T @ lam
+        parts = abs(A.T) @ np.abs(lam)
+        scale = max(float(np.abs(f).max(initial=0.0)), float(parts.max(initial=0.0)))
+        return _Place(q, z, lam, left, now.g, scale)
+
+    def error(self, place: _Place) -> float:
+        """Left-over force relative to the forces at play, and left-over rate of internal states."""
+        force = float(np.abs(place.left).max(initial=0.0)) / max(place.scale, 1e-300)
+        rate = float(np.abs(place.g).max(initial=0.0)) / (1 + float(np.abs(place.z).max(initial=0.0)))
+        return max(force if place.scale > 0 else 0.0, 1e-3 * rate)
+
+    def step(self, place: _Place, mu: float) -> Array:
+        """δξ of (K + μM) δξ - f_z δz - Aᵀ δλ = left, A δξ = 0, g_ξ δξ + g_z δz = 0."""
+        eqs = self.eqs
+        now = self.forces(place.q, place.z, place.lam)
+        K, A = now.stiffness() + mu * now.M, now.A
+        size = max(float(abs(K).max()), 1e-300)
+        lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).reshape(-1))
+        lengths[lengths == 0.0] = 1.0
+        A = (diags(1 / lengths) @ A).tocsc()
+        count = A.shape[0]
+        right = np.concatenate((place.left / size, np.zeros(count)))
+        if eqs.nv <= DENSE:
+            matrix = np.block([[(K / size).toarray(), A.T.toarray()], [A.toarray(), np.zeros((count, count))]])
+            return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-11)[0][: eqs.nv])
+        regular = 1e-11
+        matrix = bmat([[K / size + regular * identity(eqs.nv), A.T], [A, -regular * identity(count)]]).tocsc()
+        factor = splu(matrix)
+        return np.asarray(factor.solve(right)[: eqs.nv])
+
+    def accelerations(self, place: _Place) -> float:
+        """Size of the accelerations at rest: left-over force over mass (with the joints' help)."""
+        mass = np.abs(self.forces(place.q, place.z, place.lam).M.diagonal())
+        typical = float(mass[mass > 0].min()) if np.any(mass > 0) else 1.0
+        return float(np.abs(place.left).max(initial=0.0)) / typical
+
+    def unstable_direction(self, place: _Place) -> Array | None:
+        """A direction in which the machine would fall away from this pose, largest entry 1; None where stable."""
+        if self.error(place) > 1e-6:
+            return None
+        now = self.forces(place.q, place.z, place.lam)
+        K = now.stiffness().toarray()
+        Z = split(now.A.toarray())[4]
+        if Z.shape[1] == 0:
+            return None
+        reduced = Z.T @ K @ Z
+        values, vectors = np.linalg.eigh(0.5 * (reduced + reduced.T))
+        if values[0] >= -1e-7 * max(float(np.abs(K).max()), 1e-300):
+            return None
+        direction = Z @ vectors[:, 0]
+        return np.asarray(direction / np.abs(direction).max())
+
+    def check_still(self, place: _Place) -> None:
+        (c,) = self.eqs.kernel("rates")(place.q, self.still, self.eqs.p, self.t)
+        if c.size and float(np.abs(c).max()) > 1e-9:
+            owner = self.eqs.rows[self.eqs.rate_rows[int(np.argmax(np.abs(c)))]].owner
+            raise ModelError(
+                f"{owner!r} moves at t = {self.t:g} s, so {self.eqs.name!r} cannot be at rest. "
+                "For steady motion give rates={...}."
+            )
+
+    def check_found(self, place: _Place) -> None:
+        eqs = self.eqs
+        worst = int(np.argmax(np.abs(place.left))) if eqs.nv else 0
+        if self.error(place) > GOOD_ENOUGH:
+            if eqs.nz and float(np.abs(place.g).max()) > 1e-6 * (1 + float(np.abs(place.z).max())):
+                name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
+                raise ConvergenceError(f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.")
+            body, _, axis = eqs.speeds.names[worst].rpartition(".")
+            joints = [j.name for j in eqs.joints if body in j.bodies]
+            held = f" (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
+            unit = "N m" if axis in ("rate", "wx", "wy", "wz") else "N"
+            raise ConvergenceError(
+                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left with "
+                f"{place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or guess=."
+            )
+        kept = np.abs(place.lam[len(eqs.rows) :])
+        if kept.size and float(kept.max()) > 1e-7 * place.scale:
+            k = int(np.argmax(kept))
+            name = eqs.measures.names[self.held[k]]
+            unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
+            raise ConvergenceError(
+                f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: an effort of "
+                f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it would be needed. Put it there with an input, or let go."
+            )
+
+
+def _fit(matrix: csc_matrix, right: Array) -> Array:
+    """x of least squares (and least length) with matrix x = right."""
+    if matrix.shape[0] <= DENSE:
+        return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=1e-10)[0])
+    normal = (matrix.T @ matrix).tocsc()
+    shift = 1e-12 * float(normal.diagonal().max(initial=1.0))
+    factor = splu((normal + shift * identity(normal.shape[0])).tocsc())
+    x = factor.solve(matrix.T @ right)
+    for _ in range(3):
+        x = x + factor.solve(matrix.T @ (right - matrix @ x))
+    return np.asarray(x)
+
+
+def _rest_kernel(eqs: EquationsOfMotion) -> Kernel:
+    s = eqs.symbols()
+    F = eqs.functions
+    still = ca.SX.zeros(eqs.nv)
+    f = F["forces"](s.q, still, s.z, s.u, s.p, s.t, s.lam)
+    A, _ = F["rows"](s.q, still, s.z, s.u, s.p, s.t)
+    N, _ = F["kinematics"](s.q, s.p, s.t)
+    g = F["internal"](s.q, still, s.z, s.u, s.p, s.t, s.lam)
+    K = -ca.jacobian(f + A.T @ s.lam, s.q) @ N
+    outputs = [ca.densify(f), ca.jacobian(f, s.z), K, ca.densify(g), ca.jacobian(g, s.q) @ N, ca.jacobian(g, s.z)]
+    outputs += [F["inertia"](s.q, s.p, s.t), ca.densify(F["position"](s.q, s.p, s.t)), A]
+    function = ca.Function("rest", [s.q, s.z, s.u, s.p, s.t, s.lam], outputs, {"cse": eqs.nv < 600})
+    return Kernel(function, native=function)
+
+
+def _sink(problem: _Rest, place: _Place) -> _Place:
+    """Follow the forces downhill, in ever longer steps."""
+    first = problem.accelerations(place)
+    if first == 0.0:
+        return place
+    mu = first / problem.limit
+    smallest = 1e-9 * mu
+    for _ in range(ITERATIONS):
+        if problem.error(place) <= TOLERANCE:
+            break
+        change = problem.step(place, mu)
+        size = float(np.abs(change).max(initial=0.0))
+        along = float(place.left @ change)
+        if not np.isfinite(size) or along <= 0.0:  # uphill: a Newton step towards an unstable equilibrium
+            if mu > 1e12 * first:
+                break
+            mu = max(4 * mu, 1e-3 * first)
+            continue
+        if size > problem.limit:
+            change *= problem.limit / size
+            along *= problem.limit / size
+        trial = problem.settle(problem.move(place.q, change), place.z)
+        if trial is None:
+            mu = max(4 * mu, 1e-3 * first)
+            if mu > 1e12 * first:
+                break
+            continue
+        before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
+        if after < 0.9 * before or float(trial.left @ change) >= -0.5 * along:
+            shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
+            mu = mu * shorter if mu > smallest else 0.0
+            place = trial
+        elif problem.error(place) <= GOOD_ENOUGH or size <= 1e-14:
+            break
+        else:
+            mu = max(4 * mu, 1e-3 * first)
+            if mu > 1e12 * first:
+                break
+    return place
+
+
+def _newton(problem: _Rest, place: _Place) -> _Place | None:
+    """Newton's method to the nearest equilibrium of any kind; None where it loses its way."""
+    for _ in range(60):
+        if problem.error(place) <= TOLERANCE:
+            return place
+        change = problem.step(place, 0.0)
+        size = float(np.abs(change).max(initial=0.0))
+        if not np.isfinite(size):
+            return None
+        change = change * min(1.0, problem.limit / max(size, 1e-300))
+        fraction = 1.0
+        before = float(np.linalg.norm(place.left))
+        while True:
+            trial = problem.settle(problem.move(place.q, fraction * change), place.z)
+            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - 1e-4 * fraction) * before:
+                place = trial
+                break
+            fraction /= 2
+            if fraction < 1e-3:
+                return place if problem.error(place) <= GOOD_ENOUGH else None
+    return place if problem.error(place) <= GOOD_ENOUGH else None
+
+
+def _polish(problem: _Rest, place: _Place) -> _Place:
+    """Newton steps for as long as they help."""
+    for _ in range(4):
+        if problem.error(place) == 0.0:
+            break
+        trial = problem.settle(problem.move(place.q, problem.step(place, 0.0)), place.z)
+        if trial is None or not problem.error(trial) < 0.5 * problem.error(place):
+            break
+        place = trial
+    return place
