@@ -8,26 +8,45 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import ModelError
-from dalembert.expressions import Quantity
+from dalembert.expressions.quantities import Quantity, is_real
 from dalembert.model.inertia import Composite, Matrix, Shape
 
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def is_number(x: Any) -> bool:
-    """A finite real number or a parameter expression (bool excluded)."""
+    """A finite real number or a parameter expression (truth values and texts excluded)."""
     if isinstance(x, Quantity):
         return math.isfinite(x.value)
-    try:
-        return not isinstance(x, bool) and math.isfinite(float(x))
-    except (TypeError, ValueError):
-        return False
+    return is_real(x) and math.isfinite(float(x))
+
+
+def number(x: Any, what: str) -> Any:
+    """Checked finite number: a float, or a parameter expression as it is."""
+    if not is_number(x):
+        raise ModelError(f"{what} must be a finite number, got {x!r}.")
+    return x if isinstance(x, Quantity) else float(x)
+
+
+def not_negative(x: Any, what: str) -> Any:
+    """Checked finite number, zero or more."""
+    if float(number(x, what)) < 0:
+        raise ModelError(f"{what} is negative ({float(x):g}).")
+    return number(x, what)
+
+
+def name_of(given: Any, what: str) -> str:
+    """The name of a joint or coordinate, given as a text or as the joint itself."""
+    name = getattr(given, "name", given)
+    if not isinstance(name, str):
+        raise ModelError(f"{what} must be a name such as 'A' or 'A.angle', got {given!r}.")
+    return name
 
 
 def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
     """Checked tuple of `size` finite numbers."""
     try:
-        items = tuple(values)
+        items = () if isinstance(values, (str, bytes)) else tuple(values)
     except TypeError:
         raise ModelError(f"{what} must be {size} numbers, got {values!r}.") from None
     if len(items) != size or not all(is_number(x) for x in items):
@@ -37,7 +56,10 @@ def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
 
 def unit(direction: Any, what: str) -> tuple[float, float, float]:
     """Unit vector along a direction given by three numbers."""
-    x, y, z = (float(c) for c in vector(direction, 3, what))
+    given = vector(direction, 3, what)
+    if any(isinstance(c, Quantity) for c in given):
+        raise ModelError(f"{what} may not depend on a parameter, got {direction!r}.")
+    x, y, z = (float(c) for c in given)
     length = math.sqrt(x * x + y * y + z * z)
     if length < 1e-12:
         raise ModelError(f"{what} has zero length.")
@@ -54,19 +76,18 @@ def axes_from(z: Any, x: Any = None, what: str = "axis") -> Matrix:
     if x is None:
         smallest = min(range(3), key=lambda k: (round(abs(e3[k]), 9), k))
         x = tuple(1.0 if k == smallest else 0.0 for k in range(3))
-    given = unit(x, what + " (x direction)")
+    given = unit(x, f"x direction for {what}")
     along = sum(a * b for a, b in zip(given, e3, strict=True))
     rest = tuple(a - along * b for a, b in zip(given, e3, strict=True))
     if math.sqrt(sum(r * r for r in rest)) < 1e-9:
-        raise ModelError(f"{what}: the x direction is parallel to the axis.")
+        raise ModelError(f"{what}: the x direction is parallel to it.")
     e1 = unit(rest, what)
     e2 = cross(e3, e1)
     return ((e1[0], e2[0], e3[0]), (e1[1], e2[1], e3[1]), (e1[2], e2[2], e3[2]))
 
 
 def matmul(a: Matrix, b: Matrix) -> Matrix:
-    rows = tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3))
-    return rows  # type: ignore[return-value]
+    return tuple(tuple(sum(a[i][k] * b[k][j] for k in range(3)) for j in range(3)) for i in range(3))  # type: ignore[return-value]
 
 
 def transpose(a: Matrix) -> Matrix:
@@ -74,7 +95,7 @@ def transpose(a: Matrix) -> Matrix:
 
 
 def apply(a: Matrix, v: Sequence[Any]) -> tuple[Any, Any, Any]:
-    return tuple(sum(a[i][k] * v[k] for k in range(3)) for i in range(3))  # type: ignore[return-value]
+    return tuple(sum(a[i][k] * v[k] for k in range(3)) for i in range(3))
 
 
 def rotation_matrix(rotation: Any, what: str) -> Matrix:
@@ -96,7 +117,7 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
             (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
             (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
         )
-    if len(items) == 3:
+    if len(items) == 3 and not any(is_number(c) for c in items):
         rows = tuple(tuple(float(c) for c in vector(row, 3, what)) for row in items)
         product = matmul(rows, transpose(rows))  # type: ignore[arg-type]
         error = max(abs(product[i][j] - (i == j)) for i in range(3) for j in range(3))
@@ -116,9 +137,14 @@ class Point:
 
     def frame(self, *, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
         """A frame with its origin here; see `Body.frame`."""
+        what = f"a frame of body {self.body.name!r}"
         if self.body.planar:
-            return Frame(self.body, self.coordinates, IDENTITY, angle)
-        return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x))
+            if axis is not None or x is not None:
+                raise ModelError(f"{what}: a planar frame has an angle; leave axis and x out.")
+            return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
+        if not (is_number(angle) and float(angle) == 0):
+            raise ModelError(f"{what}: a spatial frame has axis= and x=; leave the angle out.")
+        return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}"))
 
 
 @dataclass(frozen=True)
@@ -152,7 +178,9 @@ class Body:
 
     def at(self, *coordinates: Any) -> Point:
         """The point with these coordinates in body axes [m]."""
-        given = coordinates[0] if len(coordinates) == 1 and not is_number(coordinates[0]) else coordinates
+        given: Any = coordinates
+        if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
+            given = coordinates[0]
         local = vector(given, self.dimension, f"a point of body {self.name!r}")
         if self.center:
             local = tuple(x - c for x, c in zip(local, self.center, strict=True))
@@ -162,9 +190,9 @@ class Body:
         """A frame at these coordinates; spatial: `axis` is its z, `x` its x direction; planar: `angle`."""
         return self.at(*(coordinates or (0.0,) * self.dimension)).frame(axis=axis, x=x, angle=angle)
 
-    def local(self, place: Sequence[Any]) -> tuple[Any, ...]:
+    def local(self, place: Sequence[Any], what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""
-        place = vector(place, self.dimension, f"the place of a joint on body {self.name!r}")
+        place = vector(place, self.dimension, what)
         base = self.position or (0.0,) * self.dimension
         d = tuple(p - b for p, b in zip(place, base, strict=True))
         if self.planar:
@@ -209,6 +237,8 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
     center: tuple[Any, ...] = ()
     shape: Shape | None = None
     if isinstance(inertia, Composite):
+        if mass is not None:
+            number(mass, f"mass of body {name!r}")
         if mass is not None and abs(float(mass) - float(inertia.mass)) > 1e-12 * abs(float(inertia.mass)):
             raise ModelError(
                 f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg; "
@@ -221,6 +251,7 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
     if mass is None:
         raise ModelError(f"body {name!r} needs a mass (zero is legal where the joints make up for it).")
     if isinstance(inertia, Shape):
+        number(mass, f"mass of body {name!r}")
         shape = inertia
         matrix = tuple(tuple(mass * c for c in row) for row in inertia.gyration)
         return mass, matrix[2][2] if planar else matrix, center, shape
@@ -232,11 +263,12 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
         items = list(inertia)
         if len(items) == 3 and all(is_number(x) for x in items):
             return mass, ((items[0], 0.0, 0.0), (0.0, items[1], 0.0), (0.0, 0.0, items[2])), center, None
-        rows = tuple(vector(row, 3, f"inertia of body {name!r}") for row in items)
+        rows = tuple(vector(row, 3, "a row") for row in items)
         if len(rows) != 3:
             raise TypeError
-    except TypeError:
+    except (TypeError, ModelError):
         raise ModelError(
-            f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, got {inertia!r}."
+            f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, "
+            f"got {inertia!r}."
         ) from None
     return mass, rows, center, None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import unknown_name
+from dalembert.expressions.quantities import Quantity
 from dalembert.model.bodies import Body, inertia_problems
 
 if TYPE_CHECKING:
@@ -29,10 +32,43 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
 
 
 def find_problems(m: Mechanism) -> list[str]:
-    where = f"mechanism {m.name!r}"
+    """What is wrong with a mechanism, one sentence each."""
+    return [
+        *_name_problems(m),
+        *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
+        *_body_problems(m),
+        *_coordinate_problems(m),
+        *_force_problems(m),
+        *_sensor_problems(m),
+        *_channel_problems(m),
+        *_parameter_problems(m),
+        *_disconnected(m),
+    ]
+
+
+def _where(m: Mechanism) -> str:
+    return f"mechanism {m.name!r}"
+
+
+def _what(force: Any) -> str:
+    kind = {"JointSpring": "spring", "PointForce": "force"}.get(type(force).__name__, type(force).__name__.lower())
+    return f"{kind} {force.name!r}"
+
+
+def _places(force: Any) -> list[Any]:
+    """Points and frames a force acts on."""
+    found = (getattr(force, side, None) for side in ("a", "b", "point", "plane"))
+    return [place for place in found if place is not None]
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name != "" and name == name.strip() and name.isprintable()
+
+
+def _name_problems(m: Mechanism) -> list[str]:
     problems: list[str] = []
     if not m.bodies:
-        problems.append(f"{where} has no bodies.")
+        problems.append(f"{_where(m)} has no bodies.")
     named: list[tuple[str, Any]] = [
         *(("body", b.name) for b in m.bodies),
         *(("joint", j.name) for j in m.joints),
@@ -43,20 +79,21 @@ def find_problems(m: Mechanism) -> list[str]:
         *(("force", f.name) for f in m.forces),
         *(("sensor", s.name) for s in m.sensors),
     ]
-    for kind, name in named:
-        if not isinstance(name, str) or not name or name != name.strip():
-            problems.append(f"{kind} name must be a non-empty text without outer blanks, got {name!r}.")
-    counts = Counter(name for _, name in named)
-    for name, count in counts.items():
+    for kind, name in [*named, *(("input", channel) for channel in m.inputs())]:
+        if not _is_name(name):
+            problems.append(f"{kind} name must be a non-empty line of text without outer blanks, got {name!r}.")
+    for name, count in Counter(name for _, name in named if isinstance(name, str)).items():
         if count > 1:
             kinds = " and ".join(kind for kind, other in named if other == name)
-            problems.append(f"name {name!r} is used {count} times in {where} ({kinds}); names must differ.")
+            problems.append(f"name {name!r} is used {count} times in {_where(m)} ({kinds}); names must differ.")
     if "ground" in {b.name for b in m.bodies}:
         problems.append("a body may not be called 'ground'; the ground is m.ground.")
+    return problems
 
-    for body in m.bodies:
-        problems.extend(inertia_problems(body.name, body.mass, body.inertia, m.planar))
 
+def _body_problems(m: Mechanism) -> list[str]:
+    """Bodies of other mechanisms, and parts that join a body to itself."""
+    problems: list[str] = []
     own = {id(b) for b in m.bodies} | {id(m.ground)}
 
     def owned(what: str, *bodies: Body | None) -> None:
@@ -69,70 +106,163 @@ def find_problems(m: Mechanism) -> list[str]:
         if joint.a.body is joint.b.body:
             problems.append(f"joint {joint.name!r} joins body {joint.a.body.name!r} to itself.")
     for force in m.forces:
-        for side in ("a", "b", "point", "plane"):
-            place = getattr(force, side, None)
-            if place is not None:
-                owned(f"force {force.name!r}", place.body)
-        owned(f"force {force.name!r}", getattr(force, "body", None))
-
-    problems.extend(_reference_problems(m, where))
-    problems.extend(_disconnected(m))
+        bodies = [place.body for place in _places(force)]
+        owned(_what(force), *bodies, getattr(force, "body", None))
+        if len(bodies) == 2 and bodies[0] is bodies[1]:
+            problems.append(f"{_what(force)} joins body {bodies[0].name!r} to itself.")
+    for sensor in m.sensors:
+        owned(f"sensor {sensor.name!r}", *sensor.measure.bodies())
     return problems
 
 
-def _reference_problems(m: Mechanism, where: str) -> list[str]:
+class _Coordinates:
+    """The coordinates of a mechanism by all their names, and the complaint about one that does not exist."""
+
+    def __init__(self, m: Mechanism) -> None:
+        self.names = coordinate_names(m)
+        self.joints = {j.name: j for j in m.joints}
+        self.where = _where(m)
+
+    def complaint(self, what: str, name: str) -> list[str]:
+        if name in self.names:
+            return []
+        joint = self.joints.get(name)
+        if joint is not None:
+            return [f"{what}: {joint.kind} joint {name!r} has no coordinate of its own."]
+        return [f"{what}: {unknown_name('joint or coordinate', name, self.names, self.where)}"]
+
+    def joint_complaint(self, what: str, name: str) -> list[str]:
+        return [] if name in self.joints else [f"{what}: {unknown_name('joint', name, self.joints, self.where)}"]
+
+    def unit(self, name: str) -> str:
+        """Unit of a coordinate; nothing for variables and curve parameters."""
+        owner, _, part = self.names[name].rpartition(".")
+        joint = self.joints.get(owner)
+        if joint is not None:
+            return next((u for c, _, u in joint.coordinates if c == part), "")
+        return "" if not owner else "rad" if part == "angle" else "m"
+
+
+def _coordinate_problems(m: Mechanism) -> list[str]:
+    """Couplers and drivers."""
+    coordinates = _Coordinates(m)
     problems: list[str] = []
-    coordinates = coordinate_names(m)
-    joints = {j.name: j for j in m.joints}
-
-    def coordinate(what: str, name: str) -> None:
-        if name not in coordinates:
-            joint = joints.get(name)
-            if joint is not None:
-                problems.append(f"{what}: {joint.kind} joint {name!r} has no coordinate of its own.")
-            else:
-                problems.append(f"{what}: {unknown_name('joint or coordinate', name, coordinates, where)}")
-
     for coupler in m.couplers:
-        coordinate(f"{coupler.kind} {coupler.name!r}", coupler.first)
-        coordinate(f"{coupler.kind} {coupler.name!r}", coupler.second)
+        what = f"{coupler.kind} {coupler.name!r}"
+        first, second = coupler.first, coupler.second
+        problems += coordinates.complaint(what, first) + coordinates.complaint(what, second)
+        full = coordinates.names.get(first)
+        if full is not None and full == coordinates.names.get(second):
+            problems.append(f"{what} couples {full!r} to itself.")
     driven: dict[str, str] = {}
     for driver in m.drivers:
-        coordinate(f"driver {driver.name!r}", driver.coordinate)
-        full = coordinates.get(driver.coordinate, driver.coordinate)
+        problems += coordinates.complaint(f"driver {driver.name!r}", driver.coordinate)
+        full = coordinates.names.get(driver.coordinate, driver.coordinate)
         if full in driven:
             problems.append(f"drivers {driven[full]!r} and {driver.name!r} both prescribe {full!r}.")
         driven[full] = driver.name
+    return problems
+
+
+def _force_problems(m: Mechanism) -> list[str]:
+    coordinates = _Coordinates(m)
+    problems: list[str] = []
     for force in m.forces:
-        what = f"{type(force).__name__.lower()} {force.name!r}"
+        what = _what(force)
         target = getattr(force, "coordinate", None)
         if target is not None:
-            coordinate(what, target)
-        joint_name = getattr(force, "joint", None)
-        if joint_name is not None:
-            if joint_name not in joints:
-                problems.append(f"{what}: {unknown_name('joint', joint_name, joints, where)}")
-            elif joints[joint_name].kind not in ("revolute", "prismatic", "cylindrical"):
-                problems.append(f"{what}: friction needs a revolute, prismatic or cylindrical joint, not {joint_name!r}.")
-            elif joints[joint_name].kind == "revolute" and float(force.coulomb) > 0 and force.radius is None:
-                problems.append(f"{what}: Coulomb friction in hinge {joint_name!r} needs the bearing's radius.")
-    inputs = m.inputs()
-    for channel in inputs:
-        if channel in coordinates or channel in {s.name for s in m.sensors}:
-            problems.append(f"input {channel!r} has the name of another channel.")
+            problems += coordinates.complaint(what, target)
+        name = getattr(force, "joint", None)
+        if name is None:
+            continue
+        joint = coordinates.joints.get(name)
+        if joint is None:
+            problems += coordinates.joint_complaint(what, name)
+        elif joint.kind not in ("revolute", "prismatic", "cylindrical"):
+            problems.append(f"{what}: friction needs a revolute, prismatic or cylindrical joint, not {name!r}.")
+        elif joint.kind == "revolute" and float(force.coulomb) > 0 and force.radius is None:
+            problems.append(f"{what}: Coulomb friction in hinge {name!r} needs the bearing's radius.")
+    return problems
+
+
+def _sensor_problems(m: Mechanism) -> list[str]:
+    coordinates = _Coordinates(m)
+    problems: list[str] = []
     springs = {f.name for f in m.forces if type(f).__name__ in ("Spring", "JointSpring")}
     for sensor in m.sensors:
-        what = f"sensor {sensor.name!r}"
-        measure = sensor.measure
+        what, measure = f"sensor {sensor.name!r}", sensor.measure
         if measure.kind.startswith("coordinate"):
-            coordinate(what, measure.target)
-        elif measure.kind == "reaction" and measure.target not in joints:
-            problems.append(f"{what}: {unknown_name('joint', measure.target, joints, where)}")
-        elif measure.kind == "reaction" and measure.axes not in ("world", "joint"):
-            problems.append(f"{what}: axes must be 'world' or 'joint', not {measure.axes!r}.")
+            found = coordinates.complaint(what, measure.target)
+            problems += found
+            if not found and measure.unit:
+                problems += _unit_complaint(what, measure, coordinates)
+        elif measure.kind == "reaction":
+            problems += coordinates.joint_complaint(what, measure.target)
+            if measure.axes not in ("world", "joint"):
+                problems.append(f"{what}: axes must be 'world' or 'joint', not {measure.axes!r}.")
         elif measure.kind == "spring force" and measure.target not in springs:
-            problems.append(f"{what}: {unknown_name('spring', measure.target, springs, where)}")
+            problems.append(f"{what}: {unknown_name('spring', measure.target, springs, _where(m))}")
     return problems
+
+
+def _unit_complaint(what: str, measure: Any, coordinates: _Coordinates) -> list[str]:
+    """An angle asked of a slider, or a displacement of a hinge."""
+    has, wants = coordinates.unit(measure.target), measure.unit.partition("/")[0]
+    if not has or has == wants:
+        return []
+    full = coordinates.names[measure.target]
+    kind, use = (
+        ("an angle", "da.angle and da.rate") if has == "rad" else ("a displacement", "da.displacement and da.speed")
+    )
+    return [f"{what}: {full!r} is {kind} [{has}]; use {use}, or name another coordinate."]
+
+
+def _channel_problems(m: Mechanism) -> list[str]:
+    """Inputs and sensors that a record could not tell from its other channels."""
+    taken = set(coordinate_names(m)) | {"energy", "energy.kinetic", "energy.potential", "energy.balance"}
+    taken |= {"residual.position", "residual.velocity", "time"}
+    speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz", "e0", "e1", "e2", "e3")
+    taken |= {f"{body.name}.{part}" for body in m.bodies for part in speeds}
+    taken |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
+    inputs = m.inputs()
+    sensors = [s for s in m.sensors if not (s.name == "energy" and s.measure.kind == "energy")]
+    problems = [f"input {channel!r} has the name of another channel." for channel in inputs if channel in taken]
+    problems += [f"parameter {name!r} has the name of another channel." for name in m.parameters if name in taken]
+    taken |= set(inputs)
+    problems += [f"sensor {s.name!r} has the name of another channel." for s in sensors if s.name in taken]
+    return problems
+
+
+def _parameter_problems(m: Mechanism) -> list[str]:
+    """Parameters that this mechanism does not know."""
+    problems: list[str] = []
+
+    def look(what: str, value: Any) -> None:
+        if isinstance(value, Quantity):
+            for name, number in value.parameters().items():
+                if m.parameters.get(name) != number:
+                    problems.append(f"{what} uses {name!r}, which is not a parameter of {_where(m)}.")
+        elif isinstance(value, Mapping):
+            for entry in value.values():
+                look(what, entry)
+        elif isinstance(value, (tuple, list)):
+            for entry in value:
+                look(what, entry)
+        elif is_dataclass(value) and not isinstance(value, (Body, type)):
+            for field in fields(value):
+                look(what, getattr(value, field.name))
+
+    for body in m.bodies:
+        look(f"body {body.name!r}", (body.mass, body.inertia, body.center))
+    for joint in m.joints:
+        look(f"joint {joint.name!r}", (joint.a, joint.b, joint.options))
+    for coupler in m.couplers:
+        look(f"{coupler.kind} {coupler.name!r}", coupler)
+    for driver in m.drivers:
+        look(f"driver {driver.name!r}", driver)
+    for force in m.forces:
+        look(_what(force), force)
+    return list(dict.fromkeys(problems))
 
 
 def _disconnected(m: Mechanism) -> list[str]:
@@ -146,17 +276,26 @@ def _disconnected(m: Mechanism) -> list[str]:
 
     for joint in m.joints:
         tie(joint.a.body, joint.b.body)
+    held = {id(place.body) for joint in m.joints for place in (joint.a, joint.b)}
+    for name in [*(d.coordinate for d in m.drivers), *(n for c in m.couplers for n in (c.first, c.second))]:
+        for body in m.bodies:
+            if name.rpartition(".")[0] == body.name:
+                tie(m.ground, body)
+                held.add(id(body))
     for force in m.forces:
-        sides = [getattr(force, s, None) for s in ("a", "b", "point", "plane")]
-        bodies = [s.body for s in sides if s is not None]
+        bodies = [place.body for place in _places(force)]
         if len(bodies) == 2:
             tie(bodies[0], bodies[1])
         elif bodies:
             tie(m.ground, bodies[0])
         if getattr(force, "body", None) is not None:
             tie(m.ground, force.body)
-    if m.constraints or not m.joints or len(m.bodies) < 2:
-        return []  # a user constraint may tie anything; a lone body may be meant to fly
+    if m.constraints:
+        return []  # a user constraint may tie anything
+    weightless = {b.name: _weightless(b) for b in m.bodies if id(b) not in held}
+    problems = [text for text in weightless.values() if text]
+    if not m.joints or len(m.bodies) < 2:
+        return problems  # a lone body may be meant to fly
     seen = {id(m.ground)}
     todo = [id(m.ground)]
     while todo:
@@ -165,6 +304,18 @@ def _disconnected(m: Mechanism) -> list[str]:
                 seen.add(other)
                 todo.append(other)
     if len(seen) == 1:
-        return []  # nothing at all is tied to the ground: a free-flying machine
+        return problems  # nothing at all is tied to the ground: a free-flying machine
     loose = [b.name for b in m.bodies if id(b) not in seen and not links[id(b)]]
-    return [f"body {name!r} is connected to nothing." for name in loose]
+    problems = [text for name, text in weightless.items() if text and name not in loose]
+    return [*problems, *(f"body {name!r} is connected to nothing." for name in loose)]
+
+
+def _weightless(body: Body) -> str:
+    """A body that no joint holds needs mass and inertia of its own."""
+    if not inertia_problems(body.name, body.mass, body.inertia, body.planar):
+        if float(body.mass) == 0:
+            return f"body {body.name!r} has no mass and no joint holds it."
+        turning = [body.inertia] if body.planar else [body.inertia[k][k] for k in range(3)]
+        if any(float(value) == 0 for value in turning):
+            return f"body {body.name!r} has no inertia against turning and no joint holds it; give inertia=."
+    return ""

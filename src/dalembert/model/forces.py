@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dalembert.errors import ModelError
+from dalembert.expressions.quantities import atan2
 from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
-from dalembert.model.bodies import Body, Frame, Point, is_number, vector
+from dalembert.model.bodies import Body, Frame, Point, axes_from, is_number, name_of, not_negative, number, vector
 
 
 @dataclass(frozen=True)
@@ -125,16 +127,19 @@ class Actuator:
 
 def _not_negative(what: str, **values: Any) -> None:
     for key, value in values.items():
-        if not is_number(value):
-            raise ModelError(f"{what}: {key} must be a finite number, got {value!r}.")
-        if float(value) < 0:
-            raise ModelError(f"{what}: {key} is negative ({float(value):g}).")
+        not_negative(value, f"{what}: {key}")
 
 
 def _numbers(what: str, **values: Any) -> None:
     for key, value in values.items():
-        if not is_number(value):
-            raise ModelError(f"{what}: {key} must be a finite number, got {value!r}.")
+        number(value, f"{what}: {key}")
+
+
+def _channel(what: str, channel: Any) -> str | None:
+    """Checked name of an input channel."""
+    if channel is not None and not isinstance(channel, str):
+        raise ModelError(f"{what}: input must be the name of a channel, got {channel!r}.")
+    return channel
 
 
 class ForceMethods:
@@ -184,7 +189,7 @@ class ForceMethods:
         if joint is not None:
             if a is not None or b is not None:
                 raise ModelError(f"{what}: give either two points or a joint, not both.")
-            spring = JointSpring(name, joint, stiffness, damping, free, preload, law)
+            spring = JointSpring(name, name_of(joint, f"{what}: joint"), stiffness, damping, free, preload, law)
         else:
             spring = Spring(
                 name, self._point(what, a), self._point(what, b), stiffness, damping, free_length, preload, law
@@ -214,17 +219,18 @@ class ForceMethods:
         turns = 1 if self.planar else 3
         size = 2 if self.planar else 3
 
-        def spread(value: Any, count: int) -> tuple[Any, ...]:
-            return (value,) * count if is_number(value) else vector(value, count, what)
+        def spread(key: str, value: Any, count: int) -> tuple[Any, ...]:
+            values = (value,) * count if is_number(value) else vector(value, count, f"{what}: {key}")
+            return tuple(not_negative(x, f"{what}: {key}") for x in values)
 
         bushing = Bushing(
             name,
             self._frame(what, a),
             self._frame(what, b),
-            spread(stiffness, size),
-            spread(damping, size),
-            spread(rotational_stiffness, turns),
-            spread(rotational_damping, turns),
+            spread("stiffness", stiffness, size),
+            spread("damping", damping, size),
+            spread("rotational_stiffness", rotational_stiffness, turns),
+            spread("rotational_damping", rotational_damping, turns),
         )
         self.forces.append(bushing)
         return bushing
@@ -240,14 +246,14 @@ class ForceMethods:
             raise ModelError(f"{what}: give the force as a vector or a function (with input=, its direction).")
         if not callable(force):
             force = vector(force, 2 if self.planar else 3, what)
-        result = PointForce(name, self._point(what, point), force, axes, input)
+        result = PointForce(name, self._point(what, point), force, axes, _channel(what, input))
         self.forces.append(result)
         return result
 
     def add_torque(
         self,
         name: str,
-        body: Body | None = None,
+        body: Any = None,
         torque: Any = None,
         *,
         joint: str | None = None,
@@ -258,6 +264,9 @@ class ForceMethods:
         what = f"torque {name!r}"
         if (body is None) == (joint is None):
             raise ModelError(f"{what}: give either a body or a joint.")
+        if body is not None and not isinstance(body, Body):
+            hint = f"; for a joint write joint={body!r}" if isinstance(body, str) else ""
+            raise ModelError(f"{what}: expected a body, got {body!r}{hint}.")
         if axes not in ("world", "body"):
             raise ModelError(f"{what}: axes must be 'world' or 'body', not {axes!r}.")
         scalar = self.planar or joint is not None
@@ -272,7 +281,8 @@ class ForceMethods:
                 _numbers(what, torque=torque)
             else:
                 torque = vector(torque, 3, what)
-        result = Torque(name, body, joint, torque, axes, input)
+        target = None if joint is None else name_of(joint, f"{what}: joint")
+        result = Torque(name, body, target, torque, axes, _channel(what, input))
         self.forces.append(result)
         return result
 
@@ -298,7 +308,7 @@ class ForceMethods:
             raise ModelError(f"{what}: the regularisation speed must be positive, got {speed!r}.")
         if radius is not None:
             _not_negative(what, radius=radius)
-        friction = Friction(name, joint, viscous, coulomb, radius, speed, preload)
+        friction = Friction(name, name_of(joint, f"{what}: joint"), viscous, coulomb, radius, speed, preload)
         self.forces.append(friction)
         return friction
 
@@ -315,7 +325,7 @@ class ForceMethods:
                 _numbers(what, **{key: value})
         if lower is not None and upper is not None and float(lower) >= float(upper):
             raise ModelError(f"{what}: lower ({float(lower):g}) is not below upper ({float(upper):g}).")
-        stop = Stop(name, joint, lower, upper, stiffness, damping)
+        stop = Stop(name, name_of(joint, f"{what}: joint"), lower, upper, stiffness, damping)
         self.forces.append(stop)
         return stop
 
@@ -339,18 +349,22 @@ class ForceMethods:
         """
         what = f"contact {name!r}"
         _not_negative(what, stiffness=stiffness, damping=damping, radius=radius, friction=friction)
-        _not_negative(what, exponent=exponent)
+        for key, value in (("exponent", exponent), ("speed", speed)):
+            if float(number(value, f"{what}: {key}")) <= 0:
+                raise ModelError(f"{what}: {key} must be positive, got {float(value):g}.")
         if self.planar:
-            import math
-
-            nx, ny = (0.0, 1.0) if normal is None else vector(normal, 2, what)
+            nx, ny = (0.0, 1.0) if normal is None else vector(normal, 2, f"normal of {what}")
+            if math.hypot(float(nx), float(ny)) < 1e-12:
+                raise ModelError(f"normal of {what} has zero length.")
             base = self._point(what, plane)
-            frame = Frame(base.body, base.coordinates, angle=math.atan2(float(ny), float(nx)) - math.pi / 2)
+            frame = Frame(base.body, base.coordinates, angle=atan2(ny, nx) - math.pi / 2)
+        elif isinstance(plane, Frame):
+            frame = plane
         else:
-            frame = self._frame(what, plane, axis=(0, 0, 1) if normal is None else normal)
-        contact = Contact(
-            name, frame, self._point(what, point), radius, stiffness, damping, exponent, friction, speed
-        )
+            base = self._point(what, plane)
+            axes = axes_from((0, 0, 1) if normal is None else normal, what=f"normal of {what}")
+            frame = Frame(base.body, base.coordinates, axes)
+        contact = Contact(name, frame, self._point(what, point), radius, stiffness, damping, exponent, friction, speed)
         self.forces.append(contact)
         return contact
 
@@ -358,15 +372,26 @@ class ForceMethods:
         self, name: str, joint: str, *, input: str, model: Ideal | FirstOrderLag | DCMotor | None = None
     ) -> Actuator:
         """Drive a joint coordinate from an input channel through an actuator model (ideal by default)."""
+        what = f"actuator {name!r}"
         model = Ideal() if model is None else model
         if not isinstance(model, (Ideal, FirstOrderLag, DCMotor)):
-            raise ModelError(f"actuator {name!r}: model must be da.Ideal, da.FirstOrderLag or da.DCMotor, got {model!r}.")
+            raise ModelError(
+                f"{what}: model must be da.Ideal(), da.FirstOrderLag(...) or da.DCMotor(...), got {model!r}."
+            )
+        for field in fields(model):
+            if getattr(model, field.name) is not None:
+                _numbers(what, **{field.name: getattr(model, field.name)})
         if isinstance(model, FirstOrderLag) and not float(model.time_constant) > 0:
-            raise ModelError(f"actuator {name!r}: time_constant must be positive, got {model.time_constant!r}.")
+            raise ModelError(f"{what}: time_constant must be positive, got {model.time_constant!r}.")
         if isinstance(model, DCMotor):
-            _not_negative(f"actuator {name!r}", inductance=model.inductance, rotor_inertia=model.rotor_inertia)
+            _not_negative(
+                what, inductance=model.inductance, rotor_inertia=model.rotor_inertia, rotor_damping=model.rotor_damping
+            )
             if not float(model.resistance) > 0:
-                raise ModelError(f"actuator {name!r}: resistance must be positive, got {model.resistance!r}.")
-        actuator = Actuator(name, joint, input, model)
+                raise ModelError(f"{what}: resistance must be positive, got {model.resistance!r}.")
+        channel = _channel(what, input)
+        if channel is None:
+            raise ModelError(f"{what}: input must be the name of a channel, got None.")
+        actuator = Actuator(name, name_of(joint, f"{what}: joint"), channel, model)
         self.forces.append(actuator)
         return actuator

@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.expressions.quantities import Quantity, is_real
+
 Triple = tuple[Any, Any, Any]
 Matrix = tuple[Triple, Triple, Triple]
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -29,10 +34,17 @@ def _diagonal(a: Any, b: Any, c: Any) -> Matrix:
     return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
 
 
+def _size(shape: str, **sizes: Any) -> None:
+    """Sizes of a shape are finite and not negative."""
+    for name, value in sizes.items():
+        if not isinstance(value, Quantity) and not is_real(value):
+            raise ModelError(f"{name} of a {shape} must be a number, got {value!r}.")
+        if not 0 <= float(value) < float("inf"):
+            raise ModelError(f"{name} of a {shape} must be finite and not negative, got {float(value):g}.")
+
+
 def _along(axis: str, axial: Any, transverse: Any) -> Matrix:
     if axis not in _AXES:
-        from dalembert.errors import ModelError
-
         raise ModelError(f"axis must be 'x', 'y' or 'z', not {axis!r}.")
     values = [transverse, transverse, transverse]
     values[_AXES[axis]] = axial
@@ -47,22 +59,26 @@ def rod(length: Any, *, axis: str = "x") -> Shape:
     >>> rod(0.6).gyration[2][2]
     0.03
     """
+    _size("rod", length=length)
     return Shape("rod", _along(axis, 0.0, length * length / 12), (length,), axis)
 
 
 def box(x: Any, y: Any, z: Any = 0.0) -> Shape:
     """Uniform box with edges along the body axes."""
+    _size("box", x=x, y=y, z=z)
     return Shape("box", _diagonal((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), (x, y, z))
 
 
 def cylinder(radius: Any, length: Any = 0.0, *, axis: str = "z") -> Shape:
     """Uniform solid cylinder; a thin disc when the length is zero."""
+    _size("cylinder", radius=radius, length=length)
     transverse = (3 * radius * radius + length * length) / 12
     return Shape("cylinder", _along(axis, radius * radius / 2, transverse), (radius, length), axis)
 
 
 def sphere(radius: Any, *, hollow: bool = False) -> Shape:
     """Uniform solid sphere, or a thin shell."""
+    _size("sphere", radius=radius)
     value = radius * radius * (2 / 3 if hollow else 2 / 5)
     return Shape("sphere", _diagonal(value, value, value), (radius,))
 
@@ -88,18 +104,23 @@ def composite(*parts: Sequence[Any]) -> Composite:
     >>> dumbbell.mass, dumbbell.center, dumbbell.inertia[2][2]
     (4.0, (0.5, 0.0, 0.0), 3.0)
     """
-    from dalembert.errors import ModelError
-
     if not parts:
         raise ModelError("a composite needs at least one part (shape, mass, position).")
     places: list[tuple[Shape, Any, Triple]] = []
     for part in parts:
-        if len(part) != 3 or not isinstance(part[0], Shape):
+        if not isinstance(part, (tuple, list)) or len(part) != 3 or not isinstance(part[0], Shape):
             raise ModelError(f"a part of a composite is (shape, mass, position), not {part!r}.")
         shape, mass, position = part
+        _size("part of a composite", mass=mass)
+        if np.ndim(position) != 1 or len(position) not in (2, 3):
+            raise ModelError(f"position of a part of a composite must be 2 or 3 numbers, got {position!r}.")
         x, y, z = (*position, 0.0) if len(position) == 2 else position
+        if not all(isinstance(c, Quantity) or is_real(c) for c in (x, y, z)):
+            raise ModelError(f"position of a part of a composite must be 2 or 3 numbers, got {position!r}.")
         places.append((shape, mass, (x, y, z)))
     total = sum(mass for _, mass, _ in places)
+    if float(total) == 0:
+        raise ModelError("a composite needs a part with mass.")
     center = tuple(sum(mass * p[k] for _, mass, p in places) / total for k in range(3))
     matrix = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     for shape, mass, p in places:

@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.errors import ModelError
-from dalembert.model.bodies import IDENTITY, Body, Frame, Point, axes_from, is_number, matmul, transpose
+from dalembert.expressions.quantities import atan2
+from dalembert.model.bodies import (
+    IDENTITY,
+    Body,
+    Frame,
+    Point,
+    axes_from,
+    is_number,
+    matmul,
+    name_of,
+    number,
+    transpose,
+    vector,
+)
 
 # kind -> (rows in space, rows in the plane); rolling kinds count their velocity rows too
 ROWS = {
@@ -112,15 +125,17 @@ class JointMethods:
         if isinstance(side, Body):
             if at is None:
                 raise ModelError(f"{what}: give points (body.at(...)) or say where it is with at=(...).")
-            local = side.local(at)
+            local = side.local(at, f"at= of {what}")
             if self.planar:
                 return Frame(side, local, IDENTITY, (0.0 if angle is None else angle) - side.angle)
-            world = axes_from((0, 0, 1) if axis is None else axis, x, what)
+            world = axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}")
             return Frame(side, local, matmul(transpose(side.rotation), world))
         if isinstance(side, Point):
             if self.planar:
                 return Frame(side.body, side.coordinates, IDENTITY, 0.0 if angle is None else angle)
-            return Frame(side.body, side.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, what))
+            return Frame(
+                side.body, side.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}")
+            )
         raise ModelError(f"{what}: expected a point (body.at(...)), a frame or a body, got {side!r}.")
 
     def _join(
@@ -141,11 +156,11 @@ class JointMethods:
         rows = ROWS[kind][1 if self.planar else 0]
         if rows is None:
             raise ModelError(f"{what} does not exist in a {'planar' if self.planar else 'spatial'} mechanism.")
-        if self.planar and axis is not None and not is_number(axis):
-            axis = tuple(axis)
-            if len(axis) != 2 or not all(is_number(c) for c in axis) or math.hypot(*axis) < 1e-12:
-                raise ModelError(f"{what}: axis must be two numbers, not both zero; got {axis!r}.")
-            angle = math.atan2(axis[1], axis[0])
+        if self.planar and axis is not None:
+            along = vector(axis, 2, f"axis of {what}")
+            if math.hypot(*(float(c) for c in along)) < 1e-12:
+                raise ModelError(f"axis of {what} has zero length.")
+            angle = atan2(along[1], along[0])
         same = axis if axis_b is None else axis_b
         joint = Joint(
             name,
@@ -186,6 +201,8 @@ class JointMethods:
     ) -> Joint:
         """Cardan joint: `axis` on the first body stays square to `second_axis` on the second."""
         what = f"universal joint {name!r}"
+        if self.planar:
+            raise ModelError(f"{what} does not exist in a planar mechanism.")
         first = self._place(what, a, at, axis, None, None)
         second = self._place(what, b, at, second_axis, None, None)
         zs = [[row[2] for row in first.axes], [row[2] for row in second.axes]]
@@ -194,8 +211,6 @@ class JointMethods:
             if abs(sum(p * q for p, q in zip(*raise_to_world, strict=True))) > 1e-9:
                 raise ModelError(f"{what}: axis and second_axis must be square to each other.")
         joint = Joint(name, "universal", first, second, {"rows": 4})
-        if self.planar:
-            raise ModelError(f"{what} does not exist in a planar mechanism.")
         self.joints.append(joint)
         return joint
 
@@ -217,7 +232,8 @@ class JointMethods:
         """Rigid massless rod: the distance of two points stays `length`."""
         if not is_number(length) or float(length) <= 0:
             raise ModelError(
-                f"rod {name!r}: length must be positive, got {length!r}; use a revolute or spherical joint for length 0."
+                f"rod {name!r}: length must be positive, got {length!r}; "
+                "use a revolute or spherical joint for length 0."
             )
         return self._join("rod", name, a, b, length=length)
 
@@ -246,7 +262,14 @@ class JointMethods:
             raise ModelError(f"point on curve {name!r}: curve must be a function of its parameter, got {curve!r}.")
         if isinstance(body, Body):
             body = body.at(*(0.0,) * body.dimension)
-        return self._join("point on curve", name, body, point, curve=curve, start=float(start))
+        return self._join(
+            "point on curve",
+            name,
+            body,
+            point,
+            curve=curve,
+            start=float(number(start, f"start of point on curve {name!r}")),
+        )
 
     def add_rolling_wheel(
         self, name: str, plane: Any, wheel: Any, *, radius: Any, axis: Any = None, normal: Any = None
@@ -285,6 +308,10 @@ class JointMethods:
         for value in (radius, second_radius):
             if not is_number(value) or float(value) <= 0:
                 raise ModelError(f"rolling discs {name!r}: radii must be positive, got {value!r}.")
+        if not self.planar:
+            raise ModelError(f"rolling discs {name!r} do not exist in a spatial mechanism; use add_rolling_wheel.")
+        if inside and float(radius) == float(second_radius):
+            raise ModelError(f"rolling discs {name!r}: a disc of the ring's own radius cannot roll inside it.")
         sides = [s.at(0.0, 0.0) if isinstance(s, Body) else s for s in (first, second)]
         sign = -1.0 if inside else 1.0
         return self._join("disc on disc", name, *sides, radius=radius, second_radius=second_radius, sign=sign)
@@ -293,7 +320,9 @@ class JointMethods:
         """Couple two joint coordinates: second = ratio * first + offset."""
         if not is_number(ratio) or float(ratio) == 0:
             raise ModelError(f"gear {name!r}: ratio must be a non-zero number, got {ratio!r}.")
-        coupler = Coupler(name, first, second, ratio, offset)
+        what = f"gear {name!r}"
+        number(offset, f"offset of {what}")
+        coupler = Coupler(name, name_of(first, f"{what}: first"), name_of(second, f"{what}: second"), ratio, offset)
         self.couplers.append(coupler)
         return coupler
 
@@ -301,6 +330,9 @@ class JointMethods:
         """Couple a turning and a sliding joint: displacement = radius * angle + offset."""
         if not is_number(radius) or float(radius) == 0:
             raise ModelError(f"rack and pinion {name!r}: radius must be a non-zero number, got {radius!r}.")
+        what = f"rack and pinion {name!r}"
+        number(offset, f"offset of {what}")
+        pinion, rack = name_of(pinion, f"{what}: pinion"), name_of(rack, f"{what}: rack")
         coupler = Coupler(name, pinion, rack, radius, offset, "rack and pinion")
         self.couplers.append(coupler)
         return coupler
@@ -309,7 +341,7 @@ class JointMethods:
         """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number or a function of time."""
         if not callable(motion) and not is_number(motion):
             raise ModelError(f"driver {name!r}: motion must be a number or a function of time, got {motion!r}.")
-        driver = Driver(name, coordinate, motion)
+        driver = Driver(name, name_of(coordinate, f"driver {name!r}: coordinate"), motion)
         self.drivers.append(driver)
         return driver
 

@@ -20,30 +20,53 @@ class Measure:
     unit: str = ""
     to: Any = None
 
+    def problem(self) -> str:
+        """What is wrong with its arguments by themselves; nothing when they are of the right type."""
+        if self.kind == "expression":
+            return "" if callable(self.function) else f"expected a function of the state, got {self.function!r}."
+        if self.kind in ("position", "velocity", "acceleration", "accelerometer", "gyroscope", "distance"):
+            for place in (self.target, self.to) if self.kind == "distance" else (self.target,):
+                if not isinstance(place, (Point, Frame, Body)):
+                    expected = "a body" if self.kind == "gyroscope" else "a point (body.at(...))"
+                    return f"{self.kind} needs {expected}, got {place!r}."
+        elif self.kind != "energy" and not isinstance(self.target, str):
+            return f"{self.kind} needs a name such as 'A', got {self.target!r}."
+        return ""
+
+    def bodies(self) -> list[Body]:
+        """The bodies it refers to."""
+        places = [p for p in (self.target, self.to) if isinstance(p, (Point, Frame, Body))]
+        return [p if isinstance(p, Body) else p.body for p in places]
+
+
+def _name(joint: Any) -> Any:
+    """Joints and springs may be given themselves instead of their name."""
+    return joint if isinstance(joint, (Body, Point, Frame)) else getattr(joint, "name", joint)
+
 
 def angle(joint: str) -> Measure:
     """Angle of a joint (``"A"`` or ``"U.angle1"``) or of a planar body [rad]."""
-    return Measure("coordinate", joint, unit="rad")
+    return Measure("coordinate", _name(joint), unit="rad")
 
 
 def rate(joint: str) -> Measure:
     """Time derivative of a joint's angle [rad/s]."""
-    return Measure("coordinate rate", joint, unit="rad/s")
+    return Measure("coordinate rate", _name(joint), unit="rad/s")
 
 
 def displacement(joint: str) -> Measure:
     """Displacement of a sliding joint [m]."""
-    return Measure("coordinate", joint, unit="m")
+    return Measure("coordinate", _name(joint), unit="m")
 
 
 def speed(joint: str) -> Measure:
     """Time derivative of a joint's displacement [m/s]."""
-    return Measure("coordinate rate", joint, unit="m/s")
+    return Measure("coordinate rate", _name(joint), unit="m/s")
 
 
 def joint_acceleration(joint: str) -> Measure:
     """Second time derivative of a joint coordinate."""
-    return Measure("coordinate acceleration", joint)
+    return Measure("coordinate acceleration", _name(joint))
 
 
 def position(point: Point) -> Measure:
@@ -78,12 +101,12 @@ def distance(a: Point, b: Point) -> Measure:
 
 def reaction(joint: str, *, axes: str = "world") -> Measure:
     """Force and torque of a joint on its second body, at the joint; axes ``"world"`` or ``"joint"`` [N, N m]."""
-    return Measure("reaction", joint, axes=axes)
+    return Measure("reaction", _name(joint), axes=axes)
 
 
 def spring_force(spring: str) -> Measure:
     """Tension of a spring or damper [N], or torque of a rotational one [N m]."""
-    return Measure("spring force", spring, unit="N")
+    return Measure("spring force", _name(spring), unit="N")
 
 
 def energy() -> Measure:

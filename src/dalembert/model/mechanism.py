@@ -42,6 +42,10 @@ class Mechanism(JointMethods, ForceMethods):
     """
 
     def __init__(self, name: str, *, planar: bool = False, gravity: Any = None) -> None:
+        if not isinstance(name, str):
+            raise ModelError(f"the name of a mechanism must be a text, got {name!r}.")
+        if not isinstance(planar, bool):
+            raise ModelError(f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
         self.name = name
         self.planar = planar
         size = 2 if planar else 3
@@ -75,6 +79,8 @@ class Mechanism(JointMethods, ForceMethods):
 
         Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``.
         """
+        if not isinstance(name, str) or not name or name != name.strip():
+            raise ModelError(f"a parameter's name must be a non-empty text without outer blanks, got {name!r}.")
         if not is_number(value):
             raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
         if name in self.parameters and self.parameters[name] != float(value):
@@ -104,6 +110,10 @@ class Mechanism(JointMethods, ForceMethods):
         center : centre of mass in the coordinates used by ``body.at``, when their origin is elsewhere.
         """
         size = 2 if self.planar else 3
+        if self.planar and rotation is not None:
+            raise ModelError(f"body {name!r}: a planar body is turned by angle=, not by rotation=.")
+        if not self.planar and not (is_number(angle) and float(angle) == 0):
+            raise ModelError(f"body {name!r}: a spatial body is turned by rotation=, not by angle=.")
         mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
             own = vector(center, size, f"center of body {name!r}")
@@ -128,6 +138,9 @@ class Mechanism(JointMethods, ForceMethods):
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""
         if not isinstance(measure, Measure):
             raise ModelError(f"sensor {name!r}: expected a measure such as da.angle('A'), got {measure!r}.")
+        wrong = measure.problem()
+        if wrong:
+            raise ModelError(f"sensor {name!r}: {wrong}")
         sensor = Sensor(name, measure)
         self.sensors.append(sensor)
         return sensor
@@ -151,6 +164,5 @@ class Mechanism(JointMethods, ForceMethods):
         """Raise one `ModelError` that lists every problem of the description."""
         found = self.problems()
         if found:
-            raise ModelError(
-                found[0] if len(found) == 1 else f"{len(found)} problems in mechanism {self.name!r}:\n  - " + "\n  - ".join(found)
-            )
+            title = f"{len(found)} problems in mechanism {self.name!r}:"
+            raise ModelError(found[0] if len(found) == 1 else "\n  - ".join([title, *found]))
