@@ -10,6 +10,7 @@ bodies. Parameters p stay symbolic in all of it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
@@ -20,8 +21,24 @@ import numpy as np
 
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
+from dalembert.expressions.quantities import is_real
 
 HOLONOMIC, VELOCITY, ACCELERATION = "holonomic", "velocity", "acceleration"
+ARGUMENTS = {  # of every function of the equations, in order
+    "kinematics": "q p t",
+    "inertia": "q p t",
+    "forces": "q v z u p t lam",
+    "position": "q p t",
+    "rates": "q v p t",
+    "rows": "q v z u p t",
+    "internal": "q v z u p t lam",
+    "outputs": "q v a lam z u p t",
+    "energy": "q v z p t",
+    "power": "q v z u p t lam",
+    "measures": "q v p t",
+    "reactions": "q v lam p t",
+    "joint_axes": "q p t",
+}
 
 
 @dataclass(frozen=True)
@@ -166,12 +183,46 @@ class EquationsOfMotion:
                     unknown_name("parameter", name, self.parameters.names, f"equations {self.name!r}")
                     + " Declare it with m.parameter(name, value) before da.equations(m)."
                 )
-            if not np.isfinite(value):
+            if not is_real(value) or not np.isfinite(value):
                 raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
+            if self.parameters.index[name] not in self._parameters_in_use:
+                raise ModelError(
+                    f"parameter {name!r} has no effect: nothing in equations {self.name!r} depends on it. "
+                    "(math.sin(parameter) makes it a plain number; da.sin keeps it.)"
+                )
             numbers[self.parameters.index[name]] = float(value)
         copy = replace(self, parameter_values=tuple(numbers))
         object.__setattr__(copy, "_kernels", self._kernels)  # parameters are inputs: the native code is the same
+        copy._check_inertia(values)
         return copy
+
+    @property
+    def _parameters_in_use(self) -> frozenset[int]:
+        def find() -> frozenset[int]:
+            used: set[int] = set()
+            for name, function in self.functions.items():
+                where = ARGUMENTS[name].split().index("p")
+                for k in range(function.n_out()):
+                    used.update(function.jac_sparsity(k, where).get_col())
+            return frozenset(used)
+
+        return self.cached("parameters in use", find)  # type: ignore[no-any-return]
+
+    def _check_inertia(self, changed: Mapping[str, Any]) -> None:
+        """A changed parameter may not make a mass negative."""
+
+        def find() -> tuple[list[int], list[int]]:
+            rows, columns = self.functions["inertia"].sparsity_out(0).get_triplet()
+            places = [k for k, (i, j) in enumerate(zip(rows, columns, strict=True)) if i == j]
+            return places, [rows[k] for k in places]
+
+        places, speeds = self.cached("diagonal of the inertia", find)
+        masses = self.kernel("inertia").raw(self.guess[0], self.p, 0.0)[0][places]
+        if not (masses >= 0).all():
+            k = int(np.flatnonzero(~(masses >= 0))[0])
+            shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
+            name = self.speeds.names[speeds[k]]
+            raise ModelError(f"{shown} makes the inertia of {name!r} {masses[k]:g}; it must not be negative.")
 
     def compiled(self) -> EquationsOfMotion:
         """The same equations, evaluated by C built with the system's compiler (cached by content)."""
@@ -189,12 +240,15 @@ class EquationsOfMotion:
 
     def cached(self, key: Any, make: Callable[[], Any]) -> Any:
         """Something built from these expressions, built once (kernels, step functions)."""
+        key = (threading.get_ident(), key)  # a kernel has buffers of its own: one per thread
         if key not in self._kernels:
             self._kernels[key] = make()
         return self._kernels[key]
 
     def kernel(self, name: str) -> Kernel:
         """The named function, evaluated natively on arrays."""
+        if name not in self.functions:
+            raise DataError(unknown_name("function", name, self.functions, f"equations {self.name!r}"))
         return self.cached(name, lambda: Kernel(self.functions[name], compiled=self.use_c))  # type: ignore[no-any-return]
 
     def symbols(self) -> Symbols:
@@ -211,9 +265,7 @@ class EquationsOfMotion:
         )
 
     # -- states ----------------------------------------------------------------------------------------------------
-    def state(
-        self, q: Any = None, v: Any = None, z: Any = None, t: float = 0.0, *, lam: Any = None
-    ) -> State:
+    def state(self, q: Any = None, v: Any = None, z: Any = None, t: float = 0.0, *, lam: Any = None) -> State:
         """A state from arrays (zeros or the drawing's pose where left out); not checked against the joints."""
         parts = []
         for label, given, size, default in (
@@ -222,13 +274,18 @@ class EquationsOfMotion:
             ("z", z, self.nz, self.guess[1]),
             ("lam", lam, len(self.rows), np.zeros(len(self.rows))),
         ):
-            array = np.array(default if given is None else given, dtype=float).reshape(-1)
+            try:
+                array = np.array(default if given is None else given, dtype=float).reshape(-1)
+            except (TypeError, ValueError):
+                raise DataError(f"{label} must be {size} numbers, got {given!r}.") from None
             if array.size != size:
                 raise DataError(f"{label} has {array.size} entries, equations {self.name!r} need {size}.")
             if not np.all(np.isfinite(array)):
                 raise DataError(f"{label} holds a value that is not finite.")
             array.flags.writeable = False
             parts.append(array)
+        if not is_real(t) or not np.isfinite(float(t)):
+            raise DataError(f"t must be a finite number of seconds, got {t!r}.")
         return State(self, parts[0], parts[1], parts[2], float(t), parts[3])
 
     def full_name(self, name: str) -> str:
@@ -248,7 +305,7 @@ class State:
 
     def __getitem__(self, name: str) -> float:
         eqs = self.eqs
-        name = eqs.full_name(name)
+        name = eqs.full_name(name) if isinstance(name, str) else repr(name)
         for channels, values in ((eqs.coordinates, self.q), (eqs.speeds, self.v), (eqs.internal, self.z)):
             if name in channels.index:
                 return float(values[channels.index[name]])
@@ -277,6 +334,15 @@ class Controller(Protocol):
     """One step of a control law, as an expression."""
 
     def controller_step(self) -> ca.Function: ...
+
+
+def require_equations(given: Any) -> EquationsOfMotion:
+    """What a solver was handed, if it is equations; else the sentence that says how to get them."""
+    if not isinstance(given, EquationsOfMotion):
+        kind = type(given).__name__
+        hint = " Write da.equations(m)." if kind == "Mechanism" else ""
+        raise ModelError(f"expected equations of motion, got {kind} {given!r}.{hint}")
+    return given
 
 
 @singledispatch

@@ -59,7 +59,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     >>> unknown_name("joint", "elbw", ["elbow", "wrist"], "mechanism 'arm'")
     "no joint named 'elbw' in mechanism 'arm'. Did you mean 'elbow'? Known: elbow, wrist."
     """
-    names = sorted(known)
+    names = sorted(set(known))
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     place = f" in {where}" if where else ""
