@@ -106,7 +106,7 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
         Method("RK4", lambda k: simulate(da.RK4(step=step(k))), lambda k: {"step": step(k)}, 10),
         Method("DormandPrince 8, adaptive", adaptive, lambda k: {"tolerance": tolerance(k)}, 10, 7),
         Method(
-            "DormandPrince 8", lambda k: simulate(da.DormandPrince(step=step(k))), lambda k: {"step": step(k)}, 4, 7
+            "DormandPrince 8", lambda k: simulate(da.DormandPrince(step=step(k))), lambda k: {"step": step(k)}, 5, 7
         ),
     ]
     search(methods, task["tolerances"], emit)
