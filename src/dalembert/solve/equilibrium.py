@@ -1,8 +1,8 @@
 """Equilibrium: where a machine stays at rest, and motions that stay the same (spec 003, C-04, C-26).
 
 Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine sinks as if in honey: steps of
-(K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method), so that
-a stable equilibrium is found where there is one; no potential is needed.
+(K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method),
+so that a stable equilibrium is found where there is one; no potential is needed.
 Steady motion: the same rows with v and a as unknowns too, constant rates of the named coordinates, see `solve.steady`.
 """
 
@@ -184,7 +184,8 @@ class _Rest:
             extra = s[self.held] - self.values
             extra[self.wraps] = np.arctan2(np.sin(extra[self.wraps]), np.cos(extra[self.wraps]))
             gap[len(eqs.rows) :] = extra
-        return _Forces(*result, gap, A)
+        f, f_z, K, g, g_x, g_z, M = result
+        return _Forces(f, f_z, K, g, g_x, g_z, M, gap, A)
 
     def move(self, q: Array, change: Array) -> Array:
         N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
@@ -278,14 +279,16 @@ class _Rest:
         if self.error(place) > GOOD_ENOUGH:
             if eqs.nz and float(np.abs(place.g).max()) > 1e-6 * (1 + float(np.abs(place.z).max())):
                 name = eqs.internal.names[int(np.argmax(np.abs(place.g)))]
-                raise ConvergenceError(f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest.")
+                raise ConvergenceError(
+                    f"no equilibrium of {eqs.name!r} found: internal state {name!r} does not come to rest."
+                )
             body, _, axis = eqs.speeds.names[worst].rpartition(".")
             joints = [j.name for j in eqs.joints if body in j.bodies]
             held = f" (held by {', '.join(repr(j) for j in joints[:4])})" if joints else ""
             unit = "N m" if axis in ("rate", "wx", "wy", "wz") else "N"
             raise ConvergenceError(
-                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left with "
-                f"{place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or guess=."
+                f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left "
+                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or guess=."
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
         if kept.size and float(kept.max()) > 1e-7 * place.scale:
@@ -293,8 +296,8 @@ class _Rest:
             name = eqs.measures.names[self.held[k]]
             unit = "N m" if eqs.measures.units[self.held[k]] == "rad" else "N"
             raise ConvergenceError(
-                f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: an effort of "
-                f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it would be needed. Put it there with an input, or let go."
+                f"no equilibrium of {eqs.name!r} with {name} = {self.values[k]:g}: it would need an effort of "
+                f"{place.lam[len(eqs.rows) + k]:.6g} {unit} along it. Give that by an input, or let go."
             )
 
 

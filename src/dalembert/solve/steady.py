@@ -105,7 +105,9 @@ def _check_guess(
     for name in given:
         if name not in known:
             names = [*eqs.measures.names, *known]
-            raise ModelError(f"guess: {unknown_name('coordinate or free rate', name, names, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                f"guess: {unknown_name('coordinate or free rate', name, names, f'equations {eqs.name!r}')}"
+            )
 
 
 def _pose(
@@ -156,19 +158,19 @@ class _Steady:
         measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
         joints = [measures[k] for k in eqs.recorded_measures]
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
-        turning = [speeds[k] for _, _, columns in turn_columns(eqs) for k in columns]
+        turning = [[speeds[k] for k in columns] for _, _, columns in turn_columns(eqs)]
         mine = choose(Z, [[c] for c in self.named], T, x)
         for c in self.named:
             if c not in mine:
-                others = ", ".join(o.rate_name for o in mine) or "none: no freedom is left"
+                known = ", ".join(o.rate_name for o in mine) or "none: no freedom is left"
                 raise ModelError(
-                    f"rates: {c.rate_name!r} cannot be chosen: it follows from the joints of {eqs.name!r} and the other "
-                    f"rates ({others})."
+                    f"rates: {c.rate_name!r} cannot be chosen: it follows from the joints of {eqs.name!r} and the "
+                    f"other rates ({known})."
                 )
         # a rolling wheel's place goes round: what turns is steady, what travels need not be
         travels = [c for c in measures if c.unit == "m" and c not in joints]
         others = [c for c in measures if c not in travels and c not in joints]
-        rest = choose(Z, [*[[c] for c in self.named], joints, others, turning, travels, speeds], T, x)
+        rest = choose(Z, [*[[c] for c in self.named], joints, others, *turning, travels, speeds], T, x)
         return [*self.named, *[c for c in rest if c not in self.named]]
 
     def rows(self, T: Terms, x: Point, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
@@ -226,9 +228,7 @@ class _Steady:
         w = np.array(self.values)
         target = np.zeros(len(self.speeds))
         target[: len(w)] = w
-        v = np.linalg.lstsq(
-            np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=1e-11
-        )[0]
+        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=1e-11)[0]
         x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
         T = terms(eqs, x)
         scale = max(1e-12, float(np.abs(T.f).max(initial=0.0)), float(np.abs(T.M @ x.a).max(initial=0.0)))

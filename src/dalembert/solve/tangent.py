@@ -84,9 +84,7 @@ def terms(eqs: EquationsOfMotion, x: Point) -> Terms:
     """Derivatives of everything at one instant (dense)."""
     kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
     values = kernel(x.q, x.v, x.z, x.u, eqs.p, x.t, x.a, x.lam)
-    shaped = [
-        value.reshape(shape) for value, shape in zip(values, eqs.cached("tangent shapes", lambda: []), strict=True)
-    ]
+    shaped = [value.reshape(shape) for value, shape in zip(values, eqs.cached("tangent shapes", list), strict=True)]
     return Terms(*shaped)
 
 
@@ -115,7 +113,7 @@ def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
     outputs += [phi, rates, by_x(rates), value, rate, by_x(rate), S, acc, by_x(acc), jac(acc, s.v)]
     outputs += [g, by_x(g), jac(g, s.v), jac(g, s.z), jac(g, s.u), jac(g, s.lam)]
     vectors = {2, 4, 9, 14, 15, 17, 18, 21, 24}
-    shapes = eqs.cached("tangent shapes", lambda: [])
+    shapes = eqs.cached("tangent shapes", list)
     for k, x in enumerate(outputs):
         shapes.append((x.shape[0],) if k in vectors else x.shape)
     inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
@@ -135,8 +133,10 @@ class Saddle:
         if f_lam is not None and f_lam.any():
             right = right + f_lam @ back
         matrix = basis.T @ np.hstack((M @ self.Z, -right))
-        if self.nv and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=1e-14 * max(float(np.abs(M).max()), 1e-300)) < (
-            self.Z.shape[1]
+        if (
+            self.nv
+            and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=1e-14 * max(float(np.abs(M).max()), 1e-300))
+            < (self.Z.shape[1])
         ):
             raise ModelError("a body has no mass (or inertia) in a direction in which no joint holds it.")
         self._matrix, self._basis, self._back = matrix, basis, back
@@ -175,7 +175,9 @@ def accelerations(eqs: EquationsOfMotion, x: Point) -> Point:
         if not T.f_lam.any() or change <= 1e-12 * (1e-300 + float(np.abs(new).max(initial=0.0))):
             return Point(x.q, x.v, x.z, x.u, x.t, a, new)
         lam = new
-    raise ConvergenceError(f"friction forces and reactions of {eqs.name!r} do not agree at this state (change {change:.2e}).")
+    raise ConvergenceError(
+        f"friction forces and reactions of {eqs.name!r} do not agree at this state (change {change:.2e})."
+    )
 
 
 def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
@@ -184,7 +186,9 @@ def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what
     for name, value in (given or {}).items():
         full = eqs.full_name(name)
         if full not in eqs.measures.index:
-            raise ModelError(f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}"
+            )
         try:
             result[full] = float(value)
         except (TypeError, ValueError):
@@ -312,5 +316,5 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) 
                 chosen.append(rest[order[k]])
             stacked = np.array([c.rows(T, x)[0] for c in chosen]) @ Z if chosen else np.zeros((0, Z.shape[1]))
             basis = np.linalg.qr(stacked.T)[0] if chosen else basis
-    names = {c: i for i, c in enumerate(c for group in groups for c in group)}
-    return sorted(chosen, key=lambda c: names[c])
+    ranked = list(dict.fromkeys(c for group in groups for c in group))
+    return sorted(chosen, key=ranked.index)
