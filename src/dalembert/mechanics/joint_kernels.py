@@ -101,13 +101,18 @@ def _holonomic(space: Space, kind: str, s: JointSides) -> Any:
     return ca.vertcat(*rows)
 
 
+def _nearest_turn(angle: Any) -> Any:
+    """An angle without its whole turns: a weld or slide is as closed at 2π as at zero. Its derivative is one."""
+    return angle - 2 * ca.pi * ca.floor(angle / (2 * ca.pi) + 0.5)
+
+
 def _planar_rows(space: Space, kind: str, s: JointSides, d: Any, E: Any, G: Any) -> Any:
     if kind == "revolute":
         return d
     if kind == "fixed":
-        return ca.vertcat(d, _relative_angle(space, s, E, G))
+        return ca.vertcat(d, _nearest_turn(_relative_angle(space, s, E, G)))
     if kind == "prismatic":
-        return ca.vertcat(ca.dot(E[:, 1], d), _relative_angle(space, s, E, G))
+        return ca.vertcat(ca.dot(E[:, 1], d), _nearest_turn(_relative_angle(space, s, E, G)))
     if kind == "point on line":
         return ca.dot(E[:, 1], d)
     if kind == "wheel on plane":

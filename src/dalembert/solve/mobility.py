@@ -125,7 +125,7 @@ def mobility(eqs: EquationsOfMotion, state: State | None = None, *, tolerance: f
     >>> da.mobility(da.equations(m)).dof
     1
     """
-    state = state_or_rest(eqs, state)
+    state = state_or_rest(eqs, state, weightless=True)
     A = _rows_at(eqs, state)
     values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
     rank = matrices.rank_of(values, tolerance)
