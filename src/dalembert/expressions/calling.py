@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,7 +47,8 @@ def of_time(function: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
 def call_user(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     """Call a user's function with symbols; turn its failures into a `ModelError` that names it."""
     try:
-        with _symbols_have_no_value():
+        with _symbols_have_no_value(), warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # how CasADi answers numpy functions of a symbol
             result = function(*arguments)
     except DalembertError as error:
         raise type(error)(f"{what}: {error}") from error
@@ -61,14 +63,14 @@ def _explained(what: str, error: Exception, arguments: tuple[Any, ...]) -> str:
     lower = text.lower()
     if "truth value" in lower or "__bool__" in text or "boolean" in lower or "non-scalar" in lower:
         return f"{what} branches on a symbol. {BRANCH}"
-    if isinstance(error, _NotANumber):
+    if isinstance(error, (_NotANumber, FutureWarning)):
         return f"{what} asks a symbol for its value. It is called once with symbolic arguments. {INSTEAD}"
     first = text.splitlines()[0] if text else ""
     if isinstance(error, TypeError) and "positional argument" in text:
         count = len(arguments)
         return f"{what} is called with {count} argument{'s' if count != 1 else ''} ({first})."
     failure = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    if isinstance(error, (NameError, KeyError, IndexError, ZeroDivisionError)):
+    if isinstance(error, (NameError, AttributeError, LookupError, ArithmeticError)) or "unhashable" in text:
         return f"{what} fails ({failure})."
     return f"{what} could not be called with symbolic arguments ({failure}). {INSTEAD}"
 

@@ -9,14 +9,15 @@ import numpy as np
 from scipy.sparse import csc_matrix, identity, vstack
 from scipy.sparse.linalg import splu
 
-from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import AssemblyError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, State, require_equations
+from dalembert.errors import AssemblyError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.solve.placing import hang
 
 TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
 ITERATIONS = 60
 RESTARTS = 24
+WEIGHTLESS = 300  # speeds without inertia; above it their rank is not looked at
 DENSE = 300  # speeds; above it the steps are solved with sparse factors
 
 
@@ -53,18 +54,23 @@ def assemble(
     >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     >>> state = da.assemble(da.equations(m), {"hinge.angle": 0.0}, velocity={"hinge.angle": 2.0})
-    >>> state["rod.x"], state["rod.vy"]
+    >>> round(state["rod.x"], 12), round(state["rod.vy"], 12)
     (0.5, 1.0)
     """
+    require_equations(eqs)
+    if not isinstance(t, (int, float)) or not np.isfinite(t):
+        raise DataError(f"t must be a finite number of seconds, got {t!r}.")
+    if start is not None:
+        _same_machine(eqs, start)
     wanted = _named(eqs, position, "position")
     speeds = _named(eqs, velocity, "velocity", rates=True)
     hints = {**wanted, **_named(eqs, guess, "guess", coordinates=True)}
     q = np.array(start.q) if start is not None else hang(eqs, hints)
     z = np.array(start.z if start is not None else eqs.guess[1])
-    for name, value in (internal or {}).items():
+    for name, value in _mapping(internal, "internal").items():
         if name not in eqs.internal.index:
             raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
-        z[eqs.internal.index[name]] = float(value)
+        z[eqs.internal.index[name]] = _finite(value, "internal", name)
     if start is not None:
         for name in hints:
             if name in eqs.coordinates.index:
@@ -72,6 +78,22 @@ def assemble(
     q = _close(eqs, q, wanted, t)
     v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
     return eqs.state(q, v, z, t)
+
+
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(f"{what} must name coordinates, such as {what}={{'A.angle': 0.5}}; got {given!r}.")
+    return given or {}
+
+
+def _finite(value: Any, what: str, name: str) -> float:
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+    if not np.isfinite(result):
+        raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+    return result
 
 
 def _named(
@@ -84,18 +106,13 @@ def _named(
 ) -> dict[str, float]:
     result = {}
     by_rate = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True)) if rates else {}
-    for name, value in (given or {}).items():
-        full = eqs.full_name(name)
+    for name, value in _mapping(given, what).items():
+        full = eqs.full_name(name) if isinstance(name, str) else repr(name)
         full = by_rate.get(full, full)
         if full not in eqs.measures.index and not (coordinates and full in eqs.coordinates.index):
             known = [*eqs.measures.names, *(eqs.measure_rates.names if rates else ())]
             raise ModelError(f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
-        try:
-            result[full] = float(value)
-        except (TypeError, ValueError):
-            raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
-        if not np.isfinite(result[full]):
-            raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+        result[full] = _finite(value, what, name)
     return result
 
 
@@ -181,6 +198,11 @@ def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: fl
             best, best_gap = q, gap
     residual = np.abs(problem.residual(best))
     worst = int(np.argmax(residual))
+    if not np.isfinite(residual[worst]):
+        raise AssemblyError(
+            f"cannot assemble {eqs.name!r}: the gap of {problem.owner(worst)} is not a finite number. "
+            "Check its numbers and parameters (a length of zero?)."
+        )
     raise AssemblyError(
         f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
         f"(m or rad) after {ITERATIONS} iterations from {RESTARTS + 1} starting points. "
@@ -255,12 +277,38 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
         raise AssemblyError(f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...).")
 
 
-def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0) -> State:
-    if start is None:
-        return assemble(eqs, t=t)
+def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
+    """Every speed without inertia must be held by the joints, or nothing says how it changes: rank [M; A] = n."""
+    M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
+    free = np.flatnonzero(M.diagonal() == 0)  # M is positive semidefinite: a zero there is a zero row
+    if not 0 < free.size <= WEIGHTLESS:
+        return
+    A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[:, free].toarray()
+    _, size, directions = np.linalg.svd(np.vstack((A, np.zeros((max(free.size - A.shape[0], 0), free.size)))))
+    if size[free.size - 1] < 1e-9 * max(1.0, size[0]):
+        name = eqs.speeds.names[free[int(np.argmax(np.abs(directions[free.size - 1])))]]
+        raise ModelError(
+            f"nothing says how {name!r} changes: it has no mass or inertia, and no joint holds it. "
+            "Give the body some, or add a joint."
+        )
+
+
+def _same_machine(eqs: EquationsOfMotion, start: Any) -> None:
     if not isinstance(start, State):
         raise ModelError(f"start must be a State made by da.assemble(eqs, ...), got {type(start).__name__}.")
     if start.eqs.coordinates.names != eqs.coordinates.names:
         raise ModelError(f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
-    check_start(eqs, start)
-    return start
+
+
+def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0, *, weightless: bool = False) -> State:
+    """The given state, or rest in the drawing's pose; `weightless` lets speeds without inertia be free."""
+    if start is None:
+        begin = assemble(eqs, t=t)
+    else:
+        require_equations(eqs)
+        _same_machine(eqs, start)
+        check_start(eqs, start)
+        begin = start
+    if not weightless:
+        check_weightless(eqs, begin)
+    return begin
