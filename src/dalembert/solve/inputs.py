@@ -26,6 +26,11 @@ class Inputs:
     constants: Array  # one value per input, zero where not constant
     function: ca.Function  # (t, constants) -> u
     span: tuple[float, float]  # where every record has data
+    given: Mapping[str, Any]  # as the user said it
+
+    def changed(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> Inputs:
+        """The same inputs with other sources for some channels."""
+        return read_inputs(eqs, {**self.given, **given})
 
     def values(self, eqs: EquationsOfMotion, times: Array) -> Array:
         """u at many times, (batch, nu)."""
@@ -76,7 +81,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
         return ca.Function("inputs", [t, constants], [ca.densify(column)])
 
     function = eqs.cached(("input function", tuple(key)), make)
-    return Inputs(tuple(key), values, function, (float(first), float(last)))
+    return Inputs(tuple(key), values, function, (float(first), float(last)), given)
 
 
 def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:

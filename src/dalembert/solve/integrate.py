@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ConvergenceError, DataError, Interrupted
-from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.errors import ConvergenceError, DataError, Interrupted, ModelError, unknown_name
+from dalembert.expressions import Array
 from dalembert.record import Record
-from dalembert.solve.assemble import state_or_rest
+from dalembert.solve.assemble import check_start, state_or_rest
 from dalembert.solve.constrained import depends_on_reactions
-from dalembert.solve.explicit import Layout, Stepper, chunk_function, first_step, step_numbers
+from dalembert.solve.events import Crossing, Event, Switch, Watch, as_events, event_function, speeds_after
 from dalembert.solve.inputs import Inputs, read_inputs
-from dalembert.solve.methods import RK4, DormandPrince
+from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Method
 from dalembert.solve.progress import Progress
 from dalembert.solve.sampling import Sampler, to_record
+from dalembert.solve.stepping import first_step, steps_of
 
-SIZES = (256, 16, 1)
 CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
 FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
+NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
 SMALLEST_STEP = 1e-14
+METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_step", "index", "solver")
 
 
 def simulate(
@@ -33,10 +35,11 @@ def simulate(
     *,
     start: State | None = None,
     inputs: Mapping[str, Any] | Record | None = None,
-    method: RK4 | DormandPrince | None = None,
+    method: Method | None = None,
     every: float | Sequence[float] | Array | None = None,
-    events: Sequence[Any] = (),
+    events: Event | Sequence[Event] = (),
     progress: bool | Callable[[float], None] | None = None,
+    **unknown: Never,
 ) -> Record:
     """Motion of a machine from a start to a time.
 
@@ -45,7 +48,8 @@ def simulate(
     until : end time [s].
     start : from `da.assemble`; None starts at rest from the drawing.
     inputs : channel -> number, function of time, or Record; what is left out is zero.
-    method : `da.DormandPrince()` by default; `da.RK4(step)`, ...
+    method : `da.DormandPrince()` by default; `da.RK4(step)`; for stiff machines `da.Rosenbrock()`,
+        `da.GeneralizedAlpha(step)`, `da.Sundials()`.
     every : sampling interval of the record, or the sample times; None: every step of a fixed-step method, else 1000
         intervals.
     events : `da.Event`s that stop the run or switch something at a zero crossing.
@@ -54,19 +58,25 @@ def simulate(
     Returns
     -------
     Record of all coordinates, joints, reactions, inputs and sensors, with energy balance, joint residuals and step
-    statistics. A run that fails raises with what it had in ``error.record``.
+    statistics (``run.statistics["events"]`` lists names and times of events). A run that fails raises with what it had
+    in ``error.record``.
     """
+    if unknown:
+        raise _unknown_keyword(next(iter(unknown)))
+    if not isinstance(eqs, EquationsOfMotion):
+        raise ModelError(f"simulate needs equations of motion, got {type(eqs).__name__}: call da.equations(...) first.")
     method = DormandPrince() if method is None else method
     begin = state_or_rest(eqs, start)
     end = _end_time(until, begin.t)
-    bound = read_inputs(eqs, inputs)
-    if bound.span[0] > begin.t or bound.span[1] < end:
-        raise DataError(
-            f"a record given as input covers {bound.span[0]:g} to {bound.span[1]:g} s, the run needs {begin.t:g} to {end:g} s."
-        )
-    times = sample_times(begin.t, end, every, method)
-    run = Run(eqs, method, bound, times, end, progress)
-    return run.go(begin)
+    run = Run(eqs, method, read_inputs(eqs, inputs), as_events(events), end, progress)
+    return run.go(begin, sample_times(begin.t, end, every, method))
+
+
+def _unknown_keyword(name: str) -> TypeError:
+    if name in METHOD_OPTIONS:
+        return TypeError(f"simulate has no keyword {name!r}; it belongs to the method: method=da.RK4(step=1e-3), ...")
+    known = ("start", "inputs", "method", "every", "events", "progress", "until")
+    return TypeError(f"simulate: {unknown_name('keyword', name, known)}")
 
 
 def _end_time(until: Any, begin: float) -> float:
@@ -81,7 +91,8 @@ def _end_time(until: Any, begin: float) -> float:
 
 def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
     if every is None:
-        every = method.step if hasattr(method, "step") else (end - begin) / 1000
+        step = getattr(method, "step", None)
+        every = (end - begin) / 1000 if step is None else step
     if np.ndim(every) == 1:
         times = np.asarray(every, dtype=float)
         if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
@@ -105,67 +116,86 @@ def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
 
 
 class Run:
-    """One simulation under way."""
+    """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
 
-    def __init__(self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, times: Array, end: float, progress: Any) -> None:
-        self.eqs, self.method, self.inputs, self.times, self.end = eqs, method, inputs, times, end
+    def __init__(
+        self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: tuple[Event, ...], end: float, progress: Any
+    ) -> None:
+        self.eqs, self.method, self.inputs, self.end = eqs, method, inputs, end
+        self.events = events
+        self.event_function = event_function(eqs, events)
+        self.event_key = None if self.event_function is None else self.event_function.serialize()
+        self._bind()
         self.progress = Progress(progress, f"simulating {eqs.name}")
-        self.layout, self.begin_kernel, self.kernels = self._native()
-        self.numbers = step_numbers(method)
         self.friction = depends_on_reactions(eqs)
+        self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
 
-    def _native(self) -> tuple[Layout, Kernel, dict[int, Kernel]]:
-        """Step functions of this method and these inputs; step size, times and parameters are their arguments."""
-        eqs, method = self.eqs, self.method
-        key = ("stepper", type(method), getattr(method, "order", 4), method.stabilise, self.inputs.key)
+    def _bind(self) -> None:
+        """Native steps for the present parameters and inputs (from the cache where the code is the same)."""
+        self.steps = steps_of(self.eqs, self.method, self.inputs, self.event_function, self.event_key)
+        self.where = self.steps.layout.starts
 
-        def make() -> tuple[Layout, Kernel, dict[int, Kernel]]:
-            stepper = Stepper(eqs, method, self.inputs, None)
-            step = stepper.step()
-            sizes = SIZES if eqs.nv <= 600 else SIZES[1:]
-            begin, *chunks = kernel_family([stepper.start(), *[chunk_function(step, n) for n in sizes]], compiled=eqs.use_c)
-            return stepper.layout, begin, dict(zip(sizes, chunks, strict=True))
+    def _check_inputs(self, t: float) -> None:
+        first, last = self.inputs.span
+        if first > t or last < self.end:
+            raise DataError(
+                f"a record given as input covers {first:g} to {last:g} s, the run needs {t:g} to {self.end:g} s."
+            )
 
-        return eqs.cached(key, make)  # type: ignore[no-any-return]
-
-    def go(self, begin: State) -> Record:
+    def go(self, begin: State, times: Array) -> Record:
         began = clock.process_time()
-        eqs = self.eqs
+        self._check_inputs(begin.t)
         h = first_step(self.method, self.end - begin.t)
-        x = self.begin_kernel(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam, eqs.p, self.inputs.constants)[0]
-        self.sampler = Sampler(self.layout, self.times, self._step_to)
+        x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
+        self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
+        self.watch = Watch(self.events, self.steps.layout)
+        self.segments.append((0, self.eqs, self.inputs))
         self._finite(x[None, :], x)
-        if self.times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
+        if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
         pace = 0.0
+        stopped = ""
         try:
-            while x[0] < self.end:
+            if self.events:
+                self.watch.arm(self.steps, x)
+            while x[0] < self.end and not stopped:
                 size = self._chunk_size(x, pace)
                 tick = clock.perf_counter()
-                raw = self.kernels[size].raw(x, eqs.p, self.inputs.constants, self.end, self.numbers)[0]
-                block = raw.reshape(size, self.layout.size)
+                block = self.steps.block(x, size, self._target())
                 pace = (clock.perf_counter() - tick) / size
                 self._finite(block, x)
+                crossing = None
+                if self.events:
+                    block = block.copy()
+                    crossing = self.watch.find(self.steps, x, block)
+                    if crossing is not None:
+                        block = np.vstack((block[: crossing.step], crossing.x))
                 self.sampler.take(x, block)
                 after = block[-1].copy()
-                self._check(x, after)
+                self._check(after)
                 x = after
+                if crossing is not None:
+                    x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
         except KeyboardInterrupt:
             error: Any = Interrupted(f"interrupted at t = {x[0]:.6g} s; error.record holds the run so far.")
             error.record = self._record(x, began, f"interrupted at t = {x[0]:.6g} s")
             raise error from None
-        except ConvergenceError as failure:
+        except (ConvergenceError, ModelError) as failure:
             failure.record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
             raise
         finally:
             self.progress.close()
-        return self._record(x, began, "complete")
+        record = self._record(x, began, stopped or "complete")
+        assert record is not None  # a complete run has its samples
+        return record
 
-    def _step_to(self, states: Array, times: Array) -> Array:
-        """One step from each state to its own time."""
-        return self.kernels[1].many(states, self.eqs.p, self.inputs.constants, times[:, None], self.numbers)[0]
+    def _target(self) -> float:
+        """How far a chunk may go: to the end, or to the next sample for a method that restarts there."""
+        if self.steps.sizes == (1,) and self.sampler.next < len(self.sampler.times):
+            return float(self.sampler.times[self.sampler.next])
+        return self.end
 
     def _chunk_size(self, x: Array, pace: float) -> int:
         step = max(min(x[1], self.end - x[0]), 1e-300)
@@ -174,56 +204,145 @@ class Run:
             remaining = min(remaining, max(CHUNK_SECONDS / pace, 1))
         elif remaining > 16:
             remaining = 16 if self.eqs.nv > 60 else remaining
-        return next((n for n in self.kernels if n <= remaining), 1)
+        return next((n for n in self.steps.sizes if n <= remaining), 1)
 
+    # -- events ------------------------------------------------------------------------------------------------------
+    def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
+        """What the events do: the state to go on from, and the status if they stop the run."""
+        self.watch.note(crossing)
+        for i in crossing.which:
+            event = self.events[i]
+            action = event.action
+            if callable(action) and not isinstance(action, Switch):
+                action = action(self._state(x))
+            if action == "stop":
+                if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
+                    self.sampler.blocks.append(x[None, :].copy())
+                    self.sampler.next += 1
+                return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
+            if isinstance(action, Switch):
+                x = self._switch(event, action, x)
+            elif action not in (None, "note"):
+                raise ModelError(
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
+                )
+        self.watch.arm(self.steps, x, crossing.which)
+        return x, ""
+
+    def _state(self, x: Array) -> State:
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
+
+    def _switch(self, event: Event, switch: Switch, x: Array) -> Array:
+        what = f"event {event.name!r}"
+        state = self._state(x)
+        before = self._energy(state)
+        if switch.parameters:
+            self.eqs = self.eqs.replace(**switch.parameters)
+        if switch.inputs:
+            self.inputs = self.inputs.changed(self.eqs, switch.inputs)
+            self._check_inputs(state.t)
+        v = state.v
+        if switch.velocity is not None:
+            v = speeds_after(self.eqs, state, switch.velocity, what)
+        state = self.eqs.state(state.q, v, state.z, state.t, lam=state.lam)
+        check_start(self.eqs, state)
+        if switch.parameters or switch.inputs:
+            self._bind()
+            self.segments.append((self.sampler.next, self.eqs, self.inputs))
+        # what the switch adds or takes counts as work, so that the energy balance goes on
+        work = float(x[self.where["work"][0]]) + self._energy(state) - before
+        begin: Array = self.steps.begin(state.t, x[1], state.q, state.v, state.z, work, state.lam)
+        for counter in ("accepted", "rejected"):
+            begin[self.where[counter][0]] = x[self.where[counter][0]]
+        return begin
+
+    def _energy(self, state: State) -> float:
+        kinetic, potential = self.eqs.kernel("energy")(state.q, state.v, state.z, self.eqs.p, state.t)
+        return float(kinetic[0] + potential[0])
+
+    # -- checks ------------------------------------------------------------------------------------------------------
     def _finite(self, block: Array, before: Array) -> None:
         if np.isfinite(block[-1]).all():
             return
         bad = int(np.argmin(np.isfinite(block).all(axis=1)))
         good = before if bad == 0 else block[bad - 1]
         if bad > 0:
-            self.sampler.take(before, block[:bad])
-        step = f" Use a smaller step (now {self.method.step:g} s)." if isinstance(self.method, RK4) else ""
-        raise ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{step}")
+            self.sampler.take(before, block[:bad].copy())
+        step = getattr(self.method, "step", None)
+        hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
+        raise ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
 
-    def _check(self, before: Array, x: Array) -> None:
-        where = self.layout.starts
-        if self.friction and x[where["change"][0]] > FRICTION_TOLERANCE:
+    def _check(self, x: Array) -> None:
+        change = float(x[self.where["change"][0]])
+        if isinstance(self.method, GeneralizedAlpha):
+            if change > NEWTON_TOLERANCE:
+                raise ConvergenceError(
+                    f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
+                    f"{self._widest(x)}). Use a smaller step (now {self.method.step:g} s)."
+                )
+        elif self.friction and change > FRICTION_TOLERANCE:
             raise ConvergenceError(
                 f"friction and reactions did not settle near t = {x[0]:.6g} s (last change "
-                f"{x[where['change'][0]]:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
+                f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
             )
         if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
             raise ConvergenceError(
                 f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The equations are too stiff or singular there: "
-                "try method=da.GeneralizedAlpha(step=...) or a looser tolerance."
+                "try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
             )
-        if self.eqs.holonomic_rows:
-            a, b = where["q"]
-            (phi,) = self.eqs.kernel("position")(x[a:b], self.eqs.p, x[0])
-            k = int(np.argmax(np.abs(phi)))
-            if not abs(phi[k]) <= GAP_TOLERANCE and getattr(self.method, "stabilise", None) is None:
-                owner = self.eqs.rows[self.eqs.holonomic_rows[k]].owner
+        if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
+            gap = float(np.abs(self._gaps(x)).max())
+            if not gap <= GAP_TOLERANCE:
                 raise ConvergenceError(
-                    f"step at t = {x[0]:.6g} s did not close joint {owner!r} (gap {abs(phi[k]):.1e} m). "
+                    f"step at t = {x[0]:.6g} s did not close the machine ({self._widest(x)}). "
                     f"Use a smaller step (now {x[1]:g} s)."
                 )
 
-    def _record(self, x: Array, began: float, status: str) -> Record:
+    def _gaps(self, x: Array) -> Array:
+        a, b = self.where["q"]
+        return self.eqs.kernel("position")(x[a:b], self.eqs.p, x[0])[0]
+
+    def _widest(self, x: Array) -> str:
+        if not self.eqs.holonomic_rows:
+            return "no joints"
+        gaps = np.abs(self._gaps(x))
+        k = int(np.argmax(gaps))
+        return f"joint {self.eqs.rows[self.eqs.holonomic_rows[k]].owner!r} is open by {gaps[k]:.1e} m"
+
+    # -- the record ---------------------------------------------------------------------------------------------------
+    def _record(self, x: Array, began: float, status: str) -> Record | None:
+        if not self.sampler.blocks:
+            return None
         samples = self.sampler.samples()
-        where = self.layout.starts
-        statistics = {
-            "steps": int(x[where["accepted"][0]]),
-            "rejected": int(x[where["rejected"][0]]),
-            "engine": self.kernels[1].engine,
+        statistics: dict[str, Any] = {
+            "steps": int(x[self.where["accepted"][0]]),
+            "rejected": int(x[self.where["rejected"][0]]),
+            "engine": self.steps.engine,
             "end": float(x[0]),
         }
-        record = to_record(
-            self.eqs,
+        if self.events:
+            statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
+        bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
+        inputs = np.vstack(
+            [
+                inputs.values(eqs, samples.t[a:b])
+                for (_, eqs, inputs), a, b in zip(self.segments, bounds[:-1], bounds[1:], strict=True)
+                if b > a
+            ]
+        )
+        return to_record(
+            self.eqs if len(self.segments) == 1 else self._with_parameter_rows(bounds),
             samples,
-            self.inputs.values(self.eqs, samples.t),
+            inputs,
             status=status,
             statistics={**statistics, "cpu_seconds": clock.process_time() - began},
             provenance={"method": repr(self.method), "mechanism": self.eqs.name},
         )
-        return record
+
+    def _with_parameter_rows(self, bounds: list[int]) -> EquationsOfMotion:
+        """The equations with one row of parameters per sample, for evaluation in a batch."""
+        pairs = zip(self.segments, bounds[:-1], bounds[1:], strict=True)
+        copy = self.eqs.replace()
+        object.__setattr__(copy, "p", np.vstack([np.tile(eqs.p, (b - a, 1)) for (_, eqs, _), a, b in pairs]))
+        return copy

@@ -1,0 +1,280 @@
+"""Events: zero crossings of a named expression that stop a run or switch something.
+
+A crossing is a change of sign between two accepted steps. It is located by stepping again from the left state with a
+shorter step, so it is as exact as the run; a crossing and its return within one step are not seen (use a smaller step).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+from scipy.optimize import brentq
+
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.expressions import Array, call_user
+from dalembert.solve.explicit import Layout
+
+SX = ca.SX
+TIME_TOLERANCE = 1e-13  # s, of a located event
+ZERO = 1e-12  # an event function this small at a start counts as zero
+PROBE = 1e-3  # share of a step after which the sign of an event that starts on zero is read
+ATTEMPTS = 200
+
+
+@dataclass(frozen=True)
+class Switch:
+    """What changes at an event.
+
+    parameters : values that parameters get.  inputs : channels that get another source (number, function, Record).
+    velocity : name -> speed right after, or a function of the State right before that returns it. The named rates jump
+        as if hit by an impulse along them; all other speeds follow through the joints.
+    """
+
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    velocity: Mapping[str, float] | Callable[[State], Mapping[str, float]] | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """A zero crossing to watch for.
+
+    Parameters
+    ----------
+    name : shown in the record's statistics and status.
+    function : of the state ``s``: ``s["A.angle"]``, a speed, joint rate, internal state, input, parameter, reaction or
+        sensor by name, and ``s.t``; called once with symbols.
+    direction : +1 rising through zero, -1 falling, 0 both.
+    action : ``"stop"``; ``"note"`` (only list it); a `Switch`; or a function of the State that returns one of these.
+    limit : times the event may happen before the run is given up (a ball that bounces for ever in a finite time).
+
+    Examples
+    --------
+    >>> top = Event("top", lambda s: s["hinge.rate"], direction=-1)
+    >>> top.action
+    'stop'
+    """
+
+    name: str
+    function: Callable[[Any], Any]
+    direction: int = 0
+    action: Any = "stop"
+    limit: int = 1000
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ModelError(f"event {self.name!r}: function must be callable, got {self.function!r}.")
+        if self.direction not in (-1, 0, 1):
+            raise ModelError(f"event {self.name!r}: direction must be -1, 0 or +1, got {self.direction!r}.")
+        if self.action not in ("stop", "note") and not isinstance(self.action, Switch) and not callable(self.action):
+            raise ModelError(
+                f"event {self.name!r}: action must be 'stop', 'note', a da.Switch or a function of the state, "
+                f"got {self.action!r}."
+            )
+
+
+class EventView:
+    """The argument ``s`` of event functions: every channel the equations know, by name."""
+
+    def __init__(self, eqs: EquationsOfMotion) -> None:
+        s = eqs.symbols()
+        self.t = s.t
+        self.arguments = [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t]
+        F = eqs.functions
+        value, rate, _, _ = F["measures"](s.q, s.v, s.p, s.t)
+        kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
+        self._eqs = eqs
+        self._groups = (
+            (eqs.coordinates.names, s.q),
+            (eqs.speeds.names, s.v),
+            (eqs.internal.names, s.z),
+            (eqs.inputs.names, s.u),
+            (eqs.parameters.names, s.p),
+            (eqs.measures.names, value),
+            (eqs.measure_rates.names, rate),
+            (eqs.outputs.names, F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t)),
+            (eqs.reaction_channels.names, F["reactions"](s.q, s.v, s.lam, s.p, s.t)),
+            (("energy.kinetic", "energy.potential"), ca.vertcat(kinetic, potential)),
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        name = self._eqs.full_name(name)
+        for names, values in self._groups:
+            if name in names:
+                return values[names.index(name)]
+        parts = [f"{name}.{axis}" for axis in "xyz"]
+        for names, values in self._groups:
+            found = [values[names.index(part)] for part in parts if part in names]
+            if found:
+                return ca.vertcat(*found)
+        known = [n for names, _ in self._groups for n in names]
+        raise ModelError(unknown_name("channel", name, known, f"an event of {self._eqs.name!r}"))
+
+
+def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Function | None:
+    """(q, v, v̇, λ, z, u, p, t) -> one value per event."""
+    if not events:
+        return None
+    names = [event.name for event in events]
+    if len(set(names)) < len(names):
+        raise ModelError(f"two events have the same name: {', '.join(names)}.")
+    view = EventView(eqs)
+    values = []
+    for event in events:
+        what = f"function of event {event.name!r}"
+        result = call_user(event.function, what, view)
+        try:
+            value = SX(result)
+        except (NotImplementedError, TypeError, RuntimeError):
+            raise ModelError(f"{what} must return one expression, got {type(result).__name__}.") from None
+        if value.shape != (1, 1):
+            raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+        if value.is_constant():
+            raise ModelError(f"{what} returns the constant {float(value):g}, which never crosses zero.")
+        values.append(value)
+    return ca.Function("events", view.arguments, [ca.densify(ca.vertcat(*values))], {"cse": True})
+
+
+def as_events(given: Any) -> tuple[Event, ...]:
+    items = (given,) if isinstance(given, Event) else tuple(given or ())
+    for item in items:
+        if not isinstance(item, Event):
+            raise ModelError(f"events must be da.Event objects, got {type(item).__name__}.")
+    return items
+
+
+class Steps(Protocol):
+    """What the search needs of a method of integration."""
+
+    layout: Layout
+
+    def reach(self, x: Array, t: float) -> Array: ...
+
+
+@dataclass
+class Crossing:
+    """Events found between two steps: the number of steps before, the state there, which ones."""
+
+    step: int
+    x: Array
+    which: list[int]
+
+
+class Watch:
+    """Looks for crossings in the blocks of a run."""
+
+    def __init__(self, events: Sequence[Event], layout: Layout) -> None:
+        self.events = events
+        self.first, self.last = layout.starts["events"]
+        self.happened: list[tuple[str, float]] = []
+        self.counts = np.zeros(len(events), dtype=int)
+        self.side = np.zeros(len(events))  # on which side of zero each event function was last seen
+
+    def arm(self, steps: Steps, x: Array, fired: Sequence[int] = ()) -> None:
+        """Note on which side the event functions start; the next instant decides for those on zero."""
+        values = x[self.first : self.last]
+        on_zero = np.abs(values) <= ZERO
+        on_zero[list(fired)] = True
+        self.side = np.sign(values)
+        if on_zero.any():
+            probe = steps.reach(x, float(x[0] + PROBE * x[1]))
+            self.side[on_zero] = np.sign((probe[self.first : self.last] - values)[on_zero])
+
+    def find(self, steps: Steps, before: Array, block: Array) -> Crossing | None:
+        """The first crossing in a block, located; None where there is none."""
+        values = np.vstack((self.side, block[:, self.first : self.last]))
+        signs = np.sign(values)
+        signs[0] = self.side
+        for k in range(1, len(signs)):  # a step that lands on zero has arrived; where it goes on is the same side
+            signs[k] = np.where(signs[k] == 0, -signs[k - 1], signs[k])
+        wanted = np.array([event.direction for event in self.events])
+        change = signs[1:] - signs[:-1]
+        hit = (np.abs(change) == 2) & ((wanted == 0) | (np.sign(change) == wanted))
+        rows = np.flatnonzero(hit.any(axis=1))
+        if not len(rows):
+            self.side = signs[-1]
+            return None
+        k = int(rows[0])
+        left = before if k == 0 else block[k - 1]
+        found = [(self._locate(steps, left, block[k], i, signs[k, i]), int(i)) for i in np.flatnonzero(hit[k])]
+        t = min(time for time, _ in found)
+        which = [i for time, i in found if time - t <= 10 * TIME_TOLERANCE]
+        x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
+        x[0] = t
+        return Crossing(k, x, which)
+
+    def _locate(self, steps: Steps, left: Array, right: Array, i: int, side: float) -> float:
+        start, end = float(left[0]), float(right[0])
+        column = self.first + i
+
+        def value(t: float) -> float:
+            return float(side * steps.reach(left, t)[column]) if t < end else float(side * right[column])
+
+        if right[column] == 0:
+            return end
+        low = start
+        if not side * left[column] > ZERO:  # starts on zero: find a time on the first side
+            low = end
+            for _ in range(40):
+                low = start + 0.5 * (low - start)
+                if value(low) > 0:
+                    break
+            else:
+                return start
+        return float(brentq(value, low, end, xtol=TIME_TOLERANCE, rtol=4 * np.finfo(float).eps))
+
+    def note(self, crossing: Crossing) -> None:
+        for i in crossing.which:
+            event = self.events[i]
+            self.happened.append((event.name, float(crossing.x[0])))
+            self.counts[i] += 1
+            if self.counts[i] > event.limit:
+                raise ConvergenceError(
+                    f"event {event.name!r} happened {event.limit} times until t = {crossing.x[0]:.9g} s. It may repeat "
+                    "without end in a finite time: stop the run there, or raise limit=."
+                )
+
+
+def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) -> Array:
+    """Speeds after a jump of the named ones: M (v⁺ - v⁻) = Jᵀ μ with the joints and the jump in J."""
+    wanted = given(state) if callable(given) else given
+    if not isinstance(wanted, Mapping):
+        raise ModelError(f"velocity of {what} must give a dict of names and speeds, got {type(wanted).__name__}.")
+    zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
+    q, v, t = state.q, np.array(state.v), state.t
+    A = eqs.kernel("rows")(q, v, zero_z, zero_u, eqs.p, t)[0].reshape(len(eqs.rows), eqs.nv)[eqs.rate_rows]
+    _, rate, S, _ = eqs.kernel("measures")(q, v, eqs.p, t)
+    S = S.reshape(len(eqs.measures), eqs.nv)
+    jumps, forms = [], []
+    for name, value in wanted.items():
+        full = eqs.full_name(name)
+        if full in eqs.speeds.index:
+            k = eqs.speeds.index[full]
+            forms.append(np.eye(eqs.nv)[k])
+            jumps.append(float(value) - v[k])
+        elif full in eqs.measure_rates.index or full in eqs.measures.index:
+            k = eqs.measure_rates.index.get(full, eqs.measures.index.get(full, -1))
+            forms.append(S[k])
+            jumps.append(float(value) - rate[k])
+        else:
+            known = [*eqs.speeds.names, *eqs.measure_rates.names]
+            raise ModelError(unknown_name("speed", name, known, f"velocity of {what}"))
+    if not np.all(np.isfinite(jumps)):
+        raise ModelError(f"velocity of {what} gives a value that is not finite.")
+    (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
+    (M,) = eqs.kernel("inertia")(q, eqs.p, t)
+    J = np.vstack((A, *forms)) if forms else A
+    right = np.concatenate((-rates, jumps))
+    m = len(J)
+    scale = max(float(np.abs(M).max()), 1e-300)
+    system = np.block([[M / scale, J.T], [J, np.zeros((m, m))]])
+    change = np.linalg.lstsq(system, np.concatenate((np.zeros(eqs.nv), right)), rcond=1e-12)[0][: eqs.nv]
+    missed = J @ change - right
+    if len(missed) and np.abs(missed).max() > 1e-8 * (1 + np.abs(right).max()):
+        raise ModelError(f"velocity of {what}: the joints do not allow the speeds asked for ({dict(wanted)}).")
+    return np.asarray(v + change)

@@ -1,0 +1,120 @@
+"""Native steps of one method for one run: chunks of steps, single steps to a time, the column a run starts from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.errors import ConvergenceError, DataError
+from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.solve.explicit import Layout, Stepper, chunk_function
+from dalembert.solve.inputs import Inputs
+from dalembert.solve.methods import RK4, DormandPrince, GeneralizedAlpha, Rosenbrock, Sundials
+
+SIZES = (256, 16, 1)
+LARGE = 600  # speeds; above it no chunks of 256
+REACH_ATTEMPTS = 500
+
+
+def stepper_of(eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.Function | None) -> Any:
+    if isinstance(method, Rosenbrock):
+        from dalembert.solve.rosenbrock import RosenbrockStepper
+
+        return RosenbrockStepper(eqs, method, inputs, events)
+    if isinstance(method, GeneralizedAlpha):
+        from dalembert.solve.alpha import AlphaStepper
+
+        return AlphaStepper(eqs, method, inputs, events)
+    return Stepper(eqs, method, inputs, events)
+
+
+def structure(method: Any) -> Any:
+    """What of a method is built into its native code; everything else is data."""
+    if isinstance(method, RK4):
+        return ("RK4", method.stabilise)
+    if isinstance(method, DormandPrince):
+        return ("DormandPrince", method.order, method.step is None, method.stabilise)
+    if isinstance(method, Rosenbrock):
+        return ("Rosenbrock", method.step is None)
+    if isinstance(method, GeneralizedAlpha):
+        return ("GeneralizedAlpha", method.index)
+    raise DataError(
+        f"method must be one of da.DormandPrince(), da.RK4(step=...), da.Rosenbrock(), da.GeneralizedAlpha(step=...), "
+        f"da.Sundials(), got {method!r}."
+    )
+
+
+def method_numbers(method: Any) -> Array:
+    if isinstance(method, (DormandPrince, Rosenbrock)):
+        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), 0.0])
+    if isinstance(method, GeneralizedAlpha):
+        return np.array([method.rho, 0.0, 0.0, 0.0])
+    return np.zeros(4)
+
+
+def first_step(method: Any, span: float) -> float:
+    step = getattr(method, "step", None)
+    if step is not None:
+        return float(step)
+    return min(method.first_step, method.max_step, span)
+
+
+class NativeSteps:
+    """Steps of a method whose every step is one expression."""
+
+    def __init__(
+        self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.Function | None, events_key: Any
+    ) -> None:
+        self.p, self.constants = eqs.p, inputs.constants
+        self.numbers = method_numbers(method)
+        key = ("stepper", structure(method), inputs.key, events_key)
+
+        def make() -> tuple[Layout, Kernel, dict[int, Kernel]]:
+            stepper = stepper_of(eqs, method, inputs, events)
+            step = stepper.step()
+            sizes = SIZES if eqs.nv <= LARGE else SIZES[1:]
+            functions = [stepper.start(), *[chunk_function(step, n) for n in sizes]]
+            begin, *chunks = kernel_family(functions, compiled=eqs.use_c)
+            return stepper.layout, begin, dict(zip(sizes, chunks, strict=True))
+
+        self.layout: Layout
+        self.layout, self._begin, self.kernels = eqs.cached(key, make)
+        self.sizes = tuple(self.kernels)
+        self.engine = self.kernels[1].engine
+
+    def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
+        return self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0]
+
+    def block(self, x: Array, size: int, end: float) -> Array:
+        """States after each of `size` attempts, one per row (a view: the next call overwrites it)."""
+        raw = self.kernels[size].raw(x, self.p, self.constants, end, self.numbers)[0]
+        return raw.reshape(size, self.layout.size)
+
+    def to(self, states: Array, times: Array) -> Array:
+        """One step from each state to its own time; further steps where error control asks for them."""
+        rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.numbers)[0]
+        for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
+            rows[k] = self.reach(rows[k], float(times[k]))
+        return rows
+
+    def reach(self, x: Array, t: float) -> Array:
+        for _ in range(REACH_ATTEMPTS):
+            x = self.block(x, 1, t)[0].copy()
+            if x[0] >= t - 1e-15 - 4e-16 * abs(t):
+                return x
+        raise ConvergenceError(f"a step to t = {t:.9g} s could not be made from t = {x[0]:.9g} s.")
+
+
+def steps_of(
+    eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.Function | None, events_key: Any
+) -> Any:
+    if isinstance(method, Sundials):
+        from dalembert.solve.sundials import SundialsSteps
+
+        return SundialsSteps(eqs, method, inputs, events, events_key)
+    return NativeSteps(eqs, method, inputs, events, events_key)
+
+
