@@ -86,32 +86,32 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
     return Targets(tuple(found), tuple(measures), tuple(outputs), tuple(wraps))
 
 
-def target_expressions(
-    eqs: EquationsOfMotion, targets: Targets, q: Any, v: Any, p: Any, t: Any
-) -> tuple[Any, Any, Any, Any]:
-    """(h, ḣ, H, bias) of the prescribed quantities."""
-    if not targets.names:
-        return SX.zeros(0, 1), SX.zeros(0, 1), SX(0, eqs.nv), SX.zeros(0, 1)
-    F = eqs.functions
-    s, rate, S, bias = F["measures"](q, v, p, t)
-    chosen = [k for k in targets.outputs if k >= 0]
-    if chosen:
+def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
+    """(q,v,p,t) -> h, ḣ, H, bias of the prescribed quantities."""
+
+    def make() -> ca.Function:
+        x, F = eqs.symbols(), eqs.functions
+        s, rate, S, bias = F["measures"](x.q, x.v, x.p, x.t)
         zero = [SX.zeros(n) for n in (eqs.nv, eqs.nv, len(eqs.rows), eqs.nz, eqs.nu)]
-        y = F["outputs"](q, *zero, p, t)[chosen]
-        N, n = F["kinematics"](q, p, t)
-        J = ca.jacobian(y, q)
+        y = F["outputs"](x.q, *zero, x.p, x.t)[[k for k in targets.outputs if k >= 0]]
+        N, n = F["kinematics"](x.q, x.p, x.t)
+        J = ca.jacobian(y, x.q)
         Y = J @ N
-        y_rate = Y @ v + J @ n + ca.jacobian(y, t)
-        y_bias = ca.jtimes(y_rate, q, N @ v + n) + ca.jacobian(y_rate, t)
-    parts: list[tuple[Any, Any, Any, Any]] = []
-    count = 0
-    for k in targets.measures:
-        if k >= 0:
-            parts.append((s[k], rate[k], S[k, :], bias[k]))
-        else:
-            parts.append((y[count], y_rate[count], Y[count, :], y_bias[count]))
-            count += 1
-    return tuple(ca.vertcat(*column) for column in zip(*parts, strict=True))
+        y_rate = Y @ x.v + J @ n + ca.jacobian(y, x.t)
+        y_bias = ca.jtimes(y_rate, x.q, N @ x.v + n) + ca.jacobian(y_rate, x.t)
+        parts: list[tuple[Any, Any, Any, Any]] = []
+        count = 0
+        for k in targets.measures:
+            if k >= 0:
+                parts.append((s[k], rate[k], S[k, :], bias[k]))
+            else:
+                parts.append((y[count], y_rate[count], Y[count, :], y_bias[count]))
+                count += 1
+        columns = [ca.vertcat(*column) for column in zip(*parts, strict=True)] if parts else []
+        empty = [SX.zeros(0, 1), SX.zeros(0, 1), SX(0, eqs.nv), SX.zeros(0, 1)]
+        return ca.Function("targets", [x.q, x.v, x.p, x.t], columns or empty, {"cse": True})
+
+    return eqs.cached(("targets", targets), make)
 
 
 class Motion(Protocol):
@@ -153,6 +153,9 @@ class FunctionMotion:
                 raise ModelError(
                     f"{what} must return {len(labels)} value{'s' * (len(labels) > 1)}, got {column.shape[0]}."
                 )
+            for label in labels:
+                if label in entries:
+                    raise ModelError(f"the motion prescribes {label!r} twice.")
             entries.update({label: column[k] for k, label in enumerate(labels)})
         self.targets = targets_of(eqs, entries)
         s = ca.vertcat(*entries.values()) if entries else SX.zeros(0, 1)

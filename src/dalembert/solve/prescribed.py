@@ -13,7 +13,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import ModelError
 from dalembert.expressions import Kernel, kernel_family
 from dalembert.solve.constrained import Factor, normalised
-from dalembert.solve.motion import Targets, target_expressions
+from dalembert.solve.motion import Targets, target_function
 
 SX, MX = ca.SX, ca.MX
 ITERATIONS = 5
@@ -25,6 +25,7 @@ class Analysis:
 
     def __init__(self, eqs: EquationsOfMotion, targets: Targets) -> None:
         self.eqs, self.targets = eqs, targets
+        self.prescribed = target_function(eqs, targets)
         functions = eqs.functions["rows"]
         if any(functions.jac_sparsity(1, k).nnz() for k in (2, 3)):
             raise ModelError("kinematics: an acceleration-level constraint depends on inputs or internal states.")
@@ -58,7 +59,7 @@ class Analysis:
         eqs, F = self.eqs, self.eqs.functions
         still = SX.zeros(eqs.nv)
         A, _ = F["rows"](q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
-        h, _, H, _ = target_expressions(eqs, self.targets, q, still, p, t)
+        h, _, H, _ = self.prescribed(q, still, p, t)
         J = ca.sparsify(ca.vertcat(A[eqs.holonomic_rows, :], H))
         residual = ca.vertcat(F["position"](q, p, t), self._gap(h, s))
         if J.shape[0] == 0:
@@ -71,7 +72,7 @@ class Analysis:
         """Gradient of the velocity rows, and where they and the prescribed quantities stand (position level)."""
         eqs = self.eqs
         A, _ = eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
-        h, _, H, _ = target_expressions(eqs, self.targets, q, v, p, t)
+        h, _, H, _ = self.prescribed(q, v, p, t)
         return ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H)), h
 
     def _speeds(self, q: Any, v: Any, p: Any, t: Any, ds: Any) -> tuple[Any, Any, Any]:
@@ -83,7 +84,7 @@ class Analysis:
         factor = None
         residual = SX.zeros(1)
         for _ in range(4 if nonlinear else 2):
-            _, rate, H, _ = target_expressions(eqs, self.targets, q, v, p, t)
+            _, rate, H, _ = self.prescribed(q, v, p, t)
             if factor is None or nonlinear:
                 A, _ = rows(q, v, zero_z, zero_u, p, t)
                 J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
@@ -92,7 +93,7 @@ class Analysis:
                 factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
             residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds)
             v = v + factor.correction(residual, 2)
-        _, rate, _, _ = target_expressions(eqs, self.targets, q, v, p, t)
+        _, rate, _, _ = self.prescribed(q, v, p, t)
         missed = ca.norm_inf(ca.vertcat(F["rates"](q, v, p, t), rate - ds))
         return ca.densify(v), missed, factor
 
@@ -100,7 +101,7 @@ class Analysis:
         eqs, F = self.eqs, self.eqs.functions
         v, missed, factor = self._speeds(q, v, p, t, ds)
         A, b = F["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
-        _, _, H, bias = target_expressions(eqs, self.targets, q, v, p, t)
+        _, _, H, bias = self.prescribed(q, v, p, t)
         J, right = ca.sparsify(ca.vertcat(A, H)), ca.vertcat(b, dds - bias)
         a = SX.zeros(eqs.nv)
         if J.shape[0]:

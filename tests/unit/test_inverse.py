@@ -1,0 +1,279 @@
+"""Inverse dynamics: the inputs that make a motion, with as many, fewer or more inputs than degrees of freedom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.solve.inverse import lexicographic
+
+G, LENGTH, MASS = 9.81, 1.0, 1.0
+
+
+def pendulum(**actuator) -> da.Mechanism:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=MASS, inertia=da.rod(LENGTH), position=(0.5, 0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_actuator("motor", "hinge", input="torque", **actuator)
+    return m
+
+
+def swing(t):
+    return 0.4 * da.sin(3 * t)
+
+
+def exact_torque(t):
+    """(m l²/3) θ'' + m g l/2 cos θ."""
+    th = 0.4 * np.sin(3 * t)
+    return MASS * LENGTH**2 / 3 * (-9 * th) + MASS * G * LENGTH / 2 * np.cos(th)
+
+
+TIMES = np.linspace(0, 2, 201)
+
+
+def arm(inputs: tuple[str, ...]) -> da.Mechanism:
+    """Two links; which of the joints has a motor is asked for."""
+    m = da.Mechanism("arm", planar=True)
+    one = m.add_body("one", mass=1.0, inertia=da.rod(1.0), position=(0.5, 0))
+    two = m.add_body("two", mass=2.0, inertia=da.rod(1.0), position=(1, 0.5), angle=np.pi / 2)
+    m.add_revolute("shoulder", m.ground.at(0, 0), one.at(-0.5, 0))
+    m.add_revolute("elbow", one.at(0.5, 0), two.at(-0.5, 0))
+    m.add_sensor("hand", da.position(two.at(0.5, 0)))
+    for joint in inputs:
+        m.add_actuator(f"{joint} motor", joint, input=f"{joint} torque")
+    return m
+
+
+ARM_MOTION = {"shoulder": lambda t: 0.3 * da.sin(2 * t), "elbow": lambda t: 1.5 + 0.2 * da.cos(3 * t)}
+
+
+@pytest.mark.spec("002-G4")
+def test_torque_of_a_pendulum_is_that_of_the_closed_form():
+    run = da.inverse_dynamics(da.equations(pendulum()), {"hinge": swing}, times=TIMES)
+    assert run["torque"] == pytest.approx(exact_torque(TIMES), abs=1e-12)
+    assert run.statistics["determination"] == "determined"
+    assert np.abs(run["energy.balance"]).max() < 1e-6
+
+
+def test_reactions_carry_weight_and_inertia():
+    run = da.inverse_dynamics(da.equations(pendulum()), {"hinge": swing}, times=TIMES)
+    assert run["hinge.force.x"] == pytest.approx(MASS * run["rod.ax"], abs=1e-11)
+    assert run["hinge.force.y"] == pytest.approx(MASS * (run["rod.ay"] + G), abs=1e-11)
+
+
+def test_samples_are_differentiated_by_splines():
+    eqs = da.equations(pendulum())
+    record = da.Record.from_channels(TIMES, {"hinge.angle": 0.4 * np.sin(3 * TIMES)})
+    run = da.inverse_dynamics(eqs, record)
+    assert run.provenance["motion"] == "rates and accelerations differentiated by splines of degree 5"
+    # error of the second derivative ~ 0.4 · 3⁶ h⁴ / 100 inside, a few hundred times that at the ends
+    h = TIMES[1]
+    assert np.abs(run["torque"] - exact_torque(TIMES))[6:-6].max() < 0.4 * 3**6 * h**4
+    assert np.abs(run["torque"] - exact_torque(TIMES)).max() < 300 * 0.4 * 3**6 * h**4
+    rates = da.Record.from_channels(
+        TIMES, {"hinge.angle": 0.4 * np.sin(3 * TIMES), "hinge.rate": 1.2 * np.cos(3 * TIMES)}
+    )
+    assert da.inverse_dynamics(eqs, rates).provenance["motion"] == "accelerations differentiated by splines of degree 5"
+
+
+def test_given_accelerations_are_taken_as_they_are():
+    eqs = da.equations(pendulum())
+    first = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES[::20])
+    again = da.inverse_dynamics(eqs, first.select("hinge.angle", "hinge.rate", "hinge.acceleration"))
+    assert again.provenance["motion"] == "rates and accelerations given"
+    assert again["torque"] == pytest.approx(first["torque"], abs=1e-12)
+
+
+def test_a_simulated_run_gives_its_inputs_back():
+    eqs = da.equations(arm(("shoulder", "elbow")))
+    start = da.assemble(eqs, {"shoulder": -1.0, "elbow": 0.5})
+    inputs = {"shoulder torque": lambda t: 8 * da.sin(3 * t), "elbow torque": lambda t: 2 * da.cos(2 * t)}
+    run = da.simulate(eqs, 1.0, start=start, inputs=inputs, every=2e-3)
+    back = da.inverse_dynamics(eqs, run)
+    assert "accelerations differentiated by splines" in back.provenance["motion"]
+    for name in inputs:  # speeds change within 0.1 s; a spline of degree five: (2e-3 / 0.1)⁵ of 10 N m, ends worse
+        assert np.abs(back[name] - run[name])[8:-8].max() < 1e-6
+        assert np.abs(back[name] - run[name]).max() < 1e-3
+
+
+@pytest.mark.spec("002-G4")
+def test_the_end_effector_may_be_prescribed():
+    eqs = da.equations(arm(("shoulder", "elbow")))
+    joints = da.inverse_dynamics(eqs, ARM_MOTION, times=TIMES)
+    hand = da.inverse_dynamics(eqs, joints.select("hand.x", "hand.y"))
+    for name in ("shoulder torque", "elbow torque"):
+        assert hand[name][8:-8] == pytest.approx(joints[name][8:-8], abs=1e-4)  # splines: 3⁶ h⁴ times lever arms
+
+
+@pytest.mark.spec("002-G4")
+def test_too_few_inputs_leave_a_residual_and_say_so():
+    full = da.inverse_dynamics(da.equations(arm(("shoulder", "elbow"))), ARM_MOTION, times=TIMES)
+    lack = da.inverse_dynamics(da.equations(arm(("shoulder",))), ARM_MOTION, times=TIMES)
+    assert lack.statistics["determination"] == "under-actuated: least squares"
+    assert (lack.statistics["rank"], lack.statistics["degrees of freedom"]) == (1, 2)
+    assert lack.statistics["largest residual"] == lack["residual.force"].max() > 0.1
+    # the motion that one motor makes alone leaves none
+    eqs = da.equations(arm(("shoulder",)))
+    run = da.simulate(eqs, 0.5, start=da.assemble(eqs, {"shoulder": -1.0}), inputs={"shoulder torque": 5.0}, every=1e-3)
+    alone = da.inverse_dynamics(eqs, run)
+    assert alone["residual.force"][8:-8].max() < 1e-5
+    assert alone["shoulder torque"][8:-8] == pytest.approx(5.0, abs=1e-5)
+    assert full["residual.force"].max() < 1e-11
+
+
+@pytest.mark.spec("002-G4")
+def test_more_inputs_than_freedoms_share_the_load_with_least_norm():
+    m = pendulum()
+    m.add_actuator("helper", "hinge", input="help", model=da.Ideal(gain=2.0))
+    eqs = da.equations(m)
+    run = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES)
+    need = exact_torque(TIMES)
+    # u + 2 w = need with least u² + w²
+    assert run["torque"] == pytest.approx(need / 5, abs=1e-12)
+    assert run["help"] == pytest.approx(2 * need / 5, abs=1e-12)
+    assert run.statistics["determination"] == "redundant: minimum norm"
+    heavy = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES, weights={"help": 4.0})
+    # least u² + 4 w²: u = need / 2, w = need / 4
+    assert heavy["torque"] == pytest.approx(need / 2, abs=1e-12)
+    assert heavy["help"] == pytest.approx(need / 4, abs=1e-12)
+    only = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES, inputs=["help"])
+    assert only["help"] == pytest.approx(need / 2, abs=1e-12) and np.all(only["torque"] == 0)
+
+
+def test_a_driver_carries_its_effort_unless_inputs_are_asked_for():
+    m = pendulum()
+    m.add_driver("drive", "hinge", swing)
+    eqs = da.equations(m)
+    driven = da.inverse_dynamics(eqs, None, times=TIMES)
+    assert driven["drive.effort"] == pytest.approx(exact_torque(TIMES), abs=1e-11)
+    assert np.abs(driven["torque"]).max() < 1e-12
+    asked = da.inverse_dynamics(eqs, None, times=TIMES, inputs=["torque"])
+    assert asked["torque"] == pytest.approx(exact_torque(TIMES), abs=1e-11)
+    assert np.abs(asked["drive.effort"]).max() < 1e-12
+
+
+def test_redundant_joints_get_reactions_of_least_norm_and_the_same_torque():
+    m = pendulum()
+    m.add_revolute("twin", m.ground.at(0, 0), m.bodies[0].at(-0.5, 0))
+    run = da.inverse_dynamics(da.equations(m), {"hinge": swing}, times=TIMES)
+    assert run["torque"] == pytest.approx(exact_torque(TIMES), abs=1e-11)
+    assert run["hinge.force.y"] == pytest.approx(run["twin.force.y"], abs=1e-11)  # they share alike
+
+
+@pytest.mark.spec("002-G5")
+def test_friction_in_a_hinge_is_paid_for():
+    m = pendulum()
+    m.add_friction("bearing", "hinge", coulomb=0.2, radius=0.05, viscous=0.1, speed=1e-9)
+    run = da.inverse_dynamics(da.equations(m), {"hinge": swing}, times=TIMES)
+    load = np.hypot(run["hinge.force.x"], run["hinge.force.y"])
+    sign = run["hinge.rate"] / np.sqrt(run["hinge.rate"] ** 2 + 1e-18)
+    need = exact_torque(TIMES) + 0.1 * run["hinge.rate"] + 0.2 * 0.05 * load * sign
+    assert run["torque"] == pytest.approx(need, abs=1e-10)
+
+
+def test_friction_in_a_joint_with_an_undecided_reaction_is_refused():
+    m = pendulum()
+    m.add_revolute("twin", m.ground.at(0, 0), m.bodies[0].at(-0.5, 0))
+    m.add_friction("bearing", "hinge", coulomb=0.2, radius=0.05)
+    with pytest.raises(da.ModelError, match=r"friction in joint 'hinge' .* not unique"):
+        da.inverse_dynamics(da.equations(m), {"hinge": swing}, times=TIMES)
+
+
+@pytest.mark.parametrize("inductance", [0.0, 0.02])
+def test_voltage_of_a_motor_follows_from_the_motion(inductance):
+    motor = da.DCMotor(torque_constant=0.5, resistance=2.0, inductance=inductance, gear_ratio=3.0)
+    run = da.inverse_dynamics(da.equations(pendulum(model=motor)), {"hinge": swing}, times=TIMES)
+    current = exact_torque(TIMES) / 1.5
+    th, w = 0.4 * np.sin(3 * TIMES), 1.2 * np.cos(3 * TIMES)
+    slope = (MASS / 3 * -9 * w - MASS * G / 2 * np.sin(th) * w) / 1.5
+    voltage = inductance * slope + 2.0 * current + 0.5 * 3 * w
+    assert run["torque"] == pytest.approx(voltage, abs=1e-12 if inductance == 0 else 1e-7)
+    if inductance:
+        assert run["motor.current"] == pytest.approx(current, abs=1e-12)
+
+
+def test_input_of_a_lagging_actuator_follows_from_the_motion():
+    lag = da.FirstOrderLag(time_constant=0.1, gain=2.0)
+    eqs = da.equations(pendulum(model=lag))
+    start = da.assemble(eqs, {"hinge": -1.0})
+    run = da.simulate(eqs, 1.0, start=start, inputs={"torque": lambda t: 3 * da.sin(4 * t)}, every=2e-3)
+    back = da.inverse_dynamics(eqs, run)
+    assert back["motor.effort"][8:-8] == pytest.approx(run["motor.effort"][8:-8], abs=1e-6)
+    assert back["torque"][12:-12] == pytest.approx(run["torque"][12:-12], abs=1e-4)  # two splines, one upon the other
+
+
+def test_spatial_arms_have_inverse_dynamics_too():
+    m = da.Mechanism("arm")
+    one = m.add_body("one", mass=2.0, inertia=(0.02, 0.1, 0.12), position=(0.5, 0, 0))
+    two = m.add_body("two", mass=1.0, inertia=(0.01, 0.05, 0.06), position=(1.4, 0, 0))
+    m.add_revolute("base", m.ground, one, at=(0, 0, 0), axis=(0, 0, 1))
+    m.add_revolute("wrist", one, two, at=(1, 0, 0), axis=(0, 1, 0))
+    m.add_actuator("m1", "base", input="u1")
+    m.add_actuator("m2", "wrist", input="u2")
+    eqs = da.equations(m)
+    inputs = {"u1": lambda t: da.sin(3 * t), "u2": lambda t: -4 + da.cos(2 * t)}
+    run = da.simulate(eqs, 0.5, start=da.assemble(eqs), inputs=inputs, every=1e-3)
+    for motion in (run, run.select("base.angle", "wrist.angle")):
+        back = da.inverse_dynamics(eqs, motion)
+        for name in inputs:
+            assert back[name][12:-12] == pytest.approx(run[name][12:-12], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"inputs": ["torqe"]}, "Did you mean 'torque'"),
+        ({"weights": {"x": 1.0}}, "no input named 'x'"),
+        ({"weights": {"torque": -1.0}}, "weight of input 'torque' must be positive"),
+        ({"times": None}, "end time"),
+    ],
+)
+def test_mistakes_are_named(options, message):
+    with pytest.raises(da.DalembertError, match=message):
+        da.inverse_dynamics(da.equations(pendulum()), {"hinge": swing}, **{"times": TIMES, **options})
+
+
+def test_a_motor_left_out_of_the_inputs_is_refused():
+    motor = da.DCMotor(torque_constant=0.5, resistance=2.0, inductance=0.1)
+    with pytest.raises(da.ModelError, match=r"'motor\.current' of actuator 'motor'"):
+        da.inverse_dynamics(da.equations(pendulum(model=motor)), {"hinge": swing}, times=TIMES, inputs=[])
+
+
+def test_a_motor_needs_enough_samples():
+    motor = da.DCMotor(torque_constant=0.5, resistance=2.0, inductance=0.1)
+    with pytest.raises(da.DataError, match="'motor' needs the rate of its internal state"):
+        da.inverse_dynamics(da.equations(pendulum(model=motor)), {"hinge": swing}, times=[0.0, 1.0])
+
+
+def test_poses_that_do_not_fit_the_joints_are_refused():
+    eqs = da.equations(pendulum())
+    run = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES)
+    broken = da.Record.from_channels(
+        TIMES, {"rod.x": run["rod.x"] + 0.1, "rod.y": run["rod.y"], "rod.angle": run["rod.angle"]}
+    )
+    with pytest.raises(da.DataError, match="do not fit the joints"):
+        da.inverse_dynamics(eqs, broken)
+
+
+def test_poses_alone_are_enough():
+    eqs = da.equations(pendulum())
+    run = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES)
+    back = da.inverse_dynamics(eqs, run.select("rod.x", "rod.y", "rod.angle"))
+    assert back["torque"][8:-8] == pytest.approx(run["torque"][8:-8], abs=1e-4)
+
+
+def test_the_lexicographic_solve_is_least_squares_then_minimum_norm():
+    random = np.random.default_rng(3)
+    W, L = random.normal(size=(4, 6, 3)), random.normal(size=(4, 6, 2))
+    W[:, :, 2] = W[:, :, 0] + W[:, :, 1]  # not unique
+    right = random.normal(size=(4, 6))  # not reachable
+    x, lam, freedom, rank = lexicographic(W, L, right, np.ones(3))
+    assert (freedom, rank) == (4, 2)
+    for k in range(4):
+        both = np.hstack((W[k], L[k]))
+        best = np.linalg.lstsq(both, right[k], rcond=1e-10)[0]
+        reached = W[k] @ x[k] + L[k] @ lam[k]
+        assert reached == pytest.approx(both @ best, abs=1e-12)
+        null = np.array([1.0, 1.0, -1.0])  # W null = 0: the part of x along it must be nothing
+        assert abs(null @ x[k]) < 1e-12
