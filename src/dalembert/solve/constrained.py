@@ -141,7 +141,7 @@ def _block_inverse(M: Any) -> Any:
 def _blocks(sparsity: Any) -> tuple[int, list[int], list[int]]:
     order: list[int]
     starts: list[int]
-    order, starts = sparsity.scc()
+    _, order, starts = sparsity.scc()
     return len(starts) - 1, order, starts
 
 
