@@ -34,6 +34,7 @@ MX = ca.MX
 SX = ca.SX
 ORDER = 5
 REFINEMENTS = 1
+STRETCH = 1e-6  # a step that would leave less than this share of itself before the end goes to the end
 GAMMA = 0.21193756319429014
 NODES = (0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0)
 SLOPES = (0.21193756319429014, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734, 2.325825639765069)
@@ -191,7 +192,7 @@ class RosenbrockStepper:
         rtol, atol, largest = common.numbers[0], common.numbers[1], common.numbers[2]
         room = ca.fmax(common.end - t, 0)
         planned = ca.fmin(x["h"], largest)
-        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+        h = ca.if_else(planned * (1 + STRETCH) >= room, room, planned)
         moving = h > 0
         h = ca.if_else(moving, h, 1.0)  # a finite number where nothing moves any more
         new, last = self._stages(x, h)

@@ -59,6 +59,8 @@ def first_step(method: Any, span: float) -> float:
     step = getattr(method, "step", None)
     if step is not None:
         return float(step)
+    if isinstance(method, Sundials):
+        return span / 100  # it chooses its own; this is what an event looks ahead by
     return min(method.first_step, method.max_step, span)
 
 
