@@ -41,8 +41,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.equilibrium", "equilibrium"),
     **_from("solve.linearize", "linearize"),
     **_from("solve.integrate", "simulate"),
-    **_from("solve.methods", "RK4 DormandPrince GeneralizedAlpha Radau Sundials"),
-    **_from("solve.events", "Event"),
+    **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
+    **_from("solve.events", "Event Switch"),
     # linear models
     **_from("linear", "SecondOrder StateSpace"),
     # data, files, pictures
@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from dalembert.solve.assemble import assemble as assemble
     from dalembert.solve.equilibrium import equilibrium as equilibrium
     from dalembert.solve.events import Event as Event
+    from dalembert.solve.events import Switch as Switch
     from dalembert.solve.forward import forward_dynamics as forward_dynamics
     from dalembert.solve.integrate import simulate as simulate
     from dalembert.solve.inverse import inverse_dynamics as inverse_dynamics
@@ -124,7 +125,7 @@ if TYPE_CHECKING:
     from dalembert.solve.methods import RK4 as RK4
     from dalembert.solve.methods import DormandPrince as DormandPrince
     from dalembert.solve.methods import GeneralizedAlpha as GeneralizedAlpha
-    from dalembert.solve.methods import Radau as Radau
+    from dalembert.solve.methods import Rosenbrock as Rosenbrock
     from dalembert.solve.methods import Sundials as Sundials
     from dalembert.solve.mobility import check as check
     from dalembert.solve.mobility import mobility as mobility

@@ -146,7 +146,7 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     if len(eqs.rows):
         b = b + stabilisation(eqs, s, FEEDBACK)
     scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)
-    mobility = (A * A) @ (1 / (ca.densify(ca.diag(M)) + TINY))
+    mobility = ca.densify(ca.sum2(A * A)) / (ca.mmax(M) + TINY)
     dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
     joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * s.lam)
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
