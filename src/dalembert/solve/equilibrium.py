@@ -27,9 +27,10 @@ from dalembert.solve.tangent import named_values, split
 
 TOLERANCE = 1e-12  # of the left-over force, relative to the largest force
 GOOD_ENOUGH = 1e-9  # the same, where rounding stops the iteration
-ITERATIONS = 300
+ITERATIONS = 600
+SMALL = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
 KICKS = 6  # away from unstable equilibria
-STEP = 0.4  # longest step of one coordinate, m or rad, times the size of the machine where that is below 1 m
+STEP = 0.4  # longest step: in radians, and as a share of the machine's size
 
 
 def equilibrium(
@@ -81,6 +82,7 @@ def equilibrium(
         return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
     pose = _first_pose(eqs, start, guess, held, t)
     problem = _Rest(eqs, u, held, t)
+    problem.measure_size(pose.q)
     place = problem.settle(pose.q, np.array(pose.z))
     if place is None:
         raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
@@ -163,7 +165,19 @@ class _Rest:
         self.wraps = np.array([k in eqs.angles for k in self.held], dtype=bool)
         self.still = np.zeros(eqs.nv)
         self.kernel: Kernel = eqs.cached("rest terms", lambda: _rest_kernel(eqs))
-        self.limit = STEP
+        self.limits = np.full(eqs.nv, STEP)
+
+    def measure_size(self, q: Array) -> None:
+        """Lengths may change by a share of the size of the machine, here the farthest coordinate."""
+        metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
+        size = float(np.abs(q[metres]).max(initial=0.0))
+        lengths = [k for k, unit in enumerate(self.eqs.speeds.units) if unit == "m/s"]
+        self.limits[lengths] = STEP * (size if size > 0 else 1.0)
+
+    def share(self, change: Array) -> float:
+        """How much of a step may be taken."""
+        longest = float((np.abs(change) / self.limits).max(initial=0.0))
+        return min(1.0, 1.0 / max(longest, 1e-300))
 
     def forces(self, q: Array, z: Array, lam: Array) -> _Forces:
         eqs = self.eqs
@@ -234,13 +248,12 @@ class _Rest:
         A = (diags(1 / lengths) @ A).tocsc()
         count = A.shape[0]
         right = np.concatenate((place.left / size, np.zeros(count)))
-        if eqs.nv <= DENSE:
+        if eqs.nv <= SMALL:
             matrix = np.block([[(K / size).toarray(), A.T.toarray()], [A.toarray(), np.zeros((count, count))]])
             return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-11)[0][: eqs.nv])
         regular = 1e-11
         matrix = bmat([[K / size + regular * identity(eqs.nv), A.T], [A, -regular * identity(count)]]).tocsc()
-        factor = splu(matrix)
-        return np.asarray(factor.solve(right)[: eqs.nv])
+        return np.asarray(splu(matrix).solve(right)[: eqs.nv])
 
     def accelerations(self, place: _Place) -> float:
         """Size of the accelerations at rest: left-over force over mass (with the joints' help)."""
@@ -288,7 +301,8 @@ class _Rest:
             unit = "N m" if axis in ("rate", "wx", "wy", "wz") else "N"
             raise ConvergenceError(
                 f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left "
-                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or guess=."
+                f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or "
+                "guess=."
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
         if kept.size and float(kept.max()) > 1e-7 * place.scale:
@@ -303,7 +317,7 @@ class _Rest:
 
 def _fit(matrix: csc_matrix, right: Array) -> Array:
     """x of least squares (and least length) with matrix x = right."""
-    if matrix.shape[0] <= DENSE:
+    if matrix.shape[0] <= SMALL:
         return np.asarray(np.linalg.lstsq(matrix.toarray(), right, rcond=1e-10)[0])
     normal = (matrix.T @ matrix).tocsc()
     shift = 1e-12 * float(normal.diagonal().max(initial=1.0))
@@ -334,7 +348,7 @@ def _sink(problem: _Rest, place: _Place) -> _Place:
     first = problem.accelerations(place)
     if first == 0.0:
         return place
-    mu = first / problem.limit
+    mu = first / STEP
     smallest = 1e-9 * mu
     for _ in range(ITERATIONS):
         if problem.error(place) <= TOLERANCE:
@@ -347,9 +361,8 @@ def _sink(problem: _Rest, place: _Place) -> _Place:
                 break
             mu = max(4 * mu, 1e-3 * first)
             continue
-        if size > problem.limit:
-            change *= problem.limit / size
-            along *= problem.limit / size
+        share = problem.share(change)
+        change, along = share * change, share * along
         trial = problem.settle(problem.move(place.q, change), place.z)
         if trial is None:
             mu = max(4 * mu, 1e-3 * first)
@@ -379,7 +392,7 @@ def _newton(problem: _Rest, place: _Place) -> _Place | None:
         size = float(np.abs(change).max(initial=0.0))
         if not np.isfinite(size):
             return None
-        change = change * min(1.0, problem.limit / max(size, 1e-300))
+        change = change * problem.share(change)
         fraction = 1.0
         before = float(np.linalg.norm(place.left))
         while True:

@@ -14,7 +14,7 @@ the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -30,9 +30,11 @@ from dalembert.solve.equilibrium import equilibrium
 from dalembert.solve.inputs import read_inputs
 from dalembert.solve.tangent import Point, Saddle, Terms, accelerations
 
+MOVING = 1e-9  # m/s or rad/s, below it a state is at rest
 STEADY = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the error of
 #                the short reference run (some 1e-10), far below any true periodic term
 ROUNDING = 1e-12  # of a sum, relative to the sum of its terms' sizes: what passes for zero
+FROZEN_NODES = 16  # exact for polynomials of degree 31
 IGNORABLE = 1e-9  # influence of a coordinate, relative to the largest entry, that passes for none
 
 
@@ -44,6 +46,7 @@ def linearize(
     outputs: str | Iterable[str] | None = None,
     coordinates: str | Iterable[str] | None = None,
     anywhere: bool = False,
+    frozen: bool = False,
 ) -> SecondOrder | StateSpace:
     """Linear model of small motions about an equilibrium or a steady motion; exact derivatives.
 
@@ -59,6 +62,8 @@ def linearize(
         of the list must have no influence (cyclic); their rates stay among the states.
     anywhere : accept a state that is not an equilibrium. The model then describes deviations from the motion through
         that state, near that instant only; ``provenance["drift"]`` holds the accelerations there.
+    frozen : state-dependent coefficients instead of the Jacobian: A(x), C(x) with ẋ = A(x) (x - x₀) exactly, x₀ the
+        equilibrium the machine would sink to, frozen at the state `at` (any state). Deviations are from x₀.
 
     Returns
     -------
@@ -74,7 +79,6 @@ def linearize(
     >>> da.linearize(da.equations(m)).modes().frequencies.round(9).tolist()
     [2.0]
     """
-    u = read_inputs(eqs, inputs).values(eqs, np.array([0.0 if at is None else at.t]))[0]
     if at is None:
         at = equilibrium(eqs, inputs=inputs)
     elif not isinstance(at, State):
@@ -82,18 +86,22 @@ def linearize(
     elif at.eqs.coordinates.names != eqs.coordinates.names:
         raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
     check_start(eqs, at)
+    u = read_inputs(eqs, inputs).values(eqs, np.array([at.t]))[0]
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
     wanted = _wanted_outputs(eqs, outputs)
     x = accelerations(eqs, Point(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
-    moving = bool(np.abs(at.v).max(initial=0.0) > 0.0)
-    later = _later(eqs, x) if moving and not anywhere else None
+    if frozen:
+        return _frozen(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
+    moving = bool(np.abs(at.v).max(initial=0.0) > MOVING)
+    later: Point | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.rotations else (False,):
         chart = Chart(eqs, x, named, world=world)
         drift = chart.drift(strict=not anywhere)
         first = _first_order(eqs, x, chart, wanted)
-        if later is None:
+        if anywhere or not moving:
             break
+        later = _later(eqs, x) if later is None else later
         problem = _changes(eqs, chart, first, _first_order(eqs, later, chart.moved(later), wanted))
         if problem is None:
             break
@@ -275,6 +283,33 @@ def _product(left: Array, *pairs: tuple[Array, Array]) -> Array:
     return np.asarray(np.where(np.abs(total) <= ROUNDING * terms_, 0.0, total))
 
 
+def _frozen(
+    eqs: EquationsOfMotion, x: Point, rest: State, named: list[str] | None, wanted: list[tuple[str, int]]
+) -> StateSpace:
+    """A(x) = ∫₀¹ ∂ẋ/∂x at x₀ + τ (x - x₀) dτ, by Gauss's rule: the mean of Jacobians has A(x) (x - x₀) = ẋ."""
+    here = Chart(eqs, x, named, world=False)
+    here.second_order = False
+    if any(c.kind != "measure" for c in (*here.positions, *here.speeds)):
+        raise ModelError(f"frozen=True needs joint or body coordinates that describe all of {eqs.name!r}.")
+    end = eqs.state(x.q, x.v, x.z, x.t)
+    last = _first_order(eqs, x, here, wanted)
+    A, C = np.zeros_like(last.A), np.zeros_like(last.C)
+    state = rest
+    for node, weight in zip(*np.polynomial.legendre.leggauss(FROZEN_NODES), strict=True):
+        tau = 0.5 * (1 + node)
+        place = {c.name: (1 - tau) * rest[c.name] + tau * end[c.name] for c in here.positions}
+        speed = {c.rate_name: tau * end[c.rate_name] for c in here.speeds}
+        state = eqs.state(state.q, state.v, (1 - tau) * rest.z + tau * end.z, x.t)
+        state = assemble(eqs, place, velocity=speed, start=state, t=x.t)
+        y = accelerations(eqs, Point(state.q, state.v, state.z, x.u, x.t, np.zeros(eqs.nv), x.lam))
+        jacobian = _first_order(eqs, y, here.moved(y), wanted)
+        A, C = A + 0.5 * weight * jacobian.A, C + 0.5 * weight * jacobian.C
+    first = replace(last, A=A, C=C)
+    result = _result(eqs, here, first, {"made by": "da.linearize", "about": "a state, coefficients frozen"})
+    assert isinstance(result, StateSpace)
+    return result
+
+
 # --- steady motion ----------------------------------------------------------------------------------------------------
 
 
@@ -342,8 +377,8 @@ def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _Firs
     worst = int(np.argmax(rest.max(axis=0)))
     return ModelError(
         f"the motion of {eqs.name!r} is not steady in these coordinates: the influence of {states[worst]!r} changes "
-        f"along it (by {rest[:, worst].max():.2g} within a third of a radian). Choose coordinates=[...] that do without "
-        f"{states[worst]!r}, for example angles of joints in place of turns of a spinning body."
+        f"along it (by {rest[:, worst].max():.2g} within a third of a radian). Choose coordinates=[...] that do "
+        f"without {states[worst]!r}, for example angles of joints in place of turns of a spinning body."
     )
 
 
