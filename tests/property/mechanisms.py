@@ -2,7 +2,7 @@
 
 A `Plan` is plain data: bodies where the drawing shows them, joints at world points with world axes. Joints drawn that
 way close exactly in the drawing, so loops of any kind can be added. `build(plan, frame)` makes the mechanism as seen
-from another world frame. Masses are 0.2 to 5 kg, bodies 0.1 to 0.6 m, arms up to 0.5 m: condition numbers stay moderate.
+from another world frame. Masses are 0.2 to 5 kg, bodies 0.1 to 0.6 m, arms up to 0.5 m.
 """
 
 from __future__ import annotations
@@ -113,6 +113,11 @@ def make_plan(planar: bool, seed: int, count: int, kinds: list[str], loops: list
     return Plan(planar, seed, tuple(bodies), tuple(links), tuple(springs), tuple(pushes), gravity)
 
 
+def random_rotation(random: Any) -> Any:
+    four = random.normal(size=4)
+    return Rotation.from_quat(four / np.linalg.norm(four)).as_matrix()
+
+
 def _square_to(axis: Any, random: Any, planar: bool) -> Any:
     if planar:
         return None
@@ -201,3 +206,9 @@ def _add_link(m: da.Mechanism, name: str, link: Link, w: WorldFrame) -> None:
     elif link.kind not in ("spherical",) and not (m.planar and link.kind == "revolute"):
         options |= {"axis": axis}
     getattr(m, f"add_{link.kind}")(name, *bodies, **options)
+
+
+def moving_state(eqs: da.EquationsOfMotion, seed: int, speed: float = 1.0) -> da.State:
+    """The drawing's pose with consistent speeds of about `speed` m/s and rad/s."""
+    v = speed * np.random.default_rng(seed).normal(size=eqs.nv)
+    return da.assemble(eqs, start=eqs.state(v=v))

@@ -31,7 +31,7 @@ def direct(M, f, A, b):
     return x[: len(f)], x[len(f) :]
 
 
-# -- Udwadia-Kalaba --------------------------------------------------------------------------------------------------
+# -- Udwadia-Kalaba ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("000-11", "000-12", "002-C5", "002-D5")
@@ -196,7 +196,7 @@ def test_a_desired_behaviour_of_a_jointed_machine_needs_only_its_own_force():
     assert np.linalg.matrix_rank(np.column_stack((force, wish[0]))) == 1
 
 
-# -- complements and penalty -------------------------------------------------------------------------------------------
+# -- complements and penalty ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("002-A11")
@@ -267,7 +267,7 @@ def test_the_augmented_lagrangian_says_when_it_does_not_settle():
 @pytest.mark.spec("002-C7")
 def test_one_pass_with_a_large_penalty_is_the_penalty_method():
     M, f, A, b = problem()
-    d, r = mx.scales(M, A)
+    _, r = mx.scales(M, A)
     weight = 1e6 * np.diag(r**2)
     penalty = np.linalg.solve(M + A.T @ weight @ A, f + A.T @ weight @ b)
     assert np.abs(A @ penalty - b).max() < 1e-4  # the error of a penalty is its reciprocal
@@ -276,7 +276,7 @@ def test_one_pass_with_a_large_penalty_is_the_penalty_method():
     assert np.abs(A @ exact - b).max() < 1e-11  # the multipliers remove it
 
 
-# -- machines ----------------------------------------------------------------------------------------------------------
+# -- machines ---------------------------------------------------------------------------------------------------------
 
 
 def string_pendulum(angle, rate, mass=2.0, length=1.5):
@@ -506,7 +506,7 @@ def test_a_wished_motion_gives_the_force_of_a_driver():
     assert force[2] == pytest.approx(torque, rel=1e-11)
 
 
-# -- inputs and mistakes -----------------------------------------------------------------------------------------------
+# -- inputs and mistakes ----------------------------------------------------------------------------------------------
 
 
 def test_inputs_enter_as_numbers_and_functions_of_time():

@@ -193,7 +193,7 @@ def test_three_strategies_give_the_same_motion_and_reactions():
     assert wall == pytest.approx(run["guide.force.y"][-1], abs=1e-6 * (1 + abs(wall)))
 
 
-# -- singular poses ------------------------------------------------------------------------------------------------------
+# -- singular poses ---------------------------------------------------------------------------------------------------
 
 
 def parallelogram(at):
@@ -276,7 +276,7 @@ def test_a_driver_that_repeats_a_locked_joint_is_named():
     assert found.dof == 0 and set(found.redundant) == {"weld", "hold"}
 
 
-# -- the whole check -------------------------------------------------------------------------------------------------------
+# -- the whole check --------------------------------------------------------------------------------------------------
 
 
 def test_a_sound_machine_passes_and_prints_its_freedoms():

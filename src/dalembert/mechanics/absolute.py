@@ -7,6 +7,7 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import casadi as ca
@@ -159,9 +160,17 @@ class Absolute:
         for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
             blocks = zip(columns, (S_a[k, :], S_b[k, :]), strict=True)
             wraps = unit == "rad" and not self.space.planar
+            value = s[k] + self._whole_turns(joint) if unit == "rad" and self.space.planar else s[k]
             self.measured[f"{joint.name}.{coordinate}"] = Measured(
-                s[k], s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}", wraps
+                value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}", wraps
             )
+
+    @staticmethod
+    def _whole_turns(joint: Joint) -> float:
+        """Turns that the kernel loses from the angles of the joint's frames, since it sees their axes only."""
+        given = float(joint.b.angle) - float(joint.a.angle)
+        kept = math.remainder(float(joint.b.angle), math.tau) - math.remainder(float(joint.a.angle), math.tau)
+        return math.tau * round((given - kept) / math.tau)
 
     def _variables_as_measures(self) -> None:
         space, nq, nv = self.space, self.space.nq, self.space.nv
