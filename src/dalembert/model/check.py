@@ -33,8 +33,11 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
 
 def find_problems(m: Mechanism) -> list[str]:
     """What is wrong with a mechanism, one sentence each."""
+    names = _name_problems(m)
+    if not all(isinstance(part.name, str) for part in _parts(m)):
+        return names  # nothing else can be told apart
     return [
-        *_name_problems(m),
+        *names,
         *(problem for body in m.bodies for problem in inertia_problems(body.name, body.mass, body.inertia, m.planar)),
         *_body_problems(m),
         *_coordinate_problems(m),
@@ -44,6 +47,11 @@ def find_problems(m: Mechanism) -> list[str]:
         *_parameter_problems(m),
         *_disconnected(m),
     ]
+
+
+def _parts(m: Mechanism) -> list[Any]:
+    """Everything that has a name."""
+    return [*m.bodies, *m.joints, *m.couplers, *m.drivers, *m.constraints, *m.variables, *m.forces, *m.sensors]
 
 
 def _where(m: Mechanism) -> str:
@@ -86,7 +94,7 @@ def _name_problems(m: Mechanism) -> list[str]:
         if count > 1:
             kinds = " and ".join(kind for kind, other in named if other == name)
             problems.append(f"name {name!r} is used {count} times in {_where(m)} ({kinds}); names must differ.")
-    if "ground" in {b.name for b in m.bodies}:
+    if any(b.name == "ground" for b in m.bodies):
         problems.append("a body may not be called 'ground'; the ground is m.ground.")
     return problems
 

@@ -262,8 +262,9 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     if abs(residual[worst]) > 1e-9 * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
         names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
+        asked = ", ".join(repr(eqs.measure_rates.names[k]) for k in chosen) or "nothing"
         raise AssemblyError(
-            f"no speeds of {eqs.name!r} agree with everything asked: {names[worst]} is missed by "
+            f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
             f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."
         )
     return v

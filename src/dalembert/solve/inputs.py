@@ -45,6 +45,8 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
     """Check and bind the inputs of a run; a channel that is left out is zero."""
     if isinstance(given, Record):
         given = {name: given for name in given.names if name in eqs.inputs.index}
+    if given is not None and not isinstance(given, Mapping):
+        raise DataError(f"inputs must name channels, such as inputs={{'u': 1.0}}; got {given!r}.")
     given = dict(given or {})
     for name in given:
         if name not in eqs.inputs.index:
@@ -70,7 +72,9 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
             try:
                 values[k] = float(source)
             except (TypeError, ValueError):
-                raise DataError(f"input {name!r} must be a number, a function of time or a Record, got {source!r}.") from None
+                raise DataError(
+                    f"input {name!r} must be a number, a function of time or a Record, got {source!r}."
+                ) from None
             if not np.isfinite(values[k]):
                 raise DataError(f"input {name!r} is not finite.")
             entries.append(constants[k])
@@ -86,7 +90,11 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
 
 def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:
     t = ca.SX.sym("t")
-    value = ca.SX(call_user(source, f"input {name!r}", t))
+    value = call_user(source, f"input {name!r}", t)
+    try:
+        value = ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)
+    except Exception:  # whatever CasADi says of a foreign type
+        raise ModelError(f"input {name!r} must return one value, got {type(value).__name__}.") from None
     if value.shape != (1, 1):
         raise ModelError(f"input {name!r} must return one value, got {value.shape[0]} x {value.shape[1]}.")
     free = [s for s in ca.symvar(value) if not ca.is_equal(s, t)]

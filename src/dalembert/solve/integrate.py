@@ -26,6 +26,7 @@ FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
 NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
 SMALLEST_STEP = 1e-14
+MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
 METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_step", "index", "solver")
 
 
@@ -106,6 +107,8 @@ def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
         raise DataError(f"every must be a sampling interval or a list of times, got {every!r}.") from None
     if not (np.isfinite(interval) and interval > 0):
         raise DataError(f"every must be a positive interval, got {every!r}.")
+    if (end - begin) / interval > MOST_SAMPLES:
+        raise DataError(f"every = {interval:g} s means more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s.")
     count = int(np.floor((end - begin) / interval * (1 + 1e-12) + 1e-9))
     times = begin + interval * np.arange(count + 1)
     if end - times[-1] > 1e-9 * interval:
