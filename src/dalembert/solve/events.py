@@ -22,8 +22,9 @@ from dalembert.solve.explicit import Layout
 SX = ca.SX
 TIME_TOLERANCE = 1e-13  # s, of a located event
 ZERO = 1e-12  # an event function this small at a start counts as zero
-PROBE = 1e-3  # share of a step after which the sign of an event that starts on zero is read
-ATTEMPTS = 200
+PROBES = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of an event that starts on zero is looked for
+NOISE = 1e-14  # of an event function
+ENDLESS = 1e-6  # s: intervals that shrink below this, eight in a row, will not end
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,14 @@ class Watch:
         on_zero[list(fired)] = True
         self.side = np.sign(values)
         if on_zero.any():
-            probe = steps.reach(x, float(x[0] + PROBE * x[1]))
-            self.side[on_zero] = np.sign((probe[self.first : self.last] - values)[on_zero])
+            self.side[on_zero] = 0
+            for ahead in PROBES:
+                probe = steps.reach(x, float(x[0] + min(ahead, x[1])))
+                change = probe[self.first : self.last] - values
+                seen = (np.abs(change) > NOISE) & on_zero & (self.side == 0)
+                self.side[seen] = np.sign(change[seen])
+                if self.side[on_zero].all():
+                    break
 
     def find(self, steps: Steps, before: Array, block: Array) -> Crossing | None:
         """The first crossing in a block, located; None where there is none."""
@@ -233,10 +240,17 @@ class Watch:
             event = self.events[i]
             self.happened.append((event.name, float(crossing.x[0])))
             self.counts[i] += 1
+            times = np.array([t for name, t in self.happened[-40:] if name == event.name][-9:])
+            gaps = np.diff(times)
+            if len(gaps) == 8 and gaps[-1] < ENDLESS and (np.diff(gaps) < 0).all():
+                raise ConvergenceError(
+                    f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s (the last "
+                    f"interval was {gaps[-1]:.1e} s). Stop the run there, or let its action hold the machine."
+                )
             if self.counts[i] > event.limit:
                 raise ConvergenceError(
-                    f"event {event.name!r} happened {event.limit} times until t = {crossing.x[0]:.9g} s. It may repeat "
-                    "without end in a finite time: stop the run there, or raise limit=."
+                    f"event {event.name!r} happened {event.limit} times until t = {crossing.x[0]:.9g} s. "
+                    "Raise limit= if that is right."
                 )
 
 
