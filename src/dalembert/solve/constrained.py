@@ -79,16 +79,18 @@ class Factor:
         self.A = ca.sparsify(ca.diag(self.scale) @ A)
         self.alpha = ca.mmax(M) + TINY
         self.M = ca.sparsify(M + self.alpha * (self.A.T @ self.A))
-        matrix = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
+        self._kkt = ca.sparsify(ca.vertcat(ca.horzcat(self.M, self.A.T), ca.horzcat(self.A, SX(rows, rows))))
         self._shift = ca.vertcat(SX.zeros(self.nv), (-EPSILON / self.alpha) * SX.ones(rows))
-        self._ldl = ca.ldl(matrix + ca.diag(ca.sparsify(self._shift)))
+        self._ldl = ca.ldl(self._kkt + ca.diag(ca.sparsify(self._shift)))
 
     def _solve(self, right: Any, refinements: int) -> Any:
         D, LT, order = self._ldl
         term = ca.ldl_solve(right, D, LT, order)
         x = term
         for _ in range(refinements):
-            term = ca.ldl_solve(self._shift * term, D, LT, order)
+            # an LDL of the KKT matrix loses digits in proportion to 1/ε, so it is refined against the matrix itself
+            residual = right - self._kkt @ x if self.singular else self._shift * term
+            term = ca.ldl_solve(residual, D, LT, order)
             x = x + term
         return x
 
@@ -113,7 +115,7 @@ class Factor:
         if not self.singular:
             return -(self._inverse @ (self.A.T @ self._solve(residual, refinements)))
         right = ca.vertcat(SX.zeros(self.nv), -self.scale * residual)
-        return self._solve(right, refinements)[0 : self.nv]
+        return self._solve(right, max(refinements, 1))[0 : self.nv]
 
 
 def _block_inverse(M: Any) -> Any:
