@@ -30,7 +30,7 @@ class Kernel:
         if native is None:
             found = build([function]) if compiled else cached_build([function])
             native = None if found is None else found[0]
-        self.engine = "C" if native is not None else "virtual machine"
+        self.engine = "virtual machine" if native is None or native is function else "C"
         self.native = native if native is not None else function
         self._bind(self.native)
         self._maps: dict[int, Kernel] = {}
