@@ -220,6 +220,15 @@ def test_spatial_arms_have_inverse_dynamics_too():
             assert back[name][12:-12] == pytest.approx(run[name][12:-12], abs=1e-5)
 
 
+def test_a_rolling_disc_needs_torque_for_turning_and_for_moving_on():
+    m = da.Mechanism("disc", planar=True)
+    disc = m.add_body("disc", mass=2.0, inertia=0.5, position=(0, 1))
+    m.add_constraint("no slip", lambda s: [s["disc.vx"] + s["disc.rate"], s["disc.vy"]], level="velocity")
+    m.add_torque("motor", disc, 1.0, input="torque")
+    run = da.inverse_dynamics(da.equations(m), {"disc.angle": lambda t: da.sin(2 * t)}, times=TIMES)
+    assert run["torque"] == pytest.approx((0.5 + 2.0) * -4 * np.sin(2 * TIMES), abs=1e-11)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

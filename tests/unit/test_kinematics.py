@@ -121,6 +121,23 @@ def test_redundant_rows_do_no_harm():
     assert run["residual.position"].max() < 1e-12
 
 
+@pytest.mark.parametrize("every", [0.1, np.pi / 100])
+def test_a_parallelogram_passes_its_dead_points_on_its_branch(every):
+    """With every = π/100 samples fall on the dead points, where the rows lose rank."""
+    m = da.Mechanism("parallelogram", planar=True)
+    left = m.add_body("left", mass=1.0, inertia=0.1, position=(0, 0.5), angle=np.pi / 2)
+    top = m.add_body("top", mass=1.0, inertia=0.1, position=(1, 1))
+    right = m.add_body("right", mass=1.0, inertia=0.1, position=(2, 0.5), angle=np.pi / 2)
+    m.add_revolute("A", m.ground.at(0, 0), left.at(-0.5, 0))
+    m.add_revolute("B", left.at(0.5, 0), top.at(-1, 0))
+    m.add_revolute("C", top.at(1, 0), right.at(0.5, 0))
+    m.add_revolute("D", m.ground.at(2, 0), right.at(-0.5, 0))
+    run = da.kinematics(da.equations(m), 20.0, motion={"A": lambda t: np.pi / 2 + t}, every=every)
+    # at a dead point the gap tells the pose to the root of rounding, 1e-8, and the rates follow from the pose before
+    assert run["D.angle"] == pytest.approx(run["A.angle"], abs=1e-7)
+    assert run["D.rate"] == pytest.approx(1.0, abs=1e-4)
+
+
 def test_forces_are_left_out_of_the_record():
     m = pendulum()
     m.add_actuator("motor", "hinge", input="torque")

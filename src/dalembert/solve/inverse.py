@@ -30,7 +30,8 @@ from dalembert.solve.motion import acceleration_name, derivative, read_motion
 from dalembert.solve.sampling import Samples, to_record
 
 SX = ca.SX
-BLOCK = 256
+BLOCK = 256  # samples at a time, fewer for large machines
+NUMBERS = 4_000_000  # in one matrix of a block
 ITERATIONS = 60
 SETTLED = 1e-11  # last relative change of inputs and reactions
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
@@ -241,7 +242,8 @@ class _Problem:
         return eqs.cached(("inverse", tuple(self.direct), tuple(self.rows)), make)  # type: ignore[no-any-return]
 
     def solve(self, poses: Poses) -> _Solution:
-        parts = [self._block(poses, slice(k, k + BLOCK)) for k in range(0, len(poses.t), BLOCK)]
+        size = max(1, min(BLOCK, NUMBERS // (1 + self.eqs.nv**2)))
+        parts = [self._block(poses, slice(k, k + size)) for k in range(0, len(poses.t), size)]
         z, u, lam, residual = (np.concatenate([p[i] for p in parts]) for i in range(4))
         if self.behind:
             self._inputs_behind(poses, z, u, lam)
