@@ -57,7 +57,9 @@ def test_direction_tells_rising_from_falling(ball: da.EquationsOfMotion) -> None
     run = da.simulate(ball, 1.2, start=start, events=level)
     rise = 5.0 / G
     half = np.sqrt(rise**2 - 2 / G)
-    found = {name: [e["time"] for e in run.statistics["events"] if e["name"] == name] for name in ("up", "down", "both")}
+    found = {
+        name: [e["time"] for e in run.statistics["events"] if e["name"] == name] for name in ("up", "down", "both")
+    }
     assert found["up"] == pytest.approx([rise - half], abs=1e-8)
     assert found["down"] == pytest.approx([rise + half], abs=1e-8)
     assert found["both"] == pytest.approx([rise - half, rise + half], abs=1e-8)
@@ -119,7 +121,7 @@ def test_a_switch_changes_parameters_and_inputs_and_the_record_shows_them(ball: 
 
 
 def test_an_impact_on_one_body_goes_through_the_joints() -> None:
-    """Double pendulum hanging at rest, the first rate made 1 by an impulse on that joint: the chain follows by momentum."""
+    """Two rods at rest in a line, the first rate made 1 by an impulse there: the second follows by momentum."""
     m = da.Mechanism("double", planar=True, gravity=0)
     a = m.add_body("a", mass=1.0, inertia=1 / 12)
     b = m.add_body("b", mass=1.0, inertia=1 / 12)

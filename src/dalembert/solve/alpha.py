@@ -177,7 +177,20 @@ class AlphaStepper:
         h = ca.if_else(moving, h, 1.0)
         t1 = x["t"] + h
         u1 = common.inputs.function(t1, common.c)
-        base = (x["q"], x["v"], x["z"], x["a"], x["zdot"], x["memory"], u1, common.p, x["t"], h, rho, h < SHORT * x["h"])
+        base = (
+            x["q"],
+            x["v"],
+            x["z"],
+            x["a"],
+            x["zdot"],
+            x["memory"],
+            u1,
+            common.p,
+            x["t"],
+            h,
+            rho,
+            h < SHORT * x["h"],
+        )
         unknown = ca.vertcat(x["zdot"], x["a"], x["lam"])
         change = MX.zeros(unknown.shape[0])
         for _ in range(JACOBIANS):

@@ -208,7 +208,9 @@ class Watch:
             return None
         k = int(rows[0])
         left = before if k == 0 else block[k - 1]
-        found = [(self._locate(steps, left, block[k], i, signs[k, i]), int(i)) for i in np.flatnonzero(hit[k])]
+        found = [
+            (self._locate(steps, left, block[k], int(i), float(signs[k, i])), int(i)) for i in np.flatnonzero(hit[k])
+        ]
         t = min(time for time, _ in found)
         which = [i for time, i in found if time - t <= 10 * TIME_TOLERANCE]
         x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
@@ -244,8 +246,8 @@ class Watch:
             gaps = np.diff(times)
             if len(gaps) == 8 and gaps[-1] < ENDLESS and (np.diff(gaps) < 0).all():
                 raise ConvergenceError(
-                    f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s (the last "
-                    f"interval was {gaps[-1]:.1e} s). Stop the run there, or let its action hold the machine."
+                    f"event {event.name!r} repeats without end before t = {crossing.x[0] + 8 * gaps[-1]:.9g} s "
+                    f"(the last interval was {gaps[-1]:.1e} s). Stop the run there, or let its action hold the machine."
                 )
             if self.counts[i] > event.limit:
                 raise ConvergenceError(

@@ -110,7 +110,7 @@ def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
     if (end - begin) / interval > MOST_SAMPLES:
         raise DataError(f"every = {interval:g} s means more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s.")
     count = int(np.floor((end - begin) / interval * (1 + 1e-12) + 1e-9))
-    times = begin + interval * np.arange(count + 1)
+    times = np.asarray(begin + interval * np.arange(count + 1), dtype=float)
     if end - times[-1] > 1e-9 * interval:
         times = np.append(times, end)
     else:
@@ -291,8 +291,8 @@ class Run:
             )
         if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
             raise ConvergenceError(
-                f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The equations are too stiff or singular there: "
-                "try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
+                f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The equations are too stiff or singular "
+                "there: try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
             )
         if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
             gap = float(np.abs(self._gaps(x)).max())

@@ -17,18 +17,18 @@ much faster than the step die out. Joints are closed by the projection after eac
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Array
 from dalembert.solve.constrained import TINY, mass_is_singular, projection_function
 from dalembert.solve.elimination import Elimination
 from dalembert.solve.explicit import SAFETY, Stepper, inlined
 from dalembert.solve.inputs import Inputs
-from dalembert.solve.methods import RK4, Rosenbrock
+from dalembert.solve.methods import RK4
 
 MX = ca.MX
 SX = ca.SX
@@ -76,11 +76,8 @@ COUPLINGS: tuple[tuple[float, ...], ...] = (
 class RosenbrockStepper:
     """Builds the step; everything but the stages is shared with the explicit methods."""
 
-    def __init__(
-        self, eqs: EquationsOfMotion, method: Rosenbrock, inputs: Inputs, events: ca.Function | None
-    ) -> None:
+    def __init__(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None) -> None:
         self.eqs = eqs
-        self.adaptive = method.step is None
         self.common = Stepper(eqs, RK4(1.0), inputs, events)
         self.layout = self.common.layout
         self.start = self.common.start
@@ -130,9 +127,6 @@ class RosenbrockStepper:
         step = ca.Function("step", [x, common.p, common.c, common.end, common.numbers], [self._attempt(x)])
         return inlined(step, 1, self.factor)
 
-    def numbers(self, method: Rosenbrock) -> Array:
-        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), 0.0])
-
     def _stages(self, x: dict[str, Any], h: Any) -> tuple[dict[str, Any], Any]:
         """State after the stages, and the last stage."""
         eqs, common = self.eqs, self.common
@@ -144,7 +138,7 @@ class RosenbrockStepper:
         drift = self.drift(*base, rate)
         names = ("q", "z", "work", "v", "lam")
         starts = np.cumsum([0, *(x[name].shape[0] for name in names)]).tolist()
-        where = dict(zip(names, zip(starts[:-1], starts[1:], strict=True), strict=True))
+        where = dict(zip(names, pairwise(starts), strict=True))
         first, last = where["v"]
         y = ca.vertcat(*[x[name] for name in names])
         a = x["a"]
@@ -189,7 +183,7 @@ class RosenbrockStepper:
         common = self.common
         x = self.layout.split(column)
         t = x["t"]
-        rtol, atol, largest = common.numbers[0], common.numbers[1], common.numbers[2]
+        rtol, atol, largest, fixed = ca.vertsplit(common.numbers)
         room = ca.fmax(common.end - t, 0)
         planned = ca.fmin(x["h"], largest)
         h = ca.if_else(planned * (1 + STRETCH) >= room, room, planned)
@@ -200,20 +194,18 @@ class RosenbrockStepper:
         q1, v1 = projection_function(self.eqs)(new["q"], new["v"], common.p, t1)
         _, a, zdot, power, lam, change = common.derivative(t1, [q1, v1, new["z"]], new["lam"])
         size = MX(0)
-        if self.adaptive:
-            for i, before, after in ((0, x["q"], q1), (1, x["z"], new["z"]), (3, x["v"], v1)):
-                if before.shape[0]:
-                    weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
-                    size = ca.fmax(size, ca.norm_inf(last[i] / weight))
+        for i, before, after in ((0, x["q"], q1), (1, x["z"], new["z"]), (3, x["v"], v1)):
+            if before.shape[0]:
+                weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
+                size = ca.fmax(size, ca.norm_inf(last[i] / weight))
+        size = ca.if_else(fixed, 0, size)
         good = ca.logic_and(moving, size <= 1)
-        grown = x["h"]
-        if self.adaptive:
-            k = 1 / ORDER
-            smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * x["size"] ** (0.4 * k)
-            rejected = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
-            factor = ca.if_else(good, ca.fmax(0.3, ca.fmin(4.0, smooth)), rejected)
-            tried = ca.if_else(good, ca.fmax(h * factor, ca.if_else(h < planned, planned, 0)), h * factor)
-            grown = ca.if_else(moving, tried, x["h"])
+        k = 1 / ORDER
+        smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * x["size"] ** (0.4 * k)
+        shrink = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
+        longer = ca.fmax(h * ca.fmax(0.3, ca.fmin(4.0, smooth)), ca.if_else(h < planned, planned, 0))
+        controlled = ca.if_else(moving, ca.if_else(good, longer, h * shrink), x["h"])
+        grown = ca.if_else(fixed, x["h"], controlled)
         changed = self.layout.join(
             t=t1,
             h=grown,
@@ -225,7 +217,7 @@ class RosenbrockStepper:
             zdot=zdot,
             power=power,
             lam=lam,
-            size=ca.fmax(size, 1e-4) if self.adaptive else x["size"],
+            size=ca.fmax(size, 1e-4),
             accepted=x["accepted"] + 1,
             rejected=x["rejected"],
             change=ca.fmax(x["change"], change),

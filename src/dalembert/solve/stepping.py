@@ -23,7 +23,7 @@ def stepper_of(eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.F
     if isinstance(method, Rosenbrock):
         from dalembert.solve.rosenbrock import RosenbrockStepper
 
-        return RosenbrockStepper(eqs, method, inputs, events)
+        return RosenbrockStepper(eqs, inputs, events)
     if isinstance(method, GeneralizedAlpha):
         from dalembert.solve.alpha import AlphaStepper
 
@@ -38,7 +38,7 @@ def structure(method: Any) -> Any:
     if isinstance(method, DormandPrince):
         return ("DormandPrince", method.order, method.step is None, method.stabilise)
     if isinstance(method, Rosenbrock):
-        return ("Rosenbrock", method.step is None)
+        return "Rosenbrock"
     if isinstance(method, GeneralizedAlpha):
         return ("GeneralizedAlpha", method.index)
     raise DataError(
@@ -49,7 +49,8 @@ def structure(method: Any) -> Any:
 
 def method_numbers(method: Any) -> Array:
     if isinstance(method, (DormandPrince, Rosenbrock)):
-        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), 0.0])
+        fixed = float(method.step is not None)
+        return np.array([method.rtol, method.atol, min(method.max_step, 1e300), fixed])
     if isinstance(method, GeneralizedAlpha):
         return np.array([method.rho, 0.0, 0.0, 0.0])
     return np.zeros(4)
@@ -61,7 +62,7 @@ def first_step(method: Any, span: float) -> float:
         return float(step)
     if isinstance(method, Sundials):
         return span / 100  # it chooses its own; this is what an event looks ahead by
-    return min(method.first_step, method.max_step, span)
+    return float(min(method.first_step, method.max_step, span))
 
 
 class NativeSteps:
@@ -88,19 +89,19 @@ class NativeSteps:
         self.engine = self.kernels[1].engine
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
-        return self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0]
+        return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
     def block(self, x: Array, size: int, end: float) -> Array:
         """States after each of `size` attempts, one per row (a view: the next call overwrites it)."""
         raw = self.kernels[size].raw(x, self.p, self.constants, end, self.numbers)[0]
-        return raw.reshape(size, self.layout.size)
+        return np.asarray(raw.reshape(size, self.layout.size))
 
     def to(self, states: Array, times: Array) -> Array:
         """One step from each state to its own time; further steps where error control asks for them."""
         rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.numbers)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
             rows[k] = self.reach(rows[k], float(times[k]))
-        return rows
+        return np.asarray(rows)
 
     def reach(self, x: Array, t: float) -> Array:
         for _ in range(REACH_ATTEMPTS):
@@ -110,13 +111,9 @@ class NativeSteps:
         raise ConvergenceError(f"a step to t = {t:.9g} s could not be made from t = {x[0]:.9g} s.")
 
 
-def steps_of(
-    eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.Function | None, events_key: Any
-) -> Any:
+def steps_of(eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: ca.Function | None, events_key: Any) -> Any:
     if isinstance(method, Sundials):
         from dalembert.solve.sundials import SundialsSteps
 
         return SundialsSteps(eqs, method, inputs, events, events_key)
     return NativeSteps(eqs, method, inputs, events, events_key)
-
-

@@ -5,7 +5,8 @@ one integrator serves every interval:
 
     CVODES:  q̇ = N v + n ,  v̇ and ż from the constrained solve
     IDAS:    q̇ = N v + n ,  v̇ = a ,  ż = g ;   0 = M a - f - Aᵀλ ,  0 = A a - b   (rows scaled by 1/|A row|,
-             a and λ outside the error test)
+             a and λ outside the error test), for the departures from y₀ + ẏ₀ Δ τ and from a₀, λ₀: their values and
+             derivatives at the start are zero, so the start is consistent without IDAS' own search for it
 
 Not a native chunk: one call of the integrator per sample.
 """
@@ -55,7 +56,7 @@ class SundialsSteps:
         self.engine = self._begin.engine
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
-        return self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0]
+        return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
     def block(self, x: Array, size: int, end: float) -> Array:
         return self.reach(x, end)[None, :]
@@ -73,14 +74,19 @@ class SundialsSteps:
         y = np.concatenate((part["q"], part["v"], part["z"], part["work"]))
         try:
             data = np.concatenate((self.p, self.constants, [float(x[0]), span], part["lam"]))
-            guess = {} if self.method.solver == "cvodes" else {"z0": np.concatenate((part["a"], part["lam"]))}
-            result = self._integrate(x0=y, p=data, **guess)
+            if self.method.solver == "cvodes":
+                y = np.asarray(self._integrate(x0=y, p=data)["xf"]).reshape(-1)
+            else:
+                N, n = eqs.kernel("kinematics")(part["q"], self.p, x[0])
+                rate = N.reshape(eqs.nq, eqs.nv) @ part["v"] + n
+                slopes = span * np.concatenate((rate, part["a"], part["zdot"], part["power"]))
+                base = np.concatenate((y, slopes, part["a"]))
+                y = y + slopes + np.asarray(self._integrate(p=np.concatenate((data, base)))["xf"]).reshape(-1)
         except RuntimeError as error:
             raise ConvergenceError(
                 f"SUNDIALS ({self.method.solver}) gave up between t = {x[0]:.6g} and {t:.6g} s: "
                 f"{_reason(str(error))} Try a looser tolerance, or method=da.Rosenbrock()."
             ) from None
-        y = np.asarray(result["xf"]).reshape(-1)
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         q, v = self._project(y[:nq], y[nq : nq + nv], self.p, t)
         row = self.begin(t, float(x[1]), q, v, y[nq + nv : nq + nv + nz], float(y[-1]), part["lam"])
@@ -98,15 +104,20 @@ def _reason(text: str) -> str:
     return (lines[0].strip().rstrip(".") + ".") if lines else "it reported no reason."
 
 
-def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
-    sizes = {"p": len(eqs.parameters), "c": eqs.nu, "t0": 1, "span": 1, "lam": len(eqs.rows)}
+def _symbols(eqs: EquationsOfMotion, **more: int) -> tuple[Any, dict[str, Any]]:
+    sizes = {"p": len(eqs.parameters), "c": eqs.nu, "t0": 1, "span": 1, "lam": len(eqs.rows), **more}
     data = MX.sym("data", sum(sizes.values()))
     parts = ca.vertsplit(data, np.cumsum([0, *sizes.values()]).tolist())
     return data, dict(zip(sizes, parts, strict=True))
 
 
 def _options(method: Sundials) -> dict[str, Any]:
-    return {"reltol": method.rtol, "abstol": method.atol, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
+    return {
+        "reltol": method.rtol,
+        "abstol": method.atol,
+        "max_num_steps": int(method.max_steps),
+        "show_eval_warnings": False,
+    }
 
 
 def _cvodes(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Function:
@@ -121,17 +132,19 @@ def _cvodes(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Func
 
 
 def _idas(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Function:
-    data, d = _symbols(eqs)
-    y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
+    size = eqs.nq + eqs.nv + eqs.nz + 1
+    data, d = _symbols(eqs, y=size, slopes=size, a=eqs.nv)
+    y, tau = MX.sym("y", size), MX.sym("tau")
     w = MX.sym("w", eqs.nv + len(eqs.rows))
-    q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
-    a, lam = w[: eqs.nv], w[eqs.nv :]
+    full = d["y"] + tau * d["slopes"] + y
+    q, v, z, _ = ca.vertsplit(full, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
+    a, lam = d["a"] + w[: eqs.nv], d["lam"] + w[eqs.nv :]
     t = d["t0"] + d["span"] * tau
     slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
-    ode = d["span"] * slopes(*at, lam, a)
+    ode = d["span"] * slopes(*at, lam, a) - d["slopes"]
     dae = {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a)}
-    options = {**_options(method), "suppress_algebraic": True, "calc_ic": True}
+    options = {**_options(method), "suppress_algebraic": True, "calc_ic": False}
     return ca.integrator("idas_run", "idas", dae, 0.0, 1.0, options)
 
 
