@@ -1,0 +1,284 @@
+"""Native evaluation, quantities and functions that work on every kind of number."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.expressions import Kernel, Quantity, call_user, kernel_family, of_time, table
+from dalembert.expressions.quantities import is_real
+
+FUNCTIONS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "sqrt", "sign"]
+PAIRS = ["atan2", "minimum", "maximum"]
+
+
+def example() -> ca.Function:
+    """(x[3], y[2], empty, s) -> dense vector, dense matrix, sparse matrix, sparse vector, scalar, nothing."""
+    x, y, s = ca.SX.sym("x", 3), ca.SX.sym("y", 2), ca.SX.sym("s")
+    sparse = ca.diagcat(x[0] * s, y @ y.T, ca.sin(x[2]))
+    holes = ca.SX(5, 1)
+    holes[1], holes[4] = x[0] + s, y[1]
+    outputs = [x * s + 1, x @ y.T, sparse, holes, ca.dot(x, x), ca.SX.zeros(0, 1)]
+    return ca.Function("example", [x, y, ca.SX.sym("none", 0), s], outputs)
+
+
+def arguments(rng: np.random.Generator) -> list[Any]:
+    return [rng.normal(size=3), rng.normal(size=2), np.zeros(0), rng.normal()]
+
+
+def dense(function: ca.Function, args: list[Any]) -> list[np.ndarray]:
+    results = [np.array(ca.DM(r)) for r in function(*args)]
+    return [r[:, 0] if r.shape[1] == 1 else r for r in results]
+
+
+# --- kernels -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_kernel_gives_what_casadi_gives(compiled: bool) -> None:
+    function = example()
+    kernel = Kernel(function, compiled=compiled)
+    assert kernel.engine == ("C" if compiled else "virtual machine")
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        args = arguments(rng)
+        for ours, theirs in zip(kernel(*args), dense(function, args), strict=True):
+            assert ours.shape == theirs.shape
+            # the compiler may contract products and sums: a few units in the last place
+            np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-15)
+
+
+def test_results_of_a_call_survive_the_next_call() -> None:
+    kernel = Kernel(example())
+    rng = np.random.default_rng(2)
+    first_args = arguments(rng)
+    first = kernel(*first_args)
+    kernel(*arguments(rng))
+    for kept, again in zip(first, kernel(*first_args), strict=True):
+        np.testing.assert_array_equal(kept, again)
+
+
+def test_a_batch_equals_a_loop() -> None:
+    kernel = Kernel(example())
+    rng = np.random.default_rng(3)
+    x, y, s = rng.normal(size=(7, 3)), rng.normal(size=(7, 2)), rng.normal(size=(7, 1))
+    batch = kernel.many(x, y, np.zeros((7, 0)), s)
+    for k in range(7):
+        for ours, one in zip(batch, kernel(x[k], y[k], [], s[k]), strict=True):
+            np.testing.assert_array_equal(ours[k], one)
+
+
+def test_a_batch_takes_one_argument_for_all() -> None:
+    kernel = Kernel(example())
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(4, 3)), rng.normal(size=2)
+    for ours, one in zip(kernel.many(x, y, [], 0.5), kernel.many(x, np.tile(y, (4, 1)), [], np.full((4, 1), 0.5))):
+        np.testing.assert_array_equal(ours, one)
+
+
+def test_batches_of_many_sizes_do_not_disturb_each_other() -> None:
+    kernel = Kernel(example())
+    for size in (*range(1, 12), 3, 1):
+        x = np.random.default_rng(size).normal(size=(size, 3))
+        result = kernel.many(x, np.ones(2), [], 1.0)[0]
+        np.testing.assert_allclose(result, x + 1)
+
+
+def test_one_output_comes_as_a_sparse_matrix() -> None:
+    kernel = Kernel(example())
+    args = arguments(np.random.default_rng(5))
+    matrix = kernel.sparse(2, *args)
+    assert matrix.shape == (4, 4)
+    assert matrix.nnz == 6
+    np.testing.assert_array_equal(matrix.toarray(), kernel(*args)[2])
+
+
+def test_a_kernel_survives_pickling() -> None:
+    kernel = Kernel(example())
+    args = arguments(np.random.default_rng(6))
+    copy = pickle.loads(pickle.dumps(kernel))  # noqa: S301 (our own bytes)
+    for ours, theirs in zip(copy(*args), kernel(*args), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_family_shares_one_library_and_agrees_with_its_functions() -> None:
+    x = ca.SX.sym("x", 2)
+    inner = ca.Function("inner", [x], [ca.sin(x)])
+    y = ca.MX.sym("y", 2)
+    functions = [ca.Function(f"power{n}", [y], [inner(y) ** n]) for n in (1, 2, 3)]
+    for compiled, engine in ((False, "virtual machine"), (True, "C"), (False, "C")):
+        family = kernel_family(functions, compiled=compiled)
+        assert [k.engine for k in family] == [engine] * 3
+        for n, kernel in enumerate(family, start=1):
+            np.testing.assert_allclose(kernel([0.3, 0.5])[0], np.sin([0.3, 0.5]) ** n, rtol=1e-14)
+
+
+# --- equations through pools -------------------------------------------------------------------------------------
+
+
+def pendulum() -> da.EquationsOfMotion:
+    m = da.Mechanism("pendulum", planar=True)
+    length = m.parameter("length", 1.0)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-length / 2, 0))
+    return da.equations(m)
+
+
+def swing(work: tuple[da.EquationsOfMotion, da.State, float]) -> float:
+    eqs, start, length = work
+    eqs = eqs.replace(length=length)
+    start = da.assemble(eqs, {"hinge": start["hinge.angle"]})
+    return float(da.simulate(eqs, 0.2, start=start, method=da.RK4(1e-3))["hinge.angle"][-1])
+
+
+@pytest.mark.parametrize("kind", ["plain", "compiled"])
+def test_equations_and_states_go_through_a_process_pool(kind: str) -> None:
+    eqs = pendulum().compiled() if kind == "compiled" else pendulum()
+    start = da.assemble(eqs, {"hinge": 0.3})
+    work = [(eqs, start, length) for length in (0.8, 1.2)]
+    here = [swing(w) for w in work]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        there = list(pool.map(swing, work))
+    assert there == here
+    assert here[0] != here[1]
+
+
+def test_threads_do_not_share_buffers() -> None:
+    eqs = pendulum()
+    start = da.assemble(eqs, {"hinge": 0.3})
+    lengths = np.linspace(0.5, 1.5, 12)
+    alone = [swing((eqs, start, x)) for x in lengths]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(swing, [(eqs, start, x) for x in lengths]))
+    assert together == alone
+
+
+# --- quantities ----------------------------------------------------------------------------------------------------
+
+
+def test_arithmetic_on_parameters_gives_the_value_and_the_expression() -> None:
+    a, b = Quantity.parameter("a", 3.0), Quantity.parameter("b", 0.5)
+    for make in (
+        lambda a, b: a + b,
+        lambda a, b: 2 + a - b - 1,
+        lambda a, b: a * b * 3,
+        lambda a, b: 3 * a / b,
+        lambda a, b: 1 / a,
+        lambda a, b: 1 - a,
+        lambda a, b: a**b + 2**b + a**2,
+        lambda a, b: -a + (+b),
+        lambda a, b: abs(-a),
+        lambda a, b: da.sin(a) + da.atan2(a, b) * da.maximum(a, b),
+        lambda a, b: np.float64(2.0) * a + a * np.float64(2.0) + np.int64(1),
+    ):
+        quantity = make(a, b)
+        number = float(make(3.0, 0.5))
+        assert quantity.value == pytest.approx(number, rel=1e-15)
+        symbols = {"a": ca.SX.sym("a"), "b": ca.SX.sym("b")}
+        function = ca.Function("f", list(symbols.values()), [quantity.evaluate(symbols)])
+        assert float(function(3.0, 0.5)) == pytest.approx(number, rel=1e-15)
+        assert set(quantity.parameters()) <= {"a", "b"}
+
+
+def test_a_quantity_reads_like_its_formula() -> None:
+    a = Quantity.parameter("a", 3.0)
+    assert repr(1 / a + da.sin(a)) == "((1 / a) + sin(a))"
+
+
+def test_a_quantity_survives_pickling() -> None:
+    a = Quantity.parameter("a", 3.0)
+    assert pickle.loads(pickle.dumps(da.sin(a) / 2)).value == math.sin(3.0) / 2  # noqa: S301
+
+
+def test_a_quantity_over_zero_says_which() -> None:
+    with pytest.raises(da.ModelError, match=r"\(1 / a\)"):
+        _ = (1 / Quantity.parameter("a", 0.0)).value
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_numbers_arrays_parameters_and_expressions(name: str) -> None:
+    function = getattr(da, name)
+    reference = getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}.get(name, name))
+    assert float(function(0.3)) == float(reference(0.3))
+    np.testing.assert_array_equal(function(np.array([0.2, 0.4])), reference(np.array([0.2, 0.4])))
+    assert function(Quantity.parameter("a", 0.3)).value == float(reference(0.3))
+    x = ca.SX.sym("x")
+    # two libraries: a unit or two in the last place
+    assert float(ca.Function("f", [x], [function(x)])(0.3)) == pytest.approx(float(reference(0.3)), rel=4e-16)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_functions_of_two_mix_kinds(name: str) -> None:
+    function = getattr(da, name)
+    expected = float(function(0.3, -0.2))
+    assert function(Quantity.parameter("a", 0.3), -0.2).value == expected
+    x = ca.SX.sym("x")
+    assert float(ca.Function("f", [x], [function(x, -0.2)])(0.3)) == pytest.approx(expected, rel=4e-16)
+    np.testing.assert_array_equal(function(np.array([0.3, 0.1]), -0.2)[0], expected)
+
+
+def test_where_chooses_in_every_kind() -> None:
+    assert float(da.where(True, 1.0, 2.0)) == 1.0
+    np.testing.assert_array_equal(da.where(np.array([1.0, -1.0]) > 0, 1.0, 2.0), [1.0, 2.0])
+    t, expression = of_time(lambda t: da.where(t < 1, 0.0, 5.0), "a step")
+    step = ca.Function("f", [t], [expression])
+    assert (float(step(0.5)), float(step(1.5))) == (0.0, 5.0)
+
+
+def test_a_table_interpolates_and_continues_with_its_end_slopes() -> None:
+    x, y = [0.0, 1.0, 3.0, 4.0], [0.0, 2.0, 2.0, 0.0]
+    law = table(x, y)
+    inside = np.linspace(0, 4, 41)
+    np.testing.assert_allclose(law(inside), np.interp(inside, x, y), atol=1e-15)
+    assert (float(law(-1.0)), float(law(5.0))) == (-2.0, -2.0)
+    s = ca.SX.sym("s")
+    assert float(ca.Function("f", [s], [law(s)])(0.25)) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([0, 1], [0]), ([0], [0]), ([1, 0], [0, 1]), ([0, math.nan], [0, 1]), ([0, 1], [0, math.inf]), ("ab", [0, 1])],
+)
+def test_a_table_of_bad_points_is_refused(x: Any, y: Any) -> None:
+    with pytest.raises(da.ModelError, match="table"):
+        table(x, y)
+
+
+@pytest.mark.parametrize("x", [1, 1.0, np.float32(1), np.int8(1), np.array(1.0), math.nan, ca.DM(1)])
+def test_real_numbers_of_all_kinds_are_known(x: Any) -> None:
+    assert is_real(x)
+
+
+@pytest.mark.parametrize("x", [True, np.True_, "1", b"1", None, [1.0], np.ones(1), 1j, ca.SX.sym("x"), object(), int])
+def test_what_is_no_real_number_is_known_too(x: Any) -> None:
+    assert not is_real(x)
+
+
+# --- calling a user's function ---------------------------------------------------------------------------------
+
+
+def test_asking_a_symbol_for_its_value_fails_only_inside_the_users_function() -> None:
+    t = ca.SX.sym("t")
+    with pytest.raises(da.ModelError, match=r"the law asks a symbol for its value.*da\.sin"):
+        call_user(lambda t: 1.0 if math.sin(t) > 0 else -1.0, "the law", t)
+    assert math.isnan(float(t))  # CasADi itself is as it was
+
+
+def test_constants_keep_their_value_inside_the_users_function() -> None:
+    assert call_user(lambda t: float(ca.SX(2.0)), "the law", ca.SX.sym("t")) == 2.0
+
+
+def test_an_interrupt_inside_the_users_function_is_not_an_error_of_the_model() -> None:
+    def interrupted(t: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        call_user(interrupted, "the law", ca.SX.sym("t"))
