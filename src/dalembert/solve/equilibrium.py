@@ -228,7 +228,10 @@ class _Rest:
         lam = -_fit(A.T.tocsc(), f)
         left = f + A.T @ lam
         parts = abs(A.T) @ np.abs(lam)
-        scale = max(float(np.abs(f).max(initial=0.0)), float(parts.max(initial=0.0)))
+        # forces that cancel inside f leave no trace but their stiffness; and 1 m/s² is no small acceleration
+        stiff = float((abs(now.K) @ (self.limits / STEP)).max(initial=0.0))
+        heavy = float(now.M.diagonal().max(initial=0.0))
+        scale = max(float(np.abs(f).max(initial=0.0)), float(parts.max(initial=0.0)), stiff, heavy)
         return _Place(q, z, lam, left, now.g, scale)
 
     def error(self, place: _Place) -> float:
