@@ -1,7 +1,6 @@
-"""Forward dynamics: the kernels on plain matrices, and accelerations and reactions of machines.
+"""Forward dynamics of machines: accelerations, reactions, friction, redundant joints, mistakes.
 
-Tolerance ROUNDING = 1e-12 on well-conditioned matrices of order one and size below ten: rounding is about
-condition number (below 1e3 here) times 1e-16, times a few operations.
+Machines here are small and of order one; where a closed form is compared, 1e-11 is rounding times their condition.
 """
 
 from __future__ import annotations
@@ -12,271 +11,6 @@ import pytest
 import dalembert as da
 from dalembert.solve import matrices as mx
 from dalembert.solve.forward import METHODS, system_at
-
-ROUNDING = 1e-12
-
-
-def problem(seed=0, n=6, m=3, rank=None):
-    """Random symmetric positive M (of the given rank), f, A, b."""
-    random = np.random.default_rng(seed)
-    G = random.normal(size=(n, n if rank is None else rank))
-    M = G @ G.T + (0.5 * np.eye(n) if rank is None else 0.0)
-    return M, random.normal(size=n), random.normal(size=(m, n)), random.normal(size=m)
-
-
-def direct(M, f, A, b):
-    """(v̇, λ) of the saddle system by one dense solve, written out here."""
-    m = len(b)
-    x = np.linalg.solve(np.block([[M, -A.T], [A, np.zeros((m, m))]]), np.concatenate((f, b)))
-    return x[: len(f)], x[len(f) :]
-
-
-# -- Udwadia-Kalaba ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("000-11", "000-12", "002-C5", "002-D5")
-@pytest.mark.parametrize("seed", range(5))
-def test_udwadia_kalaba_solves_the_saddle_system(seed):
-    M, f, A, b = problem(seed)
-    acceleration, lam = direct(M, f, A, b)
-    uk = mx.udwadia_kalaba(M, f, A, b)
-    assert np.allclose(uk.acceleration, acceleration, rtol=0, atol=ROUNDING * np.abs(acceleration).max())
-    assert np.allclose(uk.lam, lam, rtol=0, atol=ROUNDING * np.abs(lam).max())
-    assert np.allclose(mx.kkt(M, f, A, b)[0], acceleration, rtol=0, atol=ROUNDING * np.abs(acceleration).max())
-
-
-@pytest.mark.spec("000-11")
-def test_the_block_inverse_of_the_saddle_system_is_the_same_solution():
-    M, f, A, b = problem()
-    Mi = np.linalg.inv(M)
-    B1, B2, H = -Mi @ A.T, A @ Mi, np.linalg.inv(A @ Mi @ A.T)
-    acceleration, lam = mx.kkt(M, f, A, b)
-    assert np.allclose(acceleration, (Mi + B1 @ H @ B2) @ f - B1 @ H @ b, atol=1e-11)
-    assert np.allclose(lam, -H @ B2 @ f + H @ b, atol=1e-11)
-
-
-@pytest.mark.spec("000-12")
-def test_udwadia_kalaba_returns_every_term_of_its_equations():
-    M, f, A, b = problem()
-    uk = mx.udwadia_kalaba(M, f, A, b)
-    H = np.linalg.inv(A @ np.linalg.inv(M) @ A.T)
-    assert np.allclose(uk.free, np.linalg.solve(M, f), atol=1e-11)
-    assert np.allclose(uk.violation, b - A @ uk.free, atol=1e-11)
-    assert np.allclose(uk.lam, H @ uk.violation, atol=1e-11)
-    assert np.allclose(uk.force, A.T @ uk.lam, atol=1e-11)
-    assert np.allclose(uk.correction, np.linalg.solve(M, A.T) @ H @ uk.violation, atol=1e-11)
-    assert np.allclose(uk.acceleration, uk.free + uk.correction, atol=1e-11)
-
-
-@pytest.mark.spec("000-13", "002-D5", "003-C32")
-def test_a_dependent_row_changes_no_acceleration():
-    M, f, A, b = problem()
-    weights = np.array([0.3, -2.0, 1.0])
-    more, right = np.vstack((A, weights @ A)), np.append(b, weights @ b)
-    once, twice = mx.udwadia_kalaba(M, f, A, b), mx.udwadia_kalaba(M, f, more, right)
-    assert twice.rank == 3
-    assert np.allclose(twice.acceleration, once.acceleration, rtol=0, atol=10 * ROUNDING)
-    assert np.allclose(twice.force, once.force, rtol=0, atol=10 * ROUNDING)
-    for method in (mx.kkt, mx.null_space, mx.augmented_lagrangian):
-        acceleration, lam = method(M, f, more, right)
-        assert np.allclose(acceleration, once.acceleration, rtol=0, atol=1e-10)
-        assert np.allclose(lam, twice.lam, rtol=0, atol=1e-9)  # all return the multipliers of minimum norm
-
-
-@pytest.mark.spec("000-13")
-def test_inconsistent_rows_leave_the_least_squares_residual():
-    M, f, A, b = problem()
-    more = np.vstack((A, A[0] + A[1]))
-    right = np.append(b, b[0] + b[1] + 0.7)
-    expected = -(np.eye(4) - more @ np.linalg.pinv(more)) @ right
-    for acceleration in (
-        mx.udwadia_kalaba(M, f, more, right).acceleration,
-        mx.null_space(M, f, more, right)[0],
-        mx.udwadia_phohomsiri(M, f, more, right),
-    ):
-        assert np.allclose(more @ acceleration - right, expected, rtol=0, atol=1e-11)
-
-
-@pytest.mark.spec("000-13")
-def test_all_multipliers_of_the_general_form_push_alike():
-    M, f, A, b = problem()
-    more, right = np.vstack((A, A[0] - A[2])), np.append(b, b[0] - b[2])
-    uk = mx.udwadia_kalaba(M, f, more, right)
-    arbitrary = np.array([1.0, -2.0, 3.0, 5.0])
-    other = mx.multipliers(more, uk.lam, arbitrary)
-    assert np.linalg.norm(other - uk.lam) > 0.1
-    assert np.allclose(more.T @ other, uk.force, rtol=0, atol=1e-11)
-    assert np.linalg.norm(uk.lam) < np.linalg.norm(other)  # the one returned is the shortest
-
-
-@pytest.mark.spec("000-13")
-def test_the_rank_tolerance_is_relative():
-    M, f, A, b = problem()
-    nearly = np.vstack((A, A[0] + 1e-13))
-    assert mx.udwadia_kalaba(M, f, nearly, np.append(b, b[0])).rank == 3
-    scaled = mx.udwadia_kalaba(1e-9 * M, 1e-9 * f, 1e-7 * A, 1e-7 * b)
-    assert scaled.rank == 3
-    assert np.allclose(scaled.acceleration, mx.udwadia_kalaba(M, f, A, b).acceleration, rtol=0, atol=1e-11)
-
-
-@pytest.mark.spec("000-14", "002-D5", "002-G1")
-@pytest.mark.parametrize("seed", range(5))
-def test_a_singular_mass_matrix_gives_the_answer_of_the_saddle_system(seed):
-    M, f, A, b = problem(seed, rank=4)
-    acceleration, lam = direct(M, f, A, b)
-    size = np.abs(acceleration).max()
-    for alpha in (1.0, 0.1, 10.0):
-        uk = mx.udwadia_kalaba(M, f, A, b, alpha=alpha)
-        assert np.allclose(uk.acceleration, acceleration, rtol=0, atol=1e-9 * size)  # condition numbers up to 1e5
-        assert np.allclose(uk.lam, lam, rtol=0, atol=1e-9 * np.abs(lam).max())
-    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.projected(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.null_space(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
-    assert np.allclose(mx.augmented_lagrangian(M, f, A, b)[0], acceleration, rtol=0, atol=1e-8 * size)
-
-
-@pytest.mark.spec("000-14")
-def test_the_heavier_mass_matrix_is_the_one_of_the_source():
-    M, f, A, b = problem(rank=4)
-    heavy, force = mx.heavier(M, f, A, b)
-    assert np.allclose(heavy, M + np.linalg.pinv(A) @ A, atol=ROUNDING)
-    assert np.allclose(force, f + np.linalg.pinv(A) @ b, atol=ROUNDING)
-    assert np.linalg.matrix_rank(M) == 4 and np.linalg.matrix_rank(heavy) == 6
-
-
-@pytest.mark.spec("002-D5")
-def test_a_non_ideal_force_does_its_own_virtual_work_and_keeps_the_constraints():
-    M, f, A, b = problem()
-    C = np.random.default_rng(9).normal(size=6)
-    uk = mx.udwadia_kalaba(M, f, A, b, nonideal=C)
-    assert np.allclose(A @ uk.acceleration, b, atol=1e-11)
-    assert np.allclose(M @ uk.acceleration, f + uk.force, atol=1e-11)
-    S = mx.complement(A)
-    assert np.allclose(S.T @ uk.force, S.T @ C, atol=1e-11)  # virtual power of all constraint forces is that of C
-    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b, nonideal=C), uk.acceleration, atol=1e-10)
-    root = np.linalg.cholesky(M)
-    Ac = A @ np.linalg.inv(root).T
-    inner = np.linalg.inv(root).T @ (np.eye(6) - np.linalg.pinv(Ac) @ Ac) @ np.linalg.inv(root) @ C
-    assert np.allclose(uk.acceleration, mx.udwadia_kalaba(M, f, A, b).acceleration + inner, atol=1e-10)
-
-
-@pytest.mark.spec("000-15")
-def test_motion_without_mass_is_refused_by_name():
-    M = np.diag([1.0, 0.0, 2.0])
-    with pytest.raises(da.ModelError, match=r"'slider\.vy'"):
-        mx.realizability(M, np.array([[1.0, 0.0, 1.0]]), ["slider.vx", "slider.vy", "slider.rate"])
-    assert mx.realizability(M, np.array([[0.0, 1.0, 1.0]])) > 0.1
-
-
-@pytest.mark.spec("000-15")
-def test_a_body_without_inertia_that_nothing_holds_is_refused_by_name():
-    m = da.Mechanism("loose", planar=True)
-    bob = m.add_body("bob", mass=1.0, inertia=0.0)
-    m.add_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
-    eqs = da.equations(m)
-    state = da.assemble(eqs, {"bob.x": 1.0})
-    with pytest.raises(da.ModelError, match=r"bob\.rate"):
-        da.forward_dynamics(eqs, state)
-
-
-@pytest.mark.spec("000-16", "002-D5")
-def test_the_force_of_a_desired_behaviour_makes_it_happen():
-    M, f, A, b = problem()
-    force = mx.constraint_force(M, f, A, b)
-    assert np.allclose(A @ np.linalg.solve(M, f + force), b, atol=1e-11)
-
-
-@pytest.mark.spec("000-16")
-def test_a_desired_behaviour_of_a_jointed_machine_needs_only_its_own_force():
-    M, f, A, b = problem(m=2)
-    _, _, wish, value = problem(seed=3, m=1)
-    force = mx.constraint_force(M, f, wish, value, held=(A, b))
-    acceleration, _ = direct(M, f + force, A, b)  # the joints do the rest
-    assert np.allclose(wish @ acceleration, value, atol=1e-10)
-    assert np.linalg.matrix_rank(np.column_stack((force, wish[0]))) == 1
-
-
-# -- complements and penalty ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("002-A11")
-@pytest.mark.parametrize("method", ["svd", "qr", "partition"])
-def test_a_complement_spans_the_null_space(method):
-    _, _, A, _ = problem()
-    more = np.vstack((A, A[0] + A[1]))
-    S = mx.complement(more, method)
-    assert S.shape == (6, 3) and np.linalg.matrix_rank(S) == 3
-    assert np.abs(more @ S).max() < ROUNDING
-
-
-@pytest.mark.spec("002-A11")
-def test_a_partition_has_the_chosen_speeds_as_parameters():
-    _, _, A, _ = problem()
-    S = mx.complement(A, "partition", independent=[0, 2, 5])
-    assert np.array_equal(S[[0, 2, 5]], np.eye(3))
-    assert np.allclose(S[[1, 3, 4]], -np.linalg.solve(A[:, [1, 3, 4]], A[:, [0, 2, 5]]), atol=ROUNDING)
-    M, f, A, b = problem()
-    assert np.allclose(mx.null_space(M, f, A, b, method="partition")[0], direct(M, f, A, b)[0], atol=1e-10)
-
-
-@pytest.mark.spec("002-A11")
-def test_wrong_independent_speeds_are_refused():
-    _, _, A, _ = problem()
-    with pytest.raises(da.ModelError, match="3 independent speeds are needed"):
-        mx.complement(A, "partition", independent=[0, 1])
-    with pytest.raises(da.ModelError, match="unknown method"):
-        mx.complement(A, "guess")
-    with pytest.raises(da.ModelError, match="do not decide the others"):
-        mx.complement(np.array([[1.0, 0.0, 0.0]]), "partition", independent=[0, 1])
-
-
-@pytest.mark.spec("002-A11")
-def test_independent_speeds_switch_with_the_chart():
-    # a point on the circle x² + y² = 1 has the row (x, y): near (1, 0) y is independent, near (0, 1) x is
-    assert mx.independent_columns(np.array([[1.0, 0.01]]))[0] == [1]
-    assert mx.independent_columns(np.array([[0.01, 1.0]]))[0] == [0]
-
-
-@pytest.mark.spec("002-A7")
-def test_dependent_rows_are_found_and_removed():
-    _, _, A, _ = problem()
-    more = np.vstack((A, 2 * A[1] - A[0]))
-    kept, repeated = mx.independent_rows(more)
-    assert len(kept) == 3 and len(repeated) == 1
-    assert np.linalg.matrix_rank(more[kept]) == 3
-    assert mx.independent_rows(np.zeros((0, 4))) == ([], [])
-
-
-@pytest.mark.spec("002-C7")
-def test_the_augmented_lagrangian_converges_for_any_sensible_penalty():
-    M, f, A, b = problem()
-    acceleration, lam = direct(M, f, A, b)
-    for penalty in (1e2, 1e4, 1e9):
-        found, multipliers = mx.augmented_lagrangian(M, f, A, b, penalty=penalty)
-        assert np.allclose(found, acceleration, rtol=0, atol=1e-9)
-        assert np.allclose(multipliers, lam, rtol=0, atol=1e-8)
-
-
-@pytest.mark.spec("002-C7")
-def test_the_augmented_lagrangian_says_when_it_does_not_settle():
-    M, f, A, b = problem()
-    with pytest.raises(da.ConvergenceError, match="did not settle"):
-        mx.augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)
-
-
-@pytest.mark.spec("002-C7")
-def test_one_pass_with_a_large_penalty_is_the_penalty_method():
-    M, f, A, b = problem()
-    _, r = mx.scales(M, A)
-    weight = 1e6 * np.diag(r**2)
-    penalty = np.linalg.solve(M + A.T @ weight @ A, f + A.T @ weight @ b)
-    assert np.abs(A @ penalty - b).max() < 1e-4  # the error of a penalty is its reciprocal
-    exact = mx.augmented_lagrangian(M, f, A, b, penalty=1e6)[0]
-    assert np.abs(penalty - exact).max() < 1e-4
-    assert np.abs(A @ exact - b).max() < 1e-11  # the multipliers remove it
-
-
-# -- machines ---------------------------------------------------------------------------------------------------------
 
 
 def string_pendulum(angle, rate, mass=2.0, length=1.5):
@@ -326,6 +60,17 @@ def test_a_spatial_hinge_carries_the_weight_and_moment_of_a_cantilevered_body():
     assert np.allclose(reaction.torque, [0, -0.4 * 4.0 * 9.81, 0], atol=1e-10)
     assert np.linalg.norm(reaction.joint_torque) == pytest.approx(np.linalg.norm(reaction.torque), abs=1e-10)
     assert reaction.unique
+
+
+@pytest.mark.spec("000-15")
+def test_a_body_without_inertia_that_nothing_holds_is_refused_by_name():
+    m = da.Mechanism("loose", planar=True)
+    bob = m.add_body("bob", mass=1.0, inertia=0.0)
+    m.add_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
+    eqs = da.equations(m)
+    state = da.assemble(eqs, {"bob.x": 1.0})
+    with pytest.raises(da.ModelError, match=r"bob\.rate"):
+        da.forward_dynamics(eqs, state)
 
 
 @pytest.mark.spec("000-14")
