@@ -1,12 +1,14 @@
 """P5, the stiff flyball governor: springs a thousand times faster than the motion, 10 s, four published values.
 
 Shaft and arms 1 x 0.01 x 0.01 m, slider a 0.1 m cube, density 3000, 5 kg points at the arm ends; arms hinged at
-x = ±0.05 m on the shaft top, spring-dampers from the middle of an arm to the slider's face (K = 8e5, C = 4e4, 0.5 m free);
+x = ±0.05 m on the shaft top, spring-dampers from the middle of an arm to the slider's face (8e5 N/m, 4e4 N s/m,
+0.5 m free);
 arms start 30 degrees below horizontal, slider at 0.5 m, everything turning at 2π rad/s.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 
@@ -73,7 +75,7 @@ def test_p5_governor_with_error_control() -> None:
 @pytest.mark.slow
 def test_p5_smaller_steps_are_never_worse_down_to_the_digits_of_the_source() -> None:
     slider = [errors(da.Rosenbrock(step=h))[0] for h in (2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4)]
-    for coarse, fine in zip(slider[:-1], slider[1:], strict=True):
+    for coarse, fine in itertools.pairwise(slider):
         assert fine < max(coarse, DIGITS)
 
 

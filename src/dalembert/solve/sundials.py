@@ -28,7 +28,7 @@ from dalembert.solve.methods import RK4, Sundials
 
 MX = ca.MX
 SX = ca.SX
-IDAS_EPSILON = 1e-12  # of the joints' mobility: keeps redundant rows solvable, below every error test
+IDAS_EPSILON = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable
 FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, fast beside the drift
 
 
@@ -143,7 +143,7 @@ def _idas(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Functi
     slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
     ode = d["span"] * slopes(*at, lam, a) - d["slopes"]
-    dae = {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a)}
+    dae = {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}
     options = {**_options(method), "suppress_algebraic": True, "calc_ic": False}
     return ca.integrator("idas_run", "idas", dae, 0.0, 1.0, options)
 
@@ -158,14 +158,15 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     N, n = F["kinematics"](s.q, s.p, s.t)
     if len(eqs.rows):
         b = b + stabilisation(eqs, s, FEEDBACK)
+    before = SX.sym("before", len(eqs.rows))
     scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)
     mobility = ca.densify(ca.sum2(A * A)) / (ca.mmax(M) + TINY)
     dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
-    joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * s.lam)
+    joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * (s.lam - before))
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
     inputs = [*arguments, s.lam, s.a]
     cse = {"cse": eqs.nv < 600}
     return (
         ca.Function("slopes", inputs, [ca.densify(slopes)], cse),
-        ca.Function("rows", inputs, [ca.densify(ca.vertcat(dynamics, joints))], cse),
+        ca.Function("rows", [*inputs, before], [ca.densify(ca.vertcat(dynamics, joints))], cse),
     )
