@@ -126,6 +126,23 @@ def test_the_model_is_the_derivative_of_the_simulated_motion() -> None:
     np.testing.assert_allclose(np.array(columns).T, expm(A * end), atol=2e-7)
 
 
+def test_anywhere_means_the_derivative_of_the_accelerations_at_that_instant() -> None:
+    """Central differences, h = 1e-5: h² of curvature and 1e-13/h of rounding, 1e-8 each."""
+    eqs = pair()
+    x0 = np.array([0.3, -0.5, 1.0, -2.0])
+
+    def accelerations_at(x: np.ndarray) -> np.ndarray:
+        state = da.assemble(eqs, {"A": x[0], "B": x[1]}, velocity={"A.rate": x[2], "B.rate": x[3]})
+        solution = da.forward_dynamics(eqs, state)
+        return np.array([solution["A.rate"], solution["B.rate"]])
+
+    at = da.assemble(eqs, {"A": x0[0], "B": x0[1]}, velocity={"A.rate": x0[2], "B.rate": x0[3]})
+    A = da.linearize(eqs, at, anywhere=True).state_space().A
+    h = 1e-5
+    columns = [(accelerations_at(x0 + h * e) - accelerations_at(x0 - h * e)) / (2 * h) for e in np.eye(4)]
+    np.testing.assert_allclose(A[2:], np.array(columns).T, atol=1e-6)
+
+
 def test_projection_and_multiplier_elimination_agree() -> None:
     """K̄ from projected equations against -M̄ A₂₁ from the accelerations: two roads to one matrix."""
     eqs = cart_pole()

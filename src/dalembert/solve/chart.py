@@ -124,7 +124,7 @@ class Chart:
         eqs, x = self.eqs, self.x
         A = self.T.A[eqs.holonomic_rows]
         lengths, *_, Z, left = split(A)
-        if left.shape[1] == 0 or Z.shape[1] == 0:
+        if left.shape[1] == 0 or Z.shape[1] == 0 or self.T.f_lam.any():
             return
         y = np.zeros(len(eqs.rows))
         y[eqs.holonomic_rows] = (left @ np.cos(np.arange(1.0, left.shape[1] + 1))) / lengths
@@ -132,8 +132,6 @@ class Chart:
         at_rest = Point(x.q, zero, x.z, x.u, x.t, zero, y)
         none = Point(x.q, zero, x.z, x.u, x.t, zero, np.zeros(len(eqs.rows)))
         curvature = Z.T @ (terms(eqs, at_rest).R1_x - terms(eqs, none).R1_x) @ Z
-        if self.T.f_lam.any():
-            return
         size = float(np.abs(y).max()) * max(1.0, float(np.abs(A).max()))
         if float(np.abs(curvature).max()) > 1e-6 * size:
             raise ModelError(

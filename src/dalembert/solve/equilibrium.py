@@ -174,6 +174,12 @@ class _Rest:
         lengths = [k for k, unit in enumerate(self.eqs.speeds.units) if unit == "m/s"]
         self.limits[lengths] = STEP * (size if size > 0 else 1.0)
 
+    def is_lost(self, began: Array, q: Array) -> bool:
+        """Whether something falls for ever: sixty times the size of the machine away."""
+        farthest = float(self.limits.max(initial=0.0)) / STEP
+        metres = [k for k, unit in enumerate(self.eqs.coordinates.units) if unit == "m"]
+        return float(np.abs(q[metres] - began[metres]).max(initial=0.0)) > 60 * max(farthest, 1e-300)
+
     def share(self, change: Array) -> float:
         """How much of a step may be taken."""
         longest = float((np.abs(change) / self.limits).max(initial=0.0))
@@ -352,9 +358,10 @@ def _sink(problem: _Rest, place: _Place) -> _Place:
     if first == 0.0:
         return place
     mu = first / STEP
+    began = place.q
     smallest = 1e-9 * mu
     for _ in range(ITERATIONS):
-        if problem.error(place) <= TOLERANCE:
+        if problem.error(place) <= TOLERANCE or problem.is_lost(began, place.q):
             break
         change = problem.step(place, mu)
         size = float(np.abs(change).max(initial=0.0))

@@ -24,10 +24,11 @@ from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.solve.assemble import assemble, check_start, normalised_numbers
+from dalembert.solve.assemble import assemble, check_start
 from dalembert.solve.chart import Chart, solve_rows
 from dalembert.solve.equilibrium import equilibrium
 from dalembert.solve.inputs import read_inputs
+from dalembert.solve.steady import later
 from dalembert.solve.tangent import Point, Saddle, Terms, accelerations
 
 MOVING = 1e-9  # m/s or rad/s, below it a state is at rest
@@ -93,7 +94,7 @@ def linearize(
     if frozen:
         return _frozen(eqs, x, equilibrium(eqs, start=eqs.state(at.q, None, at.z, at.t), inputs=inputs), named, wanted)
     moving = bool(np.abs(at.v).max(initial=0.0) > MOVING)
-    later: Point | None = None
+    then: Point | None = None
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.rotations else (False,):
         chart = Chart(eqs, x, named, world=world)
@@ -101,8 +102,8 @@ def linearize(
         first = _first_order(eqs, x, chart, wanted)
         if anywhere or not moving:
             break
-        later = _later(eqs, x) if later is None else later
-        problem = _changes(eqs, chart, first, _first_order(eqs, later, chart.moved(later), wanted))
+        then = later(eqs, x) if then is None else then
+        problem = _changes(eqs, chart, first, _first_order(eqs, then, chart.moved(then), wanted))
         if problem is None:
             break
     if problem is not None:
@@ -311,36 +312,6 @@ def _frozen(
 
 
 # --- steady motion ----------------------------------------------------------------------------------------------------
-
-
-def _later(eqs: EquationsOfMotion, x: Point) -> Point:
-    """The same motion a little later: Runge-Kutta over about a third of a radian of the fastest rate."""
-    steps = 12
-    h = 0.37 / float(np.abs(x.v).max()) / steps
-    y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
-    lam, t = x.lam, x.t
-
-    def slope(y: tuple[Array, ...], t: float) -> tuple[Array, ...]:
-        nonlocal lam
-        here = accelerations(eqs, Point(y[0], y[1], y[2], x.u, t, np.zeros(eqs.nv), lam))
-        lam = here.lam
-        N, n = eqs.kernel("kinematics")(y[0], eqs.p, t)
-        (g,) = eqs.kernel("internal")(*y, x.u, eqs.p, t, lam)
-        return N.reshape(eqs.nq, eqs.nv) @ y[1] + n, here.a, g
-
-    def ahead(y: tuple[Array, ...], h: float, k: tuple[Array, ...]) -> tuple[Array, ...]:
-        return tuple(part + h * rate for part, rate in zip(y, k, strict=True))
-
-    for _ in range(steps):
-        k1 = slope(y, t)
-        k2 = slope(ahead(y, h / 2, k1), t + h / 2)
-        k3 = slope(ahead(y, h / 2, k2), t + h / 2)
-        k4 = slope(ahead(y, h, k3), t + h)
-        y = ahead(y, h / 6, tuple(a + 2 * b + 2 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
-        t += h
-    q = normalised_numbers(eqs, y[0])
-    closed = assemble(eqs, start=eqs.state(q, y[1], y[2], t, lam=lam), t=t)
-    return accelerations(eqs, Point(closed.q, closed.v, closed.z, x.u, t, np.zeros(eqs.nv), lam))
 
 
 def _changes(eqs: EquationsOfMotion, chart: Chart, now: _FirstOrder, then: _FirstOrder) -> ModelError | None:
