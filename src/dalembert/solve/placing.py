@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -17,31 +18,66 @@ _MEETING = {"fixed", "revolute", "prismatic", "cylindrical", "spherical", "plana
 
 
 def hang(eqs: EquationsOfMotion, values: Mapping[str, float]) -> Array:
-    """Coordinates with every joint of a spanning tree closed, at the given joint coordinates (zero if not given)."""
+    """Coordinates with every joint of a spanning tree closed, at the given joint coordinates (zero if not given).
+
+    Joints whose coordinates are given come first, so that a guess decides the branch; a body hinged between two bodies
+    that were told where to be is turned towards the second.
+    """
     q = np.array(eqs.guess[0])
     planar = not eqs.rotations
     size = 3 if planar else 7
-    known = {k for k, placed in enumerate(eqs.placed) if placed}
-    reached = {-1} | known
     for name, value in values.items():
         if name in eqs.coordinates.index:
             q[eqs.coordinates.index[name]] = value
-    waiting = [p for p in eqs.placements if p[0] in _MEETING or p[0] == "universal"]
-    while True:
-        progress = False
-        for kind, a, b, coordinates in waiting:
-            if (a[0] in reached) == (b[0] in reached):
-                continue
-            relative = _relative(kind, [values.get(c, 0.0) for c in coordinates], planar)
-            if a[0] in reached:
-                _place(q, size, planar, b, _frame(q, size, planar, a) @ relative)
-                reached.add(b[0])
-            else:
-                _place(q, size, planar, a, _frame(q, size, planar, b) @ np.linalg.inv(relative))
-                reached.add(a[0])
-            progress = True
-        if not progress:
-            return q
+    names = eqs.coordinates.names
+    told = {k for k in range(len(eqs.placed)) if all(n in values for n in names[size * k : size * (k + 1)])}
+    reached = {-1} | told | {k for k, placed in enumerate(eqs.placed) if placed}
+    joints = [p for p in eqs.placements if p[0] in _MEETING or p[0] == "universal"]
+    of_body: dict[int, list[int]] = {}
+    for k, (_, a, b, _) in enumerate(joints):
+        of_body.setdefault(a[0], []).append(k)
+        of_body.setdefault(b[0], []).append(k)
+    todo: list[tuple[bool, int]] = []  # joints of reached bodies: given ones first, then in the order of the model
+
+    def look_at(body: int) -> None:
+        for k in of_body.get(body, ()):
+            heapq.heappush(todo, (not any(c in values for c in joints[k][3]), k))
+
+    for body in reached:
+        look_at(body)
+    while todo:
+        plain, k = heapq.heappop(todo)
+        kind, a, b, coordinates = joints[k]
+        if a[0] in reached and b[0] in reached:
+            continue
+        near, far = (a, b) if a[0] in reached else (b, a)
+        numbers = [values.get(c, 0.0) for c in coordinates]
+        if kind == "revolute" and plain:
+            others = [joints[i] for i in of_body[far[0]] if i != k]
+            numbers = [_towards(q, size, planar, near, far, others, told) * (1 if near is a else -1)]
+        relative = _relative(kind, numbers, planar)
+        step = relative if near is a else np.linalg.inv(relative)
+        _place(q, size, planar, far, _frame(q, size, planar, near) @ step)
+        reached.add(far[0])
+        if not plain and near[0] in told | {-1}:
+            told.add(far[0])
+        look_at(far[0])
+    return q
+
+
+def _towards(q: Array, size: int, planar: bool, near: Any, far: Any, others: list[Any], told: set[int]) -> float:
+    """Angle about the hinge's axis that brings another joint of the far body towards a body told where to be."""
+    n = 2 if planar else 3
+    for _, a, b, _ in others:
+        own, goal = (a, b) if a[0] == far[0] else (b, a)
+        if goal[0] not in told:
+            continue
+        hinge = _frame(q, size, planar, near)
+        target = (np.linalg.inv(hinge) @ _frame(q, size, planar, goal))[:n, n]
+        place = (np.linalg.inv(_side(far, planar)) @ _side(own, planar))[:n, n]
+        if math.hypot(*place[:2]) > 1e-12 and math.hypot(*target[:2]) > 1e-12:
+            return math.atan2(target[1], target[0]) - math.atan2(place[1], place[0])
+    return 0.0
 
 
 def _side(side: Any, planar: bool) -> Array:
