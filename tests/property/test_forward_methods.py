@@ -12,7 +12,6 @@ from hypothesis import assume, example, given
 
 import dalembert as da
 from dalembert.solve import matrices
-from dalembert.solve.constrained import EPSILON, refinements
 from dalembert.solve.forward import METHODS, System, system_at
 from tests.property.mechanisms import Plan, build, make_plan, moving_state, plans
 
@@ -34,17 +33,6 @@ def case(plan: Plan) -> tuple[da.EquationsOfMotion, da.State, System]:
     return eqs, state, system
 
 
-def graph_allowance(eqs: da.EquationsOfMotion, system: System) -> float:
-    """What the regularisation of the run's own solve may leave: (ε/(σ+ε))^(k+1), a hundredfold."""
-    if not len(system.A):
-        return AGREEMENT
-    H = system.A @ np.linalg.solve(system.M, system.A.T)
-    scale = 1 / np.sqrt(np.diag(H))
-    values = np.linalg.eigvalsh(H * np.outer(scale, scale))
-    smallest = values[values > 1e-12 * values[-1]][0]
-    return AGREEMENT + 100 * float((EPSILON / (smallest + EPSILON)) ** (refinements(eqs) + 1))
-
-
 # pinned: two rods and two slides near a stretched pose; doubled joints (redundant); a screw beside a ball joint
 NEAR_STRETCHED = make_plan(True, 10, 4, ["revolute", "revolute", "prismatic", "prismatic"], ["rod"])
 DOUBLED = make_plan(True, 52, 3, ["revolute", "prismatic", "revolute"], ["revolute"])
@@ -57,13 +45,12 @@ SCREW_AND_BALL = make_plan(False, 6, 3, ["universal", "cylindrical", "screw"], [
 @example(DOUBLED)
 @example(SCREW_AND_BALL)
 def test_all_methods_give_the_same_accelerations(plan):
-    eqs, state, system = case(plan)
+    eqs, state, _ = case(plan)
     sols = {method: da.forward_dynamics(eqs, state, method=method) for method in METHODS}
     reference = sols["kkt"].acceleration
     size = max(1.0, float(np.abs(reference).max()))
-    for method in NUMPY:
+    for method in METHODS:
         assert np.abs(sols[method].acceleration - reference).max() <= AGREEMENT * size, method
-    assert np.abs(sols["graph"].acceleration - reference).max() <= graph_allowance(eqs, system) * size
 
 
 @pytest.mark.spec("000-12", "000-13")
