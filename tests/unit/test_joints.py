@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.checks import DIFFERENCE, free_body, freedoms, measure_error, random_state, row_error
+from tests.checks import DIFFERENCE, free_body, freedoms, measure_error, random_state, row_error, rows
 
 A_POINT, B_POINT = (0.1, -0.2, 0.3), (-0.3, 0.15, 0.2)
 AXIS, SQUARE = (0.2, -0.4, 1.0), (1.0, 0.5, 0.0)
@@ -105,6 +105,24 @@ def test_joint_to_ground_touches_one_body_only(kind: str) -> None:
     state = random_state(eqs, 4)
     assert freedoms(eqs, state) == count
     assert row_error(eqs, state) < DIFFERENCE
+
+
+def test_a_ring_may_be_the_first_or_the_second_of_two_rolling_discs() -> None:
+    """Naming the bodies the other way round spans the same rows."""
+    found = []
+    for ring_first in (True, False):
+        m, a, b = two_discs()
+        if ring_first:
+            m.add_rolling_discs("J", a, b, radius=0.5, second_radius=0.3, inside=True)
+        else:
+            m.add_rolling_discs("J", b, a, radius=0.3, second_radius=0.5, inside=True)
+        eqs = da.equations(m)
+        state = eqs.state([0.0, 0.0, 0.3, 0.2 * np.cos(0.4), 0.2 * np.sin(0.4), 0.1])
+        assert np.abs(eqs.kernel("position")(state.q, eqs.p, 0.0)[0]).max() < 1e-12
+        A, _ = rows(eqs, state.q, state.v, 0.0)
+        assert row_error(eqs, state) < DIFFERENCE
+        found.append(A)
+    assert np.linalg.matrix_rank(np.vstack(found), tol=1e-9) == 2
 
 
 # --- couplers, drivers, user constraints ---------------------------------------------------------------------------

@@ -133,9 +133,10 @@ def _velocity_rows(space: Space, kind: str, s: JointSides) -> Any:
         normal = d / ca.sqrt(ca.dot(d, d))
         side = ca.vertcat(-normal[1], normal[0])
         reach_a, reach_b = s.numbers[0], s.numbers[2] * s.numbers[1]
+        far = ca.sign(reach_a + reach_b)  # negative where the second is the ring: it is met beyond the first's centre
         va = s.ta.v + space.turn_velocity(s.a, s.ta.w, s.la)
         vb = s.tb.v + space.turn_velocity(s.b, s.tb.w, s.lb)
-        return ca.dot(side, vb - va) - reach_b * s.tb.w - reach_a * s.ta.w
+        return ca.dot(side, vb - va) - far * (reach_b * s.tb.w + reach_a * s.ta.w)
     normal = E[:, 1] if space.planar else E[:, 2]
     if kind == "wheel on plane" and not space.planar:
         axle = G[:, 2]
