@@ -283,7 +283,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         rough = replace(s, q=q, v=v, z=z, lam=lam)
         q = closed(eqs, rough, stage.factor)
         at = Evaluation(eqs, replace(rough, q=q))
-        v = v + velocity_factor(eqs, at).correction(eqs.functions["rates"](q, v, s.p, s.t))
+        v = steered(eqs, at, v)
         final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
@@ -308,30 +308,35 @@ def projected(eqs: EquationsOfMotion, s: Symbols, iterations: int = 1) -> tuple[
     """q and v on the constraints, by the smallest change in the mass metric."""
     q = closed(eqs, s, None, iterations)
     at = Evaluation(eqs, replace(s, q=q, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
-    return q, s.v + velocity_factor(eqs, at).correction(eqs.functions["rates"](q, s.v, s.p, s.t))
+    return q, steered(eqs, at, s.v)
 
 
 def closed(eqs: EquationsOfMotion, s: Symbols, factor: Factor | None, iterations: int = 1) -> Any:
-    """q with its joints closed; `factor` may be that of a pose an integration error away."""
+    """q with its joints closed; `factor` may be that of a pose an integration error away.
+
+    The correction keeps to the rows of velocity and acceleration level too: it rolls, it does not slip.
+    """
     q = normalised(eqs, s.q)
-    rows = eqs.holonomic_rows
-    if not rows:
+    if not eqs.holonomic_rows:
         return q
-    if factor is None or factor.A.shape[0] != len(rows):
+    if factor is None:
         A, _ = eqs.functions["rows"](q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
-        factor = Factor(eqs.functions["inertia"](q, s.p, s.t), A[rows, :], singular_mass=mass_is_singular(eqs))
+        factor = Factor(eqs.functions["inertia"](q, s.p, s.t), A, singular_mass=mass_is_singular(eqs))
     for _ in range(iterations):
         N, _ = eqs.functions["kinematics"](q, s.p, s.t)
-        q = normalised(eqs, q + N @ factor.correction(eqs.functions["position"](q, s.p, s.t)))
+        gap = SX.zeros(len(eqs.rows))
+        gap[eqs.holonomic_rows] = eqs.functions["position"](q, s.p, s.t)
+        q = normalised(eqs, q + N @ factor.correction(gap))
     return q
 
 
-def velocity_factor(eqs: EquationsOfMotion, at: Evaluation) -> Factor:
-    """The factor for speeds: that of all rows, unless some are of acceleration level only."""
-    if len(eqs.rate_rows) == len(eqs.rows):
-        return at.factor
-    M = eqs.functions["inertia"](at.s.q, at.s.p, at.s.t)
-    return Factor(M, at.A[eqs.rate_rows, :], singular_mass=mass_is_singular(eqs))
+def steered(eqs: EquationsOfMotion, at: Evaluation, v: Any) -> Any:
+    """v with the residuals at velocity level removed."""
+    if not eqs.rate_rows:
+        return v
+    slip = SX.zeros(len(eqs.rows))
+    slip[eqs.rate_rows] = eqs.functions["rates"](at.s.q, v, at.s.p, at.s.t)
+    return v + at.factor.correction(slip)
 
 
 def _arguments(s: Symbols) -> list[Any]:
