@@ -1,0 +1,275 @@
+"""simulate: sampling, inputs, progress, interruption, failures that keep what they had, the native code's cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.solve.inputs import read_inputs
+from dalembert.solve.integrate import Run, sample_times
+
+G = 9.81
+METHODS: list[Any] = [
+    da.DormandPrince(),
+    da.RK4(step=1e-3),
+    da.Rosenbrock(),
+    da.GeneralizedAlpha(step=1e-3),
+    da.Sundials(),
+]
+
+
+@pytest.fixture(scope="module")
+def cart() -> da.EquationsOfMotion:
+    """A cart on a line, pushed by an input."""
+    m = da.Mechanism("cart", planar=True)
+    body = m.add_body("cart", mass=m.parameter("mass", 2.0), inertia=1.0)
+    m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0), axis=(1, 0))
+    m.add_torque("motor", joint="rail", input="force")
+    m.add_torque("other motor", joint="rail", input="wind")
+    return da.equations(m)
+
+
+@pytest.fixture(scope="module")
+def four_bar() -> tuple[da.EquationsOfMotion, da.State]:
+    m = da.Mechanism("four-bar", planar=True)
+    lengths = {"crank": 0.2, "coupler": 0.6, "rocker": 0.5}
+    crank, coupler, rocker = (m.add_body(n, mass=x, inertia=da.rod(x)) for n, x in lengths.items())
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.1, 0))
+    m.add_revolute("B", crank.at(0.1, 0), coupler.at(-0.3, 0))
+    m.add_revolute("C", coupler.at(0.3, 0), rocker.at(0.25, 0))
+    m.add_revolute("D", m.ground.at(0.7, 0), rocker.at(-0.25, 0))
+    eqs = da.equations(m)
+    return eqs, da.assemble(eqs, {"A.angle": np.pi / 2}, velocity={"A.angle": 10.0})
+
+
+# --- samples --------------------------------------------------------------------------------------------------------
+
+
+def test_sample_times_follow_every() -> None:
+    assert sample_times(0.0, 1.0, 0.25, None) == pytest.approx([0, 0.25, 0.5, 0.75, 1])
+    assert sample_times(1.0, 2.0, 0.4, None) == pytest.approx([1, 1.4, 1.8, 2.0])
+    assert len(sample_times(0.0, 1.0, None, da.RK4(step=0.01))) == 101
+    assert len(sample_times(0.0, 1.0, None, da.DormandPrince())) == 1001
+    assert sample_times(0.0, 1.0, [0.1, 0.7], None).tolist() == [0.1, 0.7]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_samples_at_arbitrary_times_are_as_exact_as_the_run(four_bar: Any, method: Any) -> None:
+    eqs, start = four_bar
+    times = np.sort(np.random.default_rng(0).uniform(0.0, 1.0, 25))
+    run = da.simulate(eqs, 1.0, start=start, method=method, every=times)
+    exact = da.simulate(eqs, 1.0, start=start, every=times, method=da.DormandPrince(rtol=1e-12, atol=1e-12))
+    assert run.time.tolist() == times.tolist()
+    grid = np.linspace(0.0, 1.0, 101)  # on the steps of the fixed-step methods
+    usual = da.simulate(eqs, 1.0, start=start, method=method, every=grid)
+    best = da.simulate(eqs, 1.0, start=start, every=grid, method=da.DormandPrince(rtol=1e-12, atol=1e-12))
+    for name in ("A.angle", "rocker.x", "D.angle", "A.force.x"):
+        error = np.abs(usual[name] - best[name]).max()
+        assert np.abs(run[name] - exact[name]).max() < 2 * error + 1e-9
+
+
+def test_all_methods_agree_on_the_four_bar(four_bar: Any) -> None:
+    eqs, start = four_bar
+    methods: list[tuple[Any, float]] = [
+        (da.DormandPrince(rtol=1e-12, atol=1e-12), 1e-8),
+        (da.RK4(step=5e-4), 1e-6),
+        (da.Rosenbrock(rtol=1e-10, atol=1e-10), 1e-6),
+        (da.Sundials(rtol=1e-11, atol=1e-11), 1e-6),
+        (da.Sundials(rtol=1e-11, atol=1e-11, solver="idas"), 1e-6),
+        (da.GeneralizedAlpha(step=1e-3), 1e-2),  # (h w)²/12 of the 31 rad turned, w about 60 rad/s in the passage
+    ]
+    for method, tolerance in methods:
+        end = da.simulate(eqs, 2.0, start=start, method=method, every=[0.0, 2.0])["A.angle"][-1]
+        assert end == pytest.approx(31.27384320353983, abs=tolerance)  # Dormand-Prince 8 at 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_may_start_at_any_time(cart: da.EquationsOfMotion, method: Any) -> None:
+    start = da.assemble(cart, {"rail": 0.0}, t=2.0)
+    run = da.simulate(cart, 3.0, start=start, inputs={"force": lambda t: 12 * t}, method=method, every=[2.5, 3.0])
+    # a = 6 t: v = 3 (t² - 4), x = t³ - 12 t + 16
+    assert run["cart.vx"] == pytest.approx(3 * (run.time**2 - 4), abs=2e-6)
+    assert run["cart.x"] == pytest.approx(run.time**3 - 12 * run.time + 16, abs=2e-6)
+
+
+def test_a_record_has_statistics_status_and_provenance(four_bar: Any) -> None:
+    eqs, start = four_bar
+    run = da.simulate(eqs, 0.5, start=start, method=da.RK4(step=1e-3))
+    assert run.status == "complete"
+    assert run.statistics["steps"] == 500
+    assert run.statistics["rejected"] == 0
+    assert run.statistics["end"] == 0.5
+    assert "RK4(step=0.001" in run.provenance["method"]
+    assert run["residual.position"].max() < 1e-9
+    assert np.abs(run["energy.balance"]).max() < 1e-5 * np.abs(run["energy"]).max()
+
+
+# --- inputs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_inputs_are_numbers_functions_or_records(cart: da.EquationsOfMotion, method: Any) -> None:
+    time = np.linspace(0.0, 2.0, 21)
+    ramp = da.Record.from_channels(time, {"force": 12 * time, "idle": 0 * time})
+    sources = ({"force": lambda t: 12 * t}, {"force": ramp}, ramp)
+    start = da.assemble(cart, {"rail": 0.0})
+    for source in sources:
+        run = da.simulate(cart, 2.0, start=start, inputs=source, method=method, every=0.5)  # type: ignore[arg-type]
+        assert run["cart.vx"] == pytest.approx(3 * run.time**2, abs=2e-6)
+        assert run["force"] == pytest.approx(12 * run.time, abs=1e-12)
+        assert run["wind"] == pytest.approx(0.0)
+    run = da.simulate(cart, 2.0, start=start, inputs={"force": 4, "wind": -1.0}, method=method, every=0.5)
+    assert run["cart.vx"] == pytest.approx(1.5 * run.time, abs=1e-7)
+
+
+def zeros(name: str, end: float) -> da.Record:
+    return da.Record.from_channels(np.array([0.0, end]), {name: np.zeros(2)})
+
+
+def test_a_record_is_read_linearly_between_its_samples(cart: da.EquationsOfMotion) -> None:
+    kink = da.Record.from_channels(np.array([0.0, 1.0, 2.0]), {"force": np.array([0.0, 2.0, 0.0])})
+    run = da.simulate(cart, 2.0, start=da.assemble(cart, {"rail": 0.0}), inputs={"force": kink}, every=[0.5, 1.5, 2.0])
+    assert run["force"] == pytest.approx([1.0, 1.0, 0.0], abs=1e-12)
+    assert run["cart.vx"] == pytest.approx([0.125, 0.875, 1.0], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "message"),
+    [
+        ({"forc": 1.0}, da.ModelError, "Did you mean 'force'"),
+        ({"force": "strong"}, da.DataError, "'force' must be a number"),
+        ({"force": float("nan")}, da.DataError, "not finite"),
+        ({"force": lambda t: 1.0 if t > 1 else 0.0}, da.ModelError, "da.where"),
+        ({"force": lambda t: [t, t]}, da.ModelError, "'force'"),
+        (
+            {"force": zeros("force", 0.5)},
+            da.DataError,
+            "covers 0 to 0.5",
+        ),
+        ({"force": zeros("push", 2.0)}, da.DataError, "'force'"),
+    ],
+)
+def test_wrong_inputs_are_told_by_name(cart: da.EquationsOfMotion, inputs: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        da.simulate(cart, 1.0, start=da.assemble(cart, {"rail": 0.0}), inputs=inputs)
+
+
+# --- progress, interruption, failure --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_progress_is_called_with_a_growing_fraction(four_bar: Any, method: Any) -> None:
+    eqs, start = four_bar
+    seen: list[float] = []
+    da.simulate(eqs, 0.5, start=start, method=method, every=0.05, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", [da.RK4(step=1e-4), da.Sundials()])
+def test_interruption_keeps_the_run_so_far(four_bar: Any, method: Any) -> None:
+    eqs, start = four_bar
+
+    def stop(fraction: float) -> None:
+        if fraction > 0.2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(da.Interrupted, match="interrupted at t =") as caught:
+        da.simulate(eqs, 2.0, start=start, method=method, every=0.01, progress=stop)
+    record = caught.value.record
+    assert 0.3 < record.time[-1] < 1.9
+    assert record.status.startswith("interrupted")
+    whole = da.simulate(eqs, 2.0, start=start, method=method, every=0.01)
+    assert record["A.angle"] == pytest.approx(whole["A.angle"][: len(record)], abs=1e-12)
+
+
+def test_a_run_that_leaves_finite_numbers_says_when_and_keeps_its_record() -> None:
+    m = da.Mechanism("runaway", planar=True, gravity=0)
+    body = m.add_body("body", mass=1.0, inertia=1.0)
+    m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0), axis=(1, 0))
+    m.add_spring("push", joint="rail", law=lambda x, v: -10 * x**3)
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"rail": 1.0})
+    with pytest.raises(da.ConvergenceError, match=r"t = .*smaller step \(now 0.01 s\)") as caught:
+        da.simulate(eqs, 5.0, start=start, method=da.RK4(step=0.01))
+    assert caught.value.record.status.startswith("failed")
+    assert len(caught.value.record) > 10
+    assert np.isfinite(caught.value.record.data).all()
+    with pytest.raises(da.ConvergenceError, match="step size fell"):
+        da.simulate(eqs, 5.0, start=start)
+
+
+def test_a_start_whose_joints_are_open_is_refused(four_bar: Any) -> None:
+    eqs, start = four_bar
+    q = np.array(start.q)
+    q[0] += 0.1
+    with pytest.raises(da.AssemblyError, match="does not close"):
+        da.simulate(eqs, 1.0, start=eqs.state(q))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda e, s: da.simulate(e, 1.0, stop=3), TypeError, "no keyword named 'stop'"),
+        (lambda e, s: da.simulate(e, 1.0, input={}), TypeError, "Did you mean 'inputs'"),
+        (lambda e, s: da.simulate(e, 1.0, step=1e-3), TypeError, "belongs to the method"),
+        (lambda e, s: da.simulate(e, 1.0, rtol=1e-3), TypeError, "belongs to the method"),
+        (lambda e, s: da.simulate(e, 1.0, method="RK4"), da.DataError, "method must be one of"),
+        (lambda e, s: da.simulate(e, 1.0, method=da.RK4), da.DataError, "method must be one of"),
+        (lambda e, s: da.simulate(da.Mechanism("m"), 1.0), da.ModelError, "da.equations"),
+        (lambda e, s: da.simulate(e, -1.0), da.DataError, "until"),
+        (lambda e, s: da.simulate(e, "long"), da.DataError, "until"),
+        (lambda e, s: da.simulate(e, 1.0, every=0), da.DataError, "every"),
+        (lambda e, s: da.simulate(e, 1.0, every=[0.5, 0.1]), da.DataError, "increasing"),
+        (lambda e, s: da.simulate(e, 1.0, every=[0.5, 1.5]), da.DataError, "between"),
+        (lambda e, s: da.simulate(e, 1.0, start={"A": 1}), da.ModelError, "da.assemble"),
+    ],
+)
+def test_wrong_arguments_are_told(four_bar: Any, call: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(*four_bar)
+
+
+def test_friction_that_does_not_settle_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = da.Mechanism("rub", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_friction("friction", "A", coulomb=0.2, radius=0.05, speed=0.05)
+    eqs = da.equations(m)
+    monkeypatch.setattr("dalembert.solve.integrate.FRICTION_TOLERANCE", -1.0)  # nothing settles to less than nothing
+    with pytest.raises(da.ConvergenceError, match="friction and reactions did not settle near t = ") as caught:
+        da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}), method=da.RK4(step=1e-3))
+    assert caught.value.record.status.startswith("failed")
+
+
+# --- native code ----------------------------------------------------------------------------------------------------
+
+
+def kernels(eqs: da.EquationsOfMotion, method: Any, inputs: Any = None, end: float = 1.0) -> Any:
+    return Run(eqs, method, read_inputs(eqs, inputs), (), end, False).steps.kernels
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (da.RK4(step=1e-3), da.RK4(step=2e-3)),
+        (da.DormandPrince(rtol=1e-6), da.DormandPrince(rtol=1e-9, max_step=0.1)),
+        (da.Rosenbrock(step=1e-3), da.Rosenbrock(rtol=1e-6)),
+        (da.GeneralizedAlpha(step=1e-3, rho=0.8), da.GeneralizedAlpha(step=1e-2, rho=0.1)),
+    ],
+)
+def test_another_step_end_constant_or_parameter_builds_nothing(cart: Any, one: Any, other: Any) -> None:
+    first = kernels(cart, one, {"force": 1.0})
+    assert kernels(cart, other, {"force": 2.0}, end=7.0) is first
+    assert kernels(cart.replace(mass=3.0), one, {"force": 1.0}) is first
+    assert kernels(cart, one, {"force": lambda t: t}) is not first
+
+
+def test_a_sweep_of_parameters_changes_the_motion(cart: da.EquationsOfMotion) -> None:
+    start = da.assemble(cart, {"rail": 0.0})
+    for mass in (1.0, 4.0):
+        run = da.simulate(cart.replace(mass=mass), 1.0, start=start, inputs={"force": 2.0}, every=0.5)
+        assert run["cart.vx"][-1] == pytest.approx(2.0 / mass, abs=1e-8)
