@@ -86,6 +86,7 @@ class NativeSteps:
         self.layout: Layout
         self.layout, self._begin, self.kernels = eqs.cached(key, make)
         self.sizes = tuple(self.kernels)
+        self.refresh = isinstance(method, GeneralizedAlpha)
         self.engine = self.kernels[1].engine
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
@@ -101,6 +102,13 @@ class NativeSteps:
         rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.numbers)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
             rows[k] = self.reach(rows[k], float(times[k]))
+        if self.refresh:  # what the method carries along belongs to a whole step: solve for v̇ and λ anew
+            part = {name: rows[:, a:b] for name, (a, b) in self.layout.starts.items()}
+            state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
+            fresh = self._begin.many(*state, self.p, self.constants)[0]
+            for name in ("a", "zdot", "power", "lam"):
+                a, b = self.layout.starts[name]
+                rows[:, a:b] = fresh[:, a:b]
         return np.asarray(rows)
 
     def reach(self, x: Array, t: float) -> Array:
