@@ -24,10 +24,11 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     # describing a machine
     **_from("model.mechanism", "Mechanism"),
     **_from("model.inertia", "rod box cylinder sphere composite"),
-    **_from("model.measures", "angle rate displacement speed position velocity acceleration"),
-    **_from("model.measures", "accelerometer gyroscope reaction spring_force energy expression"),
+    **_from("model.measures", "angle rate displacement speed joint_acceleration"),
+    **_from("model.measures", "position velocity acceleration distance accelerometer gyroscope"),
+    **_from("model.measures", "reaction spring_force energy expression"),
     **_from("model.actuators", "Ideal FirstOrderLag DCMotor"),
-    **_from("expressions", "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt"),
+    **_from("expressions", "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt absolute table"),
     **_from("expressions", "where minimum maximum sign pi"),
     # its equations
     **_from("mechanics", "equations"),
@@ -42,9 +43,10 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.linearize", "linearize"),
     **_from("solve.integrate", "simulate"),
     **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
+    **_from("solve.constrained", "Baumgarte"),
     **_from("solve.events", "Event Switch"),
     # linear models
-    **_from("linear", "SecondOrder StateSpace"),
+    **_from("linear", "SecondOrder StateSpace Modes"),
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from dalembert.errors import Interrupted as Interrupted
     from dalembert.errors import MissingExtraError as MissingExtraError
     from dalembert.errors import ModelError as ModelError
+    from dalembert.expressions import absolute as absolute
     from dalembert.expressions import acos as acos
     from dalembert.expressions import asin as asin
     from dalembert.expressions import atan as atan
@@ -82,11 +85,13 @@ if TYPE_CHECKING:
     from dalembert.expressions import sin as sin
     from dalembert.expressions import sinh as sinh
     from dalembert.expressions import sqrt as sqrt
+    from dalembert.expressions import table as table
     from dalembert.expressions import tan as tan
     from dalembert.expressions import tanh as tanh
     from dalembert.expressions import where as where
     from dalembert.files import read_record as read_record
     from dalembert.files import write_record as write_record
+    from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
     from dalembert.linear import StateSpace as StateSpace
     from dalembert.mechanics import equations as equations
@@ -102,9 +107,11 @@ if TYPE_CHECKING:
     from dalembert.model.measures import accelerometer as accelerometer
     from dalembert.model.measures import angle as angle
     from dalembert.model.measures import displacement as displacement
+    from dalembert.model.measures import distance as distance
     from dalembert.model.measures import energy as energy
     from dalembert.model.measures import expression as expression
     from dalembert.model.measures import gyroscope as gyroscope
+    from dalembert.model.measures import joint_acceleration as joint_acceleration
     from dalembert.model.measures import position as position
     from dalembert.model.measures import rate as rate
     from dalembert.model.measures import reaction as reaction
@@ -114,6 +121,7 @@ if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism as Mechanism
     from dalembert.record import Record as Record
     from dalembert.solve.assemble import assemble as assemble
+    from dalembert.solve.constrained import Baumgarte as Baumgarte
     from dalembert.solve.equilibrium import equilibrium as equilibrium
     from dalembert.solve.events import Event as Event
     from dalembert.solve.events import Switch as Switch
