@@ -201,3 +201,18 @@ def test_a_wrong_switch_fails_at_the_event_with_the_record_kept(
     with pytest.raises(error, match=message) as caught:
         da.simulate(ball, 1.0, start=da.assemble(ball), every=0.1, events=[floor(action=switch)])
     assert len(caught.value.record.time) == 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "method", [da.DormandPrince(rtol=1e-12, atol=1e-12), da.RK4(step=5e-4), da.Rosenbrock(step=1e-3)]
+)
+def test_events_find_the_period_of_a_pendulum_that_starts_at_rest(method: object) -> None:
+    """peers.md P1: the rate is zero at the start, after half a period and after a whole one."""
+    m = da.Mechanism("pendulum", planar=True)
+    bob = m.add_body("bob", mass=1.0, inertia=0.0)
+    m.add_revolute("A", m.ground.at(0, 0), bob.at(-1, 0))
+    eqs = da.equations(m)
+    turn = da.Event("turn", lambda s: s["A.rate"], action="note")
+    run = da.simulate(eqs, 3.0, start=da.assemble(eqs, {"A": np.pi}), method=method, events=turn)  # type: ignore[arg-type]
+    period = 2.3678419475762
+    assert [e["time"] for e in run.statistics["events"]] == pytest.approx([period / 2, period], abs=1e-9)

@@ -9,7 +9,7 @@ from typing import Any, Never
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ConvergenceError, DataError, Interrupted, ModelError, unknown_name
+from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.assemble import check_start, state_or_rest
@@ -185,7 +185,7 @@ class Run:
             error: Any = Interrupted(f"interrupted at t = {x[0]:.6g} s; error.record holds the run so far.")
             error.record = self._record(x, began, f"interrupted at t = {x[0]:.6g} s")
             raise error from None
-        except (ConvergenceError, ModelError) as failure:
+        except DalembertError as failure:
             failure.record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
             raise
         finally:
