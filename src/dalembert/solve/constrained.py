@@ -252,13 +252,30 @@ def stabilisation(eqs: EquationsOfMotion, s: Symbols, baumgarte: Baumgarte) -> A
     return ca.vertcat(*entries)
 
 
+def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
+    """[q̇, v̇, ż, power, λ, change] of the equations continued off the joints, and the factor used.
+
+    The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
+    keeps its order; at the stages of a step, which lie off the joints, the multipliers stay bounded. Near a dead point
+    this is what counts: Runge-Kutta 4 at 1 ms takes 40 four-bars in a row through it to 5e-9 m instead of 6e-6 m.
+    """
+    at = Evaluation(eqs, s)
+    s = replace(s, v=steered(eqs, at, s.v))
+    a, lam, zdot, power, change = Evaluation(eqs, s, factor=at.factor).solve()
+    return [_rate(eqs, s), a, zdot, power, lam, change], at.factor
+
+
 def forward_function(eqs: EquationsOfMotion, baumgarte: Baumgarte | None = None) -> ca.Function:
-    """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, power, λ, change."""
+    """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, power, λ, change; with Baumgarte's feedback instead of steered speeds if given."""
 
     def make() -> ca.Function:
         s = eqs.symbols()
-        a, lam, zdot, power, change = forward_expressions(eqs, s, baumgarte=baumgarte)
-        return _function(eqs, "forward", _arguments(s), [_rate(eqs, s), a, zdot, power, lam, change])
+        if baumgarte is None:
+            rates, _ = derivative(eqs, s)
+        else:
+            a, lam, zdot, power, change = forward_expressions(eqs, s, baumgarte=baumgarte)
+            rates = [_rate(eqs, s), a, zdot, power, lam, change]
+        return _function(eqs, "forward", _arguments(s), rates)
 
     return eqs.cached(("forward function", baumgarte), make)
 
@@ -276,12 +293,10 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         base = [SX.sym("q0", eqs.nq), SX.sym("v0", eqs.nv), SX.sym("z0", eqs.nz), SX.sym("work0")]
         weight = SX.sym("weight")
-        stage = Evaluation(eqs, s)
-        a, lam, zdot, power, _ = stage.solve()
-        last = [_rate(eqs, s), a, zdot, power]
+        (*last, lam, _), factor = derivative(eqs, s)
         q, v, z, work = (y + weight * k for y, k in zip(base, last, strict=True))
         rough = replace(s, q=q, v=v, z=z, lam=lam)
-        q = closed(eqs, rough, stage.factor)
+        q = closed(eqs, rough, factor)
         at = Evaluation(eqs, replace(rough, q=q))
         v = steered(eqs, at, v)
         final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)

@@ -189,7 +189,8 @@ class Stepper:
     def fixed(self, x: Any) -> Any:
         """A step of the length in the state, shortened at the end."""
         s = self.layout.split(x)
-        h = ca.fmax(ca.fmin(s["h"], self.end - s["t"]), 0)
+        room = ca.fmax(self.end - s["t"], 0)
+        h = ca.if_else(s["h"] * (1 + 1e-6) >= room, room, s["h"])  # no sliver before the end
         new, _ = self.advance(s, h)
         return self.layout.join(**{**new, "accepted": s["accepted"] + (h > 0)})
 
