@@ -56,6 +56,13 @@ def test_an_unknown_name_is_answered_with_the_nearest_known_one(run: Record) -> 
         run["A.angel"]
 
 
+def test_a_stem_that_is_no_vector_is_answered_with_its_channels(run: Record) -> None:
+    with pytest.raises(DataError, match=r"'A' is neither .* the stem of A\.angle, A\.rate\. .* select\('A'\)"):
+        run["A"]
+    assert "A" not in run
+    assert run.select("A").names == ("A.angle", "A.rate")
+
+
 def test_a_number_as_index_is_refused_with_the_way_to_do_it(run: Record) -> None:
     with pytest.raises(DataError, match="between"):
         run[3]  # type: ignore[call-overload, index]

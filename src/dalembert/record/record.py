@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -11,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.errors import DataError, require_extra, unknown_name
-
-Array = npt.NDArray[np.float64]
+from dalembert.record.checks import (
+    Array,
+    checked_data,
+    checked_names,
+    checked_time,
+    checked_units,
+    frozen,
+    line,
+    numbers,
+)
+from dalembert.record.interpolate import cubic, inside, linear, regular
 
 _AXES = ("x", "y", "z")
 _ROWS_SHOWN = 20
@@ -75,14 +83,14 @@ class Record:
         scene: Mapping[str, Any] | None = None,
     ) -> None:
         put = object.__setattr__
-        columns = _checked_names(names if isinstance(names, str) else tuple(names))
+        columns = checked_names(names if isinstance(names, str) else tuple(names))
         put(self, "_columns", columns)
-        put(self, "_time", _checked_time(time))
-        put(self, "_data", _checked_data(data, self._time.size, columns))
-        put(self, "_units", _checked_units(units, columns))
+        put(self, "_time", checked_time(time))
+        put(self, "_data", checked_data(data, self._time.size, columns))
+        put(self, "_units", checked_units(units, columns))
         about = About(
-            name=_line(name, "the name of a record"),
-            status=_line(status, "the status of a record"),
+            name=line(name, "the name of a record"),
+            status=line(status, "the status of a record"),
             statistics=dict(statistics or {}),
             provenance=dict(provenance or {}),
             scene=None if scene is None else dict(scene),
@@ -104,12 +112,12 @@ class Record:
         >>> Record.from_channels([0.0, 1.0], {"force": [3.0, 4.0]}, {"force": "N"}).units
         {'force': 'N'}
         """
-        t = _checked_time(time)
+        t = checked_time(time)
         labels: dict[str, str] = {}
         columns: list[Array] = []
         given = dict(units or {})
         for label, values in channels.items():
-            column = _numbers(values, f"channel {label!r}")
+            column = numbers(values, f"channel {label!r}")
             if column.ndim == 0:
                 column = np.full(t.size, float(column))
             if column.shape[:1] != t.shape or column.ndim > 2 or (column.ndim == 2 and column.shape[1] not in (2, 3)):
@@ -217,14 +225,14 @@ class Record:
             vector = self._vector(name)
             if not vector:
                 raise DataError(self._unknown(name))
-            return _frozen(self._data[:, vector])
+            return frozen(self._data[:, vector])
         if not isinstance(name, (list, tuple)):
             raise DataError(
                 f"a record is indexed by channel name, not by {type(name).__name__}. For samples use run.data or "
                 "run.between(start, stop)."
             )
         picked = [self[part] for part in name]
-        return _frozen(np.column_stack(picked) if picked else np.empty((len(self), 0)))
+        return frozen(np.column_stack(picked) if picked else np.empty((len(self), 0)))
 
     def select(self, *names: str) -> Record:
         """Record of some channels only: exact names, or stems (``"A"`` takes ``A.angle``, ``A.force.x``, ...)."""
@@ -261,8 +269,8 @@ class Record:
 
     def at(self, t: float) -> dict[str, float]:
         """Every channel at one time, by linear interpolation."""
-        wanted = self._inside(_numbers(t, "t").reshape(1))
-        row = _linear(self._time, self._data, wanted)[0]
+        wanted = inside(self._time, numbers(t, "t").reshape(1), self._label())
+        row = linear(self._time, self._data, wanted)[0]
         return dict(zip(self._columns, row.tolist(), strict=True))
 
     def resample(
@@ -289,18 +297,14 @@ class Record:
             raise DataError("resample needs either every= (a sample time) or times= (an array), and not both.")
         if times is None:
             assert every is not None
-            first, last = float(self._time[0]), float(self._time[-1])
-            if not 0.0 < every < np.inf:
-                raise DataError(f"every must be a positive time [s], not {every}.")
-            # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
-            wanted = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
+            wanted = regular(self._time, every)
         else:
-            wanted = _checked_time(times)
-        wanted = self._inside(wanted)
+            wanted = checked_time(times)
+        wanted = inside(self._time, wanted, self._label())
         if kind == "linear":
-            data = _linear(self._time, self._data, wanted)
+            data = linear(self._time, self._data, wanted)
         elif kind == "cubic":
-            data = self._cubic(wanted)
+            data = cubic(self._time, self._data, wanted, self.names)
         else:
             raise DataError(f"kind must be 'linear' or 'cubic', not {kind!r}.")
         return self._with(wanted, data, self.names, self._units)
@@ -366,125 +370,14 @@ class Record:
         return found if f"{stem}.x" in self._columns and f"{stem}.y" in self._columns else []
 
     def _unknown(self, name: object) -> str:
+        parts = [part for part in self._columns if part.startswith(f"{name}.")]
+        if parts:
+            more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""
+            return (
+                f"{name!r} is neither a channel nor a vector of {self._label()}, but the stem of "
+                f"{', '.join(parts[:_ROWS_SHOWN])}{more}. Take one of them, or all with select({name!r})."
+            )
         return unknown_name("channel", str(name), self._columns, self._label())
 
     def _with(self, time: Array, data: Array, names: Sequence[str], units: Sequence[str]) -> Record:
         return Record(time, data, names, units, **self._about)
-
-    def _inside(self, wanted: Array) -> Array:
-        """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
-        first, last = float(self._time[0]), float(self._time[-1])
-        slack = 1e-12 * max(abs(first), abs(last), last - first)
-        outside = ~((wanted >= first - slack) & (wanted <= last + slack))
-        if outside.any():
-            worst = float(wanted[int(np.argmax(outside))])
-            raise DataError(
-                f"t = {worst:.6g} s is outside {self._label()}, which runs from {first:.6g} to {last:.6g} s."
-            )
-        clipped: Array = np.clip(wanted, first, last)
-        return clipped
-
-    def _cubic(self, wanted: Array) -> Array:
-        from scipy.interpolate import CubicSpline
-
-        if self._time.size < 2:
-            return _linear(self._time, self._data, wanted)
-        broken = ~np.isfinite(self._data).all(axis=0)
-        if broken.any():
-            label = self.names[int(np.argmax(broken))]
-            raise DataError(f"channel {label!r} has gaps, which a cubic spline cannot cross. Use kind='linear'.")
-        return np.asarray(CubicSpline(self._time, self._data, axis=0)(wanted), dtype=np.float64)
-
-
-def _frozen(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _numbers(values: npt.ArrayLike, what: str) -> Array:
-    try:
-        raw = np.asarray(values)
-        if raw.dtype.kind not in "fiub":
-            raise TypeError(f"dtype {raw.dtype}")
-        return np.asarray(raw, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be an array of real numbers ({error}).") from error
-
-
-def _checked_time(time: npt.ArrayLike) -> Array:
-    t = _numbers(time, "time")
-    if t.ndim != 1:
-        raise DataError(f"time has shape {t.shape}; expected one dimension.")
-    if t.size == 0:
-        raise DataError("a record needs at least one sample; time is empty.")
-    # an increasing sequence can be infinite at its ends only, and NaN is never greater
-    if not (np.isfinite(t[0]) and np.isfinite(t[-1]) and bool((t[1:] > t[:-1]).all())):
-        bad = ~np.isfinite(t)
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise DataError(f"time must be finite; sample {i} is {t[i]}.")
-        i = int(np.argmax(t[1:] <= t[:-1]))
-        raise DataError(f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s.")
-    return _frozen(t)
-
-
-def _checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
-    values = _numbers(data, "data")
-    if values.shape != (samples, len(columns)):
-        raise DataError(
-            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name."
-        )
-    return _frozen(values)
-
-
-@lru_cache(maxsize=64)  # runs of one machine share their names
-def _checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
-    if isinstance(names, str):
-        raise DataError(f"names must be a list of channel names, not the text {names!r}.")
-    columns: dict[str, int] = {}
-    for i, label in enumerate(names):
-        if not _line(label, "a channel name") or label == "time":
-            raise DataError(f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis.")
-        if label in columns:
-            raise DataError(f"two channels are named {label!r} (columns {columns[label]} and {i}).")
-        columns[label] = i
-    if not columns:
-        raise DataError("a record needs at least one channel; names is empty.")
-    return columns
-
-
-def _checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapping[str, int]) -> tuple[str, ...]:
-    if units is None:
-        return ("",) * len(columns)
-    if isinstance(units, Mapping):
-        for label in units:
-            if label not in columns:
-                raise DataError(unknown_name("channel", label, columns, "units"))
-        return tuple(_line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
-    if isinstance(units, str) or len(units) != len(columns):
-        raise DataError(f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}.")
-    return _checked_unit_list(tuple(units))
-
-
-@lru_cache(maxsize=64)
-def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_line(unit, "a unit") for unit in units)
-
-
-def _line(text: str, what: str) -> str:
-    """One printable line without blanks at its ends, so that any file format can hold it."""
-    if not isinstance(text, str) or not text.isprintable() or text != text.strip():
-        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r}.")
-    return text
-
-
-def _linear(time: Array, data: Array, wanted: Array) -> Array:
-    if time.size == 1:
-        return np.repeat(data, wanted.size, axis=0)
-    left = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
-    weight = ((wanted - time[left]) / (time[left + 1] - time[left]))[:, None]
-    mixed = (1.0 - weight) * data[left] + weight * data[left + 1]
-    # on a sample the neighbour must not matter, even when it is a gap: 0 · NaN is NaN
-    mixed = np.where(weight == 0.0, data[left], mixed)
-    return np.where(weight == 1.0, data[left + 1], mixed)

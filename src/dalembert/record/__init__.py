@@ -1,0 +1,6 @@
+"""Record: time and named channels with units, for a simulated run and for a measurement alike."""
+
+from dalembert.record.checks import Array
+from dalembert.record.record import Record
+
+__all__ = ["Array", "Record"]

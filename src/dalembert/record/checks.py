@@ -1,0 +1,98 @@
+"""What a record refuses: time that does not increase, data of another shape, names given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dalembert.errors import DataError, unknown_name
+
+Array = npt.NDArray[np.float64]
+
+
+def frozen(array: Array) -> Array:
+    """The same numbers, read-only."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def numbers(values: npt.ArrayLike, what: str) -> Array:
+    """Real numbers as an array, not copied where it can be helped."""
+    try:
+        raw = np.asarray(values)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError(f"dtype {raw.dtype}")
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be an array of real numbers ({error}).") from error
+
+
+def checked_time(time: npt.ArrayLike) -> Array:
+    t = numbers(time, "time")
+    if t.ndim != 1:
+        raise DataError(f"time has shape {t.shape}; expected one dimension.")
+    if t.size == 0:
+        raise DataError("a record needs at least one sample; time is empty.")
+    # an increasing sequence can be infinite at its ends only, and NaN is never greater
+    if not (np.isfinite(t[0]) and np.isfinite(t[-1]) and bool((t[1:] > t[:-1]).all())):
+        bad = ~np.isfinite(t)
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise DataError(f"time must be finite; sample {i} is {t[i]}.")
+        i = int(np.argmax(t[1:] <= t[:-1]))
+        raise DataError(f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s.")
+    return frozen(t)
+
+
+def checked_data(data: npt.ArrayLike, samples: int, columns: Mapping[str, int]) -> Array:
+    values = numbers(data, "data")
+    if values.shape != (samples, len(columns)):
+        raise DataError(
+            f"data has shape {values.shape}; expected ({samples}, {len(columns)}): a row per time, a column per name."
+        )
+    return frozen(values)
+
+
+@lru_cache(maxsize=64)  # runs of one machine share their names
+def checked_names(names: tuple[str, ...] | str) -> Mapping[str, int]:
+    if isinstance(names, str):
+        raise DataError(f"names must be a list of channel names, not the text {names!r}.")
+    columns: dict[str, int] = {}
+    for i, label in enumerate(names):
+        if not line(label, "a channel name") or label == "time":
+            raise DataError(f"channel {i} is named {label!r}; a name must not be empty, and 'time' is the time axis.")
+        if label in columns:
+            raise DataError(f"two channels are named {label!r} (columns {columns[label]} and {i}).")
+        columns[label] = i
+    if not columns:
+        raise DataError("a record needs at least one channel; names is empty.")
+    return columns
+
+
+def checked_units(units: Sequence[str] | Mapping[str, str] | None, columns: Mapping[str, int]) -> tuple[str, ...]:
+    if units is None:
+        return ("",) * len(columns)
+    if isinstance(units, Mapping):
+        for label in units:
+            if label not in columns:
+                raise DataError(unknown_name("channel", label, columns, "units"))
+        return tuple(line(units.get(label, ""), f"the unit of {label!r}") for label in columns)
+    if isinstance(units, str) or len(units) != len(columns):
+        raise DataError(f"units must be a list of {len(columns)}, one per channel, or a mapping; got {units!r}.")
+    return _checked_unit_list(tuple(units))
+
+
+@lru_cache(maxsize=64)
+def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line(unit, "a unit") for unit in units)
+
+
+def line(text: str, what: str) -> str:
+    """One printable line without blanks at its ends, so that any file format can hold it."""
+    if not isinstance(text, str) or not text.isprintable() or text != text.strip():
+        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r}.")
+    return text

@@ -1,0 +1,57 @@
+"""Values between the samples of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.errors import DataError
+from dalembert.record.checks import Array
+
+
+def regular(time: Array, every: float) -> Array:
+    """Times from the first sample on, ``every`` seconds apart."""
+    first, last = float(time[0]), float(time[-1])
+    if not 0.0 < every < np.inf:
+        raise DataError(f"every must be a positive time [s], not {every}.")
+    # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
+    wanted: Array = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
+    return wanted
+
+
+def inside(time: Array, wanted: Array, what: str) -> Array:
+    """The wanted times, rounding at the ends forgiven; an error for any outside the record."""
+    first, last = float(time[0]), float(time[-1])
+    slack = 1e-12 * max(abs(first), abs(last), last - first)
+    outside = ~((wanted >= first - slack) & (wanted <= last + slack))
+    if outside.any():
+        worst = float(wanted[int(np.argmax(outside))])
+        raise DataError(f"t = {worst:.6g} s is outside {what}, which runs from {first:.6g} to {last:.6g} s.")
+    clipped: Array = np.clip(wanted, first, last)
+    return clipped
+
+
+def cubic(time: Array, data: Array, wanted: Array, names: Sequence[str]) -> Array:
+    """A cubic spline through all samples of every column."""
+    from scipy.interpolate import CubicSpline
+
+    if time.size < 2:
+        return linear(time, data, wanted)
+    broken = ~np.isfinite(data).all(axis=0)
+    if broken.any():
+        label = names[int(np.argmax(broken))]
+        raise DataError(f"channel {label!r} has gaps, which a cubic spline cannot cross. Use kind='linear'.")
+    return np.asarray(CubicSpline(time, data, axis=0)(wanted), dtype=np.float64)
+
+
+def linear(time: Array, data: Array, wanted: Array) -> Array:
+    """Straight lines between samples; a gap stays a gap."""
+    if time.size == 1:
+        return np.repeat(data, wanted.size, axis=0)
+    left = np.clip(np.searchsorted(time, wanted, side="right") - 1, 0, time.size - 2)
+    weight = ((wanted - time[left]) / (time[left + 1] - time[left]))[:, None]
+    mixed = (1.0 - weight) * data[left] + weight * data[left + 1]
+    # on a sample the neighbour must not matter, even when it is a gap: 0 · NaN is NaN
+    mixed = np.where(weight == 0.0, data[left], mixed)
+    return np.where(weight == 1.0, data[left + 1], mixed)
