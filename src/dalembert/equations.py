@@ -86,6 +86,11 @@ class Channels:
     def __len__(self) -> int:
         return len(self.names)
 
+    def __repr__(self) -> str:
+        most = 12
+        each = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.names[:most], self.units, strict=False)]
+        return f"Channels({len(self)}: {', '.join(each)}{', ...' if len(self) > most else ''})"
+
 
 @dataclass(frozen=True, eq=False)
 class EquationsOfMotion:

@@ -43,6 +43,11 @@ def name_of(given: Any, what: str) -> str:
     return name
 
 
+def shown(values: Sequence[Any]) -> str:
+    """Numbers as a short text: (-0.1, 0); a parameter expression by its own name."""
+    return f"({', '.join(repr(x) if isinstance(x, Quantity) else f'{x:g}' for x in values)})"
+
+
 def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
     """Checked tuple of `size` finite numbers."""
     try:
@@ -128,12 +133,15 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
     raise ModelError(f"{what} must be a quaternion (4 numbers, scalar first) or a 3x3 matrix.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Point:
     """A point fixed to a body, in body axes from the centre of mass [m]."""
 
     body: Body
     coordinates: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return f"Point({self.body.name!r}, {shown(self.coordinates)})"
 
     def frame(self, *, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
         """A frame with its origin here; see `Body.frame`."""
@@ -147,7 +155,7 @@ class Point:
         return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frame:
     """A frame fixed to a body: origin, and axes as the columns of a rotation (spatial) or an angle (planar)."""
 
@@ -156,8 +164,15 @@ class Frame:
     axes: Matrix = IDENTITY
     angle: Any = 0.0
 
+    def __repr__(self) -> str:
+        if self.body.planar:
+            turned = f", angle={shown([self.angle])[1:-1]}"
+        else:
+            turned = f", axis={shown([row[2] for row in self.axes])}, x={shown([row[0] for row in self.axes])}"
+        return f"Frame({self.body.name!r}, {shown(self.coordinates)}{turned})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """A rigid body (or the ground). `at` and `frame` name places on it."""
 
@@ -171,6 +186,9 @@ class Body:
     angle: float = 0.0
     shape: Shape | None = None
     is_ground: bool = False
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {shown([self.mass])[1:-1]} kg)"
 
     @property
     def dimension(self) -> int:

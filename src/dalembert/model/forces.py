@@ -171,16 +171,22 @@ class ForceMethods:
         joint: str | None = None,
         stiffness: Any = 0.0,
         damping: Any = 0.0,
-        free_length: Any = 0.0,
-        free: Any = 0.0,
+        free_length: Any = None,
+        free: Any = None,
         preload: Any = 0.0,
         law: Any = None,
     ) -> Spring | JointSpring:
         """Spring-damper between two points, or along a joint coordinate (``joint="A"``).
 
-        `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping.
+        Without load, two points are `free_length` apart [m] and a joint stands at `free` [rad or m]; both zero if left
+        out. `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping.
         """
         what = f"spring {name!r}"
+        if joint is not None and free_length is not None:
+            raise ModelError(f"{what} acts along a joint: give free= (its coordinate without load), not free_length=.")
+        if joint is None and free is not None:
+            raise ModelError(f"{what} is between points: give free_length= (their distance without load), not free=.")
+        free_length, free = 0.0 if free_length is None else free_length, 0.0 if free is None else free
         _numbers(what, stiffness=stiffness, free_length=free_length, free=free, preload=preload)
         _not_negative(what, damping=damping, free_length=free_length)
         if law is not None and not callable(law):

@@ -53,7 +53,7 @@ COORDINATES = {  # kind -> ((coordinate, rate, unit), ...)
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joint:
     """A joint between frame `a` and frame `b`; its axis is z of frame `a` (x of a planar slot)."""
 
@@ -62,6 +62,9 @@ class Joint:
     a: Frame
     b: Frame
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Joint({self.name!r}, {self.kind}, {self.a.body.name}–{self.b.body.name})"
 
     @property
     def coordinates(self) -> tuple[tuple[str, str, str], ...]:
