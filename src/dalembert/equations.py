@@ -124,7 +124,7 @@ class EquationsOfMotion:
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
     reaction_channels: Channels = field(default_factory=lambda: Channels((), ()))
     recorded_measures: tuple[int, ...] = ()
-    angles: tuple[int, ...] = ()  # measures that wrap at ±π
+    followers: tuple[tuple[int, int, float], ...] = ()  # coordinate = ratio × measure at the start: motor rotors
     friction_joints: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
     placements: tuple[Any, ...] = ()  # per joint: kind, both sides, coordinate names

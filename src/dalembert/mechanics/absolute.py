@@ -58,10 +58,10 @@ class Absolute:
     def _layout(self) -> None:
         m, space = self.m, self.space
         self.nb = len(m.bodies)
-        self.extra = [(v.name, v.start, 0.0) for v in m.variables]  # name, start, mass
+        self.extra = [(v.name, v.start, 0.0, "") for v in m.variables]  # name, start, mass, unit
         for joint in m.joints:
             if joint.kind == "point on curve":
-                self.extra.append((f"{joint.name}.parameter", joint.options["start"], 0.0))
+                self.extra.append((f"{joint.name}.parameter", joint.options["start"], 0.0, ""))
         internal: list[tuple[str, str]] = []
         for force in m.forces:
             if isinstance(force, Actuator):
@@ -71,19 +71,27 @@ class Absolute:
                     if float(force.model.inductance) > 0:
                         internal.append((f"{force.name}.current", "A"))
                     if float(force.model.rotor_inertia) > 0:
-                        self.extra.append((f"{force.name}.rotor", 0.0, force.model.rotor_inertia))
-        self.nq = space.nq * self.nb + len(self.extra)
+                        self.extra.append((f"{force.name}.rotor", 0.0, force.model.rotor_inertia, "rad"))
+        # joint angles in space come from atan2; a coordinate of its own counts the turns of each
+        self.turning = [
+            (joint, k) for joint in m.joints for k, c in enumerate(joint.coordinates) if c[2] == "rad" and not m.planar
+        ]
+        self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
         self.nv = space.nv * self.nb + len(self.extra)
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
         self.inputs = Channels(m.inputs(), [""] * len(m.inputs()))
         self.parameters = Channels(m.parameters, [""] * len(m.parameters))
         self.coordinates = Channels(
-            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates] + [e[0] for e in self.extra],
-            [u for _ in m.bodies for _, u in space.coordinates] + [""] * len(self.extra),
+            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]
+            + [e[0] for e in self.extra]
+            + [f"{joint.name}.{joint.coordinates[k][0]}.turned" for joint, k in self.turning],
+            [u for _ in m.bodies for _, u in space.coordinates]
+            + [e[3] for e in self.extra]
+            + ["rad"] * len(self.turning),
         )
         self.speeds = Channels(
             [f"{b.name}.{c}" for b in m.bodies for c, _ in space.speeds] + [f"{e[0]}.rate" for e in self.extra],
-            [u for _ in m.bodies for _, u in space.speeds] + [""] * len(self.extra),
+            [u for _ in m.bodies for _, u in space.speeds] + [f"{e[3] or 1}/s" for e in self.extra],
         )
         sym = SX.sym
         self.q, self.v, self.a = sym("q", self.nq), sym("v", self.nv), sym("a", self.nv)
@@ -99,9 +107,22 @@ class Absolute:
             self.poses.append(space.pose(own))
             self.twists.append(space.twist(self.v[nv * k : nv * (k + 1)]))
             blocks.append(space.rate_matrix(own))
-        self.N = ca.diagcat(*blocks, SX.eye(len(self.extra))) if blocks else SX.eye(len(self.extra))
-        self.N = ca.sparsify(self.N)
+        turned = [self._turning_rate(joint, k) for joint, k in self.turning]
+        self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))
         self.qdot = self.N @ self.v
+
+    def _turning_rate(self, joint: Joint, k: int) -> Form:
+        """Rate of a joint angle in space: e₃·(ω_b - ω_a); of a universal joint, from its kernel."""
+        sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
+        columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
+        if joint.kind == "universal":
+            rows = [block[k, :] for block in self._kernel(joint)[7:9]]
+        else:
+            axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
+            rows = [
+                ca.horzcat(SX(1, 3), sign * (axis.T @ pose.R)) for sign, (pose, _) in zip((-1, 1), sides, strict=True)
+            ]
+        return Form.of_blocks(zip(columns, rows, strict=True))
 
     def body_state(self, body: Body) -> tuple[Pose, Twist]:
         if body.is_ground:
@@ -137,33 +158,44 @@ class Absolute:
         if joint.kind == "point on curve":
             self.joints[joint.name] = (joint, *point_on_curve(self, joint))
             return
-        pa, ta = self.body_state(joint.a.body)
-        pb, tb = self.body_state(joint.b.body)
+        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._kernel(joint)
+        columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
+        form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
+        levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
+        rows = self.rows.add(joint.name, levels, form, -bias, phi, rates)
+        pa, pb = (self.body_state(frame.body)[0] for frame in (joint.a, joint.b))
+        axes = pa.R @ self.frame_axes(joint_frames(joint)[0])
+        place = {"blocks": (A_a, A_b), "axes": axes, "point": pb.r + pb.R @ self.place(joint.b)}
+        self.joints[joint.name] = (joint, rows, place)
+        for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
+            blocks = zip(columns, (S_a[k, :], S_b[k, :]), strict=True)
+            value = s[k] + self._turns(joint, k, s[k]) if unit == "rad" else s[k]
+            self.measured[f"{joint.name}.{coordinate}"] = Measured(
+                value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}"
+            )
+
+    def _kernel(self, joint: Joint) -> tuple[Any, ...]:
+        """Rows and coordinates of a joint at the poses and twists of its bodies."""
+        arguments: list[Any] = []
+        for frame in (joint.a, joint.b):
+            pose, twist = self.body_state(frame.body)
+            arguments += [pose.r, pose.R, pose.angle, twist.v, twist.w]
+        for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
+            arguments += [self.place(side), self.frame_axes(axes)]
         options = joint.options
         if joint.kind == "disc on disc":
             numbers = [options["radius"], options["second_radius"], options["sign"]]
         else:
             numbers = [options[k] for k in ("length", "lead", "radius") if k in options]
-        numbers_sx = self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0))
-        la, lb = self.place(joint.a), self.place(joint.b)
-        Ja, Jb = (self.frame_axes(frame) for frame in joint_frames(joint))
-        kernel = joint_kernel(self.space.planar, joint.kind)
-        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = kernel(
-            pa.r, pa.R, pa.angle, ta.v, ta.w, pb.r, pb.R, pb.angle, tb.v, tb.w, la, Ja, lb, Jb, numbers_sx
-        )
-        columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
-        form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
-        levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
-        rows = self.rows.add(joint.name, levels, form, -bias, phi, rates)
-        place = {"blocks": (A_a, A_b), "axes": pa.R @ Ja, "point": pb.r + pb.R @ lb}
-        self.joints[joint.name] = (joint, rows, place)
-        for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
-            blocks = zip(columns, (S_a[k, :], S_b[k, :]), strict=True)
-            wraps = unit == "rad" and not self.space.planar
-            value = s[k] + self._whole_turns(joint) if unit == "rad" and self.space.planar else s[k]
-            self.measured[f"{joint.name}.{coordinate}"] = Measured(
-                value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}", wraps
-            )
+        arguments.append(self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0)))
+        return joint_kernel(self.space.planar, joint.kind)(*arguments)  # type: ignore[no-any-return]
+
+    def _turns(self, joint: Joint, k: int, angle: Any) -> Any:
+        """Whole turns to add to an angle that the kernel knows up to a turn."""
+        if self.space.planar:
+            return self._whole_turns(joint)
+        turned = self.q[self.coordinates.index[f"{joint.name}.{joint.coordinates[k][0]}.turned"]]
+        return math.tau * ca.floor((turned - angle) / math.tau + 0.5)
 
     @staticmethod
     def _whole_turns(joint: Joint) -> float:
@@ -186,15 +218,24 @@ class Absolute:
                     SX(0),
                     unit,
                     f"{body.name}.{space.speeds[i][0]}",
-                    False,
                 )
-        for k, (name, _, _) in enumerate(self.extra):
+        for k, (name, _, _, unit) in enumerate(self.extra):
             i, j = nq * self.nb + k, nv * self.nb + k
             form = Form.of_blocks([(range(j, j + 1), SX(1))])
-            self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), "", f"{name}.rate", False)
+            self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), unit, f"{name}.rate")
 
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
+
+    def followers(self) -> tuple[tuple[int, int, float], ...]:
+        """Rotors start where their joint is: (coordinate, measure, ratio)."""
+        names = list(self.measured)
+        found = []
+        for force in self.m.forces:
+            if isinstance(force, Actuator) and isinstance(force.model, DCMotor) and f"{force.name}.rotor" in names:
+                measure = names.index(self.names.get(force.coordinate, force.coordinate))
+                found.append((self.coordinates.index[f"{force.name}.rotor"], measure, float(force.model.gear_ratio)))
+        return tuple(found)
 
     # -- names for user expressions ---------------------------------------------------------------------------------
     def lookup(self, name: str) -> Any | None:
@@ -299,7 +340,7 @@ class Absolute:
         for body in m.bodies:
             turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
             q0 += [*(body.position or (0.0,) * space.dim), *turn]
-        q0 += [float(e[1]) for e in self.extra]
+        q0 += [float(e[1]) for e in self.extra] + [0.0] * len(self.turning)
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
@@ -324,7 +365,7 @@ class Absolute:
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
             recorded_measures=tuple(joint_coordinates),
-            angles=tuple(k for k, x in enumerate(measures) if x.wraps),
+            followers=self.followers(),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
             drivers=tuple(d.name for d in m.drivers),
             placements=placements(self),

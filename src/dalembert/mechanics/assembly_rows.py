@@ -86,7 +86,6 @@ class Measured:
     bias: Any
     unit: str
     rate_name: str
-    wraps: bool
 
 
 class RowSet:

@@ -6,15 +6,14 @@ nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (spec 000-09, 000-10; Cheta
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.errors import ModelError
-from dalembert.expressions import Quantity, call_user
-from dalembert.mechanics.assembly_rows import Form, Measured
+from dalembert.expressions import call_user
+from dalembert.mechanics.assembly_rows import Form
 from dalembert.mechanics.view import as_column
 from dalembert.model.forces import Actuator
 from dalembert.model.joints import Coupler, Driver, Joint, UserConstraint
@@ -62,31 +61,7 @@ def add_coupler(host: Absolute, coupler: Coupler) -> None:
     rate = second.rate - ratio * first.rate
     bias = second.bias - ratio * first.bias
     gap = second.value - ratio * first.value - offset
-    if first.wraps or second.wraps:
-        gap = _gap_of_turns(host, first, second, coupler, gap)
-    if gap is None:
-        host.rows.add(coupler.name, [VELOCITY], form, -bias, SX.zeros(0, 1), rate)
-    else:
-        host.rows.add(coupler.name, [HOLONOMIC], form, -bias, gap, rate)
-
-
-def _gap_of_turns(host: Absolute, first: Measured, second: Measured, coupler: Coupler, gap: Any) -> Any | None:
-    """The gap where spatial angles are known up to a turn only, or None where that does not say enough.
-
-    Exact over many turns when a multiple of the gap is a sum of whole multiples of the angles.
-    """
-    scale: Any = 1.0
-    if first.wraps and second.wraps:
-        if isinstance(coupler.ratio, Quantity):
-            return None
-        ratio = Fraction(float(coupler.ratio)).limit_denominator(1000)
-        if abs(float(ratio) - float(coupler.ratio)) > 1e-12 * abs(float(coupler.ratio)):
-            return None
-        scale = float(ratio.denominator)
-    elif first.wraps:
-        scale = 1.0 / host.number(coupler.ratio)
-    whole = scale * gap
-    return ca.atan2(ca.sin(whole), ca.cos(whole)) / scale
+    host.rows.add(coupler.name, [HOLONOMIC], form, -bias, gap, rate)
 
 
 def add_driver(host: Absolute, driver: Driver) -> None:
@@ -102,18 +77,17 @@ def add_driver(host: Absolute, driver: Driver) -> None:
     speed = ca.jacobian(target, host.t)
     acceleration = ca.jacobian(speed, host.t)
     gap = measured.value - target
-    if measured.wraps:
-        gap = ca.atan2(ca.sin(gap), ca.cos(gap))
     host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
 
 
 def add_rotor(host: Absolute, actuator: Actuator) -> None:
-    """The rotor of a motor is tied to its joint: rotor speed = gear ratio times joint speed."""
+    """The rotor of a motor is tied to its joint: rotor angle = gear ratio times joint coordinate."""
     rotor = host.measured[f"{actuator.name}.rotor"]
     side = host.measure(actuator.coordinate)
     ratio = host.number(actuator.model.gear_ratio)  # type: ignore[union-attr]
     form = rotor.form + side.form.scaled(-ratio)
-    host.rows.add(actuator.name, [VELOCITY], form, ratio * side.bias, SX.zeros(0, 1), rotor.rate - ratio * side.rate)
+    gap, rate = rotor.value - ratio * side.value, rotor.rate - ratio * side.rate
+    host.rows.add(actuator.name, [HOLONOMIC], form, ratio * side.bias, gap, rate)
 
 
 def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:

@@ -36,7 +36,8 @@ def assemble(
     Parameters
     ----------
     position : values that joint or body coordinates must have, e.g. ``{"A.angle": 1.57}``.
-    velocity : values that their rates must have, addressed by the coordinate (``{"A.angle": 10.0}``) or by the rate.
+    velocity : values that their rates must have, addressed by the coordinate (``{"A.angle": 10.0}``) or by the rate;
+        also speeds of bodies (``{"top.wz": 150.0}``).
     guess : coordinates to start from; they decide which of several ways of closing the loops is found.
     internal : internal states (motor currents, lags).
     start : a state to start from, instead of the drawing.
@@ -71,10 +72,14 @@ def assemble(
         if name not in eqs.internal.index:
             raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
         z[eqs.internal.index[name]] = _finite(value, "internal", name)
-    if start is not None:
-        for name in hints:
-            if name in eqs.coordinates.index:
-                q[eqs.coordinates.index[name]] = hints[name]
+    for name, value in hints.items():
+        for coordinate in (name, f"{name}.turned"):  # a joint angle in space counts its turns from here
+            if coordinate in eqs.coordinates.index:
+                q[eqs.coordinates.index[coordinate]] = value
+    if eqs.followers and start is None:
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        for coordinate_index, measure, ratio in eqs.followers:
+            q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
     q = _close(eqs, q, wanted, t)
     v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
     return eqs.state(q, v, z, t)
@@ -109,8 +114,9 @@ def _named(
     for name, value in _mapping(given, what).items():
         full = eqs.full_name(name) if isinstance(name, str) else repr(name)
         full = by_rate.get(full, full)
-        if full not in eqs.measures.index and not (coordinates and full in eqs.coordinates.index):
-            known = [*eqs.measures.names, *(eqs.measure_rates.names if rates else ())]
+        further = eqs.speeds if rates else eqs.coordinates if coordinates else None
+        if full not in eqs.measures.index and (further is None or full not in further.index):
+            known = [*eqs.measures.names, *((*eqs.measure_rates.names, *eqs.speeds.names) if rates else ())]
             raise ModelError(f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
         result[full] = _finite(value, what, name)
     return result
@@ -123,7 +129,6 @@ class _Problem:
         self.eqs, self.t = eqs, t
         self.chosen = [eqs.measures.index[name] for name in wanted]
         self.values = np.array(list(wanted.values()))
-        self.wraps = np.array([k in eqs.angles for k in self.chosen], dtype=bool)
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
 
     def residual(self, q: Array) -> Array:
@@ -132,7 +137,6 @@ class _Problem:
         if not self.chosen:
             return phi
         s = eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values
-        s[self.wraps] = np.arctan2(np.sin(s[self.wraps]), np.cos(s[self.wraps]))
         return np.concatenate((phi, s))
 
     def gradient(self, q: Array) -> csc_matrix:
@@ -241,7 +245,9 @@ def _iterate(problem: _Problem, q: Array, tolerance: float) -> tuple[Array, floa
 def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:
     zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
     v = v0
-    chosen = [eqs.measures.index[name] for name in wanted]
+    chosen = [eqs.measures.index[name] for name in wanted if name in eqs.measures.index]
+    direct = [eqs.speeds.index[name] for name in wanted if name not in eqs.measures.index]  # angular velocities
+    wanted = {n: wanted[n] for n in sorted(wanted, key=lambda n: n not in eqs.measures.index)}
     values = np.array(list(wanted.values()))
     for _ in range(20):  # one pass for rows linear in the speeds, a few for others
         (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
@@ -249,11 +255,11 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
         if len(eqs.rate_rows) < len(eqs.rows):
             A = A[eqs.rate_rows, :]
         residual, J = rates, A
-        if chosen:
+        if wanted:
             _, s_rate, _, _ = eqs.kernel("measures")(q, v, eqs.p, t)
             S = eqs.kernel("measures").sparse(2, q, v, eqs.p, t)
-            residual = np.concatenate((rates, s_rate[chosen] - values))
-            J = vstack((A, S[chosen, :])).tocsc()
+            residual = np.concatenate((rates, np.concatenate((s_rate[chosen], v[direct])) - values))
+            J = vstack((A, S[chosen, :], identity(eqs.nv, format="csr")[direct, :])).tocsc()
         size = 1 + float(np.abs(v).max(initial=0.0)) + float(np.abs(values).max(initial=0.0))
         if float(np.abs(residual).max(initial=0.0)) <= 1e-13 * size:
             return v
@@ -262,7 +268,7 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     if abs(residual[worst]) > 1e-9 * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
         names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
-        asked = ", ".join(repr(eqs.measure_rates.names[k]) for k in chosen) or "nothing"
+        asked = ", ".join(repr(name) for name in wanted) or "nothing"
         raise AssemblyError(
             f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
             f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."

@@ -162,7 +162,6 @@ class _Rest:
         self.eqs, self.u, self.t = eqs, u, t
         self.held = [eqs.measures.index[name] for name in held]
         self.values = np.array(list(held.values()))
-        self.wraps = np.array([k in eqs.angles for k in self.held], dtype=bool)
         self.still = np.zeros(eqs.nv)
         self.kernel: Kernel = eqs.cached("rest terms", lambda: _rest_kernel(eqs))
         self.limits = np.full(eqs.nv, STEP)
@@ -201,9 +200,7 @@ class _Rest:
         if self.held:
             s, _, S, _ = eqs.kernel("measures")(q, self.still, eqs.p, self.t)
             A = vstack((A, csc_matrix(S.reshape(-1, eqs.nv)[self.held]))).tocsc()
-            extra = s[self.held] - self.values
-            extra[self.wraps] = np.arctan2(np.sin(extra[self.wraps]), np.cos(extra[self.wraps]))
-            gap[len(eqs.rows) :] = extra
+            gap[len(eqs.rows) :] = s[self.held] - self.values
         f, f_z, K, g, g_x, g_z, M = result
         return _Forces(f, f_z, K, g, g_x, g_z, M, gap, A)
 

@@ -228,7 +228,7 @@ class _Run:
                 raise ModelError(f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
             raise ConvergenceError(f"at t = {t:.6g} s: {failure}") from failure
         h = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)[1]
-        goal = h + _unwound(s - h, targets.wraps)
+        goal = s
         gap = np.array([np.inf])
         for part in np.linspace(0.0, 1.0, 21)[1:] if len(wanted) < len(targets.names) else (1.0,):
             for _ in range(20):
@@ -271,11 +271,6 @@ class _Run:
         nq, nv = self.eqs.nq, self.eqs.nv
         times = self.times[: len(rows)]
         return Poses(times, rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv : nq + 2 * nv])
-
-
-def _unwound(gap: Array, wraps: Sequence[bool]) -> Array:
-    turned = np.arctan2(np.sin(gap), np.cos(gap))
-    return np.where(np.array(wraps, dtype=bool), turned, gap)
 
 
 def _scaled(J: Array) -> Array:

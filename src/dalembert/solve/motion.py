@@ -59,11 +59,10 @@ class Targets:
     names: tuple[str, ...]
     measures: tuple[int, ...]  # -1 for an output
     outputs: tuple[int, ...]  # -1 for a measure
-    wraps: tuple[bool, ...]
 
 
 def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
-    found, measures, outputs, wraps = [], [], [], []
+    found, measures, outputs = [], [], []
     positional = positional_outputs(eqs)
     for name in names:
         full = eqs.full_name(name)
@@ -72,18 +71,16 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
         if full in eqs.measures.index:
             measures.append(eqs.measures.index[full])
             outputs.append(-1)
-            wraps.append(eqs.measures.index[full] in eqs.angles)
         elif full in positional:
             measures.append(-1)
             outputs.append(eqs.outputs.index[full])
-            wraps.append(False)
         elif full in eqs.outputs.index:
             raise ModelError(f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions.")
         else:
             known = [*eqs.measures.names, *positional]
             raise ModelError(f"motion: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
         found.append(full)
-    return Targets(tuple(found), tuple(measures), tuple(outputs), tuple(wraps))
+    return Targets(tuple(found), tuple(measures), tuple(outputs))
 
 
 def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:

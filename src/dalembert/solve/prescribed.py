@@ -50,11 +50,7 @@ class Analysis:
         self.step, self.chunk, self.newton_kernel, self.rates_kernel = kernel_family(family, compiled=eqs.use_c)
 
     def _gap(self, h: Any, s: Any) -> Any:
-        gap = h - s
-        for k, wraps in enumerate(self.targets.wraps):
-            if wraps:
-                gap[k] = ca.atan2(ca.sin(gap[k]), ca.cos(gap[k]))
-        return gap
+        return h - s
 
     def _newton(self, q: Any, p: Any, t: Any, s: Any) -> list[Any]:
         """Two corrections of the pose with one factor, the size of the first, and the gap before it."""

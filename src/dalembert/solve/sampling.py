@@ -133,7 +133,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
             "J",
         )
-        keep = [k for k, name in enumerate(names) if name not in names[:k]]  # a curve parameter is both q and measure
+        # a curve parameter is both coordinate and measure; counters of turns are bookkeeping
+        keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith(".turned")]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
     return eqs.cached("observation", make)  # type: ignore[no-any-return]
@@ -144,7 +145,6 @@ def to_record(eqs: EquationsOfMotion, samples: Samples, u: Array, **details: Any
     kernel, names, units, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, eqs.p, time.reshape(-1, 1))
-    _unwrap(eqs, derived, time)
     n = derived.shape[1]
     energy = derived[:, n - 4] + derived[:, n - 3]
     balance = energy - energy[0] - (samples.work - samples.work[0])
@@ -152,14 +152,3 @@ def to_record(eqs: EquationsOfMotion, samples: Samples, u: Array, **details: Any
     if len(keep) != data.shape[1]:
         data = data[:, keep]
     return Record(time, data, names, units, name=eqs.name, scene=eqs.scene, **details)
-
-
-def _unwrap(eqs: EquationsOfMotion, derived: Array, time: Array) -> None:
-    """Spatial joint angles come from atan2; make them continuous, using their rate to count turns."""
-    chosen = list(eqs.recorded_measures)
-    for column, k in enumerate(chosen):
-        if k in eqs.angles and len(time) > 1:
-            angle, rate = derived[:, column], derived[:, column + len(chosen)]
-            expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(time)
-            turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
-            angle[1:] += 2 * np.pi * np.cumsum(turns)

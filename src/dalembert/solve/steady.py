@@ -142,7 +142,6 @@ class _Steady:
         self.eqs, self.u, self.t = eqs, u, t
         self.held = [eqs.measures.index[name] for name in hold]
         self.held_values = np.array(list(hold.values()))
-        self.wraps = np.array([k in eqs.angles for k in self.held], dtype=bool)
         self.named, self.free, self.values = named, free, values
         self.speeds: list[Candidate] = []
 
@@ -186,7 +185,6 @@ class _Steady:
         target = np.zeros(len(rows_s))
         target[: len(w)] = w
         gap = T.s[self.held] - self.held_values
-        gap[self.wraps] = np.arctan2(np.sin(gap[self.wraps]), np.cos(gap[self.wraps]))
         free = [k for k, is_free in enumerate(self.free) if is_free]
         by_free = np.zeros((len(rows_s), len(free)))
         for column, k in enumerate(free):
