@@ -33,7 +33,7 @@ from dalembert.mechanics.sensors import build_outputs
 from dalembert.mechanics.view import StateView
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.actuators import DCMotor, FirstOrderLag
-from dalembert.model.check import coordinate_names
+from dalembert.model.check import coordinate_names, input_unit
 from dalembert.model.forces import Actuator, Friction
 from dalembert.model.joints import Joint
 
@@ -50,6 +50,7 @@ class Absolute:
         self.body_index = {id(body): k for k, body in enumerate(m.bodies)}
         self.names = coordinate_names(m)
         self.measured: dict[str, Measured] = {}
+        self.row_units: dict[str, str] = {}
         self._layout()
         self.rows = RowSet(self.nv)
         self.joints: dict[str, tuple[Joint, tuple[int, ...], dict[str, Any]]] = {}
@@ -79,7 +80,7 @@ class Absolute:
         self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
         self.nv = space.nv * self.nb + len(self.extra)
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
-        self.inputs = Channels(m.inputs(), [""] * len(m.inputs()))
+        self.inputs = Channels(m.inputs(), [input_unit(m, name) for name in m.inputs()])
         self.parameters = Channels(m.parameters, [""] * len(m.parameters))
         self.coordinates = Channels(
             [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]

@@ -77,6 +77,7 @@ def add_driver(host: Absolute, driver: Driver) -> None:
     speed = ca.jacobian(target, host.t)
     acceleration = ca.jacobian(speed, host.t)
     gap = measured.value - target
+    host.row_units[driver.name] = "N m" if measured.unit == "rad" else "N"
     host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
 
 

@@ -256,19 +256,24 @@ class ForceBuilder:
             turning = measured.unit == "rad"
             arm = host.number(force.radius) if turning and force.radius is not None else (0.0 if turning else 1.0)
             soft = measured.rate / ca.sqrt(measured.rate**2 + (host.number(force.speed)) ** 2)
-            self.drive(measured, SX(-viscous * measured.rate - coulomb * arm * normal * soft))
+            effort = SX(-viscous * measured.rate - coulomb * arm * normal * soft)
+            self.drive(measured, effort)
+            self.tensions.setdefault(force.name, (effort, "N m" if turning else "N"))
 
     def _stop(self, force: Stop) -> None:
         """Depth times stiffness, damping only while closing and never pulling."""
         host = self.host
         measured = host.measure(force.coordinate)
         k, c = host.number(force.stiffness), host.number(force.damping)
+        effort = SX(0)
         if force.lower is not None:
             depth = host.number(force.lower) - measured.value
-            self.drive(measured, ca.if_else(depth > 0, ca.fmax(k * depth - c * measured.rate, 0), 0))
+            effort = effort + ca.if_else(depth > 0, ca.fmax(k * depth - c * measured.rate, 0), 0)
         if force.upper is not None:
             depth = measured.value - host.number(force.upper)
-            self.drive(measured, -ca.if_else(depth > 0, ca.fmax(k * depth + c * measured.rate, 0), 0))
+            effort = effort - ca.if_else(depth > 0, ca.fmax(k * depth + c * measured.rate, 0), 0)
+        self.drive(measured, effort)
+        self.tensions[force.name] = (effort, "N m" if measured.unit == "rad" else "N")
 
     def _contact(self, force: Contact) -> None:
         """Normal force k δⁿ (1 + d δ̇), not negative; regularised friction against the slip (Hunt-Crossley form)."""
@@ -294,6 +299,7 @@ class ForceBuilder:
         elastic = safe if isinstance(exponent, float) and exponent == 1.0 else (safe + 1e-300) ** exponent
         push = host.number(force.stiffness) * elastic * ca.fmax(1 + host.number(force.damping) * closing, 0)
         push = ca.if_else(depth > 0, push, 0)
+        self.tensions[force.name] = (push, "N")
         total = push * normal
         mu = host.number(force.friction)
         if not (isinstance(mu, float) and mu == 0.0):

@@ -65,6 +65,12 @@ def all_reactions(host: Absolute) -> Reactions:
         names += [f"{name}.torque.{k}" for k in turns]
         units += ["N m"] * len(turns)
         values += [force, torque]
+    owners = [row.owner for row in host.rows.tags]
+    for k, row in enumerate(host.rows.tags):  # drivers, gears, rotors and user constraints: the effort along each row
+        if row.owner not in host.joints:
+            names.append(f"{row.owner}.effort" + (f".{row.number}" if owners.count(row.owner) > 1 else ""))
+            units.append(host.row_units.get(row.owner, ""))
+            values.append(host.lam[k])
     return Reactions(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts)
 
 

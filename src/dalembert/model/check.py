@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert.errors import unknown_name
 from dalembert.expressions.quantities import Quantity
+from dalembert.model.actuators import DCMotor
 from dalembert.model.bodies import Body, inertia_problems
+from dalembert.model.forces import Contact, Friction, JointSpring, Spring, Stop
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -196,7 +198,7 @@ def _force_problems(m: Mechanism) -> list[str]:
 def _sensor_problems(m: Mechanism) -> list[str]:
     coordinates = _Coordinates(m)
     problems: list[str] = []
-    springs = {f.name for f in m.forces if type(f).__name__ in ("Spring", "JointSpring")}
+    springs = {f.name for f in m.forces if isinstance(f, (Spring, JointSpring, Stop, Contact, Friction))}
     for sensor in m.sensors:
         what, measure = f"sensor {sensor.name!r}", sensor.measure
         if measure.kind.startswith("coordinate"):
@@ -327,3 +329,22 @@ def _weightless(body: Body) -> str:
         if any(float(value) == 0 for value in turning):
             return f"body {body.name!r} has no inertia against turning and no joint holds it; give inertia=."
     return ""
+
+
+def input_unit(m: Mechanism, name: str) -> str:
+    """Unit of an input channel, from what it drives; "" where that differs."""
+    names = coordinate_names(m)
+    turning = {f"{j.name}.{c[0]}" for j in m.joints for c in j.coordinates if c[2] == "rad"}
+    turning |= {f"{b.name}.angle" for b in m.bodies if m.planar}
+    units = set()
+    for force in m.forces:
+        if getattr(force, "input", None) != name:
+            continue
+        target = getattr(force, "coordinate", None)
+        if isinstance(getattr(force, "model", None), DCMotor):
+            units.add("V")
+        elif target is not None:
+            units.add("N m" if names.get(target, target) in turning else "N")
+        else:
+            units.add("N m" if hasattr(force, "torque") else "N")
+    return units.pop() if len(units) == 1 else ""

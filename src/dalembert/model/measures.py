@@ -105,7 +105,10 @@ def reaction(joint: str, *, axes: str = "world") -> Measure:
 
 
 def spring_force(spring: str) -> Measure:
-    """Tension of a spring or damper [N], or torque of a rotational one [N m]."""
+    """Tension of a spring or damper [N], or torque of a rotational one [N m].
+
+    Also the effort of a stop or of friction along its coordinate, and the normal force of a contact.
+    """
     return Measure("spring force", _name(spring), unit="N")
 
 

@@ -384,13 +384,6 @@ def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Sol
     full = to_record(eqs, samples, found.u)
     names, units, values = acceleration_channels(eqs, poses)
     columns = [values]
-    joints = {j.name for j in eqs.joints}
-    for k, row in enumerate(eqs.rows):
-        if row.owner not in joints:
-            several = sum(other.owner == row.owner for other in eqs.rows) > 1
-            names.append(f"{row.owner}.effort.{row.number}" if several else f"{row.owner}.effort")
-            units.append("")
-            columns.append(found.lam[:, k : k + 1])
     norm = np.linalg.norm(found.residual, axis=1)
     names.append("residual.force")
     units.append("")
