@@ -12,10 +12,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert.errors import DataError, FileFormatError
+from dalembert.mechanics.scene import scene_of
+from dalembert.model.joints import COORDINATES
 from dalembert.record import Record
 from dalembert.view import animate, plot
-from dalembert.view.plots import _thinned
+from dalembert.view.plots import _COORDINATES, _default_names, _thinned
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:
@@ -80,6 +83,63 @@ def test_a_plot_without_names_shows_joint_coordinates_and_energy() -> None:
     assert drawn == ["A.angle", "energy"]
     plain = Record([0.0, 1.0], np.zeros((2, 20)), [f"c{i}" for i in range(20)], ["V"] * 20)
     assert len(plot(plain).axes[0].lines) == 8
+
+
+def test_coordinates_of_every_kind_of_joint_are_shown_up_to_eight() -> None:
+    assert {part[0] for parts in COORDINATES.values() for part in parts} == {*_COORDINATES, "x", "y"}
+    names = ["b.x", "b.y", "b.angle", "U.angle1", "U.angle2", "S.angle", "S.displacement", "Q.x", "Q.y", "C.parameter"]
+    names += ["U.rate1", "U.force.x", "tip.x", "tip.y", "energy", "energy.kinetic"]
+    scene = {"joints": [{"name": name, "type": "?", "body": "b", "point": [0, 0, 0]} for name in "USQC"]}
+    wanted = ["U.angle1", "U.angle2", "S.angle", "S.displacement", "Q.x", "Q.y", "C.parameter"]
+    assert _default_names(Record([0.0], [range(16)], names, scene=scene)) == [*wanted, "energy"]
+    # a file without a scene does not say what is a joint: what looks like a point or a body is left out
+    assert _default_names(Record([0.0], [range(16)], names)) == [*wanted[:4], "C.parameter", "energy"]
+    flying = Record([0.0], [range(5)], ["b.x", "b.y", "energy.kinetic", "energy", "residual.position"])
+    assert _default_names(flying) == ["b.x", "b.y", "energy"]
+    assert _default_names(flying.select("residual.position")) == ["residual.position"]
+    many = [f"A{k}.angle" for k in range(20)]
+    assert _default_names(Record([0.0], [range(21)], [*many, "energy"])) == [*many[:8], "energy"]
+
+
+def test_rounding_errors_are_drawn_flat_and_differences_are_not() -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    noise = np.random.default_rng(1).normal(size=t.size)
+    channels = {
+        "energy": -5.1364011712095 + 1e-12 * noise,
+        "energy.balance": 1e-12 * noise,
+        "residual.position": 1e-14 * noise,
+        "b.x": 2.0 + np.sin(t),
+        "P.displacement": 1e-17 * noise,
+        "P.torque.z": 1e-24 * noise,
+        "small": 1e-9 * np.sin(t),
+        "near": 1.0 + 1e-5 * np.sin(t),
+    }
+    units = {"energy": "J", "energy.balance": "J", "b.x": "m", "P.displacement": "m", "P.torque.z": "N m", "small": "V"}
+    run = Record.from_channels(t, channels, units)
+
+    def height(name: str) -> float:
+        low, high = plot(run, name).axes[0].get_ylim()
+        assert low < np.min(run[name])
+        assert np.max(run[name]) < high
+        return high - low
+
+    assert height("energy") > 1.0
+    assert height("P.displacement") == pytest.approx(0.11)
+    assert height("P.torque.z") == pytest.approx(0.11)
+    for name in ("energy.balance", "residual.position", "b.x", "small", "near"):
+        # the range of the data and 8 % on either side
+        assert height(name) == pytest.approx(1.16 * np.ptp(run[name]))
+    figure = plot(run, "energy")
+    figure.canvas.draw()
+    assert all(len(tick.get_text()) <= 5 for tick in figure.axes[0].get_yticklabels())
+    plot(Record([0.0, 1.0], [[np.nan], [np.nan]], ["gap"], ["m"]))._repr_png_()  # type: ignore[attr-defined]
+
+
+def test_an_axes_is_named_by_what_its_channels_share() -> None:
+    names = ["A.force.x", "A.force.y", "B.force.x", "P.displacement", "mid.x", "R.angle", "U.angle1", "p", "q"]
+    run = Record([0.0, 1.0], np.zeros((2, 9)), names, ["N", "N", "N", "m", "m", "rad", "rad", "V", "V"])
+    labels = [ax.get_ylabel() for ax in plot(run, *names).axes]
+    assert labels == ["force [N]", "length [m]", "angle [rad]", "[V]"]
 
 
 def test_a_channel_is_plotted_against_another_with_equal_scales() -> None:
@@ -166,6 +226,66 @@ def test_a_page_holds_the_poses_at_the_asked_rate(tmp_path: Path) -> None:
     assert np.abs(angle - 3 * times).max() < 1e-5
     assert len(data["trails"][0]["points"]) == 81
     assert np.hypot(x, y) == pytest.approx(0.5, abs=2e-5)
+
+
+def test_pictures_are_added_until_a_fast_path_looks_round(tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 1001)
+    turn = 100.0 * t
+    channels = {"c.x": 0.1 * np.cos(turn), "c.y": 0.1 * np.sin(turn), "c.angle": turn}
+    scene = {"planar": True, "bodies": [{"name": "c", "points": [[-0.1, 0, 0], [0.1, 0, 0]], "lines": [[0, 1]]}]}
+    run = Record.from_channels(t, channels, scene=scene)
+    animate(run, tmp_path / "a.html", trail="c")
+    data = page_data(tmp_path / "a.html")
+    path = np.array(data["trails"][0]["points"])
+    between = (path[1:] + path[:-1]) / 2
+    # the tip at 0.2 m is allowed 1.5e-3 of the radius of the scene below its chords, so 0.1 m half of that
+    assert 0.1 - np.hypot(between[:, 0], between[:, 1]).min() < 1.5e-3 * data["radius"]
+    assert data["frames"] == len(path) > 31
+    assert data["picture"] == pytest.approx(1 / 30)
+    assert data["picture"] / data["step"] == pytest.approx(round(data["picture"] / data["step"]))
+
+
+def test_a_record_of_few_samples_is_not_refined_without_end(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    scene = {"planar": True, "bodies": [{"name": "c", "points": [[1, 0, 0]], "lines": []}]}
+    run = Record([0, 1, 2, 3, 4, 5], rng.normal(size=(6, 3)), ["c.x", "c.y", "c.angle"], scene=scene)
+    animate(run, tmp_path / "a.html", fps=0.5)
+    assert page_data(tmp_path / "a.html")["frames"] <= 16 * len(run)
+
+
+def test_both_points_of_a_joint_reach_the_page_and_scenes_of_old_have_one(tmp_path: Path) -> None:
+    run = pendulum()
+    scene = run.scene
+    assert scene is not None
+    old = scene["joints"][0]
+    new = {**old, "name": "P", "type": "prismatic", "other": {"body": None, "point": [2, 3]}}
+    animate(Record(run.time, run.data, run.names, scene={**scene, "joints": [old, new]}), tmp_path / "a.html")
+    first, second = page_data(tmp_path / "a.html")["joints"]
+    assert "other" not in first
+    assert second["other"] == {"body": None, "point": [2, 3, 0]}
+
+
+def test_the_scene_of_a_mechanism_names_both_bodies_of_a_joint() -> None:
+    m = da.Mechanism("slide", planar=True)
+    block = m.add_body("block", mass=1.0, inertia=1.0)
+    m.add_prismatic("P", m.ground.at(1, 2), block.at(0.5, 0))
+    joint = scene_of(m)["joints"][0]
+    assert joint == {
+        "name": "P",
+        "type": "prismatic",
+        "body": "block",
+        "point": [0.5, 0.0, 0.0],
+        "other": {"body": None, "point": [1.0, 2.0, 0.0]},
+    }
+
+
+def test_the_ground_end_of_a_spring_is_inside_the_picture(tmp_path: Path) -> None:
+    run = pendulum()
+    scene = run.scene
+    assert scene is not None
+    scene["springs"] = [{"name": "k", "a": ["rod", [0, 0, 0]], "b": [None, [5.0, 1.0, 0]]}]
+    animate(Record(run.time, run.data, run.names, scene=scene), tmp_path / "a.html")
+    assert page_data(tmp_path / "a.html")["high"][0] == 5.0
 
 
 def test_a_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:

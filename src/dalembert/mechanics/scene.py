@@ -17,6 +17,9 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
     points: dict[int, list[list[float]]] = {id(b): [] for b in [m.ground, *m.bodies]}
     joints = []
 
+    def end(place: Any) -> list[Any]:
+        return [None if place.body.is_ground else place.body.name, _place(place.coordinates)]
+
     def note(body: Body, coordinates: Any) -> None:
         place = _place(coordinates)
         if place not in points[id(body)]:
@@ -25,21 +28,13 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
     for joint in m.joints:
         for frame in (joint.a, joint.b):
             note(frame.body, frame.coordinates)
-        joints.append(
-            {
-                "name": joint.name,
-                "type": joint.kind,
-                "body": None if joint.b.body.is_ground else joint.b.body.name,
-                "point": _place(joint.b.coordinates),
-            }
-        )
+        body, point = end(joint.b)
+        other = dict(zip(("body", "point"), end(joint.a), strict=True))
+        joints.append({"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other})
     springs = []
     for force in m.forces:
         if isinstance(force, Spring):
-            ends = []
-            for point in (force.a, force.b):
-                ends.append([None if point.body.is_ground else point.body.name, _place(point.coordinates)])
-            springs.append({"name": force.name, "a": ends[0], "b": ends[1]})
+            springs.append({"name": force.name, "a": end(force.a), "b": end(force.b)})
     bodies = []
     for body in m.bodies:
         own = points[id(body)]

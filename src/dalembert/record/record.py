@@ -375,7 +375,7 @@ class Record:
             more = f", ... ({len(parts)} in all)" if len(parts) > _ROWS_SHOWN else ""
             return (
                 f"{name!r} is neither a channel nor a vector of {self._label()}, but the stem of "
-                f"{', '.join(parts[:_ROWS_SHOWN])}{more}. Take one of them, or all with select({name!r})."
+                f"{', '.join(parts[:_ROWS_SHOWN])}{more}. Take one of them, or all with run.select({name!r})."
             )
         return unknown_name("channel", str(name), self._columns, self._label())
 

@@ -72,7 +72,36 @@ function fit() {
   const w = Math.max(width - 120, 60), h = Math.max(height - 130, 60);
   view.target = [...centre]; view.own = false;
   if (D.planar) view.scale = Math.min(w / Math.max(size[0], 1e-9 + 0.05 * size[1]), h / Math.max(size[1], 1e-9 + 0.05 * size[0]));
-  else { view.yaw = -0.9; view.pitch = 0.42; view.scale = Math.min(w, 1.15 * h) / (2 * radius); }
+  else { view.yaw = -0.9; view.pitch = 0.42; view.scale = 1; fitSpatial(w, h); }
+}
+
+// everything that is ever drawn, as points: at most a hundred pictures of it
+let cloud = null;
+function cloudOf() {
+  const out = grounded.map(three), n = Math.min(D.frames, 100);
+  D.trails.forEach(trail => out.push(...trail.points.filter((_, i) => i % Math.ceil(trail.points.length / 500) === 0)));
+  for (let k = 0; k < n; k++) D.bodies.forEach((body, b) => {
+    const pose = poseOf(body, D.start + (D.end - D.start) * (n > 1 ? k / (n - 1) : 0)), r = body.shape && body.shape.kind === "sphere" ? body.shape.radius : 0;
+    const ball = [[r, 0, 0], [-r, 0, 0], [0, r, 0], [0, -r, 0], [0, 0, r], [0, 0, -r]];
+    // the first two faces of a box or cylinder have all its corners
+    for (const p of [...drawn[b].points, ...faces[b].slice(0, 2).flat(), ...(r ? ball : [[0, 0, 0]])]) out.push(add(pose.o, pose.R(p)));
+  });
+  return out;
+}
+
+function fitSpatial(w, h) {
+  cloud = cloud || cloudOf();
+  const cy = Math.cos(view.yaw), sy = Math.sin(view.yaw), cp = Math.cos(view.pitch), sp = Math.sin(view.pitch);
+  for (let round = 0; round < 3; round++) { // perspective changes with the target: again
+    let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
+    view.scale = 1;
+    for (const p of cloud) {
+      const q = project(p), x = q[0] - width / 2, y = height / 2 - q[1];
+      x0 = Math.min(x0, x); x1 = Math.max(x1, x); y0 = Math.min(y0, y); y1 = Math.max(y1, y);
+    }
+    view.target = add(view.target, add(times((x0 + x1) / 2, [cy, -sy, 0]), times((y0 + y1) / 2, [sp * sy, sp * cy, cp])));
+    view.scale = Math.min(w / Math.max(x1 - x0, 0.1 * radius), h / Math.max(y1 - y0, 0.1 * radius));
+  }
 }
 
 // to the screen: [x, y, depth], depth growing towards the eye; the eye is six radii away
@@ -182,19 +211,35 @@ function link(points, lines, color, thick) {
     for (const [i, j] of lines) if (points[i] && points[j]) stroke([points[i], points[j]], tint, width2);
 }
 
+// between the two points of a sliding joint: the guide, or a rod without mass; a scene of old has one point only
+const GUIDES = D.joints.filter(joint => joint.other && ["prismatic", "cylindrical", "screw", "point on line", "rod"].includes(joint.type));
+const guideEnds = joint => [project(world(joint.body, joint.point)), project(world(joint.other.body, joint.other.point))];
+function guide(joint, ends) {
+  if (joint.type === "rod") { link(ends, [[0, 1]], "#8a93a0", 3); return; }
+  stroke(ends, ink.steel, 1.6);
+}
+
+// where a machine stands on the ground: at its joints and at its springs
+const grounded = [...D.ground];
+for (const s of D.springs) for (const [body, point] of [s.a, s.b])
+  if (body === null && !grounded.some(p => Math.hypot(...sub(three(p), three(point))) < 1e-9 * radius)) grounded.push(point);
+
 function drawTrails(t) {
-  const now = D.step > 0 ? (t - D.start) / D.step : 0;
+  const now = D.step > 0 ? (t - D.start) / D.step : 0, k = Math.floor(now);
   D.trails.forEach((trail, i) => {
     const color = PALETTE[(i + 3) % PALETTE.length], points = trail.points.map(project);
     ctx.globalAlpha = 0.25; stroke(points, color, 1.5);
-    ctx.globalAlpha = 1; stroke(points.slice(0, Math.floor(now) + 1), color, 2);
+    const past = points.slice(0, k + 1);
+    if (k + 1 < points.length) past.push([0, 1].map(c => points[k][c] + (now - k) * (points[k + 1][c] - points[k][c])));
+    ctx.globalAlpha = 1; stroke(past, color, 2);
   });
 }
 
 function drawPlanar() {
   planarGrid();
   drawTrails(time);
-  D.ground.forEach(p => groundMark(project(p)));
+  grounded.forEach(p => groundMark(project(p)));
+  GUIDES.forEach(joint => guide(joint, guideEnds(joint)));
   for (const s of D.springs) {
     const ends = [project(world(...s.a)), project(world(...s.b))];
     stroke(zigzag(...ends), ink.steel, 1.8);
@@ -235,11 +280,16 @@ function drawJoints() {
     const p = project(world(joint.body, joint.point));
     if (square.has(joint.type)) { ctx.fillStyle = ink.pin; ctx.fillRect(p[0] - 6, p[1] - 6, 12, 12); ctx.strokeStyle = ink.steel; ctx.lineWidth = 2; ctx.strokeRect(p[0] - 6, p[1] - 6, 12, 12); }
     else if (joint.type === "fixed") stroke([[p[0] - 4, p[1] - 4], [p[0] + 4, p[1] + 4]], ink.steel, 2);
-    else { disc(p, D.planar ? 6 : 4.5, ink.pin, ink.steel, 2); if (joint.type === "spherical") disc(p, 2, ink.steel); }
+    else { for (const q of joint.type === "rod" && joint.other ? guideEnds(joint) : [p]) disc(q, D.planar ? 6 : 4.5, ink.pin, ink.steel, 2); if (joint.type === "spherical") disc(p, 2, ink.steel); }
   }
   if (!names) return;
   D.bodies.forEach((body, b) => label(body.name, project(poses[b].o), 8, -9));
-  D.joints.forEach(joint => label(joint.name, project(world(joint.body, joint.point)), 10, 15));
+  const spots = []; // joints in one place share a label
+  for (const joint of D.joints) {
+    const p = project(world(joint.body, joint.point)), near = spots.find(s => Math.hypot(s.p[0] - p[0], s.p[1] - p[1]) < 3);
+    if (near) near.names.push(joint.name); else spots.push({ p, names: [joint.name] });
+  }
+  spots.forEach(s => label(s.names.join(", "), s.p, 10, 15));
 }
 
 // spatial shapes as faces, body-fixed
@@ -265,7 +315,8 @@ function drawSpatial() {
   const list = []; // painter's order: far first
   const put = (depth, paint) => list.push({ depth, paint });
   const thick = Math.max(4, Math.min(9, 0.012 * Math.min(width, height)));
-  D.ground.forEach(p => { const q = project(p); put(q[2] - 1e-3 * radius, () => groundMark(q)); });
+  GUIDES.forEach(joint => { const ends = guideEnds(joint); put((ends[0][2] + ends[1][2]) / 2, () => guide(joint, ends)); });
+  grounded.forEach(p => { const q = project(p); put(q[2] - 1e-3 * radius, () => groundMark(q)); });
   D.bodies.forEach((body, b) => {
     const color = PALETTE[b % PALETTE.length], at = p => add(poses[b].o, poses[b].R(p));
     const shape = body.shape || {}, solid = faces[b].length > 0;
@@ -347,7 +398,7 @@ byId("theme").addEventListener("click", () => {
 byId("speed").addEventListener("change", event => { speed = +event.target.value; });
 document.addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-  const step = (event.shiftKey ? 10 : 1) * (D.step || 0);
+  const step = (event.shiftKey ? 10 : 1) * (D.picture || 0);
   const act = { " ": () => play(!playing), ArrowRight: () => { play(false); seek(time + step); }, ArrowLeft: () => { play(false); seek(time - step); }, f: () => { fit(); ask(); }, n: () => showNames(!names), Home: () => seek(D.start), End: () => seek(D.end) }[event.key];
   if (act) { event.preventDefault(); act(); }
 });

@@ -20,6 +20,8 @@ from dalembert.record import Array, Record
 _PLANAR = ("x", "y", "angle")
 _SPATIAL = ("x", "y", "z", "e0", "e1", "e2", "e3")
 _MOST_NUMBERS = 5_000_000  # about 40 MB of page
+_ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
+_FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
 
 
 def animate(
@@ -39,7 +41,7 @@ def animate(
     ----------
     run : a run with a scene, as a simulation of a mechanism gives it.
     path : the page to write, ``.html``.
-    fps : pictures per second that are stored; the page draws between them.
+    fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
     """
@@ -85,11 +87,24 @@ def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         )
     planar = bool(scene.get("planar", False))
     bodies = [{**body, "shape": _shape(body.get("shape"), planar)} for body in scene.get("bodies", [])]
-    poses = _frames(run, [str(body["name"]) for body in bodies], planar, speed / fps)
+    names = list(dict.fromkeys(trails))
+    source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
+    springs = list(scene.get("springs", []))
+    fixed = [_points(scene.get("ground", []))]
+    fixed += [_points([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
+    refined = 1
+    while True:
+        poses = _frames(source, speed / fps / refined)
+        tracks = [_track(run, scene, poses, name, planar) for name in names]
+        moving = [_world_points(poses, body, planar) for body in bodies] + [track[:, None, :] for track in tracks]
+        low, high, radius = _bounds([*moving, *fixed])
+        # a picture more halves the time between two and quarters the sag of a curve below its chord
+        sag = max(_sag(points) for points in moving)
+        enough = 2 * poses.data.size > _ENOUGH_NUMBERS or len(poses) > 8 * len(run)
+        if sag <= _FLATNESS * radius or enough or len(run) < 4:
+            break
+        refined *= 2
     times = poses.time
-    world = {str(body["name"]): _world_points(poses, body, planar) for body in bodies}
-    tracks = {name: _track(run, scene, poses, name, planar) for name in trails}
-    low, high, radius = _bounds([*world.values(), *tracks.values(), _points(scene.get("ground", []))])
     # five digits of the size of the scene: a hundredth of a pixel
     digits = 5 - math.floor(math.log10(float((high - low).max()) or 1.0))
     # a straight line between samples would pull a fast joint apart: fine angles
@@ -105,20 +120,30 @@ def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "step": float(times[1] - times[0]) if times.size > 1 else 0.0,
         "end": float(times[-1]),
         "frames": int(times.size),
+        "picture": float(times[1] - times[0]) * refined if times.size > 1 else 0.0,
         "speed": float(speed),
         "low": low.tolist(),
         "high": high.tolist(),
         "radius": radius,
         "bodies": bodies,
         "ground": _points(scene.get("ground", [])).tolist(),
-        "joints": list(scene.get("joints", [])),
-        "springs": list(scene.get("springs", [])),
-        "trails": [{"name": name, "points": np.round(track, digits).tolist()} for name, track in tracks.items()],
+        "joints": [_joint(joint) for joint in scene.get("joints", [])],
+        "springs": springs,
+        "trails": [{"name": name, "points": np.round(track, digits).tolist()} for name, track in zip(names, tracks)],
     }
 
 
-def _frames(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
-    """The poses of all bodies at the times of the pictures."""
+def _sag(points: Array) -> float:
+    """How far a path (F, n, 3) bends away from the chords of its points, about: an eighth of its second difference."""
+    if len(points) < 3:
+        return 0.0
+    bend = np.linalg.norm(points[2:] - 2 * points[1:-1] + points[:-2], axis=2) / 8
+    # one kink, as of an impact, is a kink at any rate: what counts is the curve
+    return float(np.quantile(bend.max(axis=1), 0.99))
+
+
+def _poses(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
+    """The poses of all bodies as recorded, checked."""
     if not bodies:
         raise DataError("the scene of this record has no bodies.")
     wanted = [f"{body}.{channel}" for body in bodies for channel in (_PLANAR if planar else _SPATIAL)]
@@ -138,14 +163,22 @@ def _frames(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Re
             f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {len(bodies)} bodies, "
             f"too much for one page. Use fewer fps, more speed, or run.between(start, stop)."
         )
-    if len(run) == 1:
+    return poses if planar else _continuous(poses, bodies)
+
+
+def _frames(poses: Record, step: float) -> Record:
+    """The poses at the times of the pictures."""
+    if len(poses) == 1:
         return poses
     # the last picture is the last sample: the step is made to fit
-    times = np.linspace(run.time[0], run.time[-1], max(2, round(length / step) + 1))
-    if not planar:
-        poses = _continuous(poses, bodies)
-    coarse = len(run) < times.size and len(run) >= 4
-    return poses.resample(times=times, kind="cubic" if coarse else "linear")
+    length = float(poses.time[-1] - poses.time[0])
+    return _between(poses, np.linspace(poses.time[0], poses.time[-1], max(2, round(length / step) + 1)))
+
+
+def _between(run: Record, times: Array) -> Record:
+    """At other times: along a cubic where the samples are not many more than the times."""
+    smooth = 4 <= len(run) < 4 * times.size and not run.has_gaps()
+    return run.resample(times=times, kind="cubic" if smooth else "linear")
 
 
 def _continuous(poses: Record, bodies: Sequence[str]) -> Record:
@@ -178,13 +211,23 @@ def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, plan
 
 def _resampled(run: Record, name: str, times: Array) -> Array:
     axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
-    return run.select(*axes).resample(times=times).data
+    return _between(run.select(*axes), times).data
 
 
 def _points(points: Any) -> Array:
     """(n, 3) from points of two or three coordinates."""
     rows = [[*map(float, point), 0.0][:3] for point in points]
     return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
+    """A joint as the page wants it; scenes of old have no point on the other body."""
+    drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
+    drawn |= {"body": joint.get("body"), "point": _points([joint["point"]])[0].tolist()}
+    other = joint.get("other")
+    if other:
+        drawn["other"] = {"body": other.get("body"), "point": _points([other["point"]])[0].tolist()}
+    return drawn
 
 
 def _shape(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 _BUCKETS = 2000  # more than the pixels across any figure
 _PATH_POINTS = 50_000
 _LENGTHS = ("m", "mm", "cm", "km")
+_COORDINATES = ("angle", "angle1", "angle2", "displacement", "parameter")
+_DEFAULT_SERIES = 8
+_QUANTITIES = {
+    "m": "length",
+    "rad": "angle",
+    "m/s": "speed",
+    "rad/s": "rate",
+    "N": "force",
+    "N m": "torque",
+    "J": "energy",
+}
 
 
 def plot(
@@ -60,8 +71,11 @@ def plot(
                 drawn_x, drawn_y = _thinned(x, run[label], monotonic=against == "time")
                 style = "-" if i < len(COLORS) else "--"
                 ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=label)
-            ax.set_ylabel(_with_unit(_common(labels), unit))
+            ax.set_ylabel(_with_unit(_common(labels) or _QUANTITIES.get(unit, ""), unit))
             ax.margins(x=0.05 if square else 0.01, y=0.08)
+            flat = _flat_limits(run, labels, unit)
+            if flat:
+                ax.set_ylim(*flat)
             ax.yaxis.set_minor_locator(AutoMinorLocator(2))
             if len(labels) > 1:
                 beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
@@ -89,16 +103,39 @@ def _save(figure: Figure, file: str | os.PathLike[str]) -> None:
 
 
 def _default_names(run: Record) -> list[str]:
-    """Joint coordinates and energy; in a record without them, its first channels."""
-    # a body has .angle too, but beside .x
-    joints = [
-        name
-        for name in run.names
-        for stem, _, last in [name.rpartition(".")]
-        if last in ("angle", "displacement") and stem and f"{stem}.x" not in run
-    ]
-    chosen = joints[:12] + [name for name in ("energy",) if name in run.names]
-    return chosen or list(run.names[:8])
+    """Joint coordinates, or the first channels of a record without them, and energy."""
+    scene = run.scene or {}
+    joints = {str(joint.get("name")) for joint in scene.get("joints", []) if isinstance(joint, Mapping)}
+    coordinates = []
+    for name in run.names:
+        stem, _, last = name.rpartition(".")
+        # without a scene, as in a CSV file: a body has .angle too, but beside .x
+        known = stem in joints if joints else stem and f"{stem}.x" not in run.names
+        if known and (last in _COORDINATES or (joints and last in ("x", "y"))):
+            coordinates.append(name)
+    first = coordinates or [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
+    chosen = first[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
+    return chosen or list(run.names[:_DEFAULT_SERIES])
+
+
+def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, float] | None:
+    """Limits that show rounding errors as the flat line they are; None where the data has a range of its own."""
+    if all(label.endswith(".balance") or label.startswith("residual.") for label in labels):
+        return None  # differences: small by nature, and to be looked at
+    values = run[list(labels)]
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return None
+    low, high = float(values.min()), float(values.max())
+    size = max(abs(low), abs(high))
+    # noise about zero is known by what else the record has of this unit; 1e-18 is nothing in any SI unit of a machine
+    peers = [name for name, other in run.units.items() if unit and other == unit]
+    largest = max([float(np.fmax.reduce(np.abs(run[name]))) for name in peers], default=0.0)
+    if size < 1e-18 or size < 1e-12 * largest:
+        return (-0.055, 0.055)
+    if high - low < 1e-6 * size:
+        return (low - 0.1 * size, high + 0.1 * size)
+    return None
 
 
 def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, str], list[str]]:
@@ -118,14 +155,11 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
 
 
 def _common(labels: list[str]) -> str:
-    """What the channels of one axes have in common: the name, the stem or the last part."""
+    """What the channels of one axes have in common: the name, or the parts of it that are in all."""
     if len(labels) == 1:
         return labels[0]
-    ends = {label.rpartition(".")[2] for label in labels}
-    stems = {label.rpartition(".")[0] for label in labels}
-    if len(ends) == 1:
-        return ends.pop()
-    return stems.pop() if len(stems) == 1 else ""
+    others = [set(label.split(".")) for label in labels[1:]]
+    return ".".join(part for part in labels[0].split(".") if all(part in other for other in others))
 
 
 def _with_unit(text: str, unit: str) -> str:
