@@ -164,7 +164,7 @@ def test_rows_of_a_joint_touch_both_bodies_as_the_source_lists_them() -> None:
     eqs = da.equations(m)
     pa, pb = unit(1, 4), unit(2, 4)
     random = np.random.default_rng(0)
-    q = np.concatenate((random.normal(size=3), pa, random.normal(size=3), pb))
+    q = np.concatenate((random.normal(size=3), pa, random.normal(size=3), pb, [0.0]))  # the last counts turns
     v = random.normal(size=12)
     A, right = rows(eqs, q, v, 0.0)
     Ra, Rb = num(rot.rotation(pa)), num(rot.rotation(pb))

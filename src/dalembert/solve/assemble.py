@@ -81,6 +81,11 @@ def assemble(
         for coordinate_index, measure, ratio in eqs.followers:
             q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
     q = _close(eqs, q, wanted, t)
+    counters = [(k, n.removesuffix(".turned")) for k, n in enumerate(eqs.coordinates.names) if n.endswith(".turned")]
+    if counters:
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        for k, name in counters:
+            q[k] = s[eqs.measures.index[name]]
     v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
     return eqs.state(q, v, z, t)
 
@@ -268,7 +273,8 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
     if abs(residual[worst]) > 1e-9 * size:
         rated = [eqs.rows[k].owner for k in eqs.rate_rows]
         names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
-        asked = ", ".join(repr(name) for name in wanted) or "nothing"
+        rate_names = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
+        asked = ", ".join(repr(rate_names.get(name, name)) for name in wanted) or "nothing"
         raise AssemblyError(
             f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
             f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."
@@ -277,11 +283,19 @@ def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, fl
 
 
 def check_start(eqs: EquationsOfMotion, state: State) -> None:
-    """Refuse a start whose joints are visibly open."""
+    """Refuse a start whose joints are visibly open, or whose speeds would open them."""
     (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
     if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
         owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
         raise AssemblyError(f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...).")
+    (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
+    fastest = float(np.abs(state.v).max(initial=0.0))
+    if rates.size and (slip := float(np.abs(rates).max())) > 1e-6 * (1 + fastest):
+        owner = eqs.rows[eqs.rate_rows[int(np.argmax(np.abs(rates)))]].owner
+        raise AssemblyError(
+            f"the speeds at the start do not agree with {owner!r} (by {slip:.2e} m/s or rad/s). Make them with "
+            "da.assemble(eqs, start=state) or da.assemble(eqs, ..., velocity={...})."
+        )
 
 
 def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
