@@ -120,6 +120,20 @@ def test_a_switch_changes_parameters_and_inputs_and_the_record_shows_them(ball: 
     assert np.abs(run["energy.balance"]).max() < 1e-8
 
 
+def test_speeds_follow_a_driver_whose_speed_is_switched() -> None:
+    m = da.Mechanism("wheel", planar=True)
+    wheel = m.add_body("wheel", mass=1.0, inertia=1.0)
+    m.add_revolute("A", m.ground.at(0, 0), wheel.at(0, 0))
+    speed = m.parameter("speed", 2.0)
+    m.add_driver("drive", "A.angle", lambda t: 1.0 + speed * (t - 0.5))
+    eqs = da.equations(m)
+    change = da.Event("gear", lambda s: s.t - 0.5, action=da.Switch(parameters={"speed": 5.0}))
+    run = da.simulate(eqs, 1.0, start=da.assemble(eqs), events=change, every=0.1)
+    later = run.time > 0.55
+    assert run["A.rate"][later] == pytest.approx(5.0, abs=1e-9)
+    assert run["A.angle"][-1] == pytest.approx(3.5, abs=1e-9)
+
+
 def test_an_impact_on_one_body_goes_through_the_joints() -> None:
     """Two rods at rest in a line, the first rate made 1 by an impulse there: the second follows by momentum."""
     m = da.Mechanism("double", planar=True, gravity=0)
@@ -171,6 +185,7 @@ def test_events_on_time_sensors_and_parameters(ball: da.EquationsOfMotion) -> No
     ("make", "message"),
     [
         (lambda: da.Event("e", lambda s: s["bal.y"]), "Did you mean 'ball.y'"),
+        (lambda: da.Event("e", lambda s: s["ball.y"] < 0.5), "Return the difference"),
         (lambda: da.Event("e", lambda s: 3.0), "never crosses zero"),
         (lambda: da.Event("e", lambda s: [s["ball.y"], s.t]), "one"),
         (lambda: da.Event("e", lambda s: 1.0 if s["ball.y"] > 0 else -1.0), "da.where"),

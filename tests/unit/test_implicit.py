@@ -45,8 +45,13 @@ def pendulum_error(pendulum: tuple[da.EquationsOfMotion, da.State], method: Any)
 )
 def test_halving_the_step_shows_the_order(pendulum: Any, make: Any, order: int, coarse: float) -> None:
     first, second = (pendulum_error(pendulum, make(h)) for h in (coarse, coarse / 2))
+    measured = np.log2(first / second)
     # the next term of the error is of relative size h times a rate of ten: a quarter of an order at these steps
-    assert np.log2(first / second) == pytest.approx(order, abs=0.45)
+    assert measured > order - 0.45
+    if not isinstance(make(coarse), (da.RK4, da.DormandPrince)):
+        # the explicit stages are steered onto the joints, which takes away leading terms of the error where, as here,
+        # they keep but one degree of freedom: Dormand-Prince 5 shows order 7
+        assert measured < order + 0.45
 
 
 @pytest.mark.parametrize(
@@ -63,6 +68,43 @@ def test_halving_the_step_shows_the_order(pendulum: Any, make: Any, order: int, 
 )
 def test_p1_pendulum_by_every_method(pendulum: Any, method: Any, tolerance: float) -> None:
     assert pendulum_error(pendulum, method) < tolerance
+
+
+@pytest.mark.parametrize("solver", ["cvodes", "idas"])
+def test_sundials_is_as_exact_as_its_tolerance_however_often_it_is_sampled(solver: str) -> None:
+    m = da.Mechanism("rod", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("h", m.ground.at(0, 0), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"h": 0.0})
+    random = np.sort(np.random.default_rng(0).uniform(0.0, 10.0, 200))
+    steps = []
+    for every in (1.0, 0.03, 0.001, random):
+        exact = da.simulate(eqs, 10.0, start=start, every=every, method=da.DormandPrince(rtol=1e-12, atol=1e-12))
+        run = da.simulate(eqs, 10.0, start=start, every=every, method=da.Sundials(solver=solver))
+        assert run.time.tolist() == exact.time.tolist()
+        # errors of 1e-8 add up over thousands of steps: 1e-7 to 8e-7 measured, at every sampling
+        assert np.abs(run["h.angle"] - exact["h.angle"]).max() < 1.5e-6
+        assert run["residual.position"].max() < 1e-12
+        assert run["residual.velocity"].max() < 1e-12
+        steps.append(run.statistics["steps"])
+    assert max(steps) < 1.5 * min(steps)
+
+
+def test_sundials_stops_where_a_joint_cannot_follow() -> None:
+    m = da.Mechanism("reach", planar=True)
+    rods = [m.add_body(name, mass=1.0, inertia=da.rod(1.0)) for name in ("a", "b")]
+    m.add_revolute("A", m.ground.at(0, 0), rods[0].at(-0.5, 0))
+    m.add_revolute("B", rods[0].at(0.5, 0), rods[1].at(-0.5, 0))
+    m.add_driver("x", "b.x", lambda t: 1.0 + t)
+    m.add_driver("y", "b.y", 0.0)
+    eqs = da.equations(m)
+    start = da.assemble(eqs, guess={"A.angle": 0.8, "B.angle": -1.6})
+    with pytest.raises(da.ConvergenceError) as caught:
+        da.simulate(eqs, 2.0, start=start, method=da.Sundials(), every=0.01)
+    # the rods lie in a line when b.x is 1.5
+    assert 0.45 <= caught.value.record.time[-1] <= 0.5
+    assert caught.value.record["residual.position"].max() < 1e-5
 
 
 def stiff_slider(rate: float) -> da.EquationsOfMotion:
@@ -126,8 +168,8 @@ def bricard() -> tuple[da.EquationsOfMotion, Any]:
         (da.Rosenbrock(rtol=1e-9, atol=1e-9), 2e-8),  # the published value has nine digits; error control of 1e-9
         (da.GeneralizedAlpha(step=2e-3), 1e-3),
         (da.GeneralizedAlpha(step=2e-3, index=2), 1e-3),
-        (da.Sundials(rtol=1e-9, atol=1e-9), 1e-5),
-        (da.Sundials(rtol=1e-8, atol=1e-8, solver="idas"), 1e-4),
+        (da.Sundials(rtol=1e-9, atol=1e-9), 1e-6),
+        (da.Sundials(rtol=1e-8, atol=1e-8, solver="idas"), 1e-6),
     ],
 )
 def test_redundant_joints_do_not_stop_an_implicit_method(method: Any, tolerance: float) -> None:

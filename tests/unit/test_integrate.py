@@ -211,6 +211,35 @@ def test_a_start_whose_joints_are_open_is_refused(four_bar: Any) -> None:
         da.simulate(eqs, 1.0, start=eqs.state(q))
 
 
+def test_a_start_whose_speeds_open_the_joints_is_refused(four_bar: Any) -> None:
+    eqs, start = four_bar
+    v = np.array(start.v)
+    v[3:6] *= 1.001  # of the coupler
+    with pytest.raises(da.AssemblyError, match=r"speeds at the start do not agree with '[BC]'.*da.assemble"):
+        da.simulate(eqs, 1.0, start=eqs.state(start.q, v))
+    mended = da.assemble(eqs, start=eqs.state(start.q, v))
+    assert da.simulate(eqs, 0.1, start=mended).status == "complete"
+
+
+@pytest.mark.parametrize("method", [da.DormandPrince(), da.DormandPrince(order=5), da.Rosenbrock()])
+def test_a_driver_beyond_its_reach_is_named_soon(method: Any) -> None:
+    m = da.Mechanism("four-bar", planar=True)
+    lengths = {"crank": 0.5, "coupler": 0.6, "rocker": 0.2}
+    crank, coupler, rocker = (m.add_body(n, mass=x, inertia=da.rod(x)) for n, x in lengths.items())
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.25, 0))
+    m.add_revolute("B", crank.at(0.25, 0), coupler.at(-0.3, 0))
+    m.add_revolute("C", coupler.at(0.3, 0), rocker.at(0.1, 0))
+    m.add_revolute("D", m.ground.at(0.7, 0), rocker.at(-0.1, 0))
+    m.add_driver("turn", "A", lambda t: 0.8 + t)
+    eqs = da.equations(m)
+    with pytest.raises(da.ConvergenceError, match=r"driver 'turn' grows without bound.*beyond its reach") as caught:
+        da.simulate(eqs, 3.0, start=da.assemble(eqs), method=method, every=0.01)
+    record = caught.value.record
+    limit = np.arccos((0.5**2 + 0.7**2 - 0.8**2) / (2 * 0.5 * 0.7)) - 0.8  # coupler and rocker in a line
+    assert limit - 0.02 < record.time[-1] <= limit
+    assert record.statistics["steps"] + record.statistics["rejected"] < 20_000
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -23,6 +23,7 @@ SX = ca.SX
 TIME_TOLERANCE = 1e-13  # s, of a located event
 ZERO = 1e-12  # an event function this small at a start counts as zero
 PROBES = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of an event that starts on zero is looked for
+LOGIC = tuple(getattr(ca, f"OP_{name}") for name in ("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"))
 NOISE = 1e-14  # of an event function
 ENDLESS = 1e-6  # s: intervals that shrink below this, eight in a row, will not end
 
@@ -137,6 +138,11 @@ def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Functi
             raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
         if value.is_constant():
             raise ModelError(f"{what} returns the constant {float(value):g}, which never crosses zero.")
+        if value.op() in LOGIC:
+            raise ModelError(
+                f"{what} returns a comparison, which is true or false and does not cross zero. Return the difference: "
+                's["A.angle"] + 1.0, not s["A.angle"] < -1.0; direction=-1 is falling below, +1 rising above.'
+            )
         values.append(value)
     return ca.Function("events", view.arguments, [ca.densify(ca.vertcat(*values))], {"cse": True})
 

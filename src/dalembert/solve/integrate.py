@@ -16,7 +16,7 @@ from dalembert.solve.assemble import check_start, state_or_rest
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Crossing, Event, Switch, Watch, as_events, event_function, speeds_after
 from dalembert.solve.inputs import Inputs, read_inputs
-from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Method
+from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Method, Sundials
 from dalembert.solve.progress import Progress
 from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.stepping import first_step, steps_of
@@ -26,6 +26,7 @@ FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
 NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
 SMALLEST_STEP = 1e-14
+PATIENCE, SLOWEST = 400, 1e-9  # attempts that together must do more than this share of what is left
 MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
 METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_step", "index", "solver")
 
@@ -151,12 +152,17 @@ class Run:
         h = first_step(self.method, self.end - begin.t)
         x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
         self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
+        self.span = self.end - begin.t
+        self.steps.plan(times, self.span)
         self.watch = Watch(self.events, self.steps.layout)
         self.segments.append((0, self.eqs, self.inputs))
         self._finite(x[None, :], x)
         if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
+        self.first_load = 0.0
+        self.first_load = self._most_loaded(x)[1]
+        self.slow = (begin.t, 0)  # since when, and how many attempts
         pace = 0.0
         stopped = ""
         try:
@@ -165,7 +171,7 @@ class Run:
             while x[0] < self.end and not stopped:
                 size = self._chunk_size(x, pace)
                 tick = clock.perf_counter()
-                block = self.steps.block(x, size, self._target())
+                block = self.steps.block(x, size, self.end)
                 pace = (clock.perf_counter() - tick) / size
                 self._finite(block, x)
                 crossing = None
@@ -177,6 +183,7 @@ class Run:
                 self.sampler.take(x, block)
                 after = block[-1].copy()
                 self._check(after)
+                self._advances(after, size)
                 x = after
                 if crossing is not None:
                     x, stopped = self._happen(crossing, x)
@@ -193,12 +200,6 @@ class Run:
         record = self._record(x, began, stopped or "complete")
         assert record is not None  # a complete run has its samples
         return record
-
-    def _target(self) -> float:
-        """How far a chunk may go: to the end, or to the next sample for a method that restarts there."""
-        if self.steps.sizes == (1,) and self.sampler.next < len(self.sampler.times):
-            return float(self.sampler.times[self.sampler.next])
-        return self.end
 
     def _chunk_size(self, x: Array, pace: float) -> int:
         step = max(min(x[1], self.end - x[0]), 1e-300)
@@ -246,12 +247,13 @@ class Run:
             self.inputs = self.inputs.changed(self.eqs, switch.inputs)
             self._check_inputs(state.t)
         v = state.v
-        if switch.velocity is not None:
-            v = speeds_after(self.eqs, state, switch.velocity, what)
+        if switch.velocity is not None or switch.parameters:  # other dimensions, other speeds, by impulses
+            v = speeds_after(self.eqs, state, switch.velocity or {}, what)
         state = self.eqs.state(state.q, v, state.z, state.t, lam=state.lam)
         check_start(self.eqs, state)
         if switch.parameters or switch.inputs:
             self._bind()
+            self.steps.plan(self.sampler.times, self.span)
             self.segments.append((self.sampler.next, self.eqs, self.inputs))
         # what the switch adds or takes counts as work, so that the energy balance goes on
         work = float(x[self.where["work"][0]]) + self._energy(state) - before
@@ -290,17 +292,57 @@ class Run:
                 f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
             )
         if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
-            raise ConvergenceError(
-                f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The equations are too stiff or singular "
-                "there: try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
-            )
+            raise self._stuck(x)
         if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= GAP_TOLERANCE:
                 raise ConvergenceError(
                     f"step at t = {x[0]:.6g} s did not close the machine ({self._widest(x)}). "
-                    f"Use a smaller step (now {x[1]:g} s)."
+                    f"Use a smaller step (now {x[1]:g} s), unless a driver or joint is beyond its reach there."
                 )
+
+    def _advances(self, x: Array, attempts: int) -> None:
+        """Give up where error control would need 1e11 steps or more to the end."""
+        if getattr(self.method, "step", None) is not None or isinstance(self.method, Sundials):
+            return
+        since, tried = self.slow
+        if x[0] - since > SLOWEST * (self.end - since) or x[0] >= self.end:
+            self.slow = (float(x[0]), 0)
+            return
+        self.slow = (since, tried + attempts)
+        if self.slow[1] >= PATIENCE:
+            raise self._stuck(x)
+
+    def _stuck(self, x: Array) -> ConvergenceError:
+        text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
+        owner, load, usual = self._most_loaded(x)
+        if load > usual:
+            kind = "driver" if owner in self.eqs.drivers else "joint"
+            text += (
+                f"What holds {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
+                "be beyond its reach, or the machine in a dead point. If it is not, the equations are stiff"
+            )
+        else:
+            text += "The equations are too stiff or singular there, or a driver or joint is beyond its reach. If stiff"
+        return ConvergenceError(
+            f"{text}: try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
+        )
+
+    def _most_loaded(self, x: Array) -> tuple[str, float, float]:
+        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, and what would be usual."""
+        eqs = self.eqs
+        if not eqs.rows:
+            return "", 0.0, 0.0
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        u = self.inputs.values(eqs, x[:1])[0]
+        at = (part["q"], part["v"], part["z"], u, eqs.p, float(x[0]))
+        A = eqs.kernel("rows").sparse(0, *at)
+        loads = np.abs(part["lam"]) * np.asarray(abs(A).max(axis=1).todense()).reshape(-1)
+        usual = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0)) + 10 * self.first_load
+        k = int(np.argmax(loads))
+        driven = [i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > 0.01 * loads[k]]
+        owner = eqs.rows[max(driven, key=lambda i: loads[i], default=k)].owner
+        return owner, float(loads[k]), usual
 
     def _gaps(self, x: Array) -> Array:
         a, b = self.where["q"]
@@ -334,18 +376,13 @@ class Run:
                 if b > a
             ]
         )
+        counts = np.diff(bounds)
         return to_record(
-            self.eqs if len(self.segments) == 1 else self._with_parameter_rows(bounds),
+            self.eqs,
             samples,
             inputs,
+            None if len(counts) == 1 else np.repeat([eqs.p for _, eqs, _ in self.segments], counts, axis=0),
             status=status,
             statistics={**statistics, "cpu_seconds": clock.process_time() - began},
             provenance={"method": repr(self.method), "mechanism": self.eqs.name},
         )
-
-    def _with_parameter_rows(self, bounds: list[int]) -> EquationsOfMotion:
-        """The equations with one row of parameters per sample, for evaluation in a batch."""
-        pairs = zip(self.segments, bounds[:-1], bounds[1:], strict=True)
-        copy = self.eqs.replace()
-        object.__setattr__(copy, "p", np.vstack([np.tile(eqs.p, (b - a, 1)) for (_, eqs, _), a, b in pairs]))
-        return copy

@@ -140,11 +140,14 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
     return eqs.cached("observation", make)  # type: ignore[no-any-return]
 
 
-def to_record(eqs: EquationsOfMotion, samples: Samples, u: Array, **details: Any) -> Record:
-    """Every channel of a run at its sample times."""
+def to_record(
+    eqs: EquationsOfMotion, samples: Samples, u: Array, parameters: Array | None = None, **details: Any
+) -> Record:
+    """Every channel of a run at its sample times; `parameters` has one row per sample where they changed on the way."""
+    p = eqs.p if parameters is None else parameters
     kernel, names, units, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t
-    (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, eqs.p, time.reshape(-1, 1))
+    (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time.reshape(-1, 1))
     n = derived.shape[1]
     energy = derived[:, n - 4] + derived[:, n - 3]
     balance = energy - energy[0] - (samples.work - samples.work[0])

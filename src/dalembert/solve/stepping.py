@@ -89,6 +89,9 @@ class NativeSteps:
         self.refresh = isinstance(method, GeneralizedAlpha)
         self.engine = self.kernels[1].engine
 
+    def plan(self, times: Array, span: float) -> None:
+        """Samples to come and length of the run: the steps do not depend on them."""
+
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 

@@ -1,14 +1,14 @@
-"""SUNDIALS through CasADi: CVODES or IDAS from one sample to the next, then projection onto the joints.
+"""SUNDIALS through CasADi: CVODES or IDAS over many samples in one call, all of them projected onto the joints.
 
-Both integrate the index-1 form with the drift of the joints fed back (Baumgarte), in scaled time τ = (t - t₀)/Δ so that
-one integrator serves every interval:
+Both integrate the index-1 form with the drift of the joints fed back (Baumgarte), in scaled time τ from 0 to 1 so that
+one integrator serves every piece of a run with as many samples:
 
-    CVODES:  q̇ = N v + n ,  v̇ and ż from the constrained solve
+    CVODES:  q̇ = N v + n ,  v̇ and ż from the constrained solve ;   t = t₀ + Δ τ
     IDAS:    q̇ = N v + n ,  v̇ = a ,  ż = g ;   0 = M a - f - Aᵀλ ,  0 = A a - b   (rows scaled by 1/|A row|,
-             a and λ outside the error test), for the departures from y₀ + ẏ₀ Δ τ and from a₀, λ₀: their values and
-             derivatives at the start are zero, so the start is consistent without IDAS' own search for it
+             a and λ outside the error test) ;   t = t₀ + Δ τ² , so that every derivative by τ is zero at the start,
+             which is consistent without IDAS' own search for it
 
-Not a native chunk: one call of the integrator per sample.
+The solver starts anew from a projected state some sixteen times in a run, however many samples there are.
 """
 
 from __future__ import annotations
@@ -29,74 +29,143 @@ from dalembert.solve.methods import RK4, Sundials
 MX = ca.MX
 SX = ca.SX
 IDAS_EPSILON = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable
+LAMBDA = 1e-6  # scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop its iteration
 FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, fast beside the drift
+PIECES = 16  # of a run; each is one call of the solver
+MOST = 4096  # samples of a piece
+LOOKS = 512  # an event is looked for at least this often in a run
+SHARE = 0.02  # of the tolerance for one step: errors of the steps of a swinging pendulum add up to a hundred times that
+TIGHTEST = 1e-12  # SUNDIALS is asked for no less, unless the user does
+OPEN = 1e-5  # m or rad, of a joint after the projection: the motion has left it
+EVEN = 1e-9  # relative difference of sample intervals that counts as none
 
 
 class SundialsSteps:
-    """The interface of `stepping.NativeSteps`, one integrator call per step."""
+    """The interface of `stepping.NativeSteps`; a block is a piece of the run, its rows are the samples there."""
 
     sizes = (1,)
 
     def __init__(
         self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: Any
     ) -> None:
-        self.eqs, self.method = eqs, method
+        self.eqs, self.method, self.inputs = eqs, method, inputs
         self.p, self.constants = eqs.p, inputs.constants
-        key = ("sundials", method, inputs.key, events_key)
+        self.key = ("sundials", method, inputs.key)
+        self.times: Array = np.empty(0)  # of the samples, see `plan`
+        self.longest = np.inf
 
-        def make() -> tuple[Layout, Kernel, ca.Function, Kernel]:
+        def make() -> tuple[Layout, Kernel, Kernel, dict[str, Any]]:
             common = Stepper(eqs, RK4(1.0), inputs, events)
             build = _cvodes if method.solver == "cvodes" else _idas
             project = Kernel(projection_function(eqs, 2), compiled=eqs.use_c)
-            return common.layout, Kernel(common.start(), compiled=eqs.use_c), build(eqs, method, inputs), project
+            return common.layout, Kernel(common.start(), compiled=eqs.use_c), project, build(eqs, inputs)
 
         self.layout: Layout
-        self.layout, self._begin, self._integrate, self._project = eqs.cached(key, make)
+        self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
         self.where = self.layout.starts
         self.engine = self._begin.engine
+
+    def plan(self, times: Array, span: float) -> None:
+        """Take note of the samples to come: how many go into a piece, and how far apart events are looked for."""
+        self.times = times
+        self.count = min(max(-(-len(times) // PIECES), 1), MOST)
+        if self.layout.ne:
+            self.longest = span / LOOKS
 
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
     def block(self, x: Array, size: int, end: float) -> Array:
-        return self.reach(x, end)[None, :]
+        """States at the next samples, at most to `end`."""
+        t = float(x[0])
+        first = int(np.searchsorted(self.times, t + 1e-12 * max(1.0, abs(t)), side="right"))
+        times = self.times[first : first + self.count]
+        if not len(times):
+            times = np.array([end])
+        gaps = np.diff(times, prepend=t)
+        if not _even(gaps) and _even(gaps[1:]):  # after an event, or after a first sample later than the start
+            times, gaps = times[:1], gaps[:1]
+        elif not _even(gaps) and _even(gaps[:-1]):  # before an end that is no multiple of the interval
+            times, gaps = times[:-1], gaps[:-1]
+        between = int(np.ceil(gaps.max() / self.longest * (1 - EVEN))) if np.isfinite(self.longest) else 1
+        if between > 1:
+            before = np.arange(between - 1, -1, -1) / between  # the last of each is the sample itself
+            times = (times[:, None] - gaps[:, None] * before).reshape(-1)
+        try:
+            return self._states(x, times)
+        except ConvergenceError:
+            if self.count == 1:
+                raise
+            self.count = max(min(self.count, len(times)) // 2, 1)  # to keep what is sound before the failure
+            return self.block(x, size, end)
 
     def to(self, states: Array, times: Array) -> Array:
         return np.vstack([self.reach(x, float(t)) for x, t in zip(states, times, strict=True)])
 
     def reach(self, x: Array, t: float) -> Array:
         """The state at time t, from the state x."""
-        eqs = self.eqs
-        part = {name: x[a:b] for name, (a, b) in self.where.items()}
-        span = t - float(x[0])
-        if span <= 0:
+        if t <= x[0]:
             return x.copy()
+        return np.asarray(self._states(x, np.array([t]))[0])
+
+    def _states(self, x: Array, times: Array) -> Array:
+        """One call of the solver; then the states on the joints, with everything a run carries along."""
+        eqs, count = self.eqs, len(times)
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        t0, end = float(x[0]), float(times[-1])
+        integrate = self._integrator(times, t0)
         y = np.concatenate((part["q"], part["v"], part["z"], part["work"]))
+        data = np.concatenate((self.p, self.constants, [t0, end - t0], part["lam"]))
+        start = {} if self.method.solver == "cvodes" else {"z0": np.concatenate((part["a"], LAMBDA * part["lam"]))}
         try:
-            data = np.concatenate((self.p, self.constants, [float(x[0]), span], part["lam"]))
-            if self.method.solver == "cvodes":
-                y = np.asarray(self._integrate(x0=y, p=data)["xf"]).reshape(-1)
-            else:
-                N, n = eqs.kernel("kinematics")(part["q"], self.p, x[0])
-                rate = N.reshape(eqs.nq, eqs.nv) @ part["v"] + n
-                slopes = span * np.concatenate((rate, part["a"], part["zdot"], part["power"]))
-                base = np.concatenate((y, slopes, part["a"]))
-                y = y + slopes + np.asarray(self._integrate(p=np.concatenate((data, base)))["xf"]).reshape(-1)
+            y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
         except RuntimeError as error:
             raise ConvergenceError(
-                f"SUNDIALS ({self.method.solver}) gave up between t = {x[0]:.6g} and {t:.6g} s: "
+                f"SUNDIALS ({self.method.solver}) gave up between t = {t0:.6g} and {end:.6g} s: "
                 f"{_reason(str(error))} Try a looser tolerance, or method=da.Rosenbrock()."
             ) from None
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
-        q, v = self._project(y[:nq], y[nq : nq + nv], self.p, t)
-        row = self.begin(t, float(x[1]), q, v, y[nq + nv : nq + nv + nz], float(y[-1]), part["lam"])
+        at = times[:, None]
+        q, v = self._project.many(y[:, :nq], y[:, nq : nq + nv], self.p, at)
+        sound = self._closed(q, times, t0)
+        z, work = y[:, nq + nv : nq + nv + nz], y[:, -1:]
+        rows = np.asarray(self._begin.many(at, x[1], q, v, z, work, part["lam"], self.p, self.constants)[0])
         accepted, rejected = self.where["accepted"][0], self.where["rejected"][0]
-        row[accepted] = x[accepted] + self._steps()
-        row[rejected] = x[rejected]
-        return row
+        steps = int(integrate.stats().get("nsteps", count))
+        rows[:, accepted] = x[accepted] + np.ceil(steps * np.arange(1, count + 1) / count)
+        rows[:, rejected] = x[rejected]
+        return rows[:sound]
 
-    def _steps(self) -> int:
-        return int(self._integrate.stats().get("nsteps", 1))
+    def _closed(self, q: Array, times: Array, t0: float) -> int:
+        """How many states from the first on have their joints closed."""
+        eqs = self.eqs
+        if not eqs.holonomic_rows:
+            return len(times)
+        gaps = np.abs(eqs.kernel("position").many(q, self.p, times[:, None])[0]).reshape(len(times), -1)
+        bad = np.flatnonzero(~(gaps.max(axis=1) <= OPEN))
+        if len(bad) and bad[0] == 0:
+            owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(gaps[0]))]].owner
+            raise ConvergenceError(
+                f"{owner!r} is open by {gaps[0].max():.1e} m at t = {times[0]:.6g} s. A driver or joint may be beyond "
+                f"its reach after t = {t0:.6g} s; if not, sample more often or ask for a tighter tolerance."
+            )
+        return int(bad[0]) if len(bad) else len(times)
+
+    def _integrator(self, times: Array, t0: float) -> ca.Function:
+        """The solver with outputs at these times; kept for further pieces where they are evenly spaced."""
+        method, count = self.method, len(times)
+        power = 1.0 if method.solver == "cvodes" else 0.5
+        if not _even(np.diff(times, prepend=t0)):
+            return _integrator(self._problem, method, ((times - t0) / (times[-1] - t0)) ** power)
+
+        def make() -> ca.Function:
+            return _integrator(self._problem, method, (np.arange(1, count + 1) / count) ** power)
+
+        return self.eqs.cached((*self.key, "even", count), make)
+
+
+def _even(gaps: Array) -> bool:
+    return bool(len(gaps)) and bool(np.ptp(gaps) <= EVEN * gaps.max())
 
 
 def _reason(text: str) -> str:
@@ -104,48 +173,42 @@ def _reason(text: str) -> str:
     return (lines[0].strip().rstrip(".") + ".") if lines else "it reported no reason."
 
 
-def _symbols(eqs: EquationsOfMotion, **more: int) -> tuple[Any, dict[str, Any]]:
-    sizes = {"p": len(eqs.parameters), "c": eqs.nu, "t0": 1, "span": 1, "lam": len(eqs.rows), **more}
+def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
+    sizes = {"p": len(eqs.parameters), "c": eqs.nu, "t0": 1, "span": 1, "lam": len(eqs.rows)}
     data = MX.sym("data", sum(sizes.values()))
     parts = ca.vertsplit(data, np.cumsum([0, *sizes.values()]).tolist())
     return data, dict(zip(sizes, parts, strict=True))
 
 
-def _options(method: Sundials) -> dict[str, Any]:
-    return {
-        "reltol": method.rtol,
-        "abstol": method.atol,
-        "max_num_steps": int(method.max_steps),
-        "show_eval_warnings": False,
-    }
+def _integrator(problem: dict[str, Any], method: Sundials, grid: Array) -> ca.Function:
+    local = {name: max(SHARE * x, min(x, TIGHTEST)) for name, x in (("reltol", method.rtol), ("abstol", method.atol))}
+    options = {**local, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
+    if method.solver == "idas":
+        options |= {"suppress_algebraic": True, "calc_ic": False}
+    return ca.integrator("sundials", method.solver, problem, 0.0, grid.tolist(), options)
 
 
-def _cvodes(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Function:
+def _cvodes(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
     data, d = _symbols(eqs)
     y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
     q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
     t = d["t0"] + d["span"] * tau
     F = forward_function(eqs, FEEDBACK)
     qdot, a, zdot, power, _, _ = F(q, v, z, inputs.function(t, d["c"]), d["p"], t, d["lam"])
-    dae = {"x": y, "p": data, "t": tau, "ode": d["span"] * ca.vertcat(qdot, a, zdot, power)}
-    return ca.integrator("cvodes_run", "cvodes", dae, 0.0, 1.0, _options(method))
+    return {"x": y, "p": data, "t": tau, "ode": d["span"] * ca.vertcat(qdot, a, zdot, power)}
 
 
-def _idas(eqs: EquationsOfMotion, method: Sundials, inputs: Inputs) -> ca.Function:
-    size = eqs.nq + eqs.nv + eqs.nz + 1
-    data, d = _symbols(eqs, y=size, slopes=size, a=eqs.nv)
-    y, tau = MX.sym("y", size), MX.sym("tau")
+def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
+    data, d = _symbols(eqs)
+    y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
     w = MX.sym("w", eqs.nv + len(eqs.rows))
-    full = d["y"] + tau * d["slopes"] + y
-    q, v, z, _ = ca.vertsplit(full, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
-    a, lam = d["a"] + w[: eqs.nv], d["lam"] + w[eqs.nv :]
-    t = d["t0"] + d["span"] * tau
+    q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
+    a, lam = w[: eqs.nv], w[eqs.nv :] / LAMBDA
+    t = d["t0"] + d["span"] * tau**2
     slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
     at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
-    ode = d["span"] * slopes(*at, lam, a) - d["slopes"]
-    dae = {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}
-    options = {**_options(method), "suppress_algebraic": True, "calc_ic": False}
-    return ca.integrator("idas_run", "idas", dae, 0.0, 1.0, options)
+    ode = (2 * d["span"] * tau) * slopes(*at, lam, a)
+    return {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}
 
 
 def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
