@@ -44,14 +44,18 @@ def mass_is_singular(eqs: EquationsOfMotion) -> bool:
     """Whether M, at the drawing's pose and the present parameters, lacks rank (spec 000-14)."""
 
     def find() -> bool:
-        (M,) = eqs.kernel("inertia")(np.array(eqs.guess[0]), eqs.p, 0.0)
-        values = np.linalg.eigvalsh(M) if M.size and np.count_nonzero(M - np.diag(np.diag(M))) else np.sort(np.diag(M))
-        return bool(values.size) and bool(values[0] <= 1e-14 * max(values[-1], 1e-300))
+        kernel = eqs.kernel("inertia")
+        M = kernel.sparse(0, np.array(eqs.guess[0]), eqs.p, 0.0)
+        largest = float(abs(M).max()) if M.nnz else 0.0
+        count, order, starts = _blocks(kernel.native.sparsity_out(0))
+        for k in range(count):
+            index = sorted(order[starts[k] : starts[k + 1]])
+            block = M[index, :][:, index].toarray() if len(index) > 1 else np.array([[M[index[0], index[0]]]])
+            if np.linalg.eigvalsh(block)[0] <= 1e-14 * max(float(np.abs(block).max()), 1e-8 * largest):
+                return True
+        return False
 
-    if eqs.nv > 400:  # large models: look at the blocks' diagonal only
-        (M,) = eqs.kernel("inertia")(np.array(eqs.guess[0]), eqs.p, 0.0)
-        return bool(np.diag(M).min() <= 0)
-    return find()
+    return bool(eqs.cached("mass is singular", find))
 
 
 class Factor:
