@@ -180,9 +180,8 @@ class Run:
                     crossing = self.watch.find(self.steps, x, block)
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
-                self.sampler.take(x, block)
+                self._take(x, block)
                 after = block[-1].copy()
-                self._check(after)
                 self._advances(after, size)
                 x = after
                 if crossing is not None:
@@ -277,6 +276,21 @@ class Run:
         step = getattr(self.method, "step", None)
         hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
         raise ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
+
+    def _take(self, before: Array, block: Array) -> None:
+        """Samples of a block whose end is sound; of one that is not, those before the first unsound state."""
+        try:
+            self._check(block[-1])
+        except ConvergenceError:
+            for k, row in enumerate(block):
+                try:
+                    self._check(row)
+                except ConvergenceError:
+                    if k:
+                        self.sampler.take(before, block[:k].copy())
+                    raise
+            raise
+        self.sampler.take(before, block)
 
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
