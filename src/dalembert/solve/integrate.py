@@ -192,13 +192,38 @@ class Run:
             error.record = self._record(x, began, f"interrupted at t = {x[0]:.6g} s")
             raise error from None
         except DalembertError as failure:
-            failure.record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
+            record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
+            failure.record = None if record is None else self._sound(record)[0]
             raise
         finally:
             self.progress.close()
         record = self._record(x, began, stopped or "complete")
         assert record is not None  # a complete run has its samples
+        kept, opened = self._sound(record)
+        if opened is not None:  # opened and closed again between two looks
+            late = self._opened(opened)
+            late.record = kept
+            raise late
         return record
+
+    def _sound(self, record: Record) -> tuple[Record | None, float | None]:
+        """The samples before the joints first stand open, and when that is (None: never)."""
+        if getattr(self.method, "stabilise", None) is not None:
+            return record, None
+        opened = record["residual.position"] > GAP_TOLERANCE
+        if not opened.any():
+            return record, None
+        first = int(np.argmax(opened))
+        t = float(record.time[first])
+        return (record.between(record.time[0], record.time[first - 1]) if first else None), t
+
+    def _opened(self, t: float, detail: str = "") -> ConvergenceError:
+        step = getattr(self.method, "step", None)
+        now = "" if step is None else f" (now {step:g} s)"
+        return ConvergenceError(
+            f"step at t = {t:.6g} s did not close the machine{detail}. Use a smaller step{now} or tolerance, unless a "
+            "driver or joint is beyond its reach there."
+        )
 
     def _chunk_size(self, x: Array, pace: float) -> int:
         step = max(min(x[1], self.end - x[0]), 1e-300)
@@ -310,10 +335,7 @@ class Run:
         if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= GAP_TOLERANCE:
-                raise ConvergenceError(
-                    f"step at t = {x[0]:.6g} s did not close the machine ({self._widest(x)}). "
-                    f"Use a smaller step (now {x[1]:g} s), unless a driver or joint is beyond its reach there."
-                )
+                raise self._opened(float(x[0]), f" ({self._widest(x)})")
 
     def _advances(self, x: Array, attempts: int) -> None:
         """Give up where error control would need 1e11 steps or more to the end."""
