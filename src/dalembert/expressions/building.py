@@ -137,12 +137,29 @@ def _compile(tool: str, functions: Sequence[ca.Function], work: Path) -> str:
     generator.generate(str(work) + os.sep)
     command = [tool, *FLAGS, "kernel.c", "-o", "kernel.so", "-lm"]
     try:
-        result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+        process = subprocess.Popen(command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     except OSError as error:
         return str(error)
-    if result.returncode == 0 and (work / "kernel.so").exists():
+    _, message = _wait(process)
+    if process.returncode == 0 and (work / "kernel.so").exists():
         return ""
-    return (result.stderr.strip().splitlines() or [f"exit code {result.returncode}, no library"])[-1]
+    return (message.strip().splitlines() or [f"exit code {process.returncode}, no library"])[-1]
+
+
+def _wait(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Output of the compiler; after two seconds a terminal shows that it is at work."""
+    try:
+        return process.communicate(timeout=2.0)
+    except subprocess.TimeoutExpired:
+        if not sys.stderr.isatty():
+            return process.communicate()
+        from rich.console import Console
+
+        with Console(stderr=True).status("compiling (once; the result is cached)"):
+            return process.communicate()
+    except BaseException:
+        process.kill()
+        raise
 
 
 def doctor() -> str:
