@@ -73,6 +73,9 @@ class NativeSteps:
     ) -> None:
         self.p, self.constants = eqs.p, inputs.constants
         self.numbers = method_numbers(method)
+        self.unchecked = self.numbers.copy()
+        if isinstance(method, (DormandPrince, Rosenbrock)):
+            self.unchecked[:2] = 1e30
         key = ("stepper", structure(method), inputs.key, events_key)
 
         def make() -> tuple[Layout, Kernel, dict[int, Kernel]]:
@@ -101,8 +104,12 @@ class NativeSteps:
         return np.asarray(raw.reshape(size, self.layout.size))
 
     def to(self, states: Array, times: Array) -> Array:
-        """One step from each state to its own time; further steps where error control asks for them."""
-        rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.numbers)[0]
+        """One step from each state to its own time.
+
+        It is shorter than a step that was accepted, so its error is not looked at again: near a dead point error
+        control would chase a time that a longer step had passed.
+        """
+        rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.unchecked)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
             rows[k] = self.reach(rows[k], float(times[k]))
         if self.refresh:  # what the method carries along belongs to a whole step: solve for v̇ and λ anew
