@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.errors import AssemblyError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array
+from dalembert.solve.constrained import mass_is_singular
 from dalembert.solve.placing import hang
 
 TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
@@ -300,6 +301,8 @@ def check_start(eqs: EquationsOfMotion, state: State) -> None:
 
 def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
     """Every speed without inertia must be held by the joints, or nothing says how it changes: rank [M; A] = n."""
+    if not mass_is_singular(eqs):
+        return
     M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
     free = np.flatnonzero(M.diagonal() == 0)  # M is positive semidefinite: a zero there is a zero row
     if not 0 < free.size <= WEIGHTLESS:

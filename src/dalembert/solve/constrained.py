@@ -24,7 +24,7 @@ from dalembert.equations import EquationsOfMotion, Symbols
 from dalembert.errors import ModelError
 
 SX = ca.SX
-EPSILON = 1e-8
+EPSILON = 1e-9
 EMPTY = 1e-16  # share of the trace of H that an all-zero row gets, to stay factorable
 REFINEMENTS = 3
 FRICTION_PASSES = 8
@@ -214,10 +214,10 @@ def forward_expressions(
 
 
 def refinements(eqs: EquationsOfMotion) -> int:
-    """Two refinements, or three where the rows are redundant or badly conditioned around the drawing's pose.
+    """One refinement, or three where the rows are redundant or badly conditioned around the drawing's pose.
 
-    With a smallest singular value σ of the scaled H the regularisation is felt by (ε/σ)^(k+1): two keep it below 1e-9
-    down to σ = 1e-5, three down to 2e-6; a machine with σ > 1e-3 around its drawing is given two.
+    With a smallest singular value σ of the scaled H the regularisation is felt by (ε/σ)^(k+1): one keeps it below 1e-9
+    down to σ = 3e-5, three down to 2e-7; a machine with σ > 1e-3 around its drawing is given one.
     """
 
     def count() -> int:
@@ -232,7 +232,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
             scale = 1 / np.sqrt(np.maximum(np.diag(H), TINY))
             if not np.isfinite(H).all() or np.linalg.eigvalsh(scale[:, None] * H * scale)[0] < 1e-3:
                 return REFINEMENTS
-        return REFINEMENTS - 1
+        return 1
 
     return int(eqs.cached("refinements", count))
 

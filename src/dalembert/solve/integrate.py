@@ -22,6 +22,7 @@ from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.stepping import first_step, steps_of
 
 CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
+CALL_SECONDS = 6e-5  # what Python does around one call
 FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
 NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
@@ -160,8 +161,7 @@ class Run:
         if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
             self.sampler.blocks.append(x[None, :].copy())
             self.sampler.next = 1
-        self.first_load = 0.0
-        self.first_load = self._most_loaded(x)[1]
+        self.first = x.copy()  # what loads are usual, should a run get stuck
         self.slow = (begin.t, 0)  # since when, and how many attempts
         pace = 0.0
         stopped = ""
@@ -226,13 +226,21 @@ class Run:
         )
 
     def _chunk_size(self, x: Array, pace: float) -> int:
+        """Attempts in the next call: as many as are left, in few calls of at most a fifth of a second.
+
+        A call costs some 60 µs of Python, so a larger chunk whose last attempts find nothing to do may be cheaper.
+        """
         step = max(min(x[1], self.end - x[0]), 1e-300)
-        remaining = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
+        left = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
         if pace > 0:
-            remaining = min(remaining, max(CHUNK_SECONDS / pace, 1))
-        elif remaining > 16:
-            remaining = 16 if self.eqs.nv > 60 else remaining
-        return next((n for n in self.steps.sizes if n <= remaining), 1)
+            left = min(left, max(CHUNK_SECONDS / pace, 1))
+        elif left > 16 and self.eqs.nv > 60:
+            left = 16
+        fitting = int(next((n for n in self.steps.sizes if n <= left), 1))
+        larger = [n for n in self.steps.sizes if n >= left]
+        if pace > 0 and larger and (larger[-1] - left) * pace < CALL_SECONDS * (left / fitting - 1):
+            return int(larger[-1])
+        return fitting
 
     # -- events ------------------------------------------------------------------------------------------------------
     def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
@@ -351,8 +359,8 @@ class Run:
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
-        owner, load, usual = self._most_loaded(x)
-        if load > usual:
+        owner, load, forces = self._most_loaded(x)
+        if load > forces + 10 * self._most_loaded(self.first)[1]:
             kind = "driver" if owner in self.eqs.drivers else "joint"
             text += (
                 f"What holds {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
@@ -365,7 +373,7 @@ class Run:
         )
 
     def _most_loaded(self, x: Array) -> tuple[str, float, float]:
-        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, and what would be usual."""
+        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, and the largest applied force."""
         eqs = self.eqs
         if not eqs.rows:
             return "", 0.0, 0.0
@@ -374,11 +382,11 @@ class Run:
         at = (part["q"], part["v"], part["z"], u, eqs.p, float(x[0]))
         A = eqs.kernel("rows").sparse(0, *at)
         loads = np.abs(part["lam"]) * np.asarray(abs(A).max(axis=1).todense()).reshape(-1)
-        usual = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0)) + 10 * self.first_load
+        forces = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0))
         k = int(np.argmax(loads))
         driven = [i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > 0.01 * loads[k]]
         owner = eqs.rows[max(driven, key=lambda i: loads[i], default=k)].owner
-        return owner, float(loads[k]), usual
+        return owner, float(loads[k]), forces
 
     def _gaps(self, x: Array) -> Array:
         a, b = self.where["q"]
