@@ -20,6 +20,7 @@ MEMORY_LIMIT = 8 * 2**30
 TIME_LIMIT = 120.0
 """Elapsed time of one process [s]."""
 SEARCH_TIME = 60.0
+QUICK = 0.5  # seconds; a faster run is also tried with coarser settings
 """Elapsed time after which a search tries no finer setting [s], so that the repetitions fit the limit."""
 REPEATS, LONG_RUN = 5, 4.0
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,10 +149,36 @@ def search(methods: Sequence[Method], tolerances: Sequence[float], emit: Emit) -
             if error <= tightest or cpu > best or fineness > 100_000:
                 break
             fineness = math.ceil(fineness * growth)
+        found += _coarser(method, found, tolerances, emit, begin)
     for cpu, error, method, fineness in sorted(_contenders(found, tolerances), key=lambda f: f[0]):
         count = repeats(cpu)
         fastest = min(method.run(fineness)[0] for _ in range(count))
         emit(_line(method, fineness, min(cpu, fastest), error, count))
+
+
+def _coarser(
+    method: Method,
+    found: Sequence[tuple[float, float, Method, int]],
+    tolerances: Sequence[float],
+    emit: Emit,
+    begin: float,
+) -> list[tuple[float, float, Method, int]]:
+    """Settings between the last that failed and the first that met an error: the coarsest that meets it counts."""
+    more: list[tuple[float, float, Method, int]] = []
+    for tolerance in tolerances:
+        mine = {f[3]: f for f in (*found, *more) if f[2] is method}
+        meeting = [k for k, f in mine.items() if f[1] <= tolerance]
+        if not meeting or mine[min(meeting)][0] > QUICK:
+            continue
+        fineness = min(meeting) - 1
+        while fineness >= 1 and fineness not in mine and time.monotonic() - begin < SEARCH_TIME:
+            cpu, error = method.run(fineness)
+            emit(_line(method, fineness, cpu, error, 1))
+            more.append((cpu, error, method, fineness))
+            if not error <= tolerance:
+                break
+            fineness -= 1
+    return more
 
 
 def _contenders(found: Sequence[tuple[float, float, Method, int]], tolerances: Sequence[float]) -> list[Any]:

@@ -261,7 +261,7 @@ def derivative(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
 
     The speeds are brought onto the rows first: q̇ = N P v, v̇ = a(q, P v). On the joints nothing changes, so every method
     keeps its order; at the stages of a step, which lie off the joints, the multipliers stay bounded. Near a dead point
-    this is what counts: Runge-Kutta 4 at 1 ms takes 40 four-bars in a row through it to 5e-9 m instead of 6e-6 m.
+    this is what counts: Runge-Kutta 4 at 1 ms takes 40 four-bars in a row through it to 1e-10 m instead of 6e-6 m.
     """
     at = Evaluation(eqs, s)
     s = replace(s, v=steered(eqs, at, s.v))

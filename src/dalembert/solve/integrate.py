@@ -373,7 +373,7 @@ class Run:
         )
 
     def _most_loaded(self, x: Array) -> tuple[str, float, float]:
-        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, and the largest applied force."""
+        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, the largest applied force."""
         eqs = self.eqs
         if not eqs.rows:
             return "", 0.0, 0.0
