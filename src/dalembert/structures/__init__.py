@@ -1,0 +1,3 @@
+"""Structures: continuous beams, finite-element frames and solids, and their reduction."""
+
+__all__: list[str] = []
