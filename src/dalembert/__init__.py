@@ -18,6 +18,11 @@ def _from(module: str, names: str) -> dict[str, tuple[str, str]]:
     return {name: (f"dalembert.{module}", name) for name in names.split()}
 
 
+def _rooms(names: str) -> dict[str, tuple[str, str]]:
+    """Folders that are public as they are: ``da.structures.guyan``."""
+    return {name: ("dalembert", name) for name in names.split()}
+
+
 # The public names: name -> (module, attribute). Edit here, and in the block below that shows them to type checkers;
 # tests/api/test_public_names.py says where the two differ.
 _PUBLIC: dict[str, tuple[str, str]] = {
@@ -45,8 +50,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
     **_from("solve.constrained", "Baumgarte"),
     **_from("solve.events", "Event Switch"),
-    # linear models
+    # linear models, structures: the nouns here, what is done with them in rooms of their own
     **_from("linear", "SecondOrder StateSpace Modes"),
+    **_rooms("linear structures"),
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
@@ -58,6 +64,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
 }
 
 if TYPE_CHECKING:
+    from dalembert import linear as linear
+    from dalembert import structures as structures
     from dalembert.equations import EquationsOfMotion as EquationsOfMotion
     from dalembert.equations import State as State
     from dalembert.errors import AssemblyError as AssemblyError
@@ -151,7 +159,10 @@ def _load(name: str) -> Any:
         from dalembert.errors import unknown_name
 
         raise AttributeError(unknown_name("public name", name, _PUBLIC, "dalembert")) from None
-    value = getattr(importlib.import_module(module), attribute)
+    if module == __name__:
+        value: Any = importlib.import_module(f"{module}.{attribute}")
+    else:
+        value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value
     return value
 
@@ -172,7 +183,8 @@ class _Package(ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _PUBLIC and isinstance(value, ModuleType)):
+        hidden = name in _PUBLIC and _PUBLIC[name][0] != __name__
+        if not (hidden and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 
