@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from dalembert.errors import DataError, unknown_name
 
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
+# A stored matrix: FloatArray, or scipy.sparse.csc_array in a sparse system (SciPy has no types of its own).
+Matrix = Any
 
 
 class Frozen:
@@ -22,6 +26,9 @@ class Frozen:
         for name, value in fields.items():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+            elif scipy.sparse.issparse(value):
+                for array in (value.data, value.indices, value.indptr):
+                    array.setflags(write=False)
             elif isinstance(value, Mapping):
                 value = MappingProxyType(dict(value))
             object.__setattr__(self, name, value)
@@ -58,15 +65,20 @@ def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: 
         array = array.reshape(1, 1)
     elif array.ndim == 1 and vector:
         array = array.reshape((-1, 1) if vector == "column" else (1, -1))
-    shape = f"({'any' if rows is None else rows}, {'any' if columns is None else columns})"
-    fits = array.ndim == 2 and rows in (None, array.shape[0]) and columns in (None, array.shape[1])
-    if not fits:
-        raise DataError(f"{symbol} has shape {array.shape}, expected {shape}: {why}.")
+    fit(symbol, array.shape, rows, columns, why)
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         i, j = bad[0]
         raise DataError(f"{symbol}[{i}, {j}] is {array[i, j]}; every entry must be finite ({len(bad)} are not).")
     return array
+
+
+def fit(symbol: str, shape: tuple[int, ...], rows: int | None, columns: int | None, why: str) -> None:
+    """Refuse a shape other than ``(rows, columns)``; ``None`` leaves that size free."""
+    if len(shape) == 2 and rows in (None, shape[0]) and columns in (None, shape[1]):
+        return
+    expected = f"({'any' if rows is None else rows}, {'any' if columns is None else columns})"
+    raise DataError(f"{symbol} has shape {shape}, expected {expected}: {why}.")
 
 
 def square(symbol: str, value: Any) -> FloatArray:
@@ -88,10 +100,19 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
     if len(names) != len(default):
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise DataError(f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"{kind} names must differ; given twice in {where}: {', '.join(twice)}.")
+    if len(set(names)) < len(names):
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{kind} names must differ; given twice in {where}: {listed(twice, {})}.")
     return names
+
+
+def names_or_numbered(
+    kind: str, given: str | Iterable[str] | None, letter: str, count: int, where: str
+) -> tuple[str, ...]:
+    """The given names, checked, or ``letter`` with a number each; no numbers are made in vain."""
+    if given is None:
+        return numbered(letter, count)
+    return unique_names(kind, given, ("",) * count, where)
 
 
 def numbered(letter: str, count: int) -> tuple[str, ...]:
@@ -101,13 +122,15 @@ def numbered(letter: str, count: int) -> tuple[str, ...]:
 
 def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: str) -> dict[str, str]:
     """Units by name, every name known."""
+    if not units:
+        return {}
     names = set(known)
-    for name, unit in (units or {}).items():
+    for name, unit in units.items():
         if name not in names:
             raise DataError(unknown_name("coordinate, state, input or output", name, names, where))
         if not isinstance(unit, str):
             raise DataError(f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
-    return dict(units or {})
+    return dict(units)
 
 
 def counted(number: int, word: str) -> str:
@@ -121,10 +144,13 @@ def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) ->
     return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > most else "")
 
 
-def labelled(symbol: str, array: FloatArray, rows: Sequence[str], *, most: int = 8) -> list[str]:
+def labelled(symbol: str, array: Matrix, rows: Sequence[str], *, most: int = 8) -> list[str]:
     """Lines that show a matrix with the names of its rows; only its size where it is large."""
     if max(array.shape) > most:
-        return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {np.count_nonzero(array)} non-zero"]
+        count = array.count_nonzero() if scipy.sparse.issparse(array) else np.count_nonzero(array)
+        return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
+    if scipy.sparse.issparse(array):
+        array = array.toarray()
     cells = [[f"{value:.6g}" for value in row] for row in array]
     widths = [max(len(row[j]) for row in cells) for j in range(array.shape[1])]
     name_width = max(len(name) for name in rows)

@@ -1,9 +1,12 @@
 """Second-order systems with names (spec 003, C-02, C-06).
 
     M x″ + (C + G) x′ + (K + H) x = B u
-    y = Y_position x + Y_velocity x′ + D u
+    y = Y_position x + Y_velocity x′ + Y_acceleration x″ + D u
 
 M, C, K symmetric (mass, damping, stiffness); G, H skew (gyroscopic, circulatory).
+K_loss, symmetric, is the imaginary part of the stiffness, K + i K_loss (hysteretic damping, spec 003, C-66):
+a notion of harmonic motion only.
+
 States of the first-order form are positions first, (x, x′); the source of the spec has velocities first.
 """
 
@@ -14,19 +17,18 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
-from dalembert.linear import checks, massless, quadratic
-from dalembert.linear.checks import FloatArray
+from dalembert.linear import checks, massless, quadratic, storage
+from dalembert.linear.checks import Matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 
-# Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
-# far above rounding of any assembly, far below a modelling mistake.
-SYMMETRY_TOLERANCE = 1e-9
-# Skew part that from_full takes for rounding: it would cost the exactness of the symmetric solvers and says nothing.
-SPLIT_TOLERANCE = 1e-12
+# Largest sparse system that is made dense without being told to: 5000 x 5000 doubles are 200 MB each.
+DENSE_LIMIT = 5000
+MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
 class SecondOrder(checks.Frozen):
@@ -35,13 +37,16 @@ class SecondOrder(checks.Frozen):
     Parameters
     ----------
     M, K : (n, n), symmetric
-        Mass and stiffness. A scalar is a system of one coordinate.
+        Mass and stiffness. A scalar is a system of one coordinate. Where one of them is a SciPy sparse
+        matrix the system is sparse: all its matrices are kept as ``scipy.sparse.csc_array``.
     C : (n, n), symmetric; G, H : (n, n), skew; optional
         Damping, gyroscopic and circulatory matrices; zero when left out.
         :meth:`from_full` splits matrices that mix them.
+    K_loss : (n, n), symmetric, optional
+        Imaginary part of the stiffness (hysteretic damping): for frequency responses and modes.
     B : (n, nu), optional
         Force on each coordinate per input; no inputs when left out.
-    Y_position, Y_velocity : (ny, n), optional
+    Y_position, Y_velocity, Y_acceleration : (ny, n), optional
     D : (ny, nu), optional
         When no output matrix is given the outputs are the coordinates, under their own names.
     coordinates, inputs, outputs : names, optional
@@ -58,15 +63,17 @@ class SecondOrder(checks.Frozen):
     ('left', 'right', 'left.rate', 'right.rate')
     """
 
-    M: FloatArray
-    C: FloatArray
-    G: FloatArray
-    K: FloatArray
-    H: FloatArray
-    B: FloatArray
-    Y_position: FloatArray
-    Y_velocity: FloatArray
-    D: FloatArray
+    M: Matrix
+    C: Matrix
+    G: Matrix
+    K: Matrix
+    H: Matrix
+    K_loss: Matrix
+    B: Matrix
+    Y_position: Matrix
+    Y_velocity: Matrix
+    Y_acceleration: Matrix
+    D: Matrix
     coordinates: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -81,9 +88,11 @@ class SecondOrder(checks.Frozen):
         C: ArrayLike | None = None,
         G: ArrayLike | None = None,
         H: ArrayLike | None = None,
+        K_loss: ArrayLike | None = None,
         B: ArrayLike | None = None,
         Y_position: ArrayLike | None = None,
         Y_velocity: ArrayLike | None = None,
+        Y_acceleration: ArrayLike | None = None,
         D: ArrayLike | None = None,
         coordinates: str | Iterable[str] | None = None,
         inputs: str | Iterable[str] | None = None,
@@ -92,23 +101,26 @@ class SecondOrder(checks.Frozen):
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         where = "this SecondOrder"
-        n = len(checks.square("M", M))
-        names = checks.unique_names("coordinate", coordinates, checks.numbered("x", n), where)
+        sparse = storage.is_sparse(M, K)
+        n = storage.square("M", M)
+        names = checks.names_or_numbered("coordinate", coordinates, "x", n, where)
         B_ = (
-            np.zeros((n, 0)) if B is None else checks.matrix("B", B, n, None, "one row per coordinate", vector="column")
+            storage.zeros(n, 0, sparse=sparse)
+            if B is None
+            else storage.stored("B", B, n, None, "one row per coordinate", sparse=sparse, vector="column")
         )
         nu = B_.shape[1]
-        position, velocity, through = _outputs(Y_position, Y_velocity, D, n, nu)
-        given = not (Y_position is None and Y_velocity is None and D is None)
-        input_names = checks.unique_names("input", inputs, checks.numbered("u", nu), where)
-        default = checks.numbered("y", len(position)) if given else names
+        read = {"Y_position": Y_position, "Y_velocity": Y_velocity, "Y_acceleration": Y_acceleration, "D": D}
+        given = any(value is not None for value in read.values())
+        outs = _outputs(read if given else {"Y_position": storage.identity(n, sparse=sparse)}, n, nu, sparse)
+        input_names = checks.names_or_numbered("input", inputs, "u", nu, where)
+        default = checks.numbered("y", outs["D"].shape[0]) if given else names
         output_names = checks.unique_names("output", outputs, default, where)
+        parts = (("M", M, +1), ("C", C, +1), ("G", G, -1), ("K", K, +1), ("H", H, -1), ("K_loss", K_loss, +1))
         self._freeze(
-            M=_part("M", M, names, +1), C=_part("C", C, names, +1), G=_part("G", G, names, -1),
-            K=_part("K", K, names, +1), H=_part("H", H, names, -1),
-            B=B_, Y_position=position, Y_velocity=velocity, D=through,
-            coordinates=names, inputs=input_names, outputs=output_names,
-            units=checks.known_units(units, names + input_names + output_names, where),
+            **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
+            B=B_, **outs, coordinates=names, inputs=input_names, outputs=output_names,
+            units=checks.known_units(units, names + input_names + output_names, where) if units else {},
             provenance=provenance or {},
         )  # fmt: skip
 
@@ -135,23 +147,60 @@ class SecondOrder(checks.Frozen):
         **rest
             Output matrices, names, units, provenance as for :class:`SecondOrder`.
         """
-        M_ = checks.square("M", M)
-        n = len(M_)
+        sparse = storage.is_sparse(M, C_full, K_full)
+        n = storage.square("M", M)
+        M_ = storage.stored("M", M, n, n, "it must be square", sparse=sparse)
         full = {
-            symbol: np.zeros((n, n)) if value is None else checks.matrix(symbol, value, n, n, "the size of M")
+            symbol: storage.zeros(n, n, sparse=sparse)
+            if value is None
+            else storage.stored(symbol, value, n, n, "the size of M", sparse=sparse)
             for symbol, value in (("C_full", C_full), ("K_full", K_full))
         }
-        B_ = None if B is None else checks.matrix("B", B, n, None, "one row per coordinate", vector="column")
-        if np.abs(M_ - M_.T).max() > SYMMETRY_TOLERANCE * np.abs(M_).max():
+        B_ = None if B is None else storage.stored("B", B, n, None, "one row per coordinate", sparse=sparse,
+                                                   vector="column")  # fmt: skip
+        if abs(M_ - M_.T).max() > storage.SYMMETRY_TOLERANCE * abs(M_).max():
+            if sparse:
+                raise DataError("M is not symmetric, and a sparse system cannot be multiplied by its inverse.")
             if massless.is_singular(M_):
                 raise DataError("M is neither symmetric nor invertible; combine the equations so that M is symmetric.")
             factors = scipy.linalg.lu_factor(M_)
             full = {symbol: scipy.linalg.lu_solve(factors, matrix) for symbol, matrix in full.items()}
             B_ = None if B_ is None else scipy.linalg.lu_solve(factors, B_)
             M_ = np.eye(n)
-        C, G = _split(full["C_full"])
-        K, H = _split(full["K_full"])
+        C, G = storage.split(full["C_full"])
+        K, H = storage.split(full["K_full"])
         return cls(M_, K, C=C, G=G, H=H, B=B_, **rest)
+
+    def replace(self, **changes: Any) -> SecondOrder:
+        """Copy with some arguments of :class:`SecondOrder` changed.
+
+        New output matrices of another height need new ``outputs`` as well; ``outputs=None`` numbers them.
+        """
+        names = ("coordinates", "inputs", "outputs", "units", "provenance")
+        fields = {name: getattr(self, name) for name in (*MATRICES, *names)} | changes
+        return SecondOrder(fields.pop("M"), fields.pop("K"), **fields)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrices are ``scipy.sparse.csc_array`` (all of them) or NumPy arrays."""
+        return storage.is_sparse(self.M)
+
+    def dense(self, *, force: bool = False) -> SecondOrder:
+        """The same system in NumPy arrays; refuses above 5000 coordinates unless ``force`` is set."""
+        if not self.is_sparse:
+            return self
+        if self.nq > DENSE_LIMIT and not force:
+            raise DataError(
+                f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "
+                "per matrix. Reduce it first (da.structures, or system.modal(count)), or pass force=True."
+            )
+        return self.replace(**{symbol: getattr(self, symbol).toarray() for symbol in MATRICES})
+
+    def sparse(self) -> SecondOrder:
+        """The same system in ``scipy.sparse.csc_array``."""
+        if self.is_sparse:
+            return self
+        return self.replace(M=scipy.sparse.csc_array(self.M))
 
     @property
     def nq(self) -> int:
@@ -169,12 +218,12 @@ class SecondOrder(checks.Frozen):
         return len(self.outputs)
 
     @property
-    def C_full(self) -> FloatArray:
+    def C_full(self) -> Matrix:
         """C + G."""
         return self.C + self.G
 
     @property
-    def K_full(self) -> FloatArray:
+    def K_full(self) -> Matrix:
         """K + H."""
         return self.K + self.H
 
@@ -185,6 +234,8 @@ class SecondOrder(checks.Frozen):
         exactly imaginary eigenvalues. An eigenvalue is reported as exactly 0 for every direction in which
         K + H, scaled by the masses, is below 10 n ε of its largest value.
         """
+        if self.is_sparse:
+            return self.dense().modes()
         values, shapes = quadratic.solve(self.M, self.C, self.G, self.K, self.H, self.coordinates)
         return Modes(values, shapes, self.coordinates, provenance=self.provenance)
 
@@ -194,6 +245,8 @@ class SecondOrder(checks.Frozen):
         A coordinate without mass has no rate among the states; one without mass and damping follows the
         others statically and is no state at all. Where M is singular in another way `DataError` says so.
         """
+        if self.is_sparse:
+            return self.dense().state_space()
         rest = massless.condense(self.M, self.C_full, self.K_full, self.coordinates)
         kept = [self.coordinates[i] for i in rest.kept]
         first = massless.first_order(rest.M, rest.C, rest.K, kept)
@@ -218,62 +271,36 @@ class SecondOrder(checks.Frozen):
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if part.any())
-        stiffness = "(K + H)" if self.H.any() else "K"
+        damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if storage.nonzero(part))
+        terms = [symbol for symbol, part in (("H", self.H), ("i K_loss", self.K_loss)) if storage.nonzero(part)]
+        stiffness = f"({' + '.join(['K', *terms])})" if terms else "K"
         damping_term = f" + {f'({damping})' if '+' in damping else damping} x′" if damping else ""
         sizes = [checks.counted(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
-        lines = [f"SecondOrder: {', '.join(sizes)}; M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"]
+        kind = "sparse SecondOrder" if self.is_sparse else "SecondOrder"
+        lines = [f"{kind}: {', '.join(sizes)}; M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"]
         for kind, names in (("coordinates", self.coordinates), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
                 lines.append(f"  {kind.ljust(11)}  {checks.listed(names, self.units)}")
-        for symbol in ("M", "C", "G", "K", "H", "B", "Y_position", "Y_velocity", "D"):
+        for symbol in MATRICES:
             array = getattr(self, symbol)
-            if array.size and (symbol in "MK" or array.any()):
+            if 0 not in array.shape and (symbol in "MK" or storage.nonzero(array)):
                 rows = self.outputs if symbol[0] in "YD" else self.coordinates
                 lines += checks.labelled(symbol, array, rows)
         return "\n".join(lines)
 
 
-def _part(symbol: str, value: ArrayLike | None, names: tuple[str, ...], sign: int) -> FloatArray:
-    """Exactly symmetric (sign +1) or skew (-1) copy, or an error naming the worst pair of coordinates."""
-    n = len(names)
-    if value is None:
-        return np.zeros((n, n))
-    array = checks.matrix(symbol, value, n, n, "the size of M")
-    odd = np.abs(array - sign * array.T)
-    if odd.max() > SYMMETRY_TOLERANCE * np.abs(array).max():
-        i, j = np.unravel_index(int(np.argmax(odd)), odd.shape)
-        kind = "symmetric" if sign > 0 else "skew-symmetric"
-        raise DataError(
-            f"{symbol} is not {kind}: {symbol}[{names[i]}, {names[j]}] = {array[i, j]:.6g} but "
-            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full takes full matrices apart."
-        )
-    return 0.5 * (array + sign * array.T)
-
-
-def _split(full: FloatArray) -> tuple[FloatArray, FloatArray]:
-    skew = 0.5 * (full - full.T)
-    if np.abs(skew).max() <= SPLIT_TOLERANCE * np.abs(full).max():
-        skew = np.zeros_like(full)
-    return 0.5 * (full + full.T), skew
-
-
-def _outputs(
-    position: ArrayLike | None, velocity: ArrayLike | None, through: ArrayLike | None, n: int, nu: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[str, Matrix]:
     """Output matrices of one height; the first one given sets it."""
-    if position is None and velocity is None and through is None:
-        return np.eye(n), np.zeros((n, n)), np.zeros((n, nu))
+    widths = {"Y_position": n, "Y_velocity": n, "Y_acceleration": n, "D": nu}
     ny: int | None = None
-    result = []
-    columns = ((position, "Y_position", n, "coordinate"), (velocity, "Y_velocity", n, "coordinate"),
-               (through, "D", nu, "input"))  # fmt: skip
-    for value, symbol, width, per in columns:
-        array = None
-        if value is not None:
+    result = {}
+    for symbol, width in widths.items():
+        if given.get(symbol) is not None:
             vector = "column" if symbol == "D" and nu == 1 else "row"
-            array = checks.matrix(symbol, value, ny, width, f"one row per output, one column per {per}", vector=vector)
-            ny = len(array)
-        result.append((array, width))
-    p, v, d = (np.zeros((ny or 0, width)) if array is None else array for array, width in result)
-    return p, v, d
+            why = f"one row per output, one column per {'input' if symbol == 'D' else 'coordinate'}"
+            result[symbol] = storage.stored(symbol, given[symbol], ny, width, why, sparse=sparse, vector=vector)
+            ny = result[symbol].shape[0]
+    return {
+        symbol: result[symbol] if symbol in result else storage.zeros(ny or 0, width, sparse=sparse)
+        for symbol, width in widths.items()
+    }

@@ -1,0 +1,123 @@
+"""Matrices of a second-order system, dense or sparse, checked and ready to be frozen.
+
+A system is sparse when its M or K is a SciPy sparse matrix: then every matrix of it is a canonical
+``scipy.sparse.csc_array`` of doubles; else every one is a NumPy array. Nothing here makes a sparse
+n x n matrix dense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from dalembert.errors import DataError
+from dalembert.linear import checks
+from dalembert.linear.checks import Matrix
+
+# Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
+# far above rounding of any assembly, far below a modelling mistake.
+SYMMETRY_TOLERANCE = 1e-9
+# Skew part that from_full takes for rounding: it would cost the exactness of the symmetric solvers and says nothing.
+SPLIT_TOLERANCE = 1e-12
+
+
+def is_sparse(*values: Any) -> bool:
+    """Whether any of the values is a SciPy sparse matrix."""
+    return any(scipy.sparse.issparse(value) for value in values)
+
+
+def stored(
+    symbol: str, value: Any, rows: int | None, columns: int | None, why: str, *, sparse: bool, vector: str = ""
+) -> Matrix:
+    """Own, finite, real copy of ``value``, shaped as asked, in the storage of the system."""
+    if not sparse:
+        return checks.matrix(symbol, value, rows, columns, why, vector=vector)
+    if not scipy.sparse.issparse(value):
+        return scipy.sparse.csc_array(checks.matrix(symbol, value, rows, columns, why, vector=vector))
+    if np.iscomplexobj(value):
+        raise DataError(f"{symbol} must be real, got complex numbers.")
+    if value.ndim == 1 and vector:
+        value = value.reshape((-1, 1) if vector == "column" else (1, -1))
+    checks.fit(symbol, value.shape, rows, columns, why)
+    array = scipy.sparse.csc_array(value, dtype=np.float64, copy=True)
+    array.sum_duplicates()  # canonical: sorted, every place once
+    if not np.isfinite(array.data).all():
+        k = int(np.argmin(np.isfinite(array.data)))
+        i, j = array.indices[k], int(np.searchsorted(array.indptr, k, side="right")) - 1
+        raise DataError(f"{symbol}[{i}, {j}] is {array.data[k]}; every entry must be finite.")
+    return array
+
+
+def square(symbol: str, value: Any) -> int:
+    """Size of the matrix that sets the size of all others; at least 1."""
+    if not scipy.sparse.issparse(value):
+        return len(checks.square(symbol, value))
+    if value.ndim != 2 or value.shape[0] != value.shape[1] or value.shape[0] == 0:
+        raise DataError(f"{symbol} has shape {value.shape}; it must be square and not empty.")
+    return int(value.shape[0])
+
+
+def zeros(rows: int, columns: int, *, sparse: bool) -> Matrix:
+    """Zero matrix in the storage of the system."""
+    return scipy.sparse.csc_array((rows, columns)) if sparse else np.zeros((rows, columns))
+
+
+def identity(n: int, *, sparse: bool) -> Matrix:
+    """Unit matrix in the storage of the system."""
+    return scipy.sparse.eye_array(n, format="csc") if sparse else np.eye(n)
+
+
+def part(symbol: str, value: Any, names: Sequence[str], sign: int, *, sparse: bool) -> Matrix:
+    """Exactly symmetric (sign +1) or skew (-1) copy, or an error naming the worst pair of coordinates."""
+    n = len(names)
+    if value is None:
+        return zeros(n, n, sparse=sparse)
+    array = stored(symbol, value, n, n, "the size of M", sparse=sparse)
+    turned = array.T.tocsc() if sparse else array.T
+    if sparse and _same_pattern(array, turned) and np.array_equal(array.data, sign * turned.data):
+        return array  # exact already, as most assemblies make it: no further copies
+    odd = abs(array - sign * turned)
+    if odd.max() > SYMMETRY_TOLERANCE * abs(array).max():
+        i, j = _largest(odd)
+        kind = "symmetric" if sign > 0 else "skew-symmetric"
+        raise DataError(
+            f"{symbol} is not {kind}: {symbol}[{names[i]}, {names[j]}] = {array[i, j]:.6g} but "
+            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full takes full matrices apart."
+        )
+    result = 0.5 * (array + sign * turned)
+    return result.tocsc() if sparse else result
+
+
+def split(full: Matrix) -> tuple[Matrix, Matrix]:
+    """Symmetric and skew part; the latter exactly 0 where it is rounding."""
+    symmetric, skew = 0.5 * (full + full.T), 0.5 * (full - full.T)
+    if abs(skew).max() <= SPLIT_TOLERANCE * abs(full).max():
+        skew = 0.0 * skew
+    return symmetric, skew
+
+
+def nonzero(array: Matrix) -> bool:
+    """Whether any entry is not 0."""
+    return bool(np.any(array.data if scipy.sparse.issparse(array) else array))
+
+
+def diagonal_of_product(left: Matrix, middle: Matrix, right: Matrix) -> Any:
+    """diag(leftᵀ middle right) for dense (n, k) ``left`` and ``right``, without the k x k product."""
+    return np.einsum("ik,ik->k", left, middle @ right)
+
+
+def _same_pattern(a: Any, b: Any) -> bool:
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
+def _largest(odd: Matrix) -> tuple[int, int]:
+    if scipy.sparse.issparse(odd):
+        entries = odd.tocoo()
+        k = int(np.argmax(entries.data))
+        pair = sorted((int(entries.coords[0][k]), int(entries.coords[1][k])))
+    else:
+        pair = [int(index) for index in np.unravel_index(int(np.argmax(odd)), odd.shape)]
+    return pair[0], pair[1]
