@@ -34,21 +34,22 @@ def solve(
     M: FloatArray, C: FloatArray, G: FloatArray, K: FloatArray, H: FloatArray, names: tuple[str, ...]
 ) -> tuple[ComplexArray, FloatArray | ComplexArray]:
     """Eigenvalues (k,) ascending in modulus and shapes (n, k), mass-normalised."""
-    rest = massless.condense(M, C + G, K + H, names)
-    kept = [names[i] for i in rest.kept]
-    values, shapes = _dispatch(rest, bool(C.any()), bool(G.any()), bool(H.any()), kept)
+    parts = massless.separate(M, C + G, K + H, names)
+    if parts.coupled:
+        values, shapes = _first_order(parts, K + H, C + G)
+    else:
+        rest = massless.condense(parts)
+        values, shapes = _dispatch(rest, bool(C.any()), bool(G.any()), bool(H.any()))
+        shapes = rest.T @ shapes
     order = np.lexsort((values.real, values.imag, np.abs(values)))
-    return values[order], _normalised(rest.T @ shapes[:, order], M)
+    return values[order], normalised(shapes[:, order], M)
 
 
-def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool, names: list[str]) -> Rows:
+def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool) -> Rows:
     M, C, K = rest.M, rest.C, rest.K
-    factor = None
-    if M.any(axis=1).all():
-        massless.refuse_singular_mass(M, names)
-        factor = _cholesky(M)
+    factor = _cholesky(M) if massless.is_positive(M) else None
     if factor is None or circulatory:
-        return _companion(M, C, K, names)
+        return _companion(M, C, K, rest.names)
     # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
     # gains too: its small eigenvalues no longer drown in the rounding of the stiffest mode.
     K_ = _congruent(factor, K)
@@ -57,14 +58,14 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
     D = Q.T @ _congruent(factor, C) @ Q
     found = None
     if not gyroscopic:
-        found = _classical(D, mu)
+        found = classical(D, mu)
     elif not damped and mu.min() >= 0.0:
         found = _gyroscopic(D, mu)
-    values, shapes = found or _companion(np.eye(len(mu)), D, np.diag(mu), names)
+    values, shapes = found or _companion(np.eye(len(mu)), D, np.diag(mu), rest.names)
     return values, scipy.linalg.solve_triangular(factor, Q @ shapes, lower=True, trans="T")
 
 
-def _classical(D: FloatArray, mu: FloatArray) -> Rows | None:
+def classical(D: FloatArray, mu: FloatArray) -> Rows | None:
     """M = I, symmetric D, K = diag μ ascending; None when the undamped modes do not uncouple D."""
     n = len(mu)
     tolerance = zero_tolerance(n)
@@ -113,12 +114,18 @@ def _gyroscopic(G: FloatArray, mu: FloatArray) -> Rows:
     return values, np.hstack([N.astype(np.complex128), Z[n:, 2 * n - positive :]])
 
 
-def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: list[str]) -> Rows:
+def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: tuple[str, ...]) -> Rows:
     """Any real matrices; M may have zero rows where C has an invertible block."""
-    n = len(M)
     scale = _scale(M, K)
     M, C, K = (scale[:, None] * matrix * scale for matrix in (M, C, K))
-    first = massless.first_order(M, C, K, names)
+    values, shapes = _first_order(massless.separate(M, C, K, names), K, C)
+    return values, scale[:, None] * shapes
+
+
+def _first_order(parts: massless.Separated, K: FloatArray, C: FloatArray) -> Rows:
+    """Eigenvalues of the first-order form, those of the null space of K as exact zeros."""
+    n = len(K)
+    first = massless.first_order(parts)
     values, Z = scipy.linalg.eig(first.A)
     U, singular, Vt = np.linalg.svd(K)
     null = singular <= zero_tolerance(n) * singular.max()
@@ -126,7 +133,7 @@ def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: list[str]) ->
     moving = np.argsort(np.abs(values), kind="stable")[zeros:]
     moving = moving[values[moving].imag >= 0.0]
     values = np.concatenate([np.zeros(np.count_nonzero(null)), values[moving]])
-    return values, scale[:, None] * np.hstack([Vt[null].T.astype(np.complex128), Z[:n, moving]])
+    return values, np.hstack([Vt[null].T.astype(np.complex128), first.X @ Z[:, moving]])
 
 
 def _zeros(left: FloatArray, C: FloatArray, right: FloatArray) -> int:
@@ -167,7 +174,7 @@ def _congruent(factor: FloatArray, matrix: FloatArray) -> FloatArray:
     return result
 
 
-def _normalised(shapes: ComplexArray, M: FloatArray) -> FloatArray | ComplexArray:
+def normalised(shapes: ComplexArray, M: FloatArray) -> FloatArray | ComplexArray:
     """φᴴ M φ = 1 (largest component 1 for a mode without mass); largest component real and positive."""
     size = np.abs(shapes)
     largest = size.max(axis=0)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.linear import checks, massless, quadratic, storage
-from dalembert.linear.checks import Matrix
+from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
 
@@ -240,35 +240,47 @@ class SecondOrder(checks.Frozen):
         return Modes(values, shapes, self.coordinates, provenance=self.provenance)
 
     def state_space(self) -> StateSpace:
-        """First-order form on the states (x, x′), named ``x`` and ``x.rate``.
+        """First-order form on the states (x, x′), named ``x`` and ``x.rate`` (spec 003, C-06, C-18; 000-44).
 
         A coordinate without mass has no rate among the states; one without mass and damping follows the
-        others statically and is no state at all. Where M is singular in another way `DataError` says so.
+        others statically and is no state at all. Where a massless direction is no coordinate on its own, a state
+        ``x.part`` is what its coordinate has apart from that direction. `DataError` where a motion is not
+        determined, or an output would need the derivative of an input.
         """
         if self.is_sparse:
             return self.dense().state_space()
-        rest = massless.condense(self.M, self.C_full, self.K_full, self.coordinates)
-        kept = [self.coordinates[i] for i in rest.kept]
-        first = massless.first_order(rest.M, rest.C, rest.K, kept)
-        force, static = rest.W @ self.B, rest.S @ self.B
-        if np.any(self.Y_velocity @ static):
-            row = int(np.flatnonzero((self.Y_velocity @ static).any(axis=1))[0])
+        if storage.nonzero(self.K_loss):
             raise DataError(
-                f"output {self.outputs[row]!r} reads the velocity of a coordinate that follows an input statically "
-                "(no mass, no damping): it would need the derivative of that input. Give the coordinate mass."
+                "hysteretic damping (K_loss) has no first-order form in time: it is defined for harmonic motion only. "
+                "Use frequency_response, or put an equivalent viscous C in its place (dalembert.linear.modal)."
             )
-        nx = len(first.A)
-        X = rest.T @ np.eye(len(kept), nx)
-        C = self.Y_position @ X + self.Y_velocity @ rest.T @ first.V
-        D = self.D + self.Y_position @ static + self.Y_velocity @ rest.T @ first.V_f @ force
-        rates = {f"{kept[i]}.rate": kept[i] for i in first.massive}
-        used = {*kept, *self.inputs, *self.outputs}
-        units = {name: unit for name, unit in self.units.items() if name in used}
-        units.update({rate: f"{self.units[name]}/s" for rate, name in rates.items() if self.units.get(name)})
+        parts = massless.separate(self.M, self.C_full, self.K_full, self.coordinates)
+        first = massless.first_order(parts)
+        # x = X z + X_f f and its derivatives, with z′ = A z + F f
+        A, F, X = first.A, first.F @ self.B, first.X
+        follow, Y_p, Y_v, Y_a = first.X_f @ self.B, self.Y_position, self.Y_velocity, self.Y_acceleration
+        self._refuse_derivatives(Y_v @ follow + Y_a @ X @ F, Y_a @ follow)
+        XA = X @ A
+        C = Y_p @ X + Y_v @ XA + Y_a @ XA @ A
+        D = self.D + Y_p @ follow + Y_v @ X @ F + Y_a @ XA @ F
+        base = dict(zip(parts.names, self.coordinates, strict=True))
+        units = {name: unit for name, unit in self.units.items() if name in {*self.inputs, *self.outputs}}
+        units |= {name: self.units[base[name]] for name in first.kept if self.units.get(base[name])}
+        units |= {f"{name}.rate": f"{self.units[base[name]]}/s" for name in first.rated if self.units.get(base[name])}
         return StateSpace(
-            first.A, first.F @ force, C, D, states=[*kept, *rates],
+            A, F, C, D, states=[*first.kept, *(f"{name}.rate" for name in first.rated)],
             inputs=self.inputs, outputs=self.outputs, units=units, provenance=self.provenance,
         )  # fmt: skip
+
+    def _refuse_derivatives(self, *coefficients: FloatArray) -> None:
+        """Raise where an output holds the derivative of an input; (ny, nu) coefficients of u′, u″."""
+        rows = [int(row) for matrix in coefficients for row in np.flatnonzero(matrix.any(axis=1))]
+        if rows:
+            raise DataError(
+                f"output {self.outputs[rows[0]]!r} reads a velocity or acceleration that follows an input at once, "
+                "without mass (or damping) between them: it would need the derivative of that input. "
+                "Give the coordinate mass, or read its position."
+            )
 
     def __repr__(self) -> str:
         damping = " + ".join(symbol for symbol, part in (("C", self.C), ("G", self.G)) if storage.nonzero(part))
