@@ -1,0 +1,157 @@
+"""Elements whose section varies: exact static stiffness by integrating the flexibility (extends spec 003, C-59).
+
+Forces at the end (V, M) give moment M + V (l − s) and shear V at s, hence curvature and shear strain
+
+    κ = (M + V (l − s)) / EI(s),      γ = V χ / GA(s)
+
+    F = ∫ [(l−s)²/EI + χ/GA, (l−s)/EI; (l−s)/EI, 1/EI] ds,   K = Bᵀ F⁻¹ B,   B = [−1 −l 1 0; 0 −1 0 1]
+
+and the shape functions by integrating κ and γ from the start. All integrals go over the same Gauss points, so that
+the functions meet the ends exactly; with a constant section they are those of C-59 to rounding.
+
+Between its ends a section is taken as growing linearly in height and width: A ∝ h w, I_z ∝ w h³, I_y ∝ h w³,
+J ∝ h³w³/(h² + w²), each with a factor that goes linearly from one end to the other (exact for rectangles, ellipses
+and circles, except J of a rectangle that grows in one direction only). Without height and width √A, I^¼ and J^¼ are linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dalembert.linear.checks import FloatArray
+from dalembert.structures.elements import AXIAL, PLANE_XY, PLANE_XZ, SIGNS, TORSION, gauss
+
+GAUSS_POINTS = 12
+SECTION_NUMBERS = ("area", "I_y", "I_z", "J", "shear_y", "shear_z", "height", "width")
+
+
+def between(first: Mapping[str, FloatArray], last: Mapping[str, FloatArray], t: FloatArray) -> dict[str, FloatArray]:
+    """Section numbers (ne, g) at ``t`` (ne, g) between two end sections, each a dict of (ne,) arrays."""
+
+    def linear(start: FloatArray, end: FloatArray) -> FloatArray:
+        value: FloatArray = start[:, None] * (1 - t) + end[:, None] * t
+        return value
+
+    found = {name: linear(first[name], last[name]) for name in ("shear_y", "shear_z", "height", "width")}
+    sized = np.isfinite(first["height"] * first["width"] * last["height"] * last["width"])
+    for name, power in (("area", 0.5), ("I_y", 0.25), ("I_z", 0.25), ("J", 0.25)):
+        found[name] = linear(first[name] ** power, last[name] ** power) ** (1 / power)
+        if sized.any():
+            a = {key: value[sized] for key, value in first.items()}
+            b = {key: value[sized] for key, value in last.items()}
+            h, w = found["height"][sized], found["width"][sized]
+            start = a[name] / _scale(name, a["height"], a["width"])
+            end = b[name] / _scale(name, b["height"], b["width"])
+            at = t[sized]
+            found[name][sized] = (start[:, None] * (1 - at) + end[:, None] * at) * _scale(name, h, w)
+    return found
+
+
+def _scale(name: str, h: FloatArray, w: FloatArray) -> FloatArray:
+    if name == "area":
+        return h * w
+    if name == "I_z":
+        return w * h**3
+    if name == "I_y":
+        return h * w**3
+    return h**3 * w**3 / (h**2 + w**2)
+
+
+class TaperedElements:
+    """Stiffness, mass and shape functions of elements with varying section, in their own axes.
+
+    Parameters
+    ----------
+    length : (ne,).  The rest (ne, g) at the Gauss points of [0, 1]: EA, GJ, EI_y, EI_z, flexibility in shear
+    ``shear_y``, ``shear_z`` = χ/GA (0 for Euler-Bernoulli), rhoA, rhoI_y, rhoI_z, rhoI_p.
+    """
+
+    def __init__(self, length: FloatArray, at_gauss: Mapping[str, FloatArray]) -> None:
+        self.length = length
+        self.at_gauss = dict(at_gauss)
+        self.xi, self.weights = gauss(GAUSS_POINTS)
+        self._bending = {
+            "y": self._flexibility(self.at_gauss["EI_z"], self.at_gauss["shear_y"]),
+            "z": self._flexibility(self.at_gauss["EI_y"], self.at_gauss["shear_z"]),
+        }
+
+    def _flexibility(self, EI: FloatArray, shear: FloatArray) -> FloatArray:
+        """(ne, 2, 4): end forces (V, M) from (v₁, θ₁, v₂, θ₂), F⁻¹ B."""
+        l = self.length[:, None]
+        arm = l * (1 - self.xi)
+        F = np.empty((len(self.length), 2, 2))
+        F[:, 0, 0] = ((arm**2 / EI + shear) * self.weights).sum(1) * self.length
+        F[:, 0, 1] = F[:, 1, 0] = (arm / EI * self.weights).sum(1) * self.length
+        F[:, 1, 1] = (self.weights / EI).sum(1) * self.length
+        return np.linalg.solve(F, self._compatibility())
+
+    def _compatibility(self) -> FloatArray:
+        B = np.zeros((len(self.length), 2, 4))
+        B[:, 0, 0], B[:, 0, 1], B[:, 0, 2] = -1.0, -self.length, 1.0
+        B[:, 1, 1], B[:, 1, 3] = -1.0, 1.0
+        return B
+
+    def stiffness(self) -> FloatArray:
+        """(ne, 12, 12)."""
+        K = np.zeros((len(self.length), 12, 12))
+        B = self._compatibility()
+        for index, key, signs in ((PLANE_XY, "y", np.ones(4)), (PLANE_XZ, "z", SIGNS)):
+            block = np.matmul(B.transpose(0, 2, 1), self._bending[key]) * np.outer(signs, signs)
+            K[:, index[:, None], index] = 0.5 * (block + block.transpose(0, 2, 1))
+        for index, name in ((AXIAL, "EA"), (TORSION, "GJ")):
+            k = 1 / ((self.weights / self.at_gauss[name]).sum(1) * self.length)
+            K[:, index[:, None], index] = k[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        return K
+
+    def mass(self) -> FloatArray:
+        """(ne, 12, 12) consistent, by quadrature of the exact static shape functions."""
+        N = self.shapes(self.xi)
+        names = ("rhoA", "rhoA", "rhoA", "rhoI_p", "rhoI_y", "rhoI_z")
+        density = np.stack([self.at_gauss[name] for name in names], axis=-1)  # (ne, g, 6)
+        weight = density * (self.weights[None, :, None] * self.length[:, None, None])
+        M: FloatArray = np.einsum("egri,egr,egrj->eij", N, weight, N)
+        return 0.5 * (M + M.transpose(0, 2, 1))
+
+    def shapes(self, xi: FloatArray) -> FloatArray:
+        """(ne, g, 6, 12) at ξ (g,), the same for every element."""
+        ne, l = len(self.length), self.length[:, None]
+        once, moment = _partial_integrals(self.xi, np.asarray(xi, dtype=np.float64))
+        N = np.zeros((ne, len(once), 6, 12))
+        for row, index, name in ((0, AXIAL, "EA"), (3, TORSION, "GJ")):
+            share = (1 / self.at_gauss[name]) @ once.T / (1 / self.at_gauss[name] @ self.weights)[:, None]
+            N[:, :, row, index[0]], N[:, :, row, index[1]] = 1 - share, share
+        for rows, index, key, names, signs, turn in (
+            ((1, 5), PLANE_XY, "y", ("EI_z", "shear_y"), np.ones(4), 1.0),
+            ((2, 4), PLANE_XZ, "z", ("EI_y", "shear_z"), SIGNS, -1.0),
+        ):
+            forces = self._bending[key]
+            EI, shear = self.at_gauss[names[0]], self.at_gauss[names[1]]
+            kappa = forces[:, None, 1] + (l * (1 - self.xi))[:, :, None] * forces[:, None, 0]  # (ne, g, 4), times EI
+            kappa = kappa / EI[:, :, None]
+            gamma = shear[:, :, None] * forces[:, None, 0]
+            theta = np.einsum("ag,egk->eak", once, kappa) * self.length[:, None, None]
+            v = np.einsum("ag,egk->eak", moment, kappa) * (self.length**2)[:, None, None]
+            v += np.einsum("ag,egk->eak", once, gamma) * self.length[:, None, None]
+            v[:, :, 0] += 1.0
+            v[:, :, 1] += l * xi
+            theta[:, :, 1] += 1.0
+            N[:, :, rows[0], index] = v * signs
+            N[:, :, rows[1], index] = turn * theta * signs
+        return N
+
+
+def _partial_integrals(nodes: FloatArray, xi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(a, g) weights of ∫₀^ξ f ds and of ∫₀^ξ (ξ − s) f ds for the polynomial through the Gauss points."""
+    legendre = np.polynomial.legendre
+    degree = len(nodes) - 1
+    to_series = np.linalg.inv(legendre.legvander(2 * nodes - 1, degree))
+    once = np.empty((len(xi), len(nodes)))
+    moment = np.empty_like(once)
+    for j in range(len(nodes)):
+        first = legendre.legint(to_series[:, j], lbnd=-1, scl=0.5)
+        second = legendre.legint(first, lbnd=-1, scl=0.5)
+        once[:, j] = legendre.legval(2 * xi - 1, first)
+        moment[:, j] = legendre.legval(2 * xi - 1, second)
+    return once, moment
