@@ -1,3 +1,6 @@
 """Structures: continuous beams, finite-element frames and solids, and their reduction."""
 
-__all__: list[str] = []
+from dalembert.structures.materials import Material, material
+from dalembert.structures.sections import Section
+
+__all__ = ["Material", "Section", "material"]
