@@ -1,0 +1,108 @@
+"""What the forces inside a beam element do to its further bending and twisting: geometric stiffness.
+
+The work of the internal forces N, V_y, V_z, T, M_y, M_z (on the face that looks along +x) on the strains
+of second order, with φ the twist, v′ and w′ the slopes of the axis, θ the rotations of the section:
+
+    U = ½ ∫ N [v′² + w′² + (I_p/A) φ′²] dx - ∫ [(M_y φ)′ v′ + (M_z φ)′ w′] dx + ½ [φ (M_y θ_z - M_z θ_y)]₀ˡ
+        - ∫ u′ (V_y v′ + V_z w′) dx - ½ ∫ T (θ_y θ_z′ - θ_z θ_y′) dx .
+
+N on slopes that include shear: a column buckles at Engesser's load, P = P_E/(1 + P_E χ/GA). I_p/A is
+Wagner's term: fibres away from the axis become helices. The terms in M are those of lateral buckling;
+the bracket turns slopes into rotation vectors, so that moments at a corner between elements are the same
+in both of them (semitangential; Argyris 1979). Proof of the whole: a rigid rotation θ of an element turns
+its end forces F into F + θ × F and its end moments M into M + ½ θ × M (work with rotation vectors).
+
+v, w, θ are the static shape functions of the Timoshenko element (spec 003, C-59), so that Φ = 0 gives the
+classical matrix N/(30 l) [[36, 3l, -36, 3l], ...]; ξ = x/l and
+
+    Φ_xy = 12 E I_z χ_y/(G A l²) (bending in the x-y plane),  Φ_xz = 12 E I_y χ_z/(G A l²).
+
+Coordinates of an element, in its own axes: (x, y, z, rx, ry, rz) of its start, then of its end.
+Four Gauss points integrate every polynomial here exactly (degree 6 at most, N of degree 2 included).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.linear.checks import FloatArray
+from dalembert.structures import elements
+from dalembert.structures.elements import AXIAL, PLANE_XY, PLANE_XZ, SIGNS, TORSION, BeamNumbers
+
+STATIONS, WEIGHTS = elements.gauss(4)
+
+
+def geometric_stiffness(
+    b: BeamNumbers, start: FloatArray, end: FloatArray, bulge: FloatArray | None = None
+) -> FloatArray:
+    """Geometric stiffness of beam elements, in their own axes.
+
+    start, end : (ne, 6), N, V_y, V_z, T, M_y, M_z inside the beam at its ends [N, N m], linear between them;
+        shear forces follow from the moments (V_y = -M_z′, V_z = M_y′).
+    bulge : (ne,) tension at the middle beyond the mean of the ends [N]: a parabola, as of centrifugal loads.
+
+    Returns (ne, 12, 12), symmetric.
+    """
+    N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + STATIONS[:, None] * (end - start)[:, None, :], 2, 0)
+    if bulge is not None:
+        N = N + bulge[:, None] * 4 * STATIONS * (1 - STATIONS)
+    dM_y, dM_z = ((end - start)[:, place, None] / b.length[:, None] for place in (4, 5))
+    polar = ((b.EI_y + b.EI_z) / b.EA)[:, None]  # I_p/A, whatever the density
+    motion = elements.shapes(b, STATIONS)
+    phi, theta_y, theta_z = motion[..., 3, :], motion[..., 4, :], motion[..., 5, :]
+    stretch, twist, slope_v, slope_w, bend_y, bend_z = rates(b)
+    terms = (  # (weight, left, right): ∫ weight · left · right dx is a part of U
+        (0.5 * N, slope_v, slope_v),
+        (0.5 * N, slope_w, slope_w),
+        (0.5 * N * polar, twist, twist),
+        (-M_y, twist, slope_v), (-dM_y, phi, slope_v),
+        (-M_z, twist, slope_w), (-dM_z, phi, slope_w),
+        (dM_z, stretch, slope_v), (-dM_y, stretch, slope_w),
+        (-0.5 * T, theta_y, bend_z), (0.5 * T, theta_z, bend_y),
+    )  # fmt: skip
+    U = np.zeros((len(b.length), 12, 12))
+    for weight, left, right in terms:
+        U += np.matmul(((weight * WEIGHTS * b.length[:, None])[..., None] * left).transpose(0, 2, 1), right)
+    U[:, 3, 5] -= 0.5 * start[:, 4]
+    U[:, 3, 4] += 0.5 * start[:, 5]
+    U[:, 9, 11] += 0.5 * end[:, 4]
+    U[:, 9, 10] -= 0.5 * end[:, 5]
+    return U + U.transpose(0, 2, 1)
+
+
+def bar_geometric_stiffness(length: FloatArray, tension: FloatArray) -> FloatArray:
+    """Geometric stiffness of bars, N/l across the axis (a string): (ne, 12, 12)."""
+    K = np.zeros((len(length), 12, 12))
+    for way in (1, 2):
+        K[:, (AXIAL + way)[:, None], AXIAL + way] = elements.two_point(tension / length)
+    return K
+
+
+def rates(b: BeamNumbers) -> tuple[FloatArray, ...]:
+    """u′, φ′, v′, w′, θ_y′, θ_z′ at the stations from the element coordinates: (ne, g, 12) each."""
+    shape = (len(b.length), len(STATIONS), 12)
+    stretch, twist, slope_v, slope_w, bend_y, bend_z = (np.zeros(shape) for _ in range(6))
+    stretch[..., AXIAL] = twist[..., TORSION] = np.array([-1.0, 1.0]) / b.length[:, None, None]
+    slope_v[..., PLANE_XY] = slopes(b.length, b.phi_y)
+    slope_w[..., PLANE_XZ] = slopes(b.length, b.phi_z) * SIGNS
+    bend_z[..., PLANE_XY] = curvatures(b.length, b.phi_y)
+    bend_y[..., PLANE_XZ] = -curvatures(b.length, b.phi_z) * SIGNS
+    return stretch, twist, slope_v, slope_w, bend_y, bend_z
+
+
+def slopes(length: FloatArray, phi: FloatArray) -> FloatArray:
+    """dv/dx at the stations from (v₁, θ₁, v₂, θ₂): (ne, g, 4)."""
+    L, p, z = length[:, None], phi[:, None], STATIONS
+    first = (-p - 6 * z + 6 * z**2) / L
+    parts = (first, 1 + p * (0.5 - z) - 4 * z + 3 * z**2, -first, -p * (0.5 - z) - 2 * z + 3 * z**2)
+    found: FloatArray = np.stack(parts, axis=-1) / (1 + p)[..., None]
+    return found
+
+
+def curvatures(length: FloatArray, phi: FloatArray) -> FloatArray:
+    """dθ/dx at the stations from (v₁, θ₁, v₂, θ₂): (ne, g, 4)."""
+    L, p, z = length[:, None], phi[:, None], STATIONS
+    first = 6 * (2 * z - 1) / L**2
+    parts = (first, (-p - 4 + 6 * z) / L, -first, (p - 2 + 6 * z) / L)
+    found: FloatArray = np.stack(parts, axis=-1) / (1 + p)[..., None]
+    return found
