@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
-from dalembert.linear import checks
+from dalembert.linear import balance, checks, forms, gramians, interconnect, interop, norms, roots, sampling
 from dalembert.linear.checks import FloatArray
+from dalembert.linear.modes import Modes
 
 
 class StateSpace(checks.Frozen):
@@ -24,6 +24,7 @@ class StateSpace(checks.Frozen):
     Parameters
     ----------
     A : (nx, nx)
+        0 x 0 for a pure gain (:meth:`gain`).
     B : (nx, nu), optional
         No inputs when left out.
     C : (ny, nx), optional
@@ -72,7 +73,9 @@ class StateSpace(checks.Frozen):
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         where = "this StateSpace"
-        A_ = checks.square("A", A)
+        A_ = checks.matrix("A", A, None, None, "it must be square")
+        if A_.shape[0] != A_.shape[1]:
+            raise DataError(f"A has shape {A_.shape}; it must be square.")
         nx = len(A_)
         B_ = np.zeros((nx, 0)) if B is None else checks.matrix("B", B, nx, None, "one row per state", vector="column")
         C_ = np.eye(nx) if C is None else checks.matrix("C", C, None, nx, "one column per state", vector="row")
@@ -89,7 +92,7 @@ class StateSpace(checks.Frozen):
         default = state_names if C is None else checks.numbered("y", ny)
         output_names = checks.unique_names("output", outputs, default, where)
         self._freeze(
-            A=A_, B=B_, C=C_, D=D_, dt=_sample_time(dt),
+            A=A_, B=B_, C=C_, D=D_, dt=sampling.sample_time(dt),
             states=state_names, inputs=input_names, outputs=output_names,
             units=checks.known_units(units, state_names + input_names + output_names, where),
             provenance=provenance or {},
@@ -110,31 +113,221 @@ class StateSpace(checks.Frozen):
         """Number of outputs."""
         return len(self.outputs)
 
-    def to_discrete(self, dt: float) -> StateSpace:
-        """Sampled system whose input is held constant over each step (ZOH), exact at the samples.
+    # Change by copy
+
+    def replace(self, **changes: Any) -> StateSpace:
+        """Copy with some arguments of :class:`StateSpace` changed; units of names that are gone are dropped."""
+        names = ("states", "inputs", "outputs")
+        fields = {name: getattr(self, name) for name in ("A", "B", "C", "D", "dt", *names, "provenance")} | changes
+        if "units" not in changes:
+            left = {name for kind in names for name in ([fields[kind]] if isinstance(fields[kind], str)
+                                                        else fields[kind] or ())}  # fmt: skip
+            fields["units"] = {name: unit for name, unit in self.units.items() if name in left}
+        return StateSpace(**fields)
+
+    @classmethod
+    def gain(
+        cls, D: ArrayLike, *, inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None
+    ) -> StateSpace:
+        """y = D u, without states; joins systems of any sample time. D : (ny, nu)."""
+        D_ = checks.matrix("D", D, None, None, "one row per output, one column per input")
+        ny, nu = D_.shape
+        return cls(np.zeros((0, 0)), np.zeros((0, nu)), np.zeros((ny, 0)), D_, inputs=inputs, outputs=outputs)
+
+    def select(
+        self, *, inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None
+    ) -> StateSpace:
+        """Only these inputs and outputs, by name and in this order; all when left out."""
+        return interconnect.select(self, inputs, outputs)
+
+    def to_discrete(self, dt: float, method: str = "zoh", *, prewarp: float | None = None) -> StateSpace:
+        """Sampled system.
 
         Parameters
         ----------
         dt : float
             Sample time [s].
+        method : "zoh", "foh" or "tustin"
+            Exact at the samples for inputs constant over each step; exact for inputs linear over each step
+            (the state is then x less a multiple of u); or s = (2/dt)(z - 1)/(z + 1).
+        prewarp : float, optional
+            Frequency [rad/s] whose response Tustin keeps.
         """
-        if self.dt is not None:
-            raise DataError(f"this StateSpace is discrete already (dt = {self.dt:g} s).")
-        step = _sample_time(dt)
-        if step is None:
-            raise DataError("to_discrete needs a sample time in seconds, got None.")
-        # exp([[A, B], [0, 0]] dt) = [[A_d, B_d], [0, I]]: no inverse of A, so integrators are fine.
-        nx, nu = self.B.shape
-        block = np.zeros((nx + nu, nx + nu))
-        block[:nx, :nx], block[:nx, nx:] = self.A * step, self.B * step
-        power = scipy.linalg.expm(block)
-        if not np.all(np.isfinite(power)):
-            raise DataError(f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt.")
-        return StateSpace(
-            power[:nx, :nx], power[:nx, nx:], self.C, self.D, step,
-            states=self.states, inputs=self.inputs, outputs=self.outputs, units=self.units,
-            provenance={**self.provenance, "discretized": "zero-order hold"},
-        )  # fmt: skip
+        return sampling.to_discrete(self, dt, method, prewarp)
+
+    def to_continuous(self, method: str = "zoh", *, prewarp: float | None = None) -> StateSpace:
+        """The continuous system that, sampled, is this one: exact inverse of :meth:`to_discrete`.
+
+        ``"zoh"`` takes the principal logarithm: poles with \\|Im λ\\| < π/dt. It refuses poles on the negative real
+        axis, which no sampled continuous system has, and warns of poles that may be aliases.
+        """
+        return sampling.to_continuous(self, method, prewarp)
+
+    def resample(self, dt: float, method: str = "zoh") -> StateSpace:
+        """The same system with another sample time [s]."""
+        return self.to_continuous(method).to_discrete(dt, method)
+
+    def similarity(self, T: ArrayLike, states: str | Iterable[str] | None = None) -> StateSpace:
+        """The system in the states z, x = T z: (T⁻¹ A T, T⁻¹ B, C T, D). T : (nx, nx), invertible."""
+        return forms.similarity(self, T, states)
+
+    def modal(self) -> StateSpace:
+        """Real block-diagonal form: a block [[σ, ω], [-ω, σ]] per pair, real poles alone; ascending in modulus.
+
+        A without a full set of eigenvectors (free mass, critical damping) is refused; :meth:`schur_form` remains.
+        """
+        return forms.real_modal(self)
+
+    def modal_form(self) -> forms.ModalForm:
+        """Complex diagonal form Λ, Ψ⁻¹ B, C Ψ."""
+        return forms.modal_form(self)
+
+    def schur_form(self) -> StateSpace:
+        """Orthogonal change of states to block upper triangular A, blocks of size 1 (real poles) and 2 (pairs)."""
+        return forms.schur_form(self)
+
+    def balanced(self) -> StateSpace:
+        """The system in states whose gramians are both diagonal and equal to the Hankel singular values."""
+        return balance.balanced(self)
+
+    def stable_split(self) -> tuple[StateSpace, StateSpace]:
+        """Two systems whose sum is this one: the asymptotically stable part (with D), and the rest."""
+        return forms.stable_split(self)
+
+    def kalman(self, *, tolerance: float | None = None) -> forms.KalmanForm:
+        """States split into controllable or not and observable or not.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            A direction weaker than this, relative, is not reached or not seen; rounding when left out.
+        """
+        return forms.kalman(self, tolerance)
+
+    def minimal(self, *, tolerance: float | None = None) -> StateSpace:
+        """Without states that no input reaches or no output sees; the response from rest stays the same."""
+        return self.kalman(tolerance=tolerance).minimal
+
+    # Questions
+
+    def poles(self) -> roots.Roots:
+        """Eigenvalues of A with frequency, damping ratio and time constant; integrators exactly 0 (or z = 1)."""
+        return roots.poles(self)
+
+    def zeros(self) -> roots.Roots:
+        """Finite invariant zeros, any number of inputs and outputs; of a minimal system the transmission zeros."""
+        return roots.zeros(self)
+
+    def modes(self) -> Modes:
+        """Frequencies, damping ratios and shapes C Ψ at the outputs, the largest component 1.
+
+        Pairs are listed once, real poles in rows of their own. A sampled system goes through ln(z)/dt.
+        """
+        return roots.modes(self)
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether every pole is inside the border of stability, by more than rounding: asymptotically stable."""
+        return gramians.is_stable(self)
+
+    def stability(self) -> Any:
+        """Verdict and why, right for repeated poles on the border too."""
+        from dalembert.linear import stability
+
+        return stability.stability(self)
+
+    def dc_gain(self) -> FloatArray:
+        """Response to a constant input in the end, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""
+        return norms.dc_gain(self)
+
+    def markov(self, count: int) -> FloatArray:
+        """D, C B, C A B, ..., (count, ny, nu): of a sampled system its pulse response."""
+        return forms.markov(self, count)
+
+    def controllability_gramian(self) -> FloatArray:
+        """P (nx, nx): A P + P Aᵀ + B Bᵀ = 0, sampled A P Aᵀ - P + B Bᵀ = 0."""
+        L = gramians.controllability_factor(self)
+        return L @ L.T
+
+    def observability_gramian(self) -> FloatArray:
+        """Q (nx, nx): Aᵀ Q + Q A + Cᵀ C = 0, sampled Aᵀ Q A - Q + Cᵀ C = 0."""
+        L = gramians.observability_factor(self)
+        return L @ L.T
+
+    def hankel_values(self) -> FloatArray:
+        """Hankel singular values, descending, (nx,)."""
+        return balance.hankel_values(self)
+
+    def balanced_truncation(
+        self, order: int | None = None, *, tolerance: float | None = None, match_dc: bool = False
+    ) -> balance.BalancedTruncation:
+        """Reduced system with an error bound.
+
+        Parameters
+        ----------
+        order : int
+            Number of states to keep; or
+        tolerance : float
+            the smallest order whose error bound (H-infinity norm) is below this.
+        match_dc : bool
+            Let the cut states follow statically, which keeps the gain at frequency 0 but adds to D.
+        """
+        return balance.balanced_truncation(self, order, tolerance, match_dc)
+
+    def h2_norm(self) -> float:
+        """Root mean square output under white noise of unit intensity on every input; infinite where there is none."""
+        return norms.h2_norm(self)
+
+    def hinf_norm(self) -> norms.PeakGain:
+        """Largest gain over all frequencies and directions, and its frequency; infinite where unstable."""
+        return norms.hinf_norm(self)
+
+    # Joined with others
+
+    def series(self, second: StateSpace) -> StateSpace:
+        """This system first, ``second`` driven by its outputs (in order); the same as ``second * self``."""
+        return interconnect.series(self, second)
+
+    def parallel(self, second: StateSpace) -> StateSpace:
+        """Both driven by the same inputs, outputs added (in order); the same as ``self + second``."""
+        return interconnect.parallel(self, second)
+
+    def feedback(self, second: StateSpace | None = None, *, sign: int = -1) -> StateSpace:
+        """Inputs u + sign·(output of ``second``, which is driven by the outputs of this one); unity when left out."""
+        return interconnect.feedback(self, second, sign)
+
+    def __add__(self, other: StateSpace) -> StateSpace:
+        return interconnect.parallel(self, other) if isinstance(other, StateSpace) else NotImplemented
+
+    def __sub__(self, other: StateSpace) -> StateSpace:
+        return interconnect.parallel(self, other, -1.0) if isinstance(other, StateSpace) else NotImplemented
+
+    def __neg__(self) -> StateSpace:
+        return self.replace(C=-self.C, D=-self.D)
+
+    def __mul__(self, other: StateSpace) -> StateSpace:
+        """``G2 * G1`` as of transfer matrices: ``G1`` acts first."""
+        return interconnect.series(other, self) if isinstance(other, StateSpace) else NotImplemented
+
+    # Exchange
+
+    def to_control(self) -> Any:
+        """``control.StateSpace`` of python-control with the same names."""
+        return interop.to_control(self)
+
+    @classmethod
+    def from_control(cls, other: Any, *, units: Mapping[str, str] | None = None) -> StateSpace:
+        """From a linear system of python-control, names included."""
+        return interop.from_control(cls, other, units)
+
+    def to_scipy(self) -> Any:
+        """``scipy.signal.StateSpace``, continuous or sampled; it has no place for names."""
+        return interop.to_scipy(self)
+
+    @classmethod
+    def from_scipy(cls, other: Any, **names: Any) -> StateSpace:
+        """From a ``scipy.signal`` lti or dlti system; ``states=``, ``inputs=``, ``outputs=``, ``units=`` as here."""
+        return interop.from_scipy(cls, other, names)
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"
@@ -150,15 +343,3 @@ class StateSpace(checks.Frozen):
             if array.size and (symbol == "A" or np.any(array)):
                 lines += checks.labelled(symbol, array, rows)
         return "\n".join(lines)
-
-
-def _sample_time(dt: float | None) -> float | None:
-    if dt is None:
-        return None
-    try:
-        value = float(dt)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"dt must be a number of seconds or None, got {dt!r}.") from error
-    if isinstance(dt, bool) or not np.isfinite(value) or value <= 0.0:
-        raise DataError(f"dt must be positive and finite, got {dt!r}; None means continuous time.")
-    return value

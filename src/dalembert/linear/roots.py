@@ -1,0 +1,277 @@
+"""Poles, zeros and modes of a state-space system (spec 000, 48; spec 003, C-14).
+
+poles   det(A - λ I) = 0
+zeros   rank [[A - λ I, B], [C, D]] below its normal rank: the invariant zeros, which for a minimal system are
+        the transmission zeros. The pencil is first reduced to one with D square and invertible (Emami-Naeini and
+        Van Dooren 1982), so infinite zeros and surplus inputs or outputs never enter the eigenproblem.
+modes   λ = -ξω ± iω√(1-ξ²), ω = |λ|, shapes C Ψ at the outputs; sampled systems through λ = ln(z)/dt
+
+A pole at 0 of several integrators is defective and rounding alone would split it to ±ε^(1/k): null spaces are
+deflated one Jordan level after the other, and those poles are exactly 0 (exactly z = 1 where sampled).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.linear import checks
+from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.modes import Modes
+
+if TYPE_CHECKING:
+    from dalembert.linear.state_space import StateSpace
+
+EPS = float(np.finfo(np.float64).eps)
+# Poles that deflation calls zero must be small in the plain eigenvalues too: far from normal matrices can be
+# singular to rounding while no eigenvalue is small.
+SMALL = 1e-3
+
+
+class Roots(checks.Frozen):
+    """Poles or zeros, ascending in frequency; an array where NumPy wants one.
+
+    Parameters
+    ----------
+    values : (k,) complex
+        λ [rad/s], or z of a sampled system.
+    dt : float, optional
+        Sample time [s].
+    kind : "pole" or "zero"
+    """
+
+    values: ComplexArray
+    dt: float | None
+    kind: str
+    provenance: Mapping[str, Any]
+
+    def __init__(
+        self, values: Any, dt: float | None = None, kind: str = "pole", provenance: Mapping[str, Any] | None = None
+    ) -> None:
+        roots = np.array(values, dtype=np.complex128)
+        s = continuous(roots, dt)
+        order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
+        self._freeze(values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
+
+    @property
+    def continuous(self) -> ComplexArray:
+        """λ [rad/s]; of a sampled system ln(z)/dt on the principal branch."""
+        return continuous(self.values, self.dt)
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """\\|λ\\| [rad/s]."""
+        return np.abs(self.continuous)
+
+    @property
+    def damping_ratios(self) -> FloatArray:
+        """ξ = -Re λ / \\|λ\\|; 0 for λ = 0 and 1 for z = 0."""
+        s = self.continuous
+        size = np.abs(s)
+        ordinary = (size > 0.0) & np.isfinite(size)
+        xi = np.divide(-s.real, size, out=np.zeros(len(s)), where=ordinary)
+        xi[np.isinf(size)] = 1.0
+        return xi + 0.0
+
+    @property
+    def time_constants(self) -> FloatArray:
+        """-1 / Re λ [s]: time to fall to 1/e; negative where it grows, infinite where it stays."""
+        rate = -self.continuous.real
+        return np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate != 0.0)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[complex]:
+        return iter(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.values[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.values, dtype=dtype) if copy is not False else np.asarray(self.values, dtype=dtype)
+
+    def table(self) -> str:
+        """Root, frequency, damping ratio and time constant, one line each.
+
+        Examples
+        --------
+        >>> print(Roots([-1 + 2j, -1 - 2j, -4]).table())
+         pole  frequency [rad/s]  damping ratio  time constant [s]
+        -1-2i             2.2361        0.44721                  1
+        -1+2i             2.2361        0.44721                  1
+           -4                  4              1               0.25
+        """
+        head = (self.kind, "frequency [rad/s]", "damping ratio", "time constant [s]")
+        columns = (self.frequencies, self.damping_ratios, self.time_constants)
+        rows = [(text(root), *(f"{column[i]:.5g}" for column in columns)) for i, root in enumerate(self.values)]
+        return table([head, *rows])
+
+    def __repr__(self) -> str:
+        time = "" if self.dt is None else f"; sampled, dt = {self.dt:g} s"
+        return f"{checks.counted(len(self), self.kind)}{time}" + (f"\n{self.table()}" if len(self) else "")
+
+
+def text(s: complex) -> str:
+    """``-1+2i``."""
+    return f"{s.real + 0.0:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """Lines of right-aligned columns."""
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+
+
+def continuous(values: ComplexArray, dt: float | None) -> ComplexArray:
+    """ln(z)/dt on the principal branch; -∞ for z = 0."""
+    if dt is None:
+        return values
+    result = np.full(len(values), complex(-np.inf, 0.0))
+    alive = values != 0.0
+    result[alive] = np.log(values[alive]) / dt
+    return result
+
+
+def poles(system: StateSpace) -> Roots:
+    """See :meth:`StateSpace.poles`."""
+    values, _, null = eigen(system, vectors=False)
+    return Roots(np.concatenate([np.full(null, rest_point(system)), values]), system.dt, "pole", system.provenance)
+
+
+def rest_point(system: StateSpace) -> float:
+    """The pole of an integrator: 0, or z = 1."""
+    return 0.0 if system.dt is None else 1.0
+
+
+def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
+    """Scales s (powers of two) such that s⁻¹ A s, s⁻¹ B, C s have rows and columns of like size."""
+    n = len(A)
+    if n == 0:
+        return np.ones(0)
+    frame = np.zeros((n + 1, n + 1))
+    frame[:n, :n] = np.abs(A)
+    frame[:n, n] = np.abs(B).sum(axis=1)
+    frame[n, :n] = np.abs(C).sum(axis=0)
+    _, (scale, _) = scipy.linalg.matrix_balance(frame, permute=False, separate=True)
+    relative: FloatArray = scale[:n] / scale[n]
+    return relative
+
+
+def null_levels(A: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    """Basis (n, k) of the null space, a matrix that keeps the eigenvalues other than 0, and how many are 0."""
+    first, rest, count = np.zeros((len(A), 0)), A, 0
+    floor = 10.0 * len(A) * EPS * float(np.linalg.norm(A)) if len(A) else 0.0
+    while len(rest):
+        _, singular, Vt = np.linalg.svd(rest)
+        null = int(np.count_nonzero(singular <= floor))
+        if null == 0:
+            break
+        if count == 0:
+            first = Vt[len(rest) - null :].T
+        turned = Vt @ rest @ Vt.T  # the last `null` columns are zero
+        rest, count = turned[: len(rest) - null, : len(rest) - null], count + null
+    return first, rest, count
+
+
+def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexArray, int]:
+    """Poles other than 0 (z = 1), all of their vectors and then those of the null space, multiplicity of the latter.
+
+    Vectors (nx, number of poles other than 0 + dimension of the null space), in the states of the system.
+    """
+    shift = rest_point(system)
+    _, (scale, _) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True) if system.nx else (
+        None, (np.ones(0), None))  # fmt: skip
+    A = system.A * scale / scale[:, None]
+    shifted = A - shift * np.eye(system.nx)
+    plain = np.sort(np.abs(np.linalg.eigvals(shifted))) if system.nx else np.zeros(0)
+    null, rest, count = null_levels(shifted)
+    if count and plain[count - 1] > SMALL * float(np.linalg.norm(shifted)):
+        null, rest, count = null[:, :0], shifted, 0
+    values = np.linalg.eigvals(rest).astype(np.complex128) + shift
+    if not vectors:
+        return values, np.zeros((system.nx, 0), dtype=np.complex128), count
+    every, psi = np.linalg.eig(A)
+    # Where zeros were deflated the plain eigenvalues are matched to the exact ones, smallest distance first.
+    chosen = np.argsort(np.abs(every - shift), kind="stable")[count:]
+    values, psi = (every[chosen], psi[:, chosen]) if count == 0 else _matched(values, every[chosen], psi[:, chosen])
+    return values, scale[:, None] * np.hstack([psi, null]), count
+
+
+def _matched(exact: ComplexArray, plain: ComplexArray, psi: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(np.abs(exact[:, None] - plain[None, :]))
+    return exact[rows], psi[:, columns]
+
+
+def modes(system: StateSpace) -> Modes:
+    """See :meth:`StateSpace.modes`."""
+    values, psi, _ = eigen(system, vectors=True)
+    listed = values.imag >= 0.0
+    null = psi.shape[1] - len(values)
+    s = np.concatenate([np.zeros(null, dtype=np.complex128), continuous(values[listed], system.dt)])
+    shapes = system.C @ np.hstack([psi[:, len(values) :], psi[:, : len(values)][:, listed]])
+    alive = np.isfinite(s)  # z = 0 dies within one step: no mode
+    s, shapes = s[alive], shapes[:, alive]
+    order = np.lexsort((s.real, s.imag, np.abs(s)))
+    return Modes(s[order], _largest_one(shapes[:, order]), system.outputs, provenance=system.provenance)
+
+
+def _largest_one(shapes: ComplexArray) -> FloatArray | ComplexArray:
+    """Columns with their largest component 1; a mode that no output sees stays 0."""
+    size = np.abs(shapes)
+    largest = size.max(axis=0, initial=0.0)
+    first = np.argmax(size >= (1.0 - 1e-6) * largest, axis=0) if len(shapes) else np.zeros(0, dtype=int)
+    pivot = shapes[first, np.arange(shapes.shape[1])] if len(shapes) else np.ones(shapes.shape[1])
+    scaled = np.divide(shapes, pivot, out=np.zeros_like(shapes), where=pivot != 0.0)
+    return scaled if scaled.imag.any() else np.ascontiguousarray(scaled.real)
+
+
+def zeros(system: StateSpace) -> Roots:
+    """See :meth:`StateSpace.zeros`."""
+    scale = balancing(system.A, system.B, system.C)
+    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    # Units of time, inputs and outputs in which A, B, C are of size 1, so that one tolerance fits all.
+    rate, b, c = (float(np.linalg.norm(matrix)) or 1.0 for matrix in (A, B, C))
+    A, B, C, D = A / rate, B / b, C / c, system.D * rate / (b * c)
+    floor = 10.0 * (system.nx + max(system.nu, system.ny)) * EPS
+    A, B, C, D = _full_row_rank(A, B, C, D, floor)
+    A, C, B, D = (matrix.T for matrix in _full_row_rank(A.T, C.T, B.T, D.T, floor))
+    n, m = B.shape
+    if n == 0:
+        return Roots([], system.dt, "zero", system.provenance)
+    if m == 0:
+        return Roots(rate * np.linalg.eigvals(A), system.dt, "zero", system.provenance)
+    # D is square and invertible now. On the null space of [C, D] the pencil is A_f - λ E_f, with E_f invertible.
+    W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:]
+    values = scipy.linalg.eigvals(np.hstack([A, B]) @ W, W[:n])
+    return Roots(rate * values[np.isfinite(values)], system.dt, "zero", system.provenance)
+
+
+def _full_row_rank(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, floor: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Outputs that do not see the input directly pin states instead, until D has full row rank."""
+    size_D = max(1.0, float(np.linalg.norm(D)))
+    while len(C):
+        U, singular, _ = np.linalg.svd(D, full_matrices=True) if D.shape[1] else (np.eye(len(D)), np.zeros(0), None)
+        rank = int(np.count_nonzero(singular > floor * size_D))
+        if rank == len(D):
+            break
+        C, D = U.T @ C, (U.T @ D)[:rank]
+        seen, C = C[rank:], C[:rank]
+        if not len(A):
+            break
+        _, singular, Vt = np.linalg.svd(seen)
+        pinned = int(np.count_nonzero(singular > floor))
+        if pinned == 0:
+            break
+        V = np.vstack([Vt[pinned:], Vt[:pinned]]).T  # free states first, pinned ones last
+        n = len(A) - pinned
+        A, B, C = V.T @ A @ V, V.T @ B, C @ V
+        A, B, C, D = A[:n, :n], B[:n], np.vstack([C[:, :n], A[n:, :n]]), np.vstack([D, B[n:]])
+    return A, B, C, D
