@@ -117,7 +117,7 @@ def correlate(reference: Modes, model: Modes, *, mass: Matrix | None = None) -> 
     >>> computed = Modes([5.5j, 2.0j], [[1.0, 1.1], [-0.5, 2.0]], ["a", "b"])
     >>> print(correlate(measured, computed).table())
     mode  frequency [Hz]  partner  its frequency [Hz]  error [%]  NCO       MAC
-       1         0.31831        2             0.31831          0    -  0.998438
+       1         0.31831        2             0.31831          0    -  0.998464
        2        0.795775        1            0.875352         10    -  0.993103
     """
     if not len(reference) or not len(model):

@@ -203,11 +203,13 @@ def project(
     left: FloatArray | None = None,
     residual: FloatArray | None = None,
     loads: Mapping[str, FloatArray] | None = None,
+    rates: bool = True,
     method: str = "",
     **changes: Any,
 ) -> SecondOrder:
     """Reduced system Tᵀ X T (Wᵀ X T with ``left`` W); ``loads`` are further inputs; ``changes`` replace matrices.
 
+    ``rates=False`` lets outputs of velocity and acceleration do without the residual.
     Outputs that are just the coordinates become the reduced coordinates; all others are carried over.
     """
     W = T if left is None else left
@@ -225,7 +227,8 @@ def project(
         D = np.hstack([dense(full.D), np.zeros((full.ny, len(loads or {})))])
         if residual is not None:
             D = D + full.Y_position @ residual
-            _refuse_rates(full, residual)
+            if rates:
+                _refuse_rates(full, residual)
         fields.update(D=D, outputs=full.outputs)
         units.update({name: full.units[name] for name in full.outputs if name in full.units})
     provenance = {**full.provenance, "reduction": method} if method else full.provenance
@@ -258,9 +261,9 @@ def input_values(system: SecondOrder, inputs: Any) -> FloatArray:
     return values
 
 
-def modal_names(count: int, taken: Iterable[str], numbers: Sequence[int] | None = None) -> tuple[str, ...]:
+def modal_names(taken: Iterable[str], numbers: Iterable[int]) -> tuple[str, ...]:
     """``mode1, mode2, ...``, refused where the system has a coordinate of that name."""
-    names = tuple(f"mode{i}" for i in (numbers if numbers is not None else range(1, count + 1)))
+    names = tuple(f"mode{i}" for i in numbers)
     clash = set(names) & set(taken)
     if clash:
         raise DataError(f"the master {sorted(clash)[0]!r} has the name of a modal coordinate; rename the coordinate.")
