@@ -18,7 +18,7 @@ from dalembert.errors import DataError
 from dalembert.linear import checks, gramians
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.norms import PeakGain
-from dalembert.linear.roots import EPS, table
+from dalembert.linear.roots import EPS, solve, table
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -67,7 +67,7 @@ class BalancedTruncation(checks.Frozen):
         """Hankel singular values with what is kept."""
         sigma, r = self.hankel_values, self.system.nx
         shown = min(len(sigma), r + 5)
-        rows = [("state", "hankel value", "relative", "")]
+        rows: list[tuple[str, ...]] = [("state", "hankel value", "relative", "")]
         for i in range(shown):
             rows.append((str(i + 1), f"{sigma[i]:.5g}", f"{sigma[i] / sigma[0]:.3g}", "kept" if i < r else "cut"))
         more = [f"... {len(sigma) - shown} more"] if len(sigma) > shown else []
@@ -80,15 +80,14 @@ class BalancedTruncation(checks.Frozen):
 
 def hankel_values(system: StateSpace) -> FloatArray:
     """See :meth:`StateSpace.hankel_values`."""
-    what = "a Hankel singular value"
-    L_c, L_o = gramians.controllability_factor(system, what), gramians.observability_factor(system, what)
-    values: FloatArray = np.linalg.svd(L_o.T @ L_c, compute_uv=False)
+    L_c, L_o = gramians.both_factors(system, "a Hankel singular value")
+    values: FloatArray = scipy.linalg.svd(L_o.T @ L_c, compute_uv=False)
     return values
 
 
 def _transformation(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Hankel values (nx,), and T (nx, k), T⁻¹ (k, nx) onto the k balanced states that rounding leaves."""
-    L_c, L_o = gramians.controllability_factor(system, what), gramians.observability_factor(system, what)
+    L_c, L_o = gramians.both_factors(system, what)
     U, sigma, Vt = scipy.linalg.svd(L_o.T @ L_c)
     k = int(np.count_nonzero(sigma > system.nx * EPS * sigma.max(initial=0.0)))
     root = np.sqrt(sigma[:k])
@@ -148,7 +147,7 @@ def _static_rest(full: StateSpace, r: int) -> StateSpace:
     """States after r follow the others at once: x₂′ = 0, or x₂[k+1] = x₂[k]."""
     shift = 0.0 if full.dt is None else 1.0
     A22 = full.A[r:, r:] - shift * np.eye(full.nx - r)
-    X, Y = np.linalg.solve(A22, full.A[r:, :r]), np.linalg.solve(A22, full.B[r:])
+    X, Y = solve(A22, full.A[r:, :r]), solve(A22, full.B[r:])
     return full.replace(
         A=full.A[:r, :r] - full.A[:r, r:] @ X, B=full.B[:r] - full.A[:r, r:] @ Y,
         C=full.C[:, :r] - full.C[:, r:] @ X, D=full.D - full.C[:, r:] @ Y, states=full.states[:r],

@@ -20,7 +20,7 @@ from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.gramians import DAMPING_FLOOR
-from dalembert.linear.roots import EPS, Roots, balancing, table, text
+from dalembert.linear.roots import EPS, Roots, balancing, eigenvalues, solve, table, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -60,7 +60,7 @@ class ModalForm(checks.Frozen):
 
     def table(self) -> str:
         """Eigenvalue, its strongest input and its strongest output."""
-        rows = [("eigenvalue", "strongest input", "strongest output")]
+        rows: list[tuple[str, ...]] = [("eigenvalue", "strongest input", "strongest output")]
         for i, value in enumerate(self.eigenvalues):
             source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
             seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
@@ -99,12 +99,12 @@ class KalmanForm(checks.Frozen):
 
     def table(self) -> str:
         """States and poles of each part."""
-        rows = [("part", "states", "poles")]
+        rows: list[tuple[str, ...]] = [("part", "states", "poles")]
         names = ("controllable, observable", "controllable only", "observable only", "neither")
         start = 0
         for name, size in zip(names, self.sizes, strict=True):
             part = self.system.A[start : start + size, start : start + size]
-            values = Roots(np.linalg.eigvals(part)).values
+            values = Roots(eigenvalues(part)).values
             poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "")
             rows.append((name, str(size), poles))
             start += size
@@ -121,10 +121,8 @@ def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "simila
     condition = float(np.linalg.cond(T_)) if nx else 1.0
     if not condition < 0.1 / EPS:
         raise DataError(f"T is singular (condition number {condition:.1e}); its columns must be independent.")
-    factors = scipy.linalg.lu_factor(T_) if nx else None
-    solve = (lambda X: scipy.linalg.lu_solve(factors, X)) if nx else (lambda X: X)
     return system.replace(
-        A=solve(system.A @ T_), B=solve(system.B), C=system.C @ T_,
+        A=solve(T_, system.A @ T_), B=solve(T_, system.B), C=system.C @ T_,
         states=checks.numbered("z", nx) if states is None else states,
         provenance={**system.provenance, "states": how},
     )  # fmt: skip
@@ -191,7 +189,7 @@ def schur_form(system: StateSpace) -> StateSpace:
 
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
-    floor = DAMPING_FLOOR * float(np.abs(np.linalg.eigvals(system.A)).max(initial=0.0))
+    floor = DAMPING_FLOOR * float(np.abs(eigenvalues(system.A)).max(initial=0.0))
     inside = (
         (lambda re, im: re < -floor) if system.dt is None else (lambda re, im: np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
     )

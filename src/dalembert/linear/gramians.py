@@ -19,7 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import EPS, text
+from dalembert.linear.roots import EPS, eigenvalues, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -32,10 +32,10 @@ RESIDUAL_TOLERANCE = 1e-9
 
 def stability_margin(system: StateSpace) -> FloatArray:
     """Distance of each pole from the border of stability, relative to the largest pole; positive inside."""
-    values = np.linalg.eigvals(system.A)
-    if system.dt is not None:
-        return 1.0 - np.abs(values)
-    return -values.real / max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny)
+    values = eigenvalues(system.A)
+    largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny)
+    margin: FloatArray = -values.real / largest if system.dt is None else 1.0 - np.abs(values)
+    return margin
 
 
 def is_stable(system: StateSpace) -> bool:
@@ -47,7 +47,7 @@ def require_stable(system: StateSpace, what: str) -> None:
     """Refuse a system that is not asymptotically stable."""
     if is_stable(system):
         return
-    values = np.linalg.eigvals(system.A)
+    values = eigenvalues(system.A)
     bad = values[~(stability_margin(system) > DAMPING_FLOOR)]
     shown = ", ".join(text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(
@@ -58,14 +58,27 @@ def require_stable(system: StateSpace, what: str) -> None:
 
 def factor(A: FloatArray, B: FloatArray, dt: float | None) -> FloatArray:
     """L (n, n) with P = L Lᵀ the controllability gramian of the stable pair (A, B)."""
-    n = len(A)
-    if n == 0:
+    if len(A) == 0:
         return np.zeros((0, 0))
     T, U = scipy.linalg.schur(A, output="complex")
-    columns = _continuous(T, U.conj().T @ B) if dt is None else _discrete(T, U.conj().T @ B)
-    L = U @ columns
+    return _factor(A, B, T, U, dt)
+
+
+def both_factors(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray]:
+    """L_c, L_o (nx, nx) of the two gramians, P = L_c L_cᵀ and Q = L_o L_oᵀ, from one Schur form."""
+    require_stable(system, what)
+    if system.nx == 0:
+        return np.zeros((0, 0)), np.zeros((0, 0))
+    T, U = scipy.linalg.schur(system.A, output="complex")
+    L_c = _factor(system.A, system.B, T, U, system.dt)
+    # Aᵀ = Ū Tᵀ Uᵀ has a lower triangular middle; read backwards it is upper triangular.
+    return L_c, _factor(system.A.T, system.C.T, T.T[::-1, ::-1], U.conj()[:, ::-1], system.dt)
+
+
+def _factor(A: FloatArray, B: FloatArray, T: ComplexArray, U: ComplexArray, dt: float | None) -> FloatArray:
+    L = U @ (_continuous if dt is None else _discrete)(T, U.conj().T @ B)
     # P is real, so P = Re L Re Lᵀ + Im L Im Lᵀ.
-    real: FloatArray = scipy.linalg.qr(np.hstack([L.real, L.imag]).T, mode="r")[0][:n].T
+    real: FloatArray = scipy.linalg.qr(np.hstack([L.real, L.imag]).T, mode="r")[0][: len(A)].T
     _check(A, B, real, dt)
     return real
 
@@ -74,7 +87,7 @@ def _continuous(T: ComplexArray, B: ComplexArray) -> ComplexArray:
     n = len(T)
     R = np.zeros((n, n), dtype=np.complex128, order="F")
     (trtrs,) = get_lapack_funcs(("trtrs",), (T,))
-    shifted = np.asfortranarray(T)
+    shifted = np.array(T, order="F")
     eigenvalues = np.diag(T).copy()
     diagonal = np.einsum("ii->i", shifted)
     for k in range(n - 1, -1, -1):

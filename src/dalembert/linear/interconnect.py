@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
-from dalembert.linear.roots import EPS
+from dalembert.linear.roots import EPS, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -36,9 +36,10 @@ def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
     for kind in _KINDS:
         old = [(s, name) for s in systems for name in getattr(s, kind)]
         units.update({new: s.units[name] for new, (s, name) in zip(names[kind], old, strict=True) if name in s.units})
-    return type(first)(
-        *(_diagonal([getattr(s, symbol) for s in systems]) for symbol in "ABCD"), _common_dt(systems), **names,
-        units=units, provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
+    matrices = {symbol: _diagonal([getattr(s, symbol) for s in systems]) for symbol in "ABCD"}
+    return first.replace(
+        **matrices, dt=_common_dt(systems), **names, units=units,
+        provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
     )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
                 f"algebraic loop: the direct terms close a loop with gain 1 through {checks.listed(at, {})}, so its "
                 "signals are not determined. Put a lag (or a sample of delay) into the loop."
             )
-    X, Y = np.linalg.solve(loop, K @ whole.C), np.linalg.solve(loop, E)
+    X, Y = solve(loop, K @ whole.C), solve(loop, E)
     return whole.replace(
         A=whole.A + whole.B @ X, B=whole.B @ Y, C=F @ (whole.C + whole.D @ X), D=F @ whole.D @ Y, **names
     )
@@ -223,10 +224,11 @@ def connect(
     >>> loop.inputs, loop.is_stable, loop.dc_gain().round(12).tolist()
     (('wanted',), True, [[1.0]])
     """
-    named = systems if isinstance(systems, Mapping) else None
-    parts = list(systems.values()) if named is not None else list(systems)  # type: ignore[union-attr]
-    if named is not None:
-        parts = [_prefixed(part, prefix) for prefix, part in named.items()]
+    parts: list[StateSpace]
+    if isinstance(systems, Mapping):
+        parts = [_prefixed(part, prefix) for prefix, part in systems.items()]
+    else:
+        parts = list(systems)
     into = [name for part in parts for name in part.inputs]
     out = [name for part in parts for name in part.outputs]
     _check_signals(parts, out)

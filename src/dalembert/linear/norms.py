@@ -25,8 +25,8 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear import gramians, roots
-from dalembert.linear.checks import FloatArray
-from dalembert.linear.roots import balancing
+from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.roots import balancing, eigenvalues, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -94,7 +94,7 @@ def dc_gain(system: StateSpace) -> FloatArray:
     """See :meth:`StateSpace.dc_gain`."""
     if not roots.eigen(system, vectors=False)[2]:
         shifted = roots.rest_point(system) * np.eye(system.nx) - system.A
-        gain: FloatArray = system.D + system.C @ np.linalg.solve(shifted, system.B)
+        gain: FloatArray = system.D + system.C @ solve(shifted, system.B)
         return gain
     raise DataError(
         "the system has a pole at 0 (an integrator or a free motion), so a constant input has no steady output. "
@@ -113,7 +113,7 @@ def h2_norm(system: StateSpace) -> float:
 def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
     """See :meth:`StateSpace.hinf_norm`."""
     if not gramians.is_stable(system):
-        values = np.linalg.eigvals(system.A)
+        values = eigenvalues(system.A)
         worst = values[np.argmin(gramians.stability_margin(system))]
         return PeakGain(math.inf, abs(worst.imag) if system.dt is None else abs(float(np.angle(worst))) / system.dt)
     A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else _bilinear(system)
@@ -129,10 +129,10 @@ def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
 def _bilinear(system: StateSpace) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """z = (1 + s)/(1 - s)."""
     right = np.eye(system.nx) + system.A
-    A = np.linalg.solve(right, system.A - np.eye(system.nx))
-    B = math.sqrt(2.0) * np.linalg.solve(right, system.B)
-    C = math.sqrt(2.0) * np.linalg.solve(right.T, system.C.T).T
-    return A, B, C, system.D - system.C @ np.linalg.solve(right, system.B)
+    A = solve(right, system.A - np.eye(system.nx))
+    B = math.sqrt(2.0) * solve(right, system.B)
+    C = math.sqrt(2.0) * solve(right.T, system.C.T).T
+    return A, B, C, system.D - system.C @ solve(right, system.B)
 
 
 def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance: float) -> tuple[float, float]:
@@ -140,7 +140,7 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
     best, omega = gain(math.inf), math.inf
     if not (len(A) and B.any() and C.any()):
         return best, omega
-    s = np.linalg.eigvals(A)
+    s = eigenvalues(A)
     s = s[s.imag >= 0.0]
     resonances = np.sqrt(np.maximum(s.imag**2 - s.real**2, 0.0))
     best, omega = _rise(gain, np.concatenate([[0.0], np.abs(s), resonances]), best, omega)
@@ -187,7 +187,7 @@ def _crossings(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, gamma
     return found
 
 
-def _polished(gain: Gain, best: float, omega: float, s: FloatArray) -> tuple[float, float]:
+def _polished(gain: Gain, best: float, omega: float, s: ComplexArray) -> tuple[float, float]:
     """Climb to the top of the peak near ω; a peak is as wide as the damping of the nearest pole."""
     from scipy.optimize import minimize_scalar  # slow to import
 

@@ -80,7 +80,8 @@ class Roots(checks.Frozen):
     def time_constants(self) -> FloatArray:
         """-1 / Re λ [s]: time to fall to 1/e; negative where it grows, infinite where it stays."""
         rate = -self.continuous.real
-        return np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate != 0.0)
+        result: FloatArray = np.divide(1.0, rate, out=np.full(len(rate), np.inf), where=rate != 0.0)
+        return result
 
     def __len__(self) -> int:
         return len(self.values)
@@ -113,6 +114,16 @@ class Roots(checks.Frozen):
     def __repr__(self) -> str:
         time = "" if self.dt is None else f"; sampled, dt = {self.dt:g} s"
         return f"{checks.counted(len(self), self.kind)}{time}" + (f"\n{self.table()}" if len(self) else "")
+
+
+def eigenvalues(A: FloatArray) -> ComplexArray:
+    """Of a real matrix, always complex in type."""
+    return np.linalg.eigvals(A).astype(np.complex128)
+
+
+def solve(A: FloatArray, B: FloatArray) -> FloatArray:
+    """A⁻¹ B."""
+    return np.linalg.solve(A, B).astype(np.float64)
 
 
 def text(s: complex) -> str:
@@ -187,11 +198,11 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
         None, (np.ones(0), None))  # fmt: skip
     A = system.A * scale / scale[:, None]
     shifted = A - shift * np.eye(system.nx)
-    plain = np.sort(np.abs(np.linalg.eigvals(shifted))) if system.nx else np.zeros(0)
+    plain = np.sort(np.abs(eigenvalues(shifted))) if system.nx else np.zeros(0)
     null, rest, count = null_levels(shifted)
     if count and plain[count - 1] > SMALL * float(np.linalg.norm(shifted)):
         null, rest, count = null[:, :0], shifted, 0
-    values = np.linalg.eigvals(rest).astype(np.complex128) + shift
+    values = eigenvalues(rest) + shift
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
     every, psi = np.linalg.eig(A)
@@ -214,7 +225,9 @@ def modes(system: StateSpace) -> Modes:
     listed = values.imag >= 0.0
     null = psi.shape[1] - len(values)
     s = np.concatenate([np.zeros(null, dtype=np.complex128), continuous(values[listed], system.dt)])
-    shapes = system.C @ np.hstack([psi[:, len(values) :], psi[:, : len(values)][:, listed]])
+    shapes: ComplexArray = system.C.astype(np.complex128) @ np.hstack(
+        [psi[:, len(values) :], psi[:, : len(values)][:, listed]]
+    )
     alive = np.isfinite(s)  # z = 0 dies within one step: no mode
     s, shapes = s[alive], shapes[:, alive]
     order = np.lexsort((s.real, s.imag, np.abs(s)))
@@ -245,7 +258,7 @@ def zeros(system: StateSpace) -> Roots:
     if n == 0:
         return Roots([], system.dt, "zero", system.provenance)
     if m == 0:
-        return Roots(rate * np.linalg.eigvals(A), system.dt, "zero", system.provenance)
+        return Roots(rate * eigenvalues(A), system.dt, "zero", system.provenance)
     # D is square and invertible now. On the null space of [C, D] the pencil is A_f - λ E_f, with E_f invertible.
     W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:]
     values = scipy.linalg.eigvals(np.hstack([A, B]) @ W, W[:n])

@@ -19,6 +19,7 @@ import scipy.linalg
 
 from dalembert.errors import ConvergenceError, DataError, unknown_name
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.roots import eigenvalues, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -60,7 +61,7 @@ def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | Non
         A, B, C, D = _tustin(system, _bilinear_step(step, prewarp))
     else:
         A, B, C, D = _held(system, step, linear=method == "foh")
-        above = int(np.count_nonzero(np.linalg.eigvals(system.A).imag >= np.pi / step))
+        above = int(np.count_nonzero(eigenvalues(system.A).imag >= np.pi / step))
         if above:
             provenance[ALIASED] = above
     return system.replace(A=A, B=B, C=C, D=D, dt=step, provenance=provenance)
@@ -115,9 +116,9 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
     left = identity - h * system.A
     if system.nx and np.linalg.cond(left) > 1.0 / np.finfo(np.float64).eps:
         raise DataError(f"a pole at {1.0 / h:g} rad/s goes to infinity under Tustin at this dt; choose another dt.")
-    A = np.linalg.solve(left, identity + h * system.A)
-    B = np.linalg.solve(left, 2.0 * h * system.B)
-    C = np.linalg.solve(left.T, system.C.T).T
+    A = solve(left, identity + h * system.A)
+    B = solve(left, 2.0 * h * system.B)
+    C = solve(left.T, system.C.T).T
     return A, B, C, system.D + 0.5 * system.C @ B
 
 
@@ -125,9 +126,9 @@ def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArra
     right = np.eye(system.nx) + system.A
     if system.nx and np.linalg.cond(right) > 1.0 / np.finfo(np.float64).eps:
         raise DataError("a pole at z = -1 comes from infinity under Tustin: there is no continuous system.")
-    A = np.linalg.solve(right, system.A - np.eye(system.nx)) / h
-    B = np.linalg.solve(right, system.B) / h
-    C = 2.0 * np.linalg.solve(right.T, system.C.T).T
+    A = solve(right, system.A - np.eye(system.nx)) / h
+    B = solve(right, system.B) / h
+    C = 2.0 * solve(right.T, system.C.T).T
     return A, B, C, system.D - 0.5 * C @ system.B
 
 
@@ -135,7 +136,7 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     step = system.dt
     assert step is not None
     nx, nu = system.B.shape
-    z = np.linalg.eigvals(system.A)
+    z = eigenvalues(system.A)
     _refuse_negative(z)
     near = np.abs(np.angle(z)) > np.pi * (1.0 - NYQUIST_MARGIN)
     if aliases or near.any():
