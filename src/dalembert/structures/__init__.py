@@ -1,6 +1,13 @@
 """Structures: continuous beams, finite-element frames and solids, and their reduction."""
 
+from dalembert.structures.damping import ModalDamping, Rayleigh
+from dalembert.structures.frame import Frame
+from dalembert.structures.frame_structure import frame_structure
 from dalembert.structures.materials import Material, material
 from dalembert.structures.sections import Section
+from dalembert.structures.structure import Structure, structure
 
-__all__ = ["Material", "Section", "material"]
+__all__ = [
+    *("Material", "Section", "material"),
+    *("Frame", "Structure", "structure", "frame_structure", "Rayleigh", "ModalDamping"),
+]

@@ -1,7 +1,7 @@
 """Damping of a whole structure: Rayleigh and modal (spec 003, C-66; spec 000, item 37).
 
-    Rayleigh   C = α M + β K,                 ζᵢ = (α/ωᵢ + β ωᵢ)/2
-    modal      C = Σ 2 ζᵢ ωᵢ M φᵢ φᵢᵀ M,      φᵢᵀ M φᵢ = 1
+Rayleigh   C = α M + β K,                 ζᵢ = (α/ωᵢ + β ωᵢ)/2
+modal      C = Σ 2 ζᵢ ωᵢ M φᵢ φᵢᵀ M,      φᵢᵀ M φᵢ = 1
 """
 
 from __future__ import annotations

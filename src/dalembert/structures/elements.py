@@ -144,12 +144,12 @@ def bending_stiffness(EI: FloatArray, length: FloatArray, phi: FloatArray) -> Fl
 
 def bending_mass(rhoA: FloatArray, rhoI: FloatArray, length: FloatArray, phi: FloatArray) -> FloatArray:
     """(ne, 4, 4) translation and rotary inertia on (v₁, θ₁, v₂, θ₂) (C-59)."""
-    l, f, one = length, phi, np.ones_like(length)
-    m1, m2 = 156 + 294 * f + 140 * f**2, (22 + 38.5 * f + 17.5 * f**2) * l
-    m3, m4 = 54 + 126 * f + 70 * f**2, (13 + 31.5 * f + 17.5 * f**2) * l
-    m5, m6 = (4 + 7 * f + 3.5 * f**2) * l**2, (3 + 7 * f + 3.5 * f**2) * l**2
-    m7, m8 = 36 * one, (3 - 15 * f) * l
-    m9, m10 = (4 + 5 * f + 10 * f**2) * l**2, (1 + 5 * f - 5 * f**2) * l**2
+    L, f, one = length, phi, np.ones_like(length)
+    m1, m2 = 156 + 294 * f + 140 * f**2, (22 + 38.5 * f + 17.5 * f**2) * L
+    m3, m4 = 54 + 126 * f + 70 * f**2, (13 + 31.5 * f + 17.5 * f**2) * L
+    m5, m6 = (4 + 7 * f + 3.5 * f**2) * L**2, (3 + 7 * f + 3.5 * f**2) * L**2
+    m7, m8 = 36 * one, (3 - 15 * f) * L
+    m9, m10 = (4 + 5 * f + 10 * f**2) * L**2, (1 + 5 * f - 5 * f**2) * L**2
     translation = np.stack(
         [m1, m2, m3, -m4, m2, m5, m4, -m6, m3, m4, m1, -m2, -m4, -m6, -m2, m5], axis=1
     ).reshape(-1, 4, 4)  # fmt: skip
@@ -157,29 +157,29 @@ def bending_mass(rhoA: FloatArray, rhoI: FloatArray, length: FloatArray, phi: Fl
         [m7, m8, -m7, m8, m8, m9, -m8, -m10, -m7, -m8, m7, -m8, m8, -m10, -m8, m9], axis=1
     ).reshape(-1, 4, 4)  # fmt: skip
     D2 = (1 + phi) ** 2
-    total: FloatArray = (rhoA * l / (420 * D2))[:, None, None] * translation
-    total += (rhoI / (30 * l * D2))[:, None, None] * rotation
+    total: FloatArray = (rhoA * L / (420 * D2))[:, None, None] * translation
+    total += (rhoI / (30 * L * D2))[:, None, None] * rotation
     return total
 
 
 def bending_shapes(length: FloatArray, phi: FloatArray, xi: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(ne, g, 4) rows of v and θ from (v₁, θ₁, v₂, θ₂) (C-59)."""
     z = np.broadcast_to(np.asarray(xi, dtype=np.float64), (len(length), np.shape(xi)[-1]))
-    l, f = length[:, None], phi[:, None]
+    L, f = length[:, None], phi[:, None]
     v = np.stack(
         [
             1 + f * (1 - z) - 3 * z**2 + 2 * z**3,
-            l * z * (1 + f * (1 - z) / 2 - 2 * z + z**2),
+            L * z * (1 + f * (1 - z) / 2 - 2 * z + z**2),
             z * (f + 3 * z - 2 * z**2),
-            l * z * (-f * (1 - z) / 2 - z + z**2),
+            L * z * (-f * (1 - z) / 2 - z + z**2),
         ],
         axis=-1,
     )
     turn = np.stack(
         [
-            6 * z * (z - 1) / l,
+            6 * z * (z - 1) / L,
             1 + f * (1 - z) - 4 * z + 3 * z**2,
-            -6 * z * (z - 1) / l,
+            -6 * z * (z - 1) / L,
             f * z - 2 * z + 3 * z**2,
         ],
         axis=-1,

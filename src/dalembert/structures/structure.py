@@ -140,7 +140,9 @@ class Structure(Frozen):
         if links is not None:
             slaves = np.flatnonzero(~independent & held_)
             if len(slaves):
-                raise DataError(f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too.")
+                raise DataError(
+                    f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too."
+                )
         T_held = _frozen(maps[:, fixed])
         cases = {case: np.array(load, dtype=np.float64) for case, load in (loads or {}).items()}
         for case, load in cases.items():
@@ -274,9 +276,7 @@ class Structure(Frozen):
         units = {name: self.units[name.rpartition(".")[2]] for name in self.free}
         for name in input_names:
             turning = name.rpartition(".")[2][0] == "r"
-            units[name] = (
-                ("rad/s²" if turning else "m/s²") if name.startswith("base.") else ("N m" if turning else "N")
-            )
+            units[name] = ("rad/s²" if turning else "m/s²") if name.startswith("base.") else ("N m" if turning else "N")
         return SecondOrder(
             M, K, C=C, B=B, coordinates=self.free, inputs=input_names, units=units,
             provenance={"source": f"structure {self.name!r}", **self.provenance}, **optional,

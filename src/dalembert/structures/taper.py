@@ -9,9 +9,7 @@ Forces at the end (V, M) give moment M + V (l − s) and shear V at s, hence cur
 and the shape functions by integrating κ and γ from the start. All integrals go over the same Gauss points, so that
 the functions meet the ends exactly; with a constant section they are those of C-59 to rounding.
 
-Between its ends a section is taken as growing linearly in height and width: A ∝ h w, I_z ∝ w h³, I_y ∝ h w³,
-J ∝ h³w³/(h² + w²), each with a factor that goes linearly from one end to the other (exact for rectangles, ellipses
-and circles, except J of a rectangle that grows in one direction only). Without height and width √A, I^¼ and J^¼ are linear.
+The section along a taper is ``Section.between`` of its two ends.
 """
 
 from __future__ import annotations
@@ -24,39 +22,6 @@ from dalembert.linear.checks import FloatArray
 from dalembert.structures.elements import AXIAL, PLANE_XY, PLANE_XZ, SIGNS, TORSION, gauss
 
 GAUSS_POINTS = 12
-SECTION_NUMBERS = ("area", "I_y", "I_z", "J", "shear_y", "shear_z", "height", "width")
-
-
-def between(first: Mapping[str, FloatArray], last: Mapping[str, FloatArray], t: FloatArray) -> dict[str, FloatArray]:
-    """Section numbers (ne, g) at ``t`` (ne, g) between two end sections, each a dict of (ne,) arrays."""
-
-    def linear(start: FloatArray, end: FloatArray) -> FloatArray:
-        value: FloatArray = start[:, None] * (1 - t) + end[:, None] * t
-        return value
-
-    found = {name: linear(first[name], last[name]) for name in ("shear_y", "shear_z", "height", "width")}
-    sized = np.isfinite(first["height"] * first["width"] * last["height"] * last["width"])
-    for name, power in (("area", 0.5), ("I_y", 0.25), ("I_z", 0.25), ("J", 0.25)):
-        found[name] = linear(first[name] ** power, last[name] ** power) ** (1 / power)
-        if sized.any():
-            a = {key: value[sized] for key, value in first.items()}
-            b = {key: value[sized] for key, value in last.items()}
-            h, w = found["height"][sized], found["width"][sized]
-            start = a[name] / _scale(name, a["height"], a["width"])
-            end = b[name] / _scale(name, b["height"], b["width"])
-            at = t[sized]
-            found[name][sized] = (start[:, None] * (1 - at) + end[:, None] * at) * _scale(name, h, w)
-    return found
-
-
-def _scale(name: str, h: FloatArray, w: FloatArray) -> FloatArray:
-    if name == "area":
-        return h * w
-    if name == "I_z":
-        return w * h**3
-    if name == "I_y":
-        return h * w**3
-    return h**3 * w**3 / (h**2 + w**2)
 
 
 class TaperedElements:
@@ -79,8 +44,8 @@ class TaperedElements:
 
     def _flexibility(self, EI: FloatArray, shear: FloatArray) -> FloatArray:
         """(ne, 2, 4): end forces (V, M) from (v₁, θ₁, v₂, θ₂), F⁻¹ B."""
-        l = self.length[:, None]
-        arm = l * (1 - self.xi)
+        L = self.length[:, None]
+        arm = L * (1 - self.xi)
         F = np.empty((len(self.length), 2, 2))
         F[:, 0, 0] = ((arm**2 / EI + shear) * self.weights).sum(1) * self.length
         F[:, 0, 1] = F[:, 1, 0] = (arm / EI * self.weights).sum(1) * self.length
@@ -116,7 +81,7 @@ class TaperedElements:
 
     def shapes(self, xi: FloatArray) -> FloatArray:
         """(ne, g, 6, 12) at ξ (g,), the same for every element."""
-        ne, l = len(self.length), self.length[:, None]
+        ne, L = len(self.length), self.length[:, None]
         once, moment = _partial_integrals(self.xi, np.asarray(xi, dtype=np.float64))
         N = np.zeros((ne, len(once), 6, 12))
         for row, index, name in ((0, AXIAL, "EA"), (3, TORSION, "GJ")):
@@ -128,14 +93,14 @@ class TaperedElements:
         ):
             forces = self._bending[key]
             EI, shear = self.at_gauss[names[0]], self.at_gauss[names[1]]
-            kappa = forces[:, None, 1] + (l * (1 - self.xi))[:, :, None] * forces[:, None, 0]  # (ne, g, 4), times EI
+            kappa = forces[:, None, 1] + (L * (1 - self.xi))[:, :, None] * forces[:, None, 0]  # (ne, g, 4), times EI
             kappa = kappa / EI[:, :, None]
             gamma = shear[:, :, None] * forces[:, None, 0]
             theta = np.einsum("ag,egk->eak", once, kappa) * self.length[:, None, None]
             v = np.einsum("ag,egk->eak", moment, kappa) * (self.length**2)[:, None, None]
             v += np.einsum("ag,egk->eak", once, gamma) * self.length[:, None, None]
             v[:, :, 0] += 1.0
-            v[:, :, 1] += l * xi
+            v[:, :, 1] += L * xi
             theta[:, :, 1] += 1.0
             N[:, :, rows[0], index] = v * signs
             N[:, :, rows[1], index] = turn * theta * signs

@@ -1,0 +1,254 @@
+"""Numbering of the points of a frame and the arrays of its elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.linear.checks import FloatArray
+from dalembert.structures.assembly import IntArray
+from dalembert.structures.beam_group import BeamGroup, PointLoads
+from dalembert.structures.elements import BeamNumbers, gauss
+from dalembert.structures.frame import Frame
+from dalembert.structures.materials import Material, material
+from dalembert.structures.parts import DIRECTIONS, BeamPointLoad, Beams, LineLoad
+from dalembert.structures.sections import Section
+from dalembert.structures.taper import GAUSS_POINTS, TaperedElements
+
+# Angle to the vertical [rad] below which a beam takes global x, not z, as the direction of its height.
+VERTICAL = 1e-6
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Points in their order: those of the user, then those between the elements of each beam."""
+
+    names: list[str]
+    positions: FloatArray
+    index: dict[str, int]
+    chains: list[IntArray]  # per set of beams (n, elements + 1): the points along each beam
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """Ends and axes of the beams of one set."""
+
+    arms: FloatArray  # (n, 2, 3), global
+    length: FloatArray  # (n,) between the ends
+    R: FloatArray  # (n, 3, 3)
+
+
+def number_points(frame: Frame) -> Numbering:
+    """Number the points; those inside beams lie on the line between the ends (offsets included)."""
+    names = list(frame.point_names)
+    index = {name: i for i, name in enumerate(names)}
+    positions = [np.array(frame.positions, dtype=np.float64).reshape(-1, 3)]
+    chains = []
+    for beams in frame.beams:
+        m, n = beams.properties.elements, len(beams.names)
+        start = np.array([index[name] for name in beams.starts], dtype=np.int64)
+        end = np.array([index[name] for name in beams.ends], dtype=np.int64)
+        inner = len(names) + np.arange(n * (m - 1)).reshape(n, m - 1)
+        if m > 1:
+            names += [f"{name}[{k}]" for name in beams.names for k in range(1, m)]
+            first, last = end_places(beams, positions[0][start], positions[0][end])
+            t = np.arange(1, m) / m
+            between = first[:, None] * (1 - t)[:, None] + last[:, None] * t[:, None]
+            positions.append(between.reshape(-1, 3))
+        chains.append(np.column_stack([start, inner, end]))
+    index.update({name: i for i, name in enumerate(names[len(index) :], len(index))})
+    return Numbering(names, np.concatenate(positions), index, chains)
+
+
+def end_places(beams: Beams, start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n, 3) ends of the beams themselves, offsets added to their points."""
+    offsets = beams.properties.offsets
+    return (start, end) if offsets is None else (start + np.array(offsets[0]), end + np.array(offsets[1]))
+
+
+def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Orientation:
+    """Axes of beams between points: x along the beam, y the direction of the height, z = x × y (C-64)."""
+    first, last = end_places(beams, start, end)
+    along = last - first
+    length = np.linalg.norm(along, axis=1)
+    x = along / np.where(length > 0, length, 1.0)[:, None]
+    if frame.planar:
+        y = np.column_stack([-x[:, 1], x[:, 0], np.zeros(len(x))])
+    else:
+        up = np.broadcast_to(np.array(beams.properties.up or (0.0, 0.0, 1.0)), x.shape).copy()
+        if beams.properties.up is None:
+            up[np.hypot(x[:, 0], x[:, 1]) < VERTICAL] = (1.0, 0.0, 0.0)
+        y = up - np.sum(up * x, axis=1)[:, None] * x
+        size = np.linalg.norm(y, axis=1)
+        y /= np.where(size > 0, size, 1.0)[:, None]
+    R = np.stack([x, y, np.cross(x, y)], axis=1)
+    return Orientation(np.stack([first - start, last - end], axis=1), length, R)
+
+
+def section_of(frame: Frame, given: Section | str) -> Section:
+    """The section itself, or the one the frame knows by this name."""
+    return frame.sections[given] if isinstance(given, str) else given
+
+
+def material_of(frame: Frame, given: Material | str) -> Material:
+    """The material itself, the frame's own, or one of the library."""
+    return frame.materials[given] if isinstance(given, str) and given in frame.materials else material(given)
+
+
+def beam_group(frame: Frame, numbering: Numbering, keep: tuple[int, ...]) -> BeamGroup:
+    """Arrays of all elements."""
+    sets = [
+        _set_arrays(frame, beams, numbering.positions, chain) for beams, chain in zip(frame.beams, numbering.chains)
+    ]
+    joined = {key: np.concatenate([arrays[key] for arrays in sets]) for key in sets[0] if key != "per beam"}
+    numbers = BeamNumbers(**{key: joined.pop(key) for key in BeamNumbers.__dataclass_fields__})
+    sections: list[Section] = []
+    materials: list[Material] = []
+    places, made = [], []
+    for beams, arrays in zip(frame.beams, sets):
+        p = beams.properties
+        first = section_of(frame, p.section)
+        last = first if p.end_section is None else section_of(frame, p.end_section)
+        pair = [_place(sections, first), _place(sections, last)]
+        places.append(np.tile(pair, (len(arrays["length"]), 1)))
+        made.append(np.full(len(arrays["length"]), _place(materials, material_of(frame, p.material))))
+    counts = np.concatenate([np.full(len(beams.names), beams.properties.elements) for beams in frame.beams])
+    first_element = np.concatenate([[0], np.cumsum(counts)])
+    released = joined.pop("released")
+    arms = joined.pop("arms")
+    names = [name for beams in frame.beams for name in beams.names]
+    tapered, tapered_index = _tapered(frame, joined["span"], numbers)
+    line, point = _element_loads(frame, dict(zip(names, range(len(names)))), first_element, numbers.length, joined["R"])
+    return BeamGroup(
+        beams=tuple(names), first=first_element, count=len(numbering.names), keep=keep, numbers=numbers,
+        arms=arms if arms.any() else None, released=released if released.any() else None,
+        sections=tuple(sections), section_of=np.concatenate(places), materials=tuple(materials),
+        material_of=np.concatenate(made), tapered=tapered, tapered_index=tapered_index,
+        line_loads=line, point_loads=point, gravity=np.array(frame.gravity), **joined,
+    )  # fmt: skip
+
+
+def _place(known: list[Any], item: Any) -> int:
+    for k, other in enumerate(known):
+        if other is item or other == item:
+            return k
+    known.append(item)
+    return len(known) - 1
+
+
+def _set_arrays(frame: Frame, beams: Beams, positions: FloatArray, chain: IntArray) -> dict[str, Any]:
+    """Per-element arrays of one set of beams."""
+    p, n, m = beams.properties, len(beams.names), beams.properties.elements
+    ne = n * m
+    axes = orient(frame, beams, positions[chain[:, 0]], positions[chain[:, -1]])
+    R = np.repeat(axes.R, m, axis=0)
+    length = np.repeat(axes.length / m, m)
+    arms = np.zeros((n, m, 2, 3))
+    arms[:, 0, 0], arms[:, -1, 1] = (np.einsum("nij,nj->ni", axes.R, axes.arms[:, end]) for end in (0, 1))
+    released = np.zeros((n, m, 12), bool)
+    released[:, 0, [DIRECTIONS.index(way) for way in p.releases[0]]] = True
+    released[:, -1, [6 + DIRECTIONS.index(way) for way in p.releases[1]]] = True
+    s, mat = section_of(frame, p.section), material_of(frame, p.material)
+    shear = p.theory == "timoshenko"
+    loss = mat.loss_factor if p.loss_factor is None else p.loss_factor
+    t = np.arange(m) / m
+    constants = {
+        "EA": mat.E * s.area, "EI_y": mat.E * s.I_y, "EI_z": mat.E * s.I_z, "GJ": mat.G * s.J,
+        "rhoA": mat.density * s.area, "rhoI_y": mat.density * s.I_y * p.rotary,
+        "rhoI_z": mat.density * s.I_z * p.rotary, "rhoI_p": mat.density * s.I_p,
+    }  # fmt: skip
+    stiff = mat.G * s.area * length**2
+    return {
+        **{key: np.full(ne, value) for key, value in constants.items()},
+        "length": length,
+        "phi_y": 12 * mat.E * s.I_z * s.shear_y / stiff * shear,
+        "phi_z": 12 * mat.E * s.I_y * s.shear_z / stiff * shear,
+        "points": np.stack([chain[:, :-1], chain[:, 1:]], axis=2).reshape(ne, 2),
+        "R": R, "arms": arms.reshape(ne, 2, 3), "released": released.reshape(ne, 12),
+        "is_bar": np.full(ne, p.kind == "bar"), "lumped": np.full(ne, p.lumped), "loss": np.full(ne, loss),
+        "shear": np.full(ne, shear), "span": np.tile(np.stack([t, t + 1 / m], axis=1), (n, 1)),
+    }  # fmt: skip
+
+
+def _tapered(frame: Frame, span: FloatArray, numbers: BeamNumbers) -> tuple[TaperedElements | None, IntArray]:
+    """The elements with an end section: their numbers at the Gauss points, from ``Section.between``."""
+    xi, _ = gauss(GAUSS_POINTS)
+    index: list[int] = []
+    rows: list[dict[str, list[float]]] = []
+    start = 0
+    for beams in frame.beams:
+        p = beams.properties
+        size = len(beams.names) * p.elements
+        if p.end_section is not None:
+            first, last, mat = (
+                section_of(frame, p.section),
+                section_of(frame, p.end_section),
+                material_of(frame, p.material),
+            )
+            pieces = [_at_gauss(first, last, mat, p, span[start + k], xi) for k in range(p.elements)]
+            index += range(start, start + size)
+            rows += pieces * len(beams.names)
+        start += size
+    if not index:
+        return None, np.zeros(0, dtype=np.int64)
+    places = np.array(index)
+    at = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    return TaperedElements(numbers.length[places], at), places
+
+
+def _at_gauss(
+    first: Section, last: Section, mat: Material, p: Any, span: FloatArray, xi: FloatArray
+) -> dict[str, list[float]]:
+    cut = [first.between(last, float(t)) for t in span[0] + (span[1] - span[0]) * xi]
+    shear = 1.0 if p.theory == "timoshenko" else 0.0
+    spin = 1.0 if p.rotary else 0.0
+    return {
+        "EA": [mat.E * s.area for s in cut],
+        "GJ": [mat.G * (s.J or s.I_p) for s in cut],  # J = 0 only in planar frames, where torsion is left out
+        "EI_y": [mat.E * (s.I_y or s.I_z) for s in cut],
+        "EI_z": [mat.E * s.I_z for s in cut],
+        "shear_y": [shear * s.shear_y / (mat.G * s.area) for s in cut],
+        "shear_z": [shear * s.shear_z / (mat.G * s.area) for s in cut],
+        "rhoA": [mat.density * s.area for s in cut],
+        "rhoI_y": [spin * mat.density * s.I_y for s in cut],
+        "rhoI_z": [spin * mat.density * s.I_z for s in cut],
+        "rhoI_p": [mat.density * s.I_p for s in cut],
+    }
+
+
+def _element_loads(
+    frame: Frame, beam: dict[str, int], first: IntArray, length: FloatArray, R: FloatArray
+) -> tuple[dict[str, FloatArray], dict[str, PointLoads]]:
+    """Loads on beams, cut to their elements and turned to local axes."""
+    line: dict[str, FloatArray] = {}
+    collected: dict[str, list[tuple[int, float, FloatArray]]] = {}
+    for load in frame.loads:
+        if isinstance(load, (LineLoad, BeamPointLoad)):
+            k = beam[load.beam]
+            e = np.arange(first[k], first[k + 1])
+        if isinstance(load, LineLoad):
+            t = np.arange(len(e) + 1) / len(e)
+            q = np.array(load.start) * (1 - t)[:, None] + np.array(load.end) * t[:, None]
+            if not load.local:
+                q = np.concatenate([q[:, :3] @ R[e[0]].T, q[:, 3:] @ R[e[0]].T], axis=1)
+            into = line.setdefault(load.case, np.zeros((len(length), 2, 6)))
+            into[e, 0] += q[:-1]
+            into[e, 1] += q[1:]
+        elif isinstance(load, BeamPointLoad):
+            total = float(length[e].sum())
+            if load.at > total * (1 + 1e-12):
+                raise ModelError(f"load on beam {load.beam!r} at {load.at:g} m is beyond its end ({total:g} m).")
+            k = min(int(load.at / length[e[0]]), len(e) - 1)
+            x = min(load.at - k * length[e[0]], length[e[0]])
+            vector = np.array(load.load)
+            if not load.local:
+                vector = np.concatenate([R[e[0]] @ vector[:3], R[e[0]] @ vector[3:]])
+            collected.setdefault(load.case, []).append((int(e[k]), float(x), vector))
+    point = {
+        case: (np.array([f[0] for f in found]), np.array([f[1] for f in found]), np.array([f[2] for f in found]))
+        for case, found in collected.items()
+    }
+    return line, point

@@ -1,0 +1,231 @@
+"""From a frame to its structure: assembly, links, supports, loads (spec 003, C-63 to C-66)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalembert.errors import ModelError
+from dalembert.linear.checks import FloatArray
+from dalembert.structures import assembly
+from dalembert.structures.assembly import Blocks, IntArray
+from dalembert.structures.beam_group import BeamGroup, BoolArray, skew
+from dalembert.structures.frame import Frame
+from dalembert.structures.frame_elements import beam_group, number_points
+from dalembert.structures.parts import DIRECTIONS, PointLoad
+from dalembert.structures.structure import Structure, rigid_motions, structure
+
+PLANAR = (0, 1, 5)
+# Stiffness of a released rotation below this share of the largest is rounding: nothing turns that point.
+NOTHING = 1e-12
+
+
+@structure.register
+def frame_structure(frame: Frame) -> Structure:
+    """Check a frame and assemble it."""
+    frame.check()
+    keep = PLANAR if frame.planar else (0, 1, 2, 3, 4, 5)
+    numbering = number_points(frame)
+    count = len(numbering.names)
+    group = beam_group(frame, numbering, keep) if frame.beams else None
+    matrices = _matrices(frame, group, numbering.index, numbering.positions, keep, count)
+    directions = tuple(DIRECTIONS[k] for k in keep)
+    links, dependent = _links(frame, numbering.index, numbering.positions, keep, count)
+    held, prescribed = _supports(frame, numbering.index, keep, count)
+    inactive = ~_touched(frame, group, numbering.index, keep, count) & ~dependent & ~held
+    if group is not None and group.released is not None:
+        inactive |= _free_turns(group, matrices["K"], matrices["M"], numbering.names, keep, held | dependent)
+    return Structure(
+        frame.name, numbering.names, numbering.positions, directions, matrices["M"], matrices["K"],
+        C=matrices["C"], K_loss=matrices["K_loss"], held=held, prescribed=prescribed, links=links, inactive=inactive,
+        loads=_loads(frame, group, numbering, keep, matrices["M"]), groups=() if group is None else (group,),
+        damping=frame.damping,
+        provenance={"source": "frame", "name": frame.name, "theory": "12-dof Timoshenko beams (spec 003, C-61)"},
+    )  # fmt: skip
+
+
+def _matrices(
+    frame: Frame, group: BeamGroup | None, index: dict[str, int], positions: FloatArray, keep: Any, count: int
+) -> dict[str, sp.csc_array]:
+    parts: dict[str, list[Blocks]] = {"M": [], "K": [], "C": [], "K_loss": []}
+    if group is not None:
+        K = group.stiffness()
+        T = group.transform(K)
+        rows, columns, stiff = group.blocks(K, T)
+        parts["K"].append((rows, columns, stiff))
+        parts["M"].append(group.blocks(group.mass(), T))
+        if group.loss.any():
+            parts["K_loss"].append((rows, columns, np.repeat(group.loss, 4)[:, None, None] * stiff))
+    if frame.masses:
+        points, blocks = _masses(frame, index)
+        parts["M"].append((points, points, _kept(blocks, keep)))
+    for spring in frame.springs:
+        for key, block in _spring(spring, index, positions).items():
+            ends = [index[spring.a]] if spring.b is None else [index[spring.a], index[spring.b]]
+            signs = np.array([1.0, -1.0])[: len(ends)]
+            full = np.kron(np.outer(signs, signs), _kept(block[None], keep)[0])
+            parts[key].append(assembly.blocks(np.array([ends]), full[None]))
+    return {key: assembly.assemble(count, len(keep), found) for key, found in parts.items()}
+
+
+def _kept(blocks: FloatArray, keep: Any) -> FloatArray:
+    """(m, d, d) of (m, 6, 6): the directions the points have."""
+    return blocks[np.ix_(np.arange(len(blocks)), keep, keep)]
+
+
+def _masses(frame: Frame, index: dict[str, int]) -> tuple[IntArray, FloatArray]:
+    """Point and (6, 6) mass of each lump: ``Aᵀ diag(m, J) A`` with ``A = [1, −[c]×; 0, 1]`` (C-63)."""
+    blocks = np.zeros((len(frame.masses), 6, 6))
+    for k, lump in enumerate(frame.masses):
+        inner = np.zeros((6, 6))
+        inner[:3, :3] = np.diag(lump.mass)
+        inner[3:, 3:] = lump.inertia
+        A = np.eye(6)
+        A[:3, 3:] = -skew(np.array([lump.offset]))[0]
+        blocks[k] = A.T @ inner @ A
+    return np.array([index[lump.point] for lump in frame.masses]), 0.5 * (blocks + blocks.transpose(0, 2, 1))
+
+
+def _spring(spring: Any, index: dict[str, int], positions: FloatArray) -> dict[str, FloatArray]:
+    """(6, 6) matrices of a spring on its relative displacements, by the system matrix they go to."""
+    found: dict[str, FloatArray] = {}
+    if spring.line is not None:
+        k, c = spring.line
+        along = positions[index[spring.b]] - positions[index[spring.a]]
+        axis = np.concatenate([along / np.linalg.norm(along), np.zeros(3)])
+        pattern = np.outer(axis, axis)
+        found.update({key: value * pattern for key, value in (("K", k), ("C", c)) if value})
+    else:
+        for key, value in (("K", spring.stiffness), ("C", spring.damping)):
+            if value is not None:
+                found[key] = np.array(value)
+    if spring.loss_factor and "K" in found:
+        found["K_loss"] = spring.loss_factor * found["K"]
+    return found
+
+
+def _links(
+    frame: Frame, index: dict[str, int], positions: FloatArray, keep: Any, count: int
+) -> tuple[sp.csc_array | None, BoolArray]:
+    """u = links w, and which coordinates are dependent: u_s = u_m + θ_m × d (exact for small rotations)."""
+    d, N = len(keep), count * len(keep)
+    dependent = np.zeros(N, bool)
+    if not frame.rigids:
+        return None, dependent
+    rows, columns, values = [], [], []
+    for rigid in frame.rigids:
+        m = index[rigid.master]
+        s = np.array([index[slave] for slave in rigid.slaves])
+        # the six motions of the master, as a rigid body turning about it, seen at the slaves
+        motion = rigid_motions(positions[s] - positions[m], DIRECTIONS).reshape(len(s), 6, 6)[:, keep][:, :, keep]
+        follow = [k for k, way in enumerate(keep) if DIRECTIONS[way] in rigid.directions]
+        block = motion[:, follow, :]
+        place = s[:, None] * d + np.array(follow)
+        rows.append(np.repeat(place[:, :, None], d, axis=2).ravel())
+        columns.append(np.broadcast_to(m * d + np.arange(d), block.shape).ravel())
+        values.append(block.ravel())
+        dependent[place] = True
+    own = np.flatnonzero(~dependent)
+    rows.append(own)
+    columns.append(own)
+    values.append(np.ones(len(own)))
+    step = sp.csc_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(N, N))
+    links = step
+    for _ in range(len(frame.rigids)):  # a master may itself follow another one
+        if not abs(links[:, np.flatnonzero(dependent)]).sum():
+            break
+        links = sp.csc_array(links @ step)
+    links.eliminate_zeros()
+    return links, dependent
+
+
+def _supports(frame: Frame, index: dict[str, int], keep: Any, count: int) -> tuple[BoolArray, FloatArray]:
+    held, prescribed = np.zeros(count * len(keep), bool), np.zeros(count * len(keep))
+    for support in frame.supports:
+        for way, value in zip(support.directions, support.values):
+            place = index[support.point] * len(keep) + keep.index(DIRECTIONS.index(way))
+            held[place] = True
+            prescribed[place] = value
+    return held, prescribed
+
+
+def _touched(frame: Frame, group: BeamGroup | None, index: dict[str, int], keep: Any, count: int) -> BoolArray:
+    """Coordinates that something holds or gives mass: translations always, rotations not at points of bars only."""
+    touched = np.zeros((count, 6), bool)
+    touched[:, :3] = True
+    if group is not None:
+        touched[group.points[~group.is_bar].ravel()] = True
+    for lump in frame.masses:
+        if np.any(lump.inertia) or any(lump.offset):
+            touched[index[lump.point]] = True
+    for spring in frame.springs:
+        for matrix in (spring.stiffness, spring.damping):
+            if matrix is not None:
+                for point in (spring.a, spring.b):
+                    if point is not None:
+                        touched[index[point]] |= np.diag(np.array(matrix)) != 0
+    for rigid in frame.rigids:
+        touched[index[rigid.master]] = True
+    return touched[:, list(keep)].ravel()
+
+
+def _free_turns(
+    group: BeamGroup, K: sp.csc_array, M: sp.csc_array, names: Any, keep: Any, known: BoolArray
+) -> BoolArray:
+    """Rotations that every beam at the point has released: nothing turns with them, so they are no coordinates."""
+    d = len(keep)
+    turns = np.array([k for k, way in enumerate(keep) if way > 2])
+    diagonals = [matrix.diagonal().reshape(-1, d)[:, turns] for matrix in (K, M)]
+    free = np.ones_like(diagonals[0], bool)
+    for diagonal in diagonals:
+        free &= diagonal <= NOTHING * max(float(diagonal.max()), 1e-300)
+    assert group.released is not None
+    points = np.unique(group.points[group.released.any(axis=1)])
+    result = np.zeros((len(names), d), bool)
+    result[np.ix_(points, turns)] = free[points]
+    inactive: BoolArray = result.ravel() & ~known
+    if len(turns) == 3:
+        _refuse_slanted(points, inactive | known, K, M, names, d)
+    return inactive
+
+
+def _refuse_slanted(points: IntArray, out: BoolArray, K: sp.csc_array, M: sp.csc_array, names: Any, d: int) -> None:
+    """A free rotation about a slanted axis cannot be left out by name: say so instead of a singular model."""
+    for point in points:
+        rows = point * d + np.arange(3, 6)
+        rows = rows[~out[rows]]
+        if not len(rows):
+            continue
+        blocks = [matrix[rows][:, rows].toarray() for matrix in (K, M)]
+        both = sum(block / max(np.abs(block).max(), 1e-300) for block in blocks)
+        values, vectors = np.linalg.eigh(both)
+        if values[0] < 1e-10 * values[-1]:
+            axis = np.zeros(3)
+            axis[rows - point * d - 3] = vectors[:, 0]
+            raise ModelError(
+                f"point {names[point]!r}: every beam there releases the rotation about ({axis[0]:.3g}, {axis[1]:.3g}, "
+                f"{axis[2]:.3g}), so nothing turns it. Release one beam less, or use add_bar."
+            )
+
+
+def _loads(frame: Frame, group: BeamGroup | None, numbering: Any, keep: Any, M: sp.csc_array) -> dict[str, FloatArray]:
+    d, count = len(keep), len(numbering.names)
+    cases: dict[str, FloatArray] = {}
+    gravity = np.array(frame.gravity)
+    if gravity.any() and M.nnz:
+        motion = np.zeros((count, d))
+        for k, way in enumerate(keep):
+            motion[:, k] = gravity[way] if way < 3 else 0.0
+        cases["gravity"] = M @ motion.ravel()
+    transform = group.transform() if group is not None and (group.line_loads or group.point_loads) else None
+    for case in frame.cases:
+        total = np.zeros((count, 6))
+        for load in frame.loads:
+            if load.case == case and isinstance(load, PointLoad):
+                total[numbering.index[load.point]] += load.force + load.moment
+        cases[case] = total[:, list(keep)].ravel()
+        if group is not None and transform is not None and (case in group.line_loads or case in group.point_loads):
+            cases[case] = cases[case] + group.scatter(group.load_vectors({case: 1.0}), transform)
+    return cases

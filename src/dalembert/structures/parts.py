@@ -1,0 +1,237 @@
+"""What a frame is made of, as its user said it: plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ModelError
+from dalembert.structures.materials import Material
+from dalembert.structures.sections import Section
+
+Vector = tuple[float, float, float]
+Matrix6 = tuple[tuple[float, ...], ...]
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+THEORIES = ("timoshenko", "euler-bernoulli")
+
+
+@dataclass(frozen=True)
+class BeamProperties:
+    """What the beams of one call have in common; ``kind`` is "beam" or "bar"."""
+
+    kind: str
+    section: Section | str
+    material: Material | str
+    elements: int = 1
+    up: Vector | None = None
+    end_section: Section | str | None = None
+    offsets: tuple[Vector, Vector] | None = None
+    releases: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    theory: str = "timoshenko"
+    rotary: bool = True
+    lumped: bool = False
+    loss_factor: float | None = None
+
+
+@dataclass
+class Beams:
+    """Beams or bars with the same properties."""
+
+    properties: BeamProperties
+    names: list[str] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PointMass:
+    """Mass per direction [kg] and inertia about its own centre (3 x 3) [kg m²], ``offset`` from the point [m]."""
+
+    name: str
+    point: str
+    mass: Vector
+    inertia: tuple[Vector, Vector, Vector]
+    offset: Vector
+
+
+@dataclass(frozen=True)
+class Spring:
+    """Stiffness and damping between two points, or a point and the ground.
+
+    Along the line of its ends (numbers in ``line``) or on the six relative displacements (6 x 6 matrices).
+    """
+
+    name: str
+    a: str
+    b: str | None
+    stiffness: Matrix6 | None
+    damping: Matrix6 | None
+    line: tuple[float, float] | None
+    loss_factor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """Slaves that follow a master point as one rigid body, in ``directions``."""
+
+    name: str
+    master: str
+    slaves: tuple[str, ...]
+    directions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Support:
+    """Held directions of a point and their prescribed displacements [m, rad]."""
+
+    point: str
+    directions: tuple[str, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PointLoad:
+    """Force [N] and moment [N m] on a point."""
+
+    case: str
+    point: str
+    force: Vector
+    moment: Vector
+
+
+@dataclass(frozen=True)
+class LineLoad:
+    """Force [N/m] and moment [N m/m] per length, linear from the start to the end of a beam."""
+
+    case: str
+    beam: str
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+    local: bool
+
+
+@dataclass(frozen=True)
+class BeamPointLoad:
+    """Force and moment on a place of a beam, ``at`` from its start [m]."""
+
+    case: str
+    beam: str
+    at: float
+    load: tuple[float, ...]
+    local: bool
+
+
+def directions(given: Any, what: str, planar: bool) -> tuple[str, ...]:
+    """``"fixed"``, ``"pinned"``, ``"xyz"``, ``"x rz"`` or a list as a tuple of direction names.
+
+    Examples
+    --------
+    >>> directions("xy rz", "support", planar=True)
+    ('x', 'y', 'rz')
+    """
+    known = ("x", "y", "rz") if planar else DIRECTIONS
+    words: Iterable[Any] = given.replace(",", " ").split() if isinstance(given, str) else given
+    found: list[str] = []
+    try:
+        items = list(words)
+    except TypeError:
+        items = [given]
+    for word in items:
+        if word in ("fixed", "pinned"):
+            found += [way for way in known if word == "fixed" or len(way) == 1]
+        elif isinstance(word, str) and word and (word in known or all(letter in known for letter in word)):
+            found += [word] if word in known else list(word)
+        else:
+            raise ModelError(f"{what}: {word!r} is no direction; expected some of {' '.join(known)}, fixed or pinned.")
+    if not found:
+        raise ModelError(f"{what} needs at least one direction of {' '.join(known)}.")
+    return tuple(way for way in known if way in found)
+
+
+def number(value: Any, what: str, *, positive: bool = False, not_negative: bool = False) -> float:
+    """Checked finite float."""
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value) or not math.isfinite(value):  # type: ignore[arg-type]
+        raise ModelError(f"{what} must be a finite number, got {value!r}.")
+    result = float(value)  # type: ignore[arg-type]
+    if (positive and result <= 0) or (not_negative and result < 0):
+        raise ModelError(f"{what} must {'be positive' if positive else 'not be negative'}, got {result:g}.")
+    return result
+
+
+def vector(given: Any, what: str, planar: bool) -> Vector:
+    """Three finite numbers; a planar frame takes two and adds z = 0."""
+    size = 2 if planar else 3
+    try:
+        items = tuple(given)
+    except TypeError:
+        items = ()
+    if len(items) == 3 and planar and items[2] == 0:
+        items = items[:2]
+    if len(items) != size:
+        raise ModelError(f"{what} must be {size} numbers, got {given!r}.")
+    numbers = tuple(number(item, what) for item in items)
+    return (numbers[0], numbers[1], 0.0 if planar else numbers[2])
+
+
+def turning(given: Any, what: str, planar: bool) -> Vector:
+    """A moment: three numbers, or the one about z of a planar frame."""
+    if planar:
+        if np.ndim(given) == 1 and len(given) == 3 and given[0] == 0 and given[1] == 0:
+            given = given[2]
+        return (0.0, 0.0, number(given, what))
+    return vector(given, what, False)
+
+
+def matrix_of(given: Any, way: Any, what: str, planar: bool) -> Matrix6 | None:
+    """6 x 6 stiffness (or damping) of a number with a direction, a mapping, six numbers or a matrix; None for zero."""
+    if given is None or (np.isscalar(given) and given == 0):
+        return None
+    full = np.zeros((6, 6))
+    if isinstance(given, dict):
+        for key, value in given.items():
+            for one in directions(key, what, planar):
+                i = DIRECTIONS.index(one)
+                full[i, i] = number(value, f"{what} in {one}", not_negative=True)
+    elif np.ndim(given) == 0:
+        axis = direction_vector(way, what, planar)
+        full = number(given, what, not_negative=True) * np.outer(axis, axis)
+    else:
+        full = _full_matrix(given, what, planar)
+    return tuple(tuple(row) for row in full.tolist()) if full.any() else None
+
+
+def direction_vector(way: Any, what: str, planar: bool) -> Any:
+    """Unit (6,) vector of a direction name or of a translation vector."""
+    axis = np.zeros(6)
+    if isinstance(way, str):
+        found = directions(way, what, planar)
+        if len(found) != 1:
+            raise ModelError(f"{what}: one direction goes with one number, got {way!r}; give a mapping for several.")
+        axis[DIRECTIONS.index(found[0])] = 1.0
+        return axis
+    axis[:3] = vector(way, f"direction of {what}", planar)
+    size = float(np.linalg.norm(axis))
+    if size == 0:
+        raise ModelError(f"direction of {what} has no length.")
+    return axis / size
+
+
+def _full_matrix(given: Sequence[Any], what: str, planar: bool) -> Any:
+    array = np.array(given, dtype=float)
+    keep = [0, 1, 5] if planar else list(range(6))
+    size = len(keep)
+    if array.shape == (size,):
+        array = np.diag(array)
+    if array.shape != (size, size) or not np.all(np.isfinite(array)):
+        raise ModelError(f"{what} must be a number, a mapping, {size} numbers or a {size} x {size} matrix.")
+    if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
+        raise ModelError(f"{what} must be symmetric.")
+    if np.linalg.eigvalsh(array)[0] < -1e-9 * np.abs(array).max():
+        raise ModelError(f"{what} must not have negative eigenvalues: it would release energy.")
+    full = np.zeros((6, 6))
+    full[np.ix_(keep, keep)] = 0.5 * (array + array.T)
+    return full
