@@ -151,7 +151,7 @@ def _geometry_problems(frame: Frame) -> list[str]:
             gap = positions[index[spring.b]] - positions[index[spring.a]]
             if float(np.linalg.norm(gap)) <= SHORT * size:
                 problems.append(
-                    f"spring {spring.name!r} joins two points at one place and has no line to act along: say direction=."
+                    f"spring {spring.name!r} joins points at one place and has no line to act along: say direction=."
                 )
     return problems
 
