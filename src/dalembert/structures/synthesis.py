@@ -137,7 +137,7 @@ def choose(
 
 
 class Flexibility:
-    """``apply(F)``: elastic static motion under forces F, (n, k); by inertia relief where there are rigid-body modes."""
+    """``apply(F)``: elastic static motion under forces F, (n, k); inertia relief where there are rigid-body modes."""
 
     def __init__(self, system: SecondOrder, rigid: FloatArray) -> None:
         self.M, self.rigid = system.M, rigid
