@@ -18,7 +18,7 @@ import scipy.sparse
 from dalembert.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
 from dalembert.linear.march import march
-from dalembert.linear.response import free_response, impulse_response, response, step_response
+from dalembert.linear.time_response import free_response, impulse_response, response, step_response
 from dalembert.record import Record
 
 
