@@ -44,7 +44,8 @@ def _name_problems(frame: Frame) -> list[str]:
     if not (frame.beams or frame.springs or frame.masses):
         problems.append(f"{_where(frame)} has no beams, bars, springs or masses.")
     beams = [name for group in frame.beams for name in group.names]
-    parts = [part.name for part in (*frame.masses, *frame.springs, *frame.rigids)]
+    named: list[Any] = [*frame.masses, *frame.springs, *frame.rigids]
+    parts = [part.name for part in named]
     inner = [
         f"{name}[{k}]" for group in frame.beams if group.properties.elements > 1
         for name in group.names for k in range(1, group.properties.elements)

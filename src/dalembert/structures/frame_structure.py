@@ -72,7 +72,8 @@ def _matrices(
 
 def _kept(blocks: FloatArray, keep: Any) -> FloatArray:
     """(m, d, d) of (m, 6, 6): the directions the points have."""
-    return blocks[np.ix_(np.arange(len(blocks)), keep, keep)]
+    kept: FloatArray = blocks[np.ix_(np.arange(len(blocks)), keep, keep)]
+    return kept
 
 
 def _masses(frame: Frame, index: dict[str, int]) -> tuple[IntArray, FloatArray]:

@@ -50,7 +50,8 @@ class TaperedElements:
         F[:, 0, 0] = ((arm**2 / EI + shear) * self.weights).sum(1) * self.length
         F[:, 0, 1] = F[:, 1, 0] = (arm / EI * self.weights).sum(1) * self.length
         F[:, 1, 1] = (self.weights / EI).sum(1) * self.length
-        return np.linalg.solve(F, self._compatibility())
+        forces: FloatArray = np.asarray(np.linalg.solve(F, self._compatibility()), dtype=np.float64)
+        return forces
 
     def _compatibility(self) -> FloatArray:
         B = np.zeros((len(self.length), 2, 4))

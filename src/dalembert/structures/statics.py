@@ -1,0 +1,334 @@
+"""Static solution of a structure: displacements, reactions, energy, and what happens inside its beams.
+
+    TᵀKT x = Tᵀ (f − K u₀),   u = T x + u₀,   reactions r = T_hᵀ (K u − f)      (spec 003, C-65)
+
+Reactions come from the deleted rows and balance the loads (P21). A structure that is not held has no static
+solution: the free motions are found and named. With inertia relief the loads that would accelerate it are taken up
+by its own inertia, f − M V (VᵀMV)⁻¹ Vᵀ f, and the displacements are those without rigid motion, VᵀM x = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.linear.checks import FloatArray, Frozen, listed
+from dalembert.structures import stresses
+from dalembert.structures.beam_group import BeamGroup
+from dalembert.structures.factors import Factor
+from dalembert.structures.structure import Structure
+
+# A rigid motion whose held part is below this, relative to its size, is not held.
+HELD = 1e-9
+# Forces of a motion that costs nothing, relative to the sum of their absolute terms.
+COSTLESS = 1e-11
+
+
+class Named:
+    """Numbers (N,) by coordinate name, like a mapping; a point name gives the vector of its coordinates."""
+
+    def __init__(self, structure: Structure, array: FloatArray, which: Sequence[int] | None = None) -> None:
+        self._structure, self.array = structure, array
+        self._which = range(len(array)) if which is None else which
+        array.setflags(write=False)
+
+    def __getitem__(self, name: str) -> Any:
+        d = len(self._structure.directions)
+        point = self._structure._point_index.get(name)
+        if point is not None:
+            return self.array[point * d : point * d + d]
+        return float(self.array[self._structure.index(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._structure.coordinates[i] for i in self._which)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def keys(self) -> list[str]:
+        """Names of the coordinates."""
+        return list(self)
+
+    def items(self) -> list[tuple[str, float]]:
+        """Names and numbers."""
+        return [(self._structure.coordinates[i], float(self.array[i])) for i in self._which]
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
+
+
+class StaticSolution(Frozen):
+    """Displacements, reactions and internal forces of a structure under a load; made by :func:`static`.
+
+    Attributes
+    ----------
+    u : (N,) displacements of all coordinates [m, rad].  load : (N,) what acted [N, N m].
+    displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
+    reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
+    factors : load cases that were combined.  strain_energy : ½ uᵀKu [J].
+    """
+
+    structure: Structure
+    u: FloatArray
+    load: FloatArray
+    factors: Mapping[str, float]
+    displacement: Named
+    reaction: Named
+    strain_energy: float
+
+    def __init__(self, structure: Structure, u: FloatArray, load: FloatArray, factors: Mapping[str, float]) -> None:
+        independent = np.flatnonzero(structure.held)
+        forces = np.zeros(len(u))
+        forces[independent] = structure.T_held.T @ (structure.K @ u - load)
+        self._freeze(
+            structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
+            reaction=Named(structure, forces, independent.tolist()),
+            strain_energy=0.5 * float(u @ (structure.K @ u)),
+        )  # fmt: skip
+
+    def __reduce__(self) -> Any:
+        return (StaticSolution, (self.structure, np.array(self.u), np.array(self.load), dict(self.factors)))
+
+    def beam(self, name: str, stations: int | Sequence[float] = 11) -> stresses.BeamResult:
+        """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m]."""
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup) and name in group.beams:
+                loaded = stresses.Loaded(group, self.u, self.factors)
+                places = stations if isinstance(stations, int) else np.array(stations, dtype=np.float64)
+                if isinstance(places, int) and places < 2:
+                    raise DataError(f"at least 2 stations are needed along a beam, got {places}.")
+                return stresses.along_beam(loaded, name, places)
+        known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
+        raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
+
+    def largest_stresses(self, stations: int = 5) -> dict[str, float]:
+        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
+        found: dict[str, float] = {}
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup):
+                ne = len(group.points)
+                e = np.repeat(np.arange(ne), stations)
+                x = (np.linspace(0, 1, stations) * group.length[:, None]).ravel()
+                mises = stresses.Loaded(group, self.u, self.factors).stresses(e, x)["von_mises"]
+                worst = mises.reshape(ne, stations).max(axis=1)
+                found.update(zip(group.beams, np.maximum.reduceat(worst, group.first[:-1]).tolist()))
+        return found
+
+    def stresses(self, stations: int = 5) -> list[Any]:
+        """What every group of elements says about its stresses."""
+        return [
+            self.largest_stresses(stations) if isinstance(group, BeamGroup) else group.stresses(self.u)
+            for group in self.structure.groups
+        ]
+
+    def table(self, most: int = 12) -> str:
+        """The largest displacements and the reactions."""
+        cases = " + ".join(f"{factor:g} {case}" for case, factor in self.factors.items()) or "given"
+        lines = [f"Static solution of {self.structure.name!r} under {cases}; strain energy {self.strain_energy:.6g} J"]
+        size = np.abs(self.u)
+        order = [int(i) for i in np.argsort(-size, kind="stable")[:most] if size[i] > 0]
+        lines.append("  largest displacements")
+        for i in order:
+            unit = self.structure.units[self.structure.coordinates[i].rpartition(".")[2]]
+            lines.append(f"    {self.structure.coordinates[i]:<16} {self.u[i]: .6e} {unit}")
+        lines.append("  reactions of supports")
+        for name in list(self.reaction)[:most]:
+            unit = "N m" if name.rpartition(".")[2][0] == "r" else "N"
+            lines.append(f"    {name:<16} {self.reaction[name]: .6e} {unit}")
+        if len(self.reaction) > most:
+            lines.append(f"    ... ({len(self.reaction)} in all)")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def static(structure: Structure, load: Any = None, *, inertia_relief: bool = False) -> StaticSolution:
+    """Static solution under a load and the prescribed displacements of the supports.
+
+    Parameters
+    ----------
+    load : name of a load case; mapping of cases to factors (``{"gravity": 1.35, "wind": 1.5}``) and of coordinates to
+        forces (``{"A.y": -100}``); or a vector (N,). None for the prescribed displacements alone.
+    inertia_relief : let the inertia of the structure take up what its supports do not (a part that flies freely).
+
+    Raises
+    ------
+    ModelError
+        Where the structure can move freely, with the names of those motions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spring = Structure("spring", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"],
+    ...                    M=np.eye(2), K=[[8, -8], [-8, 8]], held=[True, False])
+    >>> solution = static(spring, {"B.x": 4.0})
+    >>> solution.displacement["B.x"], solution.reaction["A.x"], solution.strain_energy
+    (0.5, -4.0, 1.0)
+    """
+    f, factors = load_vector(structure, load)
+    if not structure.free:
+        return StaticSolution(structure, np.array(structure.prescribed), f, factors)
+    K = structure.reduced(structure.K)
+    right = structure.T.T @ (f - structure.K @ structure.prescribed)
+    factor = Factor(K)
+    motions = free_motions(structure, K, factor)
+    if motions.shape[1] and not inertia_relief:
+        raise ModelError(not_held(structure, K, motions))
+    if motions.shape[1]:
+        x, taken = _relieved(structure, K, right, motions)
+        f = f - structure.M @ structure.expand(taken)
+    else:
+        x = factor.solve(right)
+        x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
+    return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
+
+
+def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, float]]:
+    """(N,) and the factors of the load cases in it."""
+    N = len(structure.coordinates)
+    if load is None:
+        if not structure.prescribed.any():
+            known = ", ".join(structure.loads) or "(none)"
+            raise DataError(f"say which load acts on structure {structure.name!r}; its load cases: {known}.")
+        return np.zeros(N), {}
+    if isinstance(load, str):
+        load = {load: 1.0}
+    if not isinstance(load, Mapping):
+        vector = np.array(load, dtype=np.float64)
+        if vector.shape != (N,) or not np.all(np.isfinite(vector)):
+            raise DataError(f"a load on structure {structure.name!r} must be {N} finite numbers, one per coordinate.")
+        return vector, {}
+    total, factors = np.zeros(N), {}
+    for name, value in load.items():
+        if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value):
+            raise DataError(f"the factor or force of {name!r} must be a finite number, got {value!r}.")
+        if name in structure.loads:
+            factors[name] = float(value)  # type: ignore[arg-type]
+            total += factors[name] * structure.loads[name]
+        elif isinstance(name, str) and name.rpartition(".")[2] in structure.directions:
+            total[structure.index(name)] += float(value)  # type: ignore[arg-type]
+        else:
+            raise DataError(unknown_name("load case", name, structure.loads, f"structure {structure.name!r}"))
+    lost = np.flatnonzero(structure.inactive & (total != 0))
+    if len(lost):
+        raise DataError(f"a load acts on {structure.coordinates[lost[0]]}, which no element holds (bars do not turn).")
+    return total, factors
+
+
+def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
+    """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms."""
+    rigid = structure.rigid_motions() @ rigid_freedom(structure, K)
+    known = rigid[structure.free_index]
+    found = factor.free_motions()
+    if not found.shape[1]:
+        return known
+    if known.shape[1]:  # what is left of the null space beside the rigid motions
+        basis = np.linalg.qr(known)[0]
+        found = found / np.linalg.norm(found, axis=0)
+        found = found - basis @ (basis.T @ found)
+        left, size, _ = np.linalg.svd(found, full_matrices=False)
+        found = left[:, size > 1e-6]
+    return np.column_stack([known, found])
+
+
+def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
+    """(m, k) combinations of the rigid motions that supports and springs to the ground leave free.
+
+    Rotations come first, one axis each; then translations.
+    """
+    R = structure.rigid_motions()
+    names = structure.rigid_names
+    size = max(float(np.abs(structure.positions).max()), 1e-300)
+    scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in names])
+    scaled = R * scale
+    x = scaled[structure.free_index]
+    # energy of the rigid motions, and how much of them the supports see
+    force = K @ x
+    weight = np.abs(K) @ np.abs(x)
+    stretch = force / max(float(weight.max()), 1e-300)
+    seen = np.vstack([scaled[structure.held], stretch * (HELD / COSTLESS)])
+    _, values, vectors = np.linalg.svd(seen, full_matrices=True)
+    rank = int((values > HELD * np.sqrt(len(names))).sum())
+    null = vectors[rank:].T
+    order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
+    freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
+    return freedom
+
+
+def _echelon(rows: FloatArray) -> FloatArray:
+    """Row-reduced form with full pivoting inside each column order: simple combinations of the rows."""
+    A = rows.copy()
+    done = 0
+    for column in range(A.shape[1]):
+        if done == len(A):
+            break
+        best = done + int(np.abs(A[done:, column]).argmax())
+        if abs(A[best, column]) < 1e-7:
+            continue
+        A[[done, best]] = A[[best, done]]
+        A[done] /= A[done, column]
+        for other in range(len(A)):
+            if other != done:
+                A[other] -= A[other, column] * A[done]
+        done += 1
+    A[np.abs(A) < 1e-12] = 0.0
+    return A
+
+
+def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
+    """What is free, in words."""
+    rigid = rigid_freedom(structure, K)
+    words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]
+    for k in range(rigid.shape[1], motions.shape[1]):
+        shape = np.abs(motions[:, k])
+        most = [structure.free[i] for i in np.argsort(-shape)[:4] if shape[i] > 1e-3 * shape.max()]
+        words.append(f"a mechanism that moves {listed(most, {})}")
+    return (
+        f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. "
+        "Support it, or use inertia_relief=True for a part that flies freely."
+    )
+
+
+def _rigid_words(structure: Structure, motion: FloatArray) -> str:
+    parts = dict(zip(structure.rigid_names, motion))
+    turn = np.array([parts.get(f"r{way}", 0.0) for way in "xyz"])
+    move = np.array([parts.get(way, 0.0) for way in "xyz"])
+    if not turn.any():
+        return f"translation along {_axis(move)}"
+    through = np.cross(turn, move) / (turn @ turn)
+    place = ", ".join(f"{value:.4g}" for value in through + 0.0)
+    return f"rotation about {_axis(turn)} through ({place})"
+
+
+def _axis(vector: FloatArray) -> str:
+    unit = vector / np.linalg.norm(vector)
+    for way, one in zip("xyz", np.eye(3)):
+        if abs(abs(unit @ one) - 1) < 1e-9:
+            return way
+    return f"({', '.join(f'{value:.4g}' for value in unit)})"
+
+
+def _relieved(
+    structure: Structure, K: sp.csc_array, right: FloatArray, motions: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Displacements and rigid accelerations x, a with ``K x = f − M V a'``, VᵀM x = 0."""
+    M = structure.reduced(structure.M)
+    momenta = M @ motions
+    inertia = motions.T @ momenta
+    if np.linalg.matrix_rank(inertia) < len(inertia):
+        raise ModelError(
+            f"structure {structure.name!r}: a free motion has no mass, so inertia cannot take up the load."
+        )
+    acceleration = motions @ np.linalg.solve(inertia, motions.T @ right)
+    scale = float(abs(K).max()) / float(np.abs(momenta).max())  # keeps the bordered matrix well scaled
+    border = sp.csc_array(momenta * scale)
+    whole = sp.csc_array(sp.block_array([[K, border], [border.T, None]]))
+    full = np.concatenate([right - M @ acceleration, np.zeros(motions.shape[1])])
+    x = scipy.sparse.linalg.splu(whole).solve(full)[: len(right)]
+    return x, acceleration

@@ -1,0 +1,274 @@
+"""What happens inside beams: internal forces, deflections, stresses and strains, exact along each element.
+
+With the forces p of the start point on the element and its load q(s) per length, on the face that looks along +x
+
+    N = −p₁ − ∫q_x,   V_y = −p₂ − ∫q_y,   V_z = −p₃ − ∫q_z,   T = −p₄ − ∫m_x
+    M_y = −p₅ − x p₃ − ∫(x−s) q_z − ∫m_y,      M_z = −p₆ + x p₂ + ∫(x−s) q_y − ∫m_z
+
+so that E I_z v″ = M_z and E I_y w″ = −M_y for slender beams, and tension is positive. Deflections follow by
+integrating the strains N/EA, χV/GA, T/GJ, M/EI from the start, stresses from
+
+    σ = N/A − M_z y/I_z + M_y z/I_y,    τ = √(V_y² + V_z²)/A + |T|/W_T,    σ_v = √(σ² + 3 τ²)
+
+σ_v is an estimate on the safe side as far as places go (largest σ and τ taken together), not for the peak of shear
+over the section (its average is used). Where the section has no height and width there is no bending stress: NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.linear.checks import FloatArray, Frozen
+from dalembert.structures.assembly import IntArray
+from dalembert.structures.beam_group import BeamGroup
+from dalembert.structures.elements import gauss
+from dalembert.structures.sections import Section
+
+FORCES = ("N", "V_y", "V_z", "T", "M_y", "M_z")
+ROUND = ("circle", "tube", "thin_tube")
+
+
+class Loaded:
+    """A group of beams with displacements and loads: forces, strains and stresses at any place of any element.
+
+    u : (N,).  factors : of the load cases.
+    """
+
+    def __init__(self, group: BeamGroup, u: FloatArray, factors: Mapping[str, float]) -> None:
+        self.group = group
+        self.loads = group.load_vectors(factors)
+        self.ends = group.ends(u, self.loads)
+        self.end_forces = np.einsum("eij,ej->ei", group.stiffness(), self.ends) - self.loads
+        self.q = group.density(factors)
+        points = [(factor, *group.point_loads[case]) for case, factor in factors.items() if case in group.point_loads]
+        self.at_element = np.concatenate([p[1] for p in points]) if points else np.zeros(0, dtype=np.int64)
+        self.at_place = np.concatenate([p[2] for p in points]) if points else np.zeros(0)
+        self.at_load = np.concatenate([p[0] * p[3] for p in points]) if points else np.zeros((0, 6))
+
+    def forces(self, e: IntArray, x: FloatArray) -> FloatArray:
+        """(k, 6) N, V_y, V_z, T, M_y, M_z in elements e (k,) at x (k,) [m] from their starts, after point loads."""
+        p, length = self.end_forces[e], self.group.length[e]
+        first, slope = self.q[e, 0], (self.q[e, 1] - self.q[e, 0]) / length[:, None]
+        x1 = x[:, None]
+        total = first * x1 + slope * x1**2 / 2
+        moment = first * x1**2 / 2 + slope * x1**3 / 6
+        for element, place, load in zip(self.at_element, self.at_place, self.at_load):
+            after = (e == element) & (x >= place)
+            total[after] += load
+            moment[after] += load * (x[after] - place)[:, None]
+        result: FloatArray = -p[:, :6] - total
+        result[:, 4] += -x * p[:, 2] - moment[:, 2]
+        result[:, 5] += x * p[:, 1] + moment[:, 1]
+        return result
+
+    def deflections(self, e: IntArray, x: FloatArray) -> FloatArray:
+        """(k, 6) displacement and rotation in local axes."""
+        start = self.ends[e]
+        result: FloatArray = start[:, :6].copy()
+        result[:, 1] += x * start[:, 5]
+        result[:, 2] -= x * start[:, 4]
+        places = sorted({float(place) for k, place in zip(self.at_element, self.at_place) if k in set(e.tolist())})
+        xi, weights = gauss(12 if self.group.tapered is not None else 4)
+        for low, high in zip([0.0, *places], [*places, np.inf]):
+            a, b = np.minimum(low, x), np.minimum(high, x)
+            s = a[:, None] + (b - a)[:, None] * xi
+            w = (b - a)[:, None] * weights
+            which = np.repeat(e, len(xi))
+            strain = self.strains(which, s.ravel()).reshape(*s.shape, 6)
+            arm = x[:, None] - s
+            result += (strain * w[:, :, None]).sum(axis=1)
+            result[:, 1] += (strain[:, :, 5] * arm * w).sum(axis=1)
+            result[:, 2] -= (strain[:, :, 4] * arm * w).sum(axis=1)
+        bars = self.group.is_bar[e]
+        if bars.any():
+            t = (x / self.group.length[e])[bars, None]
+            result[bars, :3] = self.ends[e[bars], :3] * (1 - t) + self.ends[e[bars], 6:9] * t
+            result[bars, 3:] = 0.0
+        return result
+
+    def strains(self, e: IntArray, x: FloatArray) -> FloatArray:
+        """(k, 6): ε, γ_y, γ_z, twist, curvature about y and z."""
+        s = section_numbers(self.group, e, x)
+        E, G = (np.array([getattr(m, name) for m in self.group.materials])[self.group.material_of[e]] for name in "EG")
+        shear = self.group.shear[e]
+        stiff = np.stack(
+            [E * s["area"], *(G * s["area"] / shear_factor(s[chi], shear) for chi in ("shear_y", "shear_z")),
+             G * s["J"], E * s["I_y"], E * s["I_z"]], axis=1,
+        )  # fmt: skip
+        forces = self.forces(e, x)
+        strain: FloatArray = np.divide(forces, stiff, out=np.zeros_like(forces), where=stiff > 0)
+        return strain
+
+    def stresses(self, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
+        """Stresses [Pa] at places: highest, lowest (σ at the extreme fibres), shear, torsion, von_mises."""
+        s = section_numbers(self.group, e, x)
+        N, V_y, V_z, T, M_y, M_z = self.forces(e, x).T
+        along = N / s["area"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            corners = [
+                -np.where(M_z == 0, 0.0, M_z * s[y] / s["I_z"]) + np.where(M_y == 0, 0.0, M_y * s[z] / s["I_y"])
+                for y in ("y_low", "y_high")
+                for z in ("z_low", "z_high")
+            ]
+            bent = np.hypot(M_y, M_z) * s["y_high"] / s["I_z"]
+            torsion = np.where(T == 0, 0.0, np.abs(T) / s["W_T"])
+        rounds = s["round"] > 0
+        highest = along + np.where(rounds, bent, np.max(corners, axis=0))
+        lowest = along - np.where(rounds, bent, -np.min(corners, axis=0))
+        shear = np.hypot(V_y, V_z) / s["area"]
+        worst = np.maximum(np.abs(highest), np.abs(lowest))
+        mises = np.sqrt(worst**2 + 3 * (shear + torsion) ** 2)
+        return {
+            "axial": along, "highest": highest, "lowest": lowest, "shear": shear, "torsion": torsion, "von_mises": mises
+        }  # fmt: skip
+
+
+class BeamResult(Frozen):
+    """Internal forces, deflection and stresses along one beam or bar, in its own axes.
+
+    Attributes
+    ----------
+    x : (s,) from its start [m].
+    N, V_y, V_z [N], T, M_y, M_z [N m] : on the face that looks along +x; tension positive.
+    deflection : (s, 3) [m] and rotation : (s, 3) [rad], in local axes.  axes : (3, 3), rows are the local axes.
+    highest, lowest : stress at the extreme fibres [Pa]; axial, shear, torsion, von_mises [Pa].
+    highest_strain, lowest_strain : at the extreme fibres.
+    """
+
+    beam: str
+    x: FloatArray
+    N: FloatArray
+    V_y: FloatArray
+    V_z: FloatArray
+    T: FloatArray
+    M_y: FloatArray
+    M_z: FloatArray
+    deflection: FloatArray
+    rotation: FloatArray
+    axes: FloatArray
+    axial: FloatArray
+    highest: FloatArray
+    lowest: FloatArray
+    shear: FloatArray
+    torsion: FloatArray
+    von_mises: FloatArray
+    highest_strain: FloatArray
+    lowest_strain: FloatArray
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def table(self) -> str:
+        """One row per station."""
+        heads = (
+            "x [m]",
+            "N [N]",
+            "V_y [N]",
+            "V_z [N]",
+            "T [N m]",
+            "M_y [N m]",
+            "M_z [N m]",
+            "σ_max [Pa]",
+            "σ_min [Pa]",
+            "σ_v [Pa]",
+        )
+        columns = (
+            self.x,
+            self.N,
+            self.V_y,
+            self.V_z,
+            self.T,
+            self.M_y,
+            self.M_z,
+            self.highest,
+            self.lowest,
+            self.von_mises,
+        )
+        lines = [f"beam {self.beam!r}", "  ".join(head.rjust(11) for head in heads)]
+        lines += ["  ".join(f"{value:11.4g}" for value in row) for row in zip(*columns)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def along_beam(loaded: Loaded, beam: str, stations: int | FloatArray) -> BeamResult:
+    """Everything along one beam at evenly spaced stations, or at given places x [m]."""
+    group = loaded.group
+    k = group.beams.index(beam)
+    own = np.arange(group.first[k], group.first[k + 1])
+    each = group.length[own[0]]
+    total = each * len(own)
+    x = np.linspace(0.0, total, stations) if isinstance(stations, int) else np.asarray(stations, dtype=np.float64)
+    place = np.minimum((x / each * (1 + 1e-14)).astype(np.int64), len(own) - 1)
+    e, local = own[place], np.clip(x - place * each, 0.0, each)
+    moved = loaded.deflections(e, local)
+    stress = loaded.stresses(e, local)
+    E = np.array([m.E for m in group.materials])[group.material_of[e]]
+    return BeamResult(
+        beam=beam, x=x, **dict(zip(FORCES, loaded.forces(e, local).T.copy())), deflection=moved[:, :3],
+        rotation=moved[:, 3:], axes=group.R[own[0]].copy(), **stress,
+        highest_strain=stress["highest"] / E, lowest_strain=stress["lowest"] / E,
+    )  # fmt: skip
+
+
+def shear_factor(chi: FloatArray, shear: Any) -> FloatArray:
+    """χ, or so small a number that the strain vanishes where shear is left out."""
+    return np.where(shear & (chi > 0), chi, 1e-300)
+
+
+def section_numbers(group: BeamGroup, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
+    """Numbers of the section at places x of elements e, all (k,); along a taper from ``Section.between``."""
+    table = [_numbers(section) for section in group.sections]
+    first = group.section_of[e, 0]
+    found = {key: np.array([row[key] for row in table])[first] for key in table[0]}
+    for k in np.flatnonzero(first != group.section_of[e, 1]):
+        low, high = group.span[e[k]]
+        t = min(max(low + (high - low) * x[k] / group.length[e[k]], 0.0), 1.0)
+        one, other = (group.sections[i] for i in group.section_of[e[k]])
+        for key, value in _numbers(one.between(other, float(t))).items():
+            found[key][k] = value
+    return found
+
+
+def _numbers(section: Section) -> dict[str, float]:
+    y, z = section.fibres_y or (np.nan, np.nan), section.fibres_z or (np.nan, np.nan)
+    names = ("area", "I_y", "I_z", "J", "shear_y", "shear_z")
+    return {
+        **{name: float(getattr(section, name)) for name in names},
+        "y_low": y[0], "y_high": y[1], "z_low": z[0], "z_high": z[1],
+        "round": float(section.shape in ROUND), "W_T": torsion_modulus(section),
+    }  # fmt: skip
+
+
+def torsion_modulus(section: Section) -> float:
+    """W_T [m³]: largest shear stress = torque / W_T.
+
+    Exact for circles, tubes and ellipses, Roark's series for rectangles, Bredt's formula for boxes, J / thickest wall
+    for open sections; J / (smaller of height and width) for a section by properties, NaN without them.
+    """
+    d = section.dimensions
+    if section.shape in ROUND:
+        return section.J / (section.height or np.nan) * 2
+    if section.shape == "ellipse":
+        big, small = sorted((d["height"] / 2, d["width"] / 2), reverse=True)
+        return float(np.pi * big * small**2 / 2)
+    if section.shape == "rectangle":
+        a, b = sorted((d["height"] / 2, d["width"] / 2), reverse=True)
+        r = b / a
+        return float(8 * a * b**2 / 3 / (1 + 0.6095 * r + 0.8865 * r**2 - 1.8023 * r**3 + 0.9100 * r**4))
+    if section.shape in ("box", "thin_square_tube"):
+        side = d.get("side")
+        t = min(value for key, value in d.items() if key in ("wall", "flange", "thickness"))
+        h, w = (side, side) if side is not None else (d["height"], d["width"])
+        inner = 0.0 if section.shape == "thin_square_tube" else t
+        return float(2 * (h - inner) * (w - inner) * t)
+    walls = [value for key, value in d.items() if key in ("web", "flange", "thickness", "wall")]
+    if walls:
+        return section.J / max(walls)
+    if section.height is None or section.width is None or not min(section.height, section.width):
+        return float("nan")
+    return section.J / min(section.height, section.width)
