@@ -51,7 +51,7 @@ class TestABodyInATurningFrame:
             assert np.allclose(ours[0], expected, rtol=0, atol=1e-12)
 
     def test_a_particle_on_isotropic_springs_keeps_the_factor_of_the_gyroscopic_matrix(self) -> None:
-        """R3 of spec 003, 4.14: m = 1, k = 4, frame at 0.5 rad/s: 1.5 and 2.5 rad/s (trap 7 would give 1.18 and 3.18)."""
+        """R3 of spec 003, 4.14: m = 1, k = 4, frame at 0.5 rad/s: 1.5 and 2.5 rad/s (trap 7: 1.18, 3.18)."""
         one = np.ones(1)
         G, K, _ = slices.spin_matrices(one, np.zeros((1, 3)), np.zeros((1, 3, 3)), np.zeros((1, 3)), 0.5 * AXES[2:])
         assert np.array_equal(G[0, :2, :2], [[0, -1], [1, 0]])

@@ -1,0 +1,195 @@
+"""Structures under internal forces: K + K_g, for vibration, statics and buckling of what is tensioned or pressed.
+
+    K_g = Σ Tₑᵀ K_g,ₑ(N, T, M_y, M_z) Tₑ        (element matrices: `geometric`)
+
+A rigid arm or link d that carries the force F to where it acts adds its own, since that place moves by
+θ×d + ½ θ×(θ×d):  U = ½ [(F·θ)(d·θ) - (F·d) θ²].
+
+The internal forces come from the static solution of a load, K u = f (linear: of first order in the load), or are
+given as a tension per beam. In a beam with a load along its axis the tension is linear or parabolic, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalembert.errors import DataError, unknown_name
+from dalembert.linear.checks import FloatArray
+from dalembert.structures import assembly, geometric
+from dalembert.structures.beam_group import BeamGroup
+from dalembert.structures.statics import static
+from dalembert.structures.structure import DIRECTIONS, Structure
+
+
+@dataclass(frozen=True)
+class InternalForces:
+    """Forces inside the elements of a `BeamGroup`.
+
+    start, end : (ne, 6), N, V_y, V_z, T, M_y, M_z on the face that looks along +x [N, N m].
+    bulge : (ne,) tension at the middle beyond the mean of the ends [N].
+    """
+
+    start: FloatArray
+    end: FloatArray
+    bulge: FloatArray
+
+
+def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
+    """The structure with the geometric stiffness of a load, or of given tensions, added to its stiffness.
+
+    Parameters
+    ----------
+    load : as for :func:`static`: a case, a mapping or a vector (N,). Its internal forces are those of linear statics.
+    tension : tension [N] by name of a beam or bar, negative for compression; constant along it. Adds to the load's.
+
+    Returns
+    -------
+    Structure with the same coordinates, masses and supports; K is that of small motions about the stressed state.
+
+    Examples
+    --------
+    >>> from dalembert.structures import Frame, Section, structure
+    >>> f = Frame("string", planar=True)
+    >>> f.add_points(["A", "B"], [[0, 0], [1, 0]])
+    >>> f.add_beam("wire", "A", "B", section=Section.circle(1e-3), material="steel", elements=12)
+    >>> f.support(["A", "B"], "pinned")
+    >>> free, tight = structure(f), prestressed(structure(f), tension={"wire": 100.0})
+    >>> [round(float(s.modes(1).frequencies_hz[0]), 2) for s in (free, tight)]
+    [1.98, 63.71]
+    """
+    if load is None and tension is None:
+        raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
+    K_g = sp.csc_array(structure.K.shape)
+    if load is not None:
+        K_g = K_g + geometric_stiffness(structure, load)
+    if tension is not None:
+        K_g = K_g + _of_tensions(structure, tension)
+    return with_stiffness(structure, structure.K + K_g, "K + geometric stiffness")
+
+
+def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
+    """(N, N) geometric stiffness of the internal forces of a load, on all coordinates."""
+    solution = static(structure, load)
+    u = solution.u
+    total = link_stiffness(structure, u, solution.load)
+    for group in known_groups(structure):
+        if isinstance(group, BeamGroup):
+            total = total + beam_stiffness(group, beam_forces(group, u, solution.factors))
+        else:
+            total = total + group.geometric_stiffness(u)
+    return sp.csc_array(total)
+
+
+def beam_forces(group: BeamGroup, u: FloatArray, factors: Mapping[str, float]) -> InternalForces:
+    """Internal forces of a group of beams from displacements (N,) and the factors of the load cases."""
+    return from_ends(group, group.end_forces(u, factors), group.density(factors)[:, :, 0])
+
+
+def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray) -> InternalForces:
+    """Internal forces from the forces on the ends (ne, 12) and the load along the axis (ne, 2) [N/m]."""
+    bulge = (axial_load[:, 1] - axial_load[:, 0]) * group.length / 8
+    return InternalForces(-forces[:, :6], forces[:, 6:], bulge)
+
+
+def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
+    """(N, N) geometric stiffness of a group of beams and bars.
+
+    A beam of varying section takes the shape functions of its mean section: they still join the elements, so the
+    result converges as the others do.
+    """
+    K_g = geometric.geometric_stiffness(group.numbers, forces.start, forces.end, forces.bulge)
+    bars = group.is_bar
+    if bars.any():
+        mean = 0.5 * (forces.start[bars, 0] + forces.end[bars, 0])
+        K_g[bars] = geometric.bar_geometric_stiffness(group.length[bars], mean)
+    total = group.assemble(K_g)
+    if group.arms is not None:
+        for end, force in ((0, -forces.start[:, :3]), (1, forces.end[:, :3])):
+            turning = np.matmul(group.R.transpose(0, 2, 1), np.matmul(carried(force, group.arms[:, end]), group.R))
+            total = total + on_rotations(group.count, group.keep, group.points[:, end], turning)
+    return sp.csc_array(total)
+
+
+def carried(force: FloatArray, arm: FloatArray) -> FloatArray:
+    """(k, 3, 3) stiffness against rotation of arms (k, 3) that carry forces (k, 3) to their far ends."""
+    product = force[:, :, None] * arm[:, None, :]
+    inner = np.einsum("kii->k", product)[:, None, None]
+    result: FloatArray = 0.5 * (product + product.transpose(0, 2, 1)) - inner * np.eye(3)
+    return result
+
+
+def on_rotations(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
+    """(N, N) of (k, 3, 3) blocks on the rotations of points that have the directions ``keep``."""
+    full = np.zeros((len(blocks), 6, 6))
+    full[:, 3:, 3:] = blocks
+    return assembly.assemble(count, len(keep), [(points, points, full[:, keep][:, :, keep])])
+
+
+def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.csc_array:
+    """(N, N) geometric stiffness of the rigid links of a structure, from the forces K u - f they carry."""
+    if not structure.has_links:
+        return sp.csc_array(structure.K.shape)
+    d = len(structure.directions)
+    keep = [DIRECTIONS.index(way) for way in structure.directions]
+    owner = np.concatenate([structure.free_index, np.flatnonzero(structure.held)])  # what the columns of T, T_held are
+    links = sp.csr_array(sp.hstack([structure.T, structure.T_held])).tocoo()
+    row, column = links.coords[0], owner[links.coords[1]]
+    # the link that moves x of a slave with x of its master, if they are different points
+    joins = (row % d == column % d) & (row // d != column // d) & np.isin(row % d, [k for k in range(d) if keep[k] < 3])
+    slave, master, way = row[joins] // d, column[joins] // d, np.array(keep)[row[joins] % d]
+    force = np.zeros((len(slave), 3))
+    force[np.arange(len(slave)), way] = (structure.K @ u - load)[row[joins]]
+    arm = structure.positions[slave] - structure.positions[master]
+    return on_rotations(len(structure.points), keep, master, carried(force, arm))
+
+
+def with_stiffness(structure: Structure, K: sp.csc_array, note: str) -> Structure:
+    """Copy of a structure with another stiffness on all its coordinates."""
+    fields = {name: value for name, value in structure.__dict__.items() if not name.startswith("_")}
+    fields["K"] = sp.csc_array(0.5 * (K + K.T))
+    fields["provenance"] = {**structure.provenance, "stiffness": note}
+    copy = object.__new__(type(structure))
+    copy._freeze(**fields)
+    return copy
+
+
+def known_groups(structure: Structure) -> list[Any]:
+    """Groups that can tell their geometric stiffness; refuses others."""
+    for group in structure.groups:
+        if not isinstance(group, BeamGroup) and not hasattr(group, "geometric_stiffness"):
+            raise DataError(
+                f"structure {structure.name!r} has elements of type {type(group).__name__}, whose geometric stiffness "
+                "is not known."
+            )
+    if not structure.groups:
+        raise DataError(f"structure {structure.name!r} was made from matrices: its internal forces are not known.")
+    return list(structure.groups)
+
+
+def _of_tensions(structure: Structure, tension: Mapping[str, float]) -> sp.csc_array:
+    groups = [group for group in structure.groups if isinstance(group, BeamGroup)]
+    known = {name: (group, k) for group in groups for k, name in enumerate(group.beams)}
+    values = {id(group): np.zeros(len(group.points)) for group in groups}
+    for name, value in tension.items():
+        if name not in known:
+            raise DataError(unknown_name("beam or bar", name, known, f"structure {structure.name!r}"))
+        group, k = known[name]
+        values[id(group)][group.first[k] : group.first[k + 1]] = finite(value, f"the tension of beam {name!r} [N]")
+    total = sp.csc_array(structure.K.shape)
+    for group in groups:
+        ends = np.zeros((len(group.points), 6))
+        ends[:, 0] = values[id(group)]
+        total = total + beam_stiffness(group, InternalForces(ends, ends, np.zeros(len(ends))))
+    return sp.csc_array(total)
+
+
+def finite(value: Any, what: str) -> float:
+    """A finite real number, or an error."""
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value) or not np.isfinite(value):
+        raise DataError(f"{what} must be a finite number, got {value!r}.")
+    return float(value)  # type: ignore[arg-type]
