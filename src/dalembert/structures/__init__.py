@@ -1,5 +1,8 @@
 """Structures: continuous beams, finite-element frames and solids, and their reduction."""
 
+from dalembert.structures.beam_modes import BeamModes
+from dalembert.structures.beams import Beam
+from dalembert.structures.buckling import Buckling, buckling
 from dalembert.structures.condensation import (
     condense_dynamic,
     condense_static,
@@ -11,14 +14,18 @@ from dalembert.structures.condensation import (
 )
 from dalembert.structures.coupling import Coupled, couple
 from dalembert.structures.damping import ModalDamping, Rayleigh
+from dalembert.structures.ends import End
 from dalembert.structures.fidelity import Fidelity, correlate
 from dalembert.structures.frame import Frame
 from dalembert.structures.frame_structure import frame_structure as _frame_structure  # noqa: F401  # registers itself
 from dalembert.structures.masters import choose_masters
 from dalembert.structures.materials import Material, material
+from dalembert.structures.prestress import geometric_stiffness, prestressed
 from dalembert.structures.receptances import couple_receptances
 from dalembert.structures.reduction import Interior, Reduction
 from dalembert.structures.sections import Section
+from dalembert.structures.spinning import centrifugal_load, rotor, spinning
+from dalembert.structures.statics import StaticSolution, static
 from dalembert.structures.structure import Structure, structure
 from dalembert.structures.synthesis import craig_bampton, macneal, rubin, truncate_modal
 
@@ -26,9 +33,21 @@ __all__ = [
     "Material",
     "Section",
     "material",
+    "Beam",
+    "BeamModes",
+    "End",
     "Frame",
     "Structure",
     "structure",
+    "static",
+    "StaticSolution",
+    "prestressed",
+    "geometric_stiffness",
+    "buckling",
+    "Buckling",
+    "spinning",
+    "centrifugal_load",
+    "rotor",
     "Rayleigh",
     "ModalDamping",
     "Reduction",
