@@ -20,13 +20,16 @@ from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.gramians import DAMPING_FLOOR
-from dalembert.linear.roots import EPS, Roots, balancing, eigenvalues, solve, table, text
+from dalembert.linear.roots import EPS, Roots, balancing, eigen, eigenvalues, rest_point, solve, table, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 # Of the eigenvector matrix, columns of length 1 and states balanced. A defective pair shows as 1/√ε = 7e7.
 LARGEST_CONDITION = 1e7
+# A step of the staircase weaker than this, relative to A, is rounding: what a change of states of condition 1e5
+# leaves of a zero.
+WEAKEST = 1e-11
 
 
 class ModalForm(checks.Frozen):
@@ -128,6 +131,18 @@ def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "simila
     )  # fmt: skip
 
 
+def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray, FloatArray | None]:
+    """-A1⁻¹ A2 and A1⁻¹ F."""
+    left = checks.square("A1", A1)
+    n = len(left)
+    right = checks.matrix("A2", A2, n, n, "the size of A1")
+    rows = np.abs(left).max(axis=1)
+    if not rows.all() or np.linalg.cond(left / rows[:, None]) > 0.1 / EPS:
+        raise DataError("A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.")
+    B = None if F is None else solve(left, checks.matrix("F", F, n, None, "one row per equation", vector="column"))
+    return -solve(left, right), B
+
+
 def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
     """Λ (nx,), pairs adjacent with Im > 0 first, and Ψ (nx, nx); refuses a defective A."""
     if system.nx == 0:
@@ -189,10 +204,18 @@ def schur_form(system: StateSpace) -> StateSpace:
 
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
-    floor = DAMPING_FLOOR * float(np.abs(eigenvalues(system.A)).max(initial=0.0))
-    inside = (
-        (lambda re, im: re < -floor) if system.dt is None else (lambda re, im: np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
-    )
+    # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: all of that cluster stays outside.
+    values, rest = eigenvalues(system.A), rest_point(system)
+    zeros = eigen(system, vectors=False)[2]
+    away = np.sort(np.abs(values - rest))
+    cluster = 1.0001 * float(away[zeros - 1]) if zeros else -1.0
+    floor = DAMPING_FLOOR * float(np.abs(values).max(initial=0.0))
+
+    def inside(re: float, im: float) -> bool:
+        if np.hypot(re - rest, im) <= cluster:
+            return False
+        return re < -floor if system.dt is None else bool(np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
+
     T, U, k = scipy.linalg.schur(system.A, sort=inside)
     # T = [[T1, X], [0, T2]]; with T1 Y - Y T2 = -X the states (x1 - Y x2, x2) do not act on each other.
     Y = scipy.linalg.solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < system.nx else T[:k, k:]
@@ -230,7 +253,7 @@ def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
 def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     """See :meth:`StateSpace.kalman`."""
     n = system.nx
-    cut = max(10.0 * n, 100.0) * EPS if tolerance is None else tolerance
+    cut = WEAKEST if tolerance is None else tolerance
     scale = balancing(system.A, system.B, system.C)
     A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
     R = reachable(A, B, cut)

@@ -19,7 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import EPS, eigenvalues, text
+from dalembert.linear.roots import EPS, poles, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -32,7 +32,7 @@ RESIDUAL_TOLERANCE = 1e-9
 
 def stability_margin(system: StateSpace) -> FloatArray:
     """Distance of each pole from the border of stability, relative to the largest pole; positive inside."""
-    values = eigenvalues(system.A)
+    values = poles(system).values
     largest = max(float(np.abs(values).max(initial=0.0)), np.finfo(np.float64).tiny)
     margin: FloatArray = -values.real / largest if system.dt is None else 1.0 - np.abs(values)
     return margin
@@ -47,7 +47,7 @@ def require_stable(system: StateSpace, what: str) -> None:
     """Refuse a system that is not asymptotically stable."""
     if is_stable(system):
         return
-    values = eigenvalues(system.A)
+    values = poles(system).values
     bad = values[~(stability_margin(system) > DAMPING_FLOOR)]
     shown = ", ".join(text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(

@@ -113,7 +113,7 @@ def h2_norm(system: StateSpace) -> float:
 def hinf_norm(system: StateSpace, tolerance: float = 1e-10) -> PeakGain:
     """See :meth:`StateSpace.hinf_norm`."""
     if not gramians.is_stable(system):
-        values = eigenvalues(system.A)
+        values = roots.poles(system).values
         worst = values[np.argmin(gramians.stability_margin(system))]
         return PeakGain(math.inf, abs(worst.imag) if system.dt is None else abs(float(np.angle(worst))) / system.dt)
     A, B, C, D = (system.A, system.B, system.C, system.D) if system.dt is None else _bilinear(system)

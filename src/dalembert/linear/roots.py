@@ -198,11 +198,15 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
         None, (np.ones(0), None))  # fmt: skip
     A = system.A * scale / scale[:, None]
     shifted = A - shift * np.eye(system.nx)
-    plain = np.sort(np.abs(eigenvalues(shifted))) if system.nx else np.zeros(0)
-    null, rest, count = null_levels(shifted)
-    if count and plain[count - 1] > SMALL * float(np.linalg.norm(shifted)):
-        null, rest, count = null[:, :0], shifted, 0
-    values = eigenvalues(rest) + shift
+    every = eigenvalues(A)
+    plain = np.sort(np.abs(every - shift))
+    null, rest, count = np.zeros((system.nx, 0)), shifted, 0
+    small = SMALL * float(np.linalg.norm(shifted))
+    if system.nx and plain[0] <= small:
+        null, rest, count = null_levels(shifted)
+        if count and plain[count - 1] > small:
+            null, rest, count = null[:, :0], shifted, 0
+    values = eigenvalues(rest) + shift if count else every
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
     every, psi = np.linalg.eig(A)

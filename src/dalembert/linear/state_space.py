@@ -134,6 +134,20 @@ class StateSpace(checks.Frozen):
         ny, nu = D_.shape
         return cls(np.zeros((0, 0)), np.zeros((0, nu)), np.zeros((ny, 0)), D_, inputs=inputs, outputs=outputs)
 
+    @classmethod
+    def from_first_order(cls, A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None = None, **rest: Any) -> StateSpace:
+        """Monic form of ``A1 x′ + A2 x = F u``: A = -A1⁻¹ A2, B = A1⁻¹ F (spec 003, C-05).
+
+        Parameters
+        ----------
+        A1, A2 : (nx, nx); F : (nx, nu), optional
+            A singular A1 (algebraic equations among them) is refused.
+        **rest
+            C, D, names, units, provenance as for :class:`StateSpace`.
+        """
+        A, B = forms.monic(A1, A2, F)
+        return cls(A, B, **rest)
+
     def select(
         self, *, inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None
     ) -> StateSpace:
@@ -200,7 +214,7 @@ class StateSpace(checks.Frozen):
         Parameters
         ----------
         tolerance : float, optional
-            A direction weaker than this, relative, is not reached or not seen; rounding when left out.
+            A direction weaker than this, relative, is not reached or not seen; 1e-11 when left out.
         """
         return forms.kalman(self, tolerance)
 

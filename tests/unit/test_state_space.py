@@ -1,0 +1,340 @@
+"""State-space systems: sampling, changes of state, forms."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from dalembert.errors import DataError
+from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.forms import controllability_matrix, observability_matrix, symmetric_form
+
+FRAME = {
+    "M": np.diag([2.0, 3.0, 1.0]),
+    "C": np.array([[0.7, -0.3, 0.0], [-0.3, 0.5, -0.2], [0.0, -0.2, 0.2]]),
+    "K": np.array([[50.0, -20.0, 0.0], [-20.0, 45.0, -25.0], [0.0, -25.0, 25.0]]),
+}
+NAMES = {"coordinates": ["base", "middle", "top"], "inputs": ["push", "pull"]}
+B2 = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, -1.0]])
+
+
+def frame(**more) -> SecondOrder:
+    return SecondOrder(**FRAME, B=B2, units={"base": "m", "push": "N"}, provenance={"from": "test"}, **NAMES, **more)
+
+
+def free_mass() -> StateSpace:
+    return SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="force").state_space()
+
+
+# First-order form
+
+
+@pytest.mark.spec("000-44")
+def test_acceleration_outputs_of_a_second_order_system_take_the_matrices_of_the_spec():
+    rng = np.random.default_rng(1)
+    Cd, Cv, Ca = rng.normal(size=(3, 2, 3))
+    space = frame(Y_position=Cd, Y_velocity=Cv, Y_acceleration=Ca).state_space()
+    Mi, R, K = np.linalg.inv(FRAME["M"]), FRAME["C"], FRAME["K"]
+    np.testing.assert_allclose(space.A, np.block([[np.zeros((3, 3)), np.eye(3)], [-Mi @ K, -Mi @ R]]), atol=1e-13)
+    np.testing.assert_allclose(space.B, np.vstack([np.zeros((3, 2)), Mi @ B2]), atol=1e-15)
+    np.testing.assert_allclose(space.C, np.hstack([Cd - Ca @ Mi @ K, Cv - Ca @ Mi @ R]), atol=1e-12)
+    np.testing.assert_allclose(space.D, Ca @ Mi @ B2, atol=1e-14)
+
+
+@pytest.mark.spec("003-C05")
+def test_first_order_equations_become_monic():
+    A1, A2, F = np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([[1.0, 0.0], [3.0, 5.0]]), np.array([[1.0], [2.0]])
+    space = StateSpace.from_first_order(A1, A2, F, states=["a", "b"])
+    np.testing.assert_allclose(A1 @ space.A + A2, 0.0, atol=1e-15)
+    np.testing.assert_allclose(A1 @ space.B, F, atol=1e-15)
+    assert space.states == ("a", "b")
+    with pytest.raises(DataError, match="algebraic"):
+        StateSpace.from_first_order(np.diag([1.0, 0.0]), A2)
+
+
+@pytest.mark.spec("003-C07")
+def test_the_response_of_the_quadruple_is_the_free_one_plus_the_forced_one():
+    space = frame().state_space().to_discrete(0.05)
+    rng = np.random.default_rng(2)
+    u, x = rng.normal(size=(40, 2)), rng.normal(size=6)
+    start, total = x, []
+    for sample in u:
+        total.append(space.C @ x + space.D @ sample)
+        x = space.A @ x + space.B @ sample
+    free = [space.C @ np.linalg.matrix_power(space.A, k) @ start for k in range(40)]
+    pulses = space.markov(40)
+    forced = [sum(pulses[j] @ u[k - j] for j in range(k + 1)) for k in range(40)]
+    np.testing.assert_allclose(total, np.add(free, forced), atol=1e-12)
+
+
+# Sampling
+
+
+@pytest.mark.spec("000-47")
+def test_a_free_mass_is_sampled_and_comes_back_to_1e_10():
+    space = free_mass()
+    back = space.to_discrete(0.25).to_continuous()
+    np.testing.assert_allclose(back.A, space.A, atol=1e-10)
+    np.testing.assert_allclose(back.B, space.B, atol=1e-10)
+    assert (back.states, back.inputs, back.outputs, back.dt) == (space.states, space.inputs, space.outputs, None)
+
+
+@pytest.mark.spec("000-47")
+def test_sampling_sums_the_series_of_the_spec_and_comes_back():
+    space, dt = frame().state_space(), 0.1
+    sampled = space.to_discrete(dt)
+    term, series = np.eye(6) * dt, np.zeros((6, 6))
+    for k in range(1, 60):
+        series += term
+        term = term @ space.A * dt / (k + 1)
+    np.testing.assert_allclose(sampled.B, series @ space.B, atol=1e-14)
+    np.testing.assert_allclose(sampled.B, np.linalg.solve(space.A, (sampled.A - np.eye(6)) @ space.B), atol=1e-13)
+    back = sampled.to_continuous()
+    np.testing.assert_allclose(back.A, space.A, atol=1e-10)
+    np.testing.assert_allclose(back.B, space.B, atol=1e-10)
+    assert back.units == space.units
+    assert back.provenance["from"] == "test"
+
+
+@pytest.mark.spec("000-47")
+@pytest.mark.parametrize("pole", [-0.5, 0.0])
+def test_a_pole_on_the_negative_real_axis_has_no_continuous_system(pole):
+    with pytest.raises(DataError, match="negative real axis or at 0"):
+        StateSpace(np.diag([0.5, pole]), dt=0.1).to_continuous()
+
+
+@pytest.mark.spec("000-47", "000-48")
+def test_an_oscillation_above_nyquist_comes_back_as_its_alias_with_a_warning():
+    dt, omega = 0.1, 40.0  # Nyquist: 31.4 rad/s
+    sampled = SecondOrder(1.0, omega**2, B=[1.0]).state_space().to_discrete(dt)
+    with pytest.warns(UserWarning, match="above the Nyquist"):
+        back = sampled.to_continuous()
+    np.testing.assert_allclose(back.modes().frequencies, 2 * np.pi / dt - omega, rtol=1e-12)
+
+
+def test_a_pole_near_nyquist_is_warned_of():
+    turn = 0.999 * np.pi
+    A = 0.9 * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    with pytest.warns(UserWarning, match="within 1 %"):
+        StateSpace(A, dt=1.0).to_continuous()
+
+
+def test_first_order_hold_is_exact_for_a_ramp():
+    space = frame().state_space()
+    dt, steps = 0.2, 30
+    sampled = space.to_discrete(dt, "foh")
+    slope = np.array([1.0, -2.0])
+    # x of a ramp from rest: exp of the chain (x, u, slope).
+    chain = np.zeros((10, 10))
+    chain[:6, :6], chain[:6, 6:8], chain[6:8, 8:] = space.A, space.B, np.eye(2)
+    state = np.concatenate([np.zeros(8), slope])
+    exact = [space.C @ (scipy.linalg.expm(chain * k * dt) @ state)[:6] for k in range(steps)]
+    xi, got = np.zeros(6), []
+    for k in range(steps):
+        u = slope * k * dt
+        got.append(sampled.C @ xi + sampled.D @ u)
+        xi = sampled.A @ xi + sampled.B @ u
+    np.testing.assert_allclose(got, exact, atol=1e-13)
+
+
+def test_tustin_keeps_the_response_at_the_prewarped_frequency():
+    space, dt, omega = frame().state_space(), 0.2, 7.0
+    sampled = space.to_discrete(dt, "tustin", prewarp=omega)
+    there = space.C @ np.linalg.solve(1j * omega * np.eye(6) - space.A, space.B) + space.D
+    z = np.exp(1j * omega * dt)
+    np.testing.assert_allclose(sampled.C @ np.linalg.solve(z * np.eye(6) - sampled.A, sampled.B) + sampled.D, there,
+                               atol=1e-14)  # fmt: skip
+
+
+@pytest.mark.parametrize("prewarp", [None, 3.0])
+def test_tustin_comes_back(prewarp):
+    space = frame(Y_acceleration=np.eye(3)).state_space()
+    back = space.to_discrete(0.1, "tustin", prewarp=prewarp).to_continuous("tustin", prewarp=prewarp)
+    for symbol in "ABCD":
+        np.testing.assert_allclose(getattr(back, symbol), getattr(space, symbol), atol=1e-11)
+
+
+def test_resampling_is_sampling_anew():
+    space = frame().state_space()
+    there, direct = space.to_discrete(0.1).resample(0.03), space.to_discrete(0.03)
+    np.testing.assert_allclose(there.A, direct.A, atol=1e-12)
+    np.testing.assert_allclose(there.B, direct.B, atol=1e-12)
+    assert there.dt == 0.03
+
+
+# Change of states
+
+
+@pytest.mark.spec("000-45")
+def test_a_similarity_keeps_poles_and_markov_parameters():
+    space = frame(Y_acceleration=np.eye(3)).state_space()
+    T = np.random.default_rng(3).normal(size=(6, 6))
+    other = space.similarity(T, states=[f"s{i}" for i in range(6)])
+    np.testing.assert_allclose(T @ other.A, space.A @ T, atol=1e-11)  # A_bar = T⁻¹ A T, not T A T⁻¹
+    np.testing.assert_allclose(other.D, space.D)
+    np.testing.assert_allclose(np.asarray(other.poles()), np.asarray(space.poles()), atol=1e-10)
+    expected = space.markov(8)
+    np.testing.assert_allclose(other.markov(8), expected, atol=1e-11 * np.abs(expected).max())
+    assert other.states[0] == "s0"
+    with pytest.raises(DataError, match="T is singular"):
+        space.similarity(np.ones((6, 6)))
+
+
+@pytest.mark.spec("000-46")
+@pytest.mark.parametrize("form", [1, 2])
+def test_symmetric_first_order_forms_give_the_state_space(form):
+    system = frame()
+    V, S, N = symmetric_form(system, form)
+    np.testing.assert_array_equal(V, V.T)
+    np.testing.assert_array_equal(S, S.T)
+    space = system.state_space()
+    np.testing.assert_allclose(np.linalg.solve(V, S), space.A, atol=1e-13)
+    np.testing.assert_allclose(np.linalg.solve(V, N), space.B, atol=1e-13)
+
+
+@pytest.mark.spec("000-46")
+def test_symmetric_form_2_needs_stiffness_everywhere_and_form_1_does_not():
+    chain = SecondOrder(np.eye(2), [[1.0, -1.0], [-1.0, 1.0]])
+    V, S, _ = symmetric_form(chain, 1)
+    np.testing.assert_allclose(np.linalg.solve(V, S), chain.state_space().A, atol=1e-15)
+    with pytest.raises(DataError, match=r"K is singular.*form 1"):
+        symmetric_form(chain, 2)
+    with pytest.raises(DataError, match="G is not symmetric"):
+        symmetric_form(SecondOrder(np.eye(2), np.eye(2), G=[[0, 1], [-1, 0]]))
+    with pytest.raises(DataError, match="two symmetric forms"):
+        symmetric_form(chain, 3)
+
+
+@pytest.mark.spec("000-48", "003-C14")
+def test_the_complex_modal_form_is_diagonal_with_rates_below_positions():
+    space = frame().state_space()
+    form = space.modal_form()
+    W, below = form.vectors[:3], form.vectors[3:]
+    np.testing.assert_allclose(below, W * form.eigenvalues, atol=1e-13)
+    back = form.vectors @ np.diag(np.exp(0.7 * form.eigenvalues)) @ np.linalg.inv(form.vectors)
+    np.testing.assert_allclose(back, scipy.linalg.expm(0.7 * space.A), atol=1e-13)
+    np.testing.assert_allclose(form.vectors @ form.B, space.B, atol=1e-14)
+    np.testing.assert_allclose(form.C, space.C @ form.vectors)
+    assert "strongest input" in repr(form)
+
+
+def test_the_real_modal_form_has_a_block_per_pair_and_real_poles_alone():
+    A = scipy.linalg.block_diag([[0.0, 1.0], [-9.0, -0.6]], [[-2.0]])
+    T = np.random.default_rng(4).normal(size=(3, 3))
+    modal = StateSpace(T @ A @ np.linalg.inv(T), T @ [[1.0], [0.0], [1.0]]).modal()
+    w = np.sqrt(9.0 - 0.09)
+    np.testing.assert_allclose(modal.A, [[-2, 0, 0], [0, -0.3, w], [0, -w, -0.3]], atol=1e-12)
+    assert modal.states == ("mode1", "mode2.re", "mode2.im")
+    np.testing.assert_allclose(modal.C @ modal.A @ modal.B, T @ A @ [[1.0], [0.0], [1.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("A", [[[0, 1], [0, 0]], [[0, 1], [-1, -2]], [[0, 1], [-1e8, -2e4]]])
+def test_a_defective_system_has_no_modal_form_but_a_schur_form(A):
+    space = StateSpace(A, [0, 1], [[1, 0]])
+    with pytest.raises(DataError, match=r"no modal form. schur_form"):
+        space.modal()
+    schur = space.schur_form()
+    assert np.allclose(np.tril(schur.A, -2), 0.0)
+    np.testing.assert_allclose(schur.markov(4), space.markov(4), rtol=1e-9, atol=1e-12)
+
+
+def test_controllability_and_observability_matrices_stack_powers():
+    space = free_mass()
+    np.testing.assert_allclose(controllability_matrix(space), [[0.0, 0.5], [0.5, 0.0]])
+    np.testing.assert_allclose(observability_matrix(space), np.eye(2))
+
+
+# Kalman decomposition
+
+
+def test_the_kalman_decomposition_finds_what_was_hidden():
+    rng = np.random.default_rng(5)
+    poles = np.diag([-1.0, -2.0, -3.0, -4.0, -5.0, -6.0])
+    # reached and seen: -1, -2; reached only: -3; seen only: -4, -5; neither: -6
+    B = np.array([[1.0], [2.0], [1.0], [0.0], [0.0], [0.0]])
+    C = np.array([[1.0, 1.0, 0.0, 1.0, 2.0, 0.0]])
+    T = rng.normal(size=(6, 6))
+    space = StateSpace(np.linalg.solve(T, poles @ T), np.linalg.solve(T, B), C @ T)
+    form = space.kalman()
+    assert form.sizes == (2, 1, 2, 1)
+    minimal = space.minimal()
+    np.testing.assert_allclose(np.asarray(minimal.poles()), [-1, -2], atol=1e-10)
+    np.testing.assert_allclose(minimal.markov(6), space.markov(6), atol=1e-9)
+    A, z = form.system.A, 1e-10
+    np.testing.assert_allclose(A[3:, :3], 0.0, atol=z)  # the reached part acts on nothing outside
+    np.testing.assert_allclose(A[:2, 2], 0.0, atol=z)  # what is not seen acts on nothing seen
+    np.testing.assert_allclose(A[3:5, 5], 0.0, atol=z)
+    np.testing.assert_allclose(form.system.C[:, [2, 5]], 0.0, atol=z)
+    np.testing.assert_allclose(form.system.B[3:], 0.0, atol=z)
+    assert "controllable only" in repr(form)
+
+
+def test_a_system_that_nothing_reaches_is_minimal_without_states():
+    space = StateSpace(-np.eye(2), np.zeros((2, 1)), np.ones((1, 2)), 3.0)
+    minimal = space.minimal()
+    assert minimal.nx == 0
+    np.testing.assert_allclose(minimal.dc_gain(), 3.0)
+    assert minimal.hinf_norm().gain == 3.0
+
+
+def test_a_minimal_structure_stays_whole_whatever_its_units():
+    system = SecondOrder(1e-3 * FRAME["M"], 1e6 * FRAME["K"], C=1e-2 * FRAME["C"], B=B2)
+    assert system.state_space().kalman().sizes == (6, 0, 0, 0)
+
+
+def test_stable_and_other_parts_add_up():
+    A = scipy.linalg.block_diag([[0.0, 1.0], [-4.0, -0.2]], [[0.5]], [[0.0, 1.0], [0.0, 0.0]])
+    T = np.linalg.qr(np.random.default_rng(6).normal(size=(5, 5)))[0]
+    space = StateSpace(T.T @ A @ T, T[:, :1], T[:2], [[1.0], [2.0]])
+    stable, rest = space.stable_split()
+    assert (stable.nx, rest.nx) == (2, 3)
+    assert stable.is_stable
+    np.testing.assert_allclose((stable + rest).markov(6), space.markov(6), atol=1e-10)
+
+
+# Copies
+
+
+def test_replace_keeps_names_and_drops_units_of_names_that_are_gone():
+    space = frame().state_space()
+    other = space.replace(inputs=["a", "b"])
+    assert other.units == {"base": "m", "base.rate": "m/s"}
+    picked = space.select(inputs="pull", outputs=["top", "base"])
+    assert (picked.inputs, picked.outputs) == (("pull",), ("top", "base"))
+    np.testing.assert_array_equal(picked.C, space.C[[2, 0]])
+    with pytest.raises(DataError, match="Did you mean 'top'"):
+        space.select(outputs="topp")
+
+
+def test_a_gain_has_no_states_and_survives_every_question():
+    gain = StateSpace.gain([[2.0, 0.0], [0.0, 3.0]])
+    assert (gain.nx, len(gain.poles()), len(gain.zeros()), len(gain.modes())) == (0, 0, 0, 0)
+    assert gain.is_stable
+    assert gain.hinf_norm().gain == pytest.approx(3.0, rel=1e-15)
+    assert gain.minimal().nx == 0
+    assert gain.to_discrete(0.1).to_continuous().nx == 0
+    assert "no states" in repr(gain)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(gain)).D, gain.D)  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda s: s.to_discrete(0.1, "euler"), "no discretization method named 'euler'"),
+        (lambda s: s.to_discrete(0.1, prewarp=3.0), "prewarp belongs to"),
+        (lambda s: s.to_discrete(0.1, "tustin", prewarp=40.0), "between 0 and the Nyquist frequency"),
+        (lambda s: s.to_continuous(), "continuous already"),
+        (lambda s: s.to_discrete(0.1).to_discrete(0.1), "discrete already"),
+        (lambda s: s.to_discrete(0.1).to_continuous("foh"), "no inverse discretization"),
+        (lambda s: s.markov(0), "whole number from 1"),
+        (lambda s: s.similarity(np.eye(3)), "T has shape"),
+        (lambda s: StateSpace([[2.0]]).to_discrete(1.0, "tustin"), "goes to infinity"),
+        (lambda s: StateSpace([[-1.0]], dt=1.0).to_continuous("tustin"), "z = -1"),
+    ],
+)
+def test_mistakes_are_told(act, message):
+    with pytest.raises(DataError, match=message):
+        act(frame().state_space())
