@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
+import scipy.linalg
 import scipy.signal
 
 from dalembert.errors import DataError, MissingExtraError
@@ -245,12 +246,31 @@ def test_the_h_infinity_norm_agrees_with_slicot(system):
     assert ours.frequency == pytest.approx(at[0] / at[1] / (system.dt or 1.0), rel=1e-5)
 
 
+def benchmark(name: str) -> StateSpace:
+    data = scipy.io.loadmat(Path(__file__).parents[1] / "data" / "slicot" / f"{name}.mat")
+    return StateSpace(*(data[key].toarray() if hasattr(data[key], "toarray") else data[key] for key in "ABC"))
+
+
+@pytest.mark.parametrize("name", ["build", "CDplayer"])
+def test_zeros_agree_with_slicot(name):
+    ctrlsys = pytest.importorskip("ctrlsys")
+    space = benchmark(name)
+    count, *_, Af, Bf, info = ctrlsys.ab08nd(
+        "S", space.nx, space.nu, space.ny, *fortran(space.A, space.B, space.C, space.D)
+    )
+    assert info == 0
+    theirs = scipy.linalg.eigvals(Af[:count, :count], Bf[:count, :count])
+    ours = space.zeros().values
+    assert len(ours) == count
+    gap = np.abs(ours[:, None] - theirs[None, :])
+    assert max(gap.min(axis=0).max(), gap.min(axis=1).max()) < 1e-9 * np.abs(ours).max()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "order"), [("build", 10), ("CDplayer", 12), ("iss1R", 26), ("beam", 14)])
 def test_reduced_benchmarks_agree_with_slicot(name, order):
     ctrlsys = pytest.importorskip("ctrlsys")
-    data = scipy.io.loadmat(Path(__file__).parents[1] / "data" / "slicot" / f"{name}.mat")
-    full = StateSpace(*(data[key].toarray() if hasattr(data[key], "toarray") else data[key] for key in "ABC"))
+    full = benchmark(name)
     n, m, p = full.nx, full.nu, full.ny
     ar, br, cr, sigma, _, _, info = ctrlsys.ab09ad(
         "C", "B", "N", "F", n, m, p, order, *fortran(full.A, full.B, full.C), 0.0

@@ -205,14 +205,14 @@ def schur_form(system: StateSpace) -> StateSpace:
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
     # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: all of that cluster stays outside.
-    values, rest = eigenvalues(system.A), rest_point(system)
+    values, origin = eigenvalues(system.A), rest_point(system)
     zeros = eigen(system, vectors=False)[2]
-    away = np.sort(np.abs(values - rest))
+    away = np.sort(np.abs(values - origin))
     cluster = 1.0001 * float(away[zeros - 1]) if zeros else -1.0
     floor = DAMPING_FLOOR * float(np.abs(values).max(initial=0.0))
 
     def inside(re: float, im: float) -> bool:
-        if np.hypot(re - rest, im) <= cluster:
+        if np.hypot(re - origin, im) <= cluster:
             return False
         return re < -floor if system.dt is None else bool(np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
 
