@@ -1,0 +1,95 @@
+"""Order of elimination and factors of large sparse symmetric matrices."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from dalembert.errors import DataError
+from dalembert.linear import ordering
+from dalembert.linear.dissection import dissect
+from dalembert.linear.multifrontal import Cholesky, NotPositive
+
+
+def lattice(a: int, b: int, c: int, per_point: int) -> sp.csc_array:
+    """Stiffness-like matrix of a box of points, each joined to its neighbours, several unknowns per point."""
+
+    def path(n: int) -> sp.dia_array:
+        return sp.diags_array([-np.ones(n - 1), 2.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+
+    ia, ib, ic = sp.eye_array(a), sp.eye_array(b), sp.eye_array(c)
+    points = sp.kron(sp.kron(path(a), ib), ic) + sp.kron(sp.kron(ia, path(b)), ic) + sp.kron(sp.kron(ia, ib), path(c))
+    block = np.ones((per_point, per_point)) + np.eye(per_point)
+    return sp.csc_array(sp.kron(points, block))
+
+
+CASES = {
+    "box": lattice(7, 8, 9, 3),
+    "rod": lattice(2, 2, 150, 6),
+    "plate": lattice(1, 20, 22, 6),
+    "chain": lattice(1, 1, 500, 2),
+    "diagonal": sp.csc_array(sp.diags_array(np.arange(1.0, 900.0))),
+    "two bodies": sp.csc_array(sp.block_diag([lattice(6, 6, 6, 3), lattice(1, 1, 40, 3)])),
+    "many small bodies": sp.csc_array(sp.block_diag([lattice(1, 1, 16, 6)] * 12)),
+    "one unknown": sp.csc_array([[4.0]]),
+    "full": sp.csc_array(np.ones((150, 150)) + 150.0 * np.eye(150)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dissection_orders_every_unknown_once(name):
+    order = ordering.fill_reducing(CASES[name])
+    assert np.array_equal(np.sort(order), np.arange(CASES[name].shape[0]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dense_fronts_solve_to_rounding(name):
+    matrix = CASES[name]
+    right = np.random.default_rng(0).standard_normal((matrix.shape[0], 3))
+    factor = Cholesky(matrix, dissect(matrix, leaf=40))
+    x = factor.solve(right)
+    size = abs(matrix) @ np.abs(x) + np.abs(right)
+    assert np.abs(matrix @ x - right).max() < 1e-13 * size.max()
+    assert np.array_equal(factor.solve(right[:, 0]), factor.solve(right[:, :1])[:, 0])
+
+
+def test_pivots_multiply_to_the_determinant():
+    matrix = CASES["box"]
+    pivots = Cholesky(matrix, dissect(matrix)).pivots
+    assert np.log(pivots).sum() == pytest.approx(np.linalg.slogdet(matrix.toarray())[1], rel=1e-12)
+
+
+def test_nested_dissection_of_a_box_fills_less_than_minimum_degree_does_in_the_limit():
+    # 3 entries per unknown and face: n^(4/3) growth means the fill per unknown doubles when the box has 8 times more.
+    small, large = (dissect(lattice(m, m, m, 1), leaf=8).entries / m**3 for m in (8, 16))
+    assert large / small < 2.6
+
+
+def test_a_matrix_that_is_not_positive_definite_names_its_row():
+    matrix = sp.csc_array(sp.diags_array([1.0, 1.0, -1.0, 1.0]))
+    with pytest.raises(NotPositive) as error:
+        Cholesky(matrix, dissect(matrix))
+    assert error.value.unknown == 2
+
+
+def test_wide_matrices_go_to_dense_fronts_and_narrow_ones_to_superlu(monkeypatch):
+    monkeypatch.setattr(ordering, "LARGE", 500)
+    monkeypatch.setattr(ordering, "WIDE", 100)
+    wide, narrow = ordering.factor_symmetric(CASES["box"]), ordering.factor_symmetric(CASES["rod"])
+    assert (wide.kind, narrow.kind) == ("cholesky", "lu")
+    assert (wide.negative, narrow.negative) == (0, 0)
+
+
+def test_an_indefinite_wide_matrix_is_factored_and_its_negative_eigenvalues_counted(monkeypatch):
+    monkeypatch.setattr(ordering, "LARGE", 100)
+    monkeypatch.setattr(ordering, "WIDE", 10)
+    matrix = sp.csc_array(lattice(5, 5, 6, 2) - 1.57 * sp.eye_array(300))
+    factor = ordering.factor_symmetric(matrix)
+    assert factor.kind == "lu"
+    assert factor.negative == np.count_nonzero(np.linalg.eigvalsh(matrix.toarray()) < 0)
+    x = factor.solve(np.ones(300))
+    assert np.abs(matrix @ x - 1.0).max() < 1e-10
+
+
+def test_a_dense_matrix_is_refused():
+    with pytest.raises(DataError, match="must be sparse, square and not empty"):
+        ordering.factor_symmetric(np.eye(3))
