@@ -260,6 +260,8 @@ def test_the_kalman_decomposition_finds_what_was_hidden():
     space = StateSpace(np.linalg.solve(T, poles @ T), np.linalg.solve(T, B), C @ T)
     form = space.kalman()
     assert form.sizes == (2, 1, 2, 1)
+    assert not form.is_controllable
+    assert not form.is_observable
     minimal = space.minimal()
     np.testing.assert_allclose(np.asarray(minimal.poles()), [-1, -2], atol=1e-10)
     np.testing.assert_allclose(minimal.markov(6), space.markov(6), atol=1e-9)

@@ -56,6 +56,15 @@ def test_repeated_integrators_have_poles_at_exactly_zero_in_any_states():
     assert not space.is_stable
 
 
+def test_a_free_structure_sampled_quickly_keeps_its_free_motion():
+    system = SecondOrder(np.eye(3), [[1e3, -1e3, 0], [-1e3, 2e3, -1e3], [0, -1e3, 1e3]])
+    sampled = system.state_space().to_discrete(1e-5)
+    np.testing.assert_array_equal(sampled.poles().values[:2], 1.0)
+    modes = sampled.modes()
+    np.testing.assert_allclose(modes.frequencies, system.modes().frequencies, rtol=1e-6)
+    np.testing.assert_allclose(modes.shapes[:, 0], 1.0, atol=1e-6)
+
+
 def test_poles_of_a_far_from_normal_matrix_are_not_taken_for_zero():
     A = -np.eye(60) + 2.0 * np.eye(60, k=1)  # singular to rounding, yet every pole is -1
     np.testing.assert_array_equal(StateSpace(A).poles().values, -1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import DataError
-from dalembert.linear import StateSpace
+from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.interconnect import append, connect
 
 LAG = StateSpace([[-2.0]], 2.0, 1.0, states="lag", inputs="u", outputs="y", units={"y": "N", "lag": "N"})
@@ -148,6 +148,10 @@ def test_sizes_that_do_not_fit_are_told(act, message):
 
 
 def test_other_things_do_not_join():
+    with pytest.raises(DataError, match=r"got SecondOrder; use its state_space\(\)"):
+        connect({"a": LAG, "b": SecondOrder(1.0, 1.0)})
+    with pytest.raises(DataError, match="only StateSpace systems"):
+        MASS.series(SecondOrder(1.0, 1.0, B=[1.0]))
     with pytest.raises(TypeError):
         LAG * 3.0
     with pytest.raises(TypeError):

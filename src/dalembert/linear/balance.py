@@ -39,6 +39,22 @@ class BalancedTruncation(checks.Frozen):
     T, T_left : (nx, r), (r, nx)
         x ≈ T z and z = T_left x; T_left T = I.
     method : "truncation" or "match dc"
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> lags = StateSpace([[-1, 0, 0], [1, -2, 0], [0, 3, -50]], [1, 0, 0], [[0, 0, 50]])
+    >>> smaller = lags.balanced_truncation(1)
+    >>> round(smaller.error.gain, 4)
+    0.2949
+    >>> smaller
+    BalancedTruncation (truncation): order 3 to 1
+    state  hankel value  relative
+        1       0.89744         1  kept
+        2       0.14794     0.165   cut
+        3    0.00050201  0.000559   cut
+    error bound 0.29688
+    H-infinity error 0.29491
     """
 
     system: StateSpace

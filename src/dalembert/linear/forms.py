@@ -95,6 +95,16 @@ class KalmanForm(checks.Frozen):
         self._freeze(system=system, T=T, sizes=sizes)
 
     @property
+    def is_controllable(self) -> bool:
+        """Whether the inputs reach every state."""
+        return self.sizes[2:] == (0, 0)
+
+    @property
+    def is_observable(self) -> bool:
+        """Whether the outputs see every state."""
+        return self.sizes[1::2] == (0, 0)
+
+    @property
     def minimal(self) -> StateSpace:
         """The controllable and observable part; it has the same response from rest."""
         n, full = self.sizes[0], self.system

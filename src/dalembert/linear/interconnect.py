@@ -30,6 +30,7 @@ def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
     """Systems side by side; a name that occurs twice gets ``#2``, ``#3``, ..."""
     if not systems:
         raise DataError("there is no system to join.")
+    _only_state_spaces(systems)
     first = systems[0]
     names = {kind: _distinct([name for s in systems for name in getattr(s, kind)]) for kind in _KINDS}
     units: dict[str, str] = {}
@@ -41,6 +42,15 @@ def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
         **matrices, dt=_common_dt(systems), **names, units=units,
         provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
     )  # fmt: skip
+
+
+def _only_state_spaces(systems: Sequence[object]) -> None:
+    from dalembert.linear.state_space import StateSpace  # it imports this module
+
+    for system in systems:
+        if not isinstance(system, StateSpace):
+            hint = "; use its state_space()" if hasattr(system, "state_space") else ""
+            raise DataError(f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
 
 
 _KINDS = ("states", "inputs", "outputs")
@@ -226,9 +236,11 @@ def connect(
     """
     parts: list[StateSpace]
     if isinstance(systems, Mapping):
+        _only_state_spaces(list(systems.values()))
         parts = [_prefixed(part, prefix) for prefix, part in systems.items()]
     else:
         parts = list(systems)
+    _only_state_spaces(parts)
     into = [name for part in parts for name in part.inputs]
     out = [name for part in parts for name in part.outputs]
     _check_signals(parts, out)

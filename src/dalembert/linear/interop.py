@@ -1,7 +1,6 @@
 """The same system as an object of python-control or of scipy.signal, and back.
 
-python-control keeps names (it does not allow ``.`` in them by default settings of some functions, so names are
-passed as they are and come back as they were); scipy.signal has no place for names.
+Names go to python-control and come back; scipy.signal has no place for them. Units and provenance stay here.
 """
 
 from __future__ import annotations

@@ -134,7 +134,8 @@ def text(s: complex) -> str:
 def table(rows: list[tuple[str, ...]]) -> str:
     """Lines of right-aligned columns."""
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+    lines = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def continuous(values: ComplexArray, dt: float | None) -> ComplexArray:
@@ -172,10 +173,13 @@ def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     return relative
 
 
-def null_levels(A: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Basis (n, k) of the null space, a matrix that keeps the eigenvalues other than 0, and how many are 0."""
+def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int]:
+    """Basis (n, k) of the null space, a matrix that keeps the eigenvalues other than 0, and how many are 0.
+
+    ``size`` is that of the numbers A was computed from, whose rounding it carries.
+    """
     first, rest, count = np.zeros((len(A), 0)), A, 0
-    floor = 10.0 * len(A) * EPS * float(np.linalg.norm(A)) if len(A) else 0.0
+    floor = 10.0 * len(A) * EPS * size
     while len(rest):
         _, singular, Vt = np.linalg.svd(rest)
         null = int(np.count_nonzero(singular <= floor))
@@ -201,9 +205,10 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))
     null, rest, count = np.zeros((system.nx, 0)), shifted, 0
-    small = SMALL * float(np.linalg.norm(shifted))
+    size = float(np.linalg.norm(A))  # of a quickly sampled system A - I is small, its rounding is not
+    small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
     if system.nx and plain[0] <= small:
-        null, rest, count = null_levels(shifted)
+        null, rest, count = null_levels(shifted, size)
         if count and plain[count - 1] > small:
             null, rest, count = null[:, :0], shifted, 0
     values = eigenvalues(rest) + shift if count else every

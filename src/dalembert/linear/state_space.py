@@ -7,7 +7,7 @@ discrete   (dt in s)      x[k+1] = A x[k] + B u[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,10 @@ from dalembert.errors import DataError
 from dalembert.linear import balance, checks, forms, gramians, interconnect, interop, norms, roots, sampling
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
+
+if TYPE_CHECKING:
+    from dalembert.linear.frequency import FrequencyResponse
+    from dalembert.record import Record
 
 
 class StateSpace(checks.Frozen):
@@ -357,3 +361,38 @@ class StateSpace(checks.Frozen):
             if array.size and (symbol == "A" or np.any(array)):
                 lines += checks.labelled(symbol, array, rows)
         return "\n".join(lines)
+
+    # Responses (dalembert.linear.harmonic, dalembert.linear.time_response)
+
+    def frequency_response(
+        self, frequencies: ArrayLike, *, kind: str = "output", inputs: str | Iterable[str] | None = None,
+        outputs: str | Iterable[str] | None = None,
+    ) -> FrequencyResponse:  # fmt: skip
+        """Complex amplitudes per unit input at frequencies [rad/s]; see :func:`dalembert.linear.frequency_response`."""
+        from dalembert.linear.harmonic import frequency_response
+
+        return frequency_response(self, frequencies, kind=kind, inputs=inputs, outputs=outputs)
+
+    def response(self, inputs: Record | Mapping[str, Any] | None = None, **options: Any) -> Record:
+        """Response to sampled inputs; see :func:`dalembert.linear.response`."""
+        from dalembert.linear.time_response import response
+
+        return response(self, inputs, **options)
+
+    def free_response(self, start: Mapping[str, float] | ArrayLike, times: ArrayLike, **options: Any) -> Record:
+        """Motion from an initial state; see :func:`dalembert.linear.free_response`."""
+        from dalembert.linear.time_response import free_response
+
+        return free_response(self, start, times, **options)
+
+    def step_response(self, times: ArrayLike, **options: Any) -> Record:
+        """Response to an input switched on; see :func:`dalembert.linear.step_response`."""
+        from dalembert.linear.time_response import step_response
+
+        return step_response(self, times, **options)
+
+    def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
+        """Response to a blow at t = 0; see :func:`dalembert.linear.impulse_response`."""
+        from dalembert.linear.time_response import impulse_response
+
+        return impulse_response(self, times, **options)
