@@ -1,5 +1,7 @@
 """Structures: continuous beams, finite-element frames and solids, and their reduction."""
 
+from dalembert.structures.assumed import AssumedModes, Attached, Trial, assumed_modes
+from dalembert.structures.bars import Bar, LineModes, Shaft, String
 from dalembert.structures.beam_modes import BeamModes
 from dalembert.structures.beams import Beam
 from dalembert.structures.buckling import Buckling, buckling
@@ -28,6 +30,7 @@ from dalembert.structures.spinning import centrifugal_load, rotor, spinning
 from dalembert.structures.statics import StaticSolution, static
 from dalembert.structures.structure import Structure, structure
 from dalembert.structures.synthesis import craig_bampton, macneal, rubin, truncate_modal
+from dalembert.structures.timoshenko import SupportedBranches, supported_branches, supported_ratios
 
 __all__ = [
     "Material",
@@ -36,6 +39,17 @@ __all__ = [
     "Beam",
     "BeamModes",
     "End",
+    "Bar",
+    "Shaft",
+    "String",
+    "LineModes",
+    "supported_branches",
+    "supported_ratios",
+    "SupportedBranches",
+    "assumed_modes",
+    "AssumedModes",
+    "Attached",
+    "Trial",
     "Frame",
     "Structure",
     "structure",

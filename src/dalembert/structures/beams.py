@@ -13,20 +13,24 @@ derivative in the modal stiffness (trap 16).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.linear.checks import FloatArray, Frozen
+from dalembert.linear import FrequencyResponse, SecondOrder
+from dalembert.linear.checks import ComplexArray, FloatArray, Frozen
+from dalembert.record import Record
+from dalembert.structures import beam_harmonic, spectrum
 from dalembert.structures import ends as end_names
-from dalembert.structures import spectrum
 from dalembert.structures.beam_modes import BeamModes, Numbers
 from dalembert.structures.continuous import checked_count
 from dalembert.structures.ends import End
 from dalembert.structures.materials import Material
 from dalembert.structures.materials import material as known_material
+from dalembert.structures.modal_system import Loads, Places, modal_system, named_places
 from dalembert.structures.sections import Section
 from dalembert.structures.spectrum import Held
 
@@ -37,6 +41,8 @@ THEORIES = {
     "shear": (False, True),
     "timoshenko": (True, True),
 }
+
+_UNITS = {"displacement": "m", "slope": "rad", "moment": "N m", "shear force": "N"}
 
 # Motions of a section and the force that belongs to each (C-42, Table B.1), with this package's beam axis x.
 BEHAVIOURS = (
@@ -140,6 +146,126 @@ class Beam(Frozen):
         numbers = Numbers(self.length, self.EI, self.rhoA)
         modes = BeamModes(self._held, numbers, checked_count(count), provenance=self.provenance)
         return modes.normalised(normalised)
+
+    def system(
+        self,
+        modes: int = 5,
+        *,
+        forces_at: Places = None,
+        moments_at: Places = None,
+        distributed: Loads = None,
+        base: bool = False,
+        outputs_at: Places = None,
+        quantity: str = "displacement",
+        damping: float | Sequence[float] = 0.0,
+        static_correction: bool = False,
+    ) -> SecondOrder:
+        """The beam as a SecondOrder in ``modes`` mass-normalised modal coordinates, with named inputs and outputs.
+
+        Parameters
+        ----------
+        modes : int
+            How many of the lowest modes, rigid-body modes included.
+        forces_at, moments_at : mapping of input names to places [m], or places (named ``force@0.3``)
+        distributed : mapping of input names to functions of z (n,) that give the load per length for input 1 [N/m]
+        base : bool
+            Add the input ``base``, the acceleration of a base that carries both ends; deflections are relative to it.
+        outputs_at : mapping of output names to places or (place, quantity) pairs, or places (named ``u@0.3``)
+            The modal coordinates when left out.
+        quantity : "displacement", "velocity", "acceleration", "absolute acceleration", "slope", "moment", "shear force"
+            What is put out at places that do not say it themselves.
+        damping : damping ratio of all modes, or one per mode
+        static_correction : bool
+            Add what the modes left out do statically (displacements and slopes under forces and moments).
+
+        Examples
+        --------
+        >>> beam = Beam(1.0, EI=1.0, rhoA=1.0)
+        >>> tip = beam.system(3, forces_at={"push": 1.0}, outputs_at={"tip": 1.0}, static_correction=True)
+        >>> tip.frequency_response([0.0], kind="output").values.real.round(9).ravel().tolist()
+        [0.333333333]
+        """
+        static = self._static if static_correction else None
+        return modal_system(
+            self.modes(modes), forces_at=forces_at, moments_at=moments_at, distributed=distributed, base=base,
+            outputs_at=outputs_at, quantity=quantity, damping=damping, static=static,
+        )  # fmt: skip
+
+    def response(
+        self, inputs: Record | Mapping[str, Any], *, times: ArrayLike | None = None, modes: int = 20,
+        hold: str = "first", **about: Any,
+    ) -> Record:  # fmt: skip
+        """Motion from rest under loads and base motion that vary in time, by modal superposition (Duhamel's integral).
+
+        Exact in time for the retained modes where the inputs are linear between samples (``hold="first"``) or constant
+        (``hold="zero"``).
+
+        Parameters
+        ----------
+        inputs : Record or mapping of input names to constants, arrays, functions of time or records
+        times : (N,) [s], needed with a mapping
+        modes : int
+        **about
+            ``forces_at``, ``moments_at``, ``distributed``, ``base``, ``outputs_at``, ``quantity``, ``damping``,
+            ``static_correction`` as for :meth:`system`.
+        """
+        return self.system(modes, **about).response(inputs, times=times, hold=hold)
+
+    def frequency_response(
+        self, frequencies: ArrayLike, *, forces_at: Places = None, moments_at: Places = None, outputs_at: Places = None,
+        loss_factor: float | None = None,
+    ) -> FrequencyResponse:  # fmt: skip
+        """Exact complex amplitudes per unit harmonic force or moment, without modes.
+
+        Parameters
+        ----------
+        frequencies : (nf,) [rad/s]; 0 is the static deflection
+        forces_at, moments_at : mapping of input names to places [m], or places
+        outputs_at : mapping of output names to places or (place, quantity) pairs, or places
+            Quantities: displacement, slope, moment, shear force (just right of a load that sits at the same place).
+        loss_factor : float, optional
+            η of E (1 + iη); that of the material when left out.
+        """
+        eta = loss_factor if loss_factor is not None else self.material.loss_factor if self.material else 0.0
+        forces, moments = named_places(forces_at, "force"), named_places(moments_at, "moment")
+        outputs = {
+            name: value if isinstance(value, tuple) else (value, "displacement")
+            for name, value in named_places(outputs_at, "u").items()
+        }
+        for name, (_, what) in outputs.items():
+            if what not in beam_harmonic.FIELDS:
+                raise DataError(unknown_name("quantity", what, beam_harmonic.FIELDS, f"output {name!r}"))
+        w = np.atleast_1d(np.asarray(frequencies, dtype=np.float64))
+        places = [place for place, _ in outputs.values()]
+        pages = [self._harmonic(w, eta, "force", z, places) for z in forces.values()]
+        pages += [self._harmonic(w, eta, "moment", z, places) for z in moments.values()]
+        fields = [beam_harmonic.FIELDS[what] for _, what in outputs.values()]
+        values = np.stack([page[:, fields, range(len(fields))] for page in pages], axis=2)
+        return FrequencyResponse(
+            w, values, [*forces, *moments], list(outputs),
+            input_units={**dict.fromkeys(forces, "N"), **dict.fromkeys(moments, "N m")},
+            output_units={name: _UNITS[what] for name, (_, what) in outputs.items()},
+            provenance={**self.provenance, "method": "exact harmonic solution", "loss factor": eta},
+        )  # fmt: skip
+
+    def _harmonic(self, w: FloatArray, eta: float, kind: str, at: float, places: Sequence[float]) -> ComplexArray:
+        """Fields (nf, 4, places) in SI per N or N m."""
+        size, soft = self.length, np.full(len(w), 1.0 + 1j * eta)
+        along = np.array([at, *places], dtype=np.float64) / size
+        if not ((along >= 0.0) & (along <= 1.0)).all():
+            raise DataError(f"places along this beam lie between 0 and {size:g} m; got {[at, *places]}.")
+        lam: ComplexArray = self.rhoA * np.square(w) * size**4 / (self.EI * soft)
+        fields = beam_harmonic.response(lam, soft, self._held, kind, float(along[0]), along[1:])
+        unit = (size**2 if kind == "force" else size) / (
+            self.EI * soft
+        )  # one newton, or newton metre, without dimension
+        back = np.stack([size * unit, unit, self.EI * soft / size * unit, self.EI * soft / size**2 * unit], axis=1)
+        scaled: ComplexArray = fields * back[:, :, None]
+        return scaled
+
+    def _static(self, what: str, z: float, kind: str, at: float) -> float:
+        fields = self._harmonic(np.zeros(1), 0.0, kind, at, [z])
+        return float(fields[0, beam_harmonic.FIELDS[what], 0].real)
 
     def table(self) -> str:
         """The beam in a few lines."""
