@@ -157,6 +157,20 @@ class BeamGroup(Frozen):
         T = self.transform() if transform is None else transform
         return assembly.assemble(self.count, len(self.keep), [self.blocks(matrices, T)])
 
+    def different(self) -> tuple[BeamGroup, IntArray]:
+        """One element of each kind (same numbers, axes, arms, releases), and which of them every element is."""
+        n = self.numbers
+        columns = [getattr(n, name) for name in n.__dataclass_fields__]
+        columns += [*self.R.reshape(-1, 9).T, self.is_bar, self.lumped, self.loss, *self.section_of.T]
+        if self.tapered is not None:
+            columns += [*self.span.T]
+        if self.arms is not None:
+            columns += [*self.arms.reshape(-1, 6).T]
+        if self.released is not None:
+            columns += [*self.released.T]
+        first, same = assembly.classes(np.column_stack(columns))
+        return (self if len(first) == len(same) else self.pick(first)), same
+
     def blocks(self, matrices: FloatArray, transform: FloatArray) -> assembly.Blocks:
         """Blocks of local element matrices on the points."""
         return assembly.blocks(self.points, assembly.congruent(transform, matrices))

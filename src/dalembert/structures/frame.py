@@ -37,7 +37,7 @@ class Frame(LoadMethods):
     >>> f.add_force("tip load", "tip", (0, -10))
     >>> s = structure(f)
     >>> s.modes(3).frequencies_hz.round(2).tolist()
-    [16.68, 104.31, 291.17]
+    [16.71, 104.5, 291.95]
     >>> print(f"{static(s, 'tip load').displacement['tip.y']:.4e} m")
     -1.1917e-03 m
     """

@@ -27,7 +27,7 @@ def find_problems(frame: Frame) -> list[str]:
     """What is wrong with a frame, one sentence each."""
     known = set(frame.point_names)
     problems = [*_name_problems(frame), *_reference_problems(frame, known), *_property_problems(frame)]
-    problems += _link_problems(frame, known)
+    problems += _link_problems(frame)
     if not problems:  # geometry can only be judged when every name is known
         problems = [*_geometry_problems(frame), *_lonely(frame), *_idle_loads(frame)]
     return problems
@@ -46,24 +46,34 @@ def _name_problems(frame: Frame) -> list[str]:
     beams = [name for group in frame.beams for name in group.names]
     named: list[Any] = [*frame.masses, *frame.springs, *frame.rigids]
     parts = [part.name for part in named]
-    inner = [
-        f"{name}[{k}]" for group in frame.beams if group.properties.elements > 1
-        for name in group.names for k in range(1, group.properties.elements)
-    ]  # fmt: skip
-    for kind, names in (("point", frame.point_names + inner), ("beam, bar, mass, spring or rigid link", beams + parts)):
+    for kind, names in (
+        ("point", frame.point_names + _inner(frame)),
+        ("beam, bar, mass, spring or rigid link", beams + parts),
+    ):
         if len(set(names)) != len(names):
             twice = [name for name, count in Counter(names).items() if count > 1]
             problems += [f"name {name!r} is used more than once for a {kind} in {_where(frame)}." for name in twice]
-    for name in [*frame.point_names, *beams, *parts]:
-        if not isinstance(name, str) or not name or name != name.strip():
-            problems.append(f"a name must be a non-empty text without outer blanks, got {name!r} in {_where(frame)}.")
+    problems += [
+        f"a name must be a non-empty text without outer blanks, got {name!r} in {_where(frame)}."
+        for name in [*frame.point_names, *beams, *parts]
+        if not isinstance(name, str) or not name or name != name.strip()
+    ]
     if "base" in frame.point_names:
         problems.append("a point may not be called 'base': base.x is the name of a base excitation.")
     return problems
 
 
-def _reference_problems(frame: Frame, known: set[str]) -> list[str]:
+def _inner(frame: Frame) -> list[str]:
+    """Names of the points between the elements of beams."""
+    return [
+        f"{name}[{k}]" for group in frame.beams if group.properties.elements > 1
+        for name in group.names for k in range(1, group.properties.elements)
+    ]  # fmt: skip
+
+
+def _reference_problems(frame: Frame, ends: set[str]) -> list[str]:
     problems: list[str] = []
+    known = ends
 
     def missing(what: str, names: Iterable[Any]) -> None:
         for name in names:
@@ -74,6 +84,7 @@ def _reference_problems(frame: Frame, known: set[str]) -> list[str]:
         if not known.issuperset(group.starts) or not known.issuperset(group.ends):
             for name, start, end in zip(group.names, group.starts, group.ends):
                 missing(f"{group.properties.kind} {name!r}", (start, end))
+    known = ends | set(_inner(frame))
     for mass in frame.masses:
         missing(f"mass {mass.name!r}", (mass.point,))
     for spring in frame.springs:
@@ -130,8 +141,8 @@ def _section_problems(frame: Frame, what: str, kind: str, given: Any) -> list[st
 
 def _geometry_problems(frame: Frame) -> list[str]:
     problems: list[str] = []
-    positions = np.array(frame.positions, dtype=np.float64).reshape(-1, 3)
-    index = {name: i for i, name in enumerate(frame.point_names)}
+    numbering = frame_elements.number_points(frame)
+    positions, index = numbering.positions, numbering.index
     size = float(np.ptp(positions, axis=0).max()) if len(positions) else 0.0
     for group in frame.beams:
         start, end = (positions[[index[name] for name in names]] for names in (group.starts, group.ends))
@@ -172,7 +183,7 @@ def _release_problems(frame: Frame, group: Beams) -> list[str]:
     return problems
 
 
-def _link_problems(frame: Frame, known: set[str]) -> list[str]:
+def _link_problems(frame: Frame) -> list[str]:
     problems: list[str] = []
     used: dict[tuple[str, str], str] = {}
     leader: dict[str, set[str]] = {}
@@ -243,6 +254,7 @@ def _idle_loads(frame: Frame) -> list[str]:
         if group.properties.kind == "beam":
             turning.update(group.starts)
             turning.update(group.ends)
+    turning.update(_inner(frame))
     for rigid in frame.rigids:
         turning.update((rigid.master, *rigid.slaves))
     for spring in frame.springs:

@@ -20,6 +20,8 @@ from dalembert.structures.structure import Structure, rigid_motions, structure
 PLANAR = (0, 1, 5)
 # Stiffness of a released rotation below this share of the largest is rounding: nothing turns that point.
 NOTHING = 1e-12
+# Elements computed at a time: their matrices stay in the cache.
+CHUNK = 1024
 
 
 @structure.register
@@ -51,16 +53,15 @@ def _matrices(
 ) -> dict[str, sp.csc_array]:
     parts: dict[str, list[Blocks]] = {"M": [], "K": [], "C": [], "K_loss": []}
     if group is not None:
-        K = group.stiffness()
-        T = group.transform(K)
-        rows, columns, stiff = group.blocks(K, T)
-        parts["K"].append((rows, columns, stiff))
-        parts["M"].append(group.blocks(group.mass(), T))
+        kinds, same = group.different()
+        M, K = _element_matrices(kinds)
+        parts["K"].append(assembly.blocks(group.points, K, same))
+        parts["M"].append(assembly.blocks(group.points, M, same))
         if group.loss.any():
-            parts["K_loss"].append((rows, columns, np.repeat(group.loss, 4)[:, None, None] * stiff))
+            parts["K_loss"].append(assembly.blocks(group.points, kinds.loss[:, None, None] * K, same))
     if frame.masses:
         points, blocks = _masses(frame, index)
-        parts["M"].append((points, points, _kept(blocks, keep)))
+        parts["M"].append(Blocks(points, points, np.arange(len(points)), _kept(blocks, keep)))
     for spring in frame.springs:
         for key, block in _spring(spring, index, positions).items():
             ends = [index[spring.a]] if spring.b is None else [index[spring.a], index[spring.b]]
@@ -68,6 +69,19 @@ def _matrices(
             full = np.kron(np.outer(signs, signs), _kept(block[None], keep)[0])
             parts[key].append(assembly.blocks(np.array([ends]), full[None]))
     return {key: assembly.assemble(count, len(keep), found) for key, found in parts.items()}
+
+
+def _element_matrices(group: BeamGroup) -> tuple[FloatArray, FloatArray]:
+    """Mass and stiffness (ne, 2d, 2d) on the coordinates of the points, so many elements at a time as fit the cache."""
+    ne, size = len(group.points), 2 * len(group.keep)
+    M, K = np.empty((ne, size, size)), np.empty((ne, size, size))
+    for start in range(0, ne, CHUNK):
+        some = group if ne <= CHUNK else group.pick(np.arange(start, min(start + CHUNK, ne)))
+        local = some.stiffness()
+        T = some.transform(local)
+        K[start : start + CHUNK] = assembly.congruent(T, local)
+        M[start : start + CHUNK] = assembly.congruent(T, some.mass())
+    return M, K
 
 
 def _kept(blocks: FloatArray, keep: Any) -> FloatArray:
