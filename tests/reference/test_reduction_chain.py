@@ -88,7 +88,7 @@ def test_matrices_of_the_second_substructure_are_the_printed_ones() -> None:
 
 @pytest.mark.spec("003-E11", "003-C72")
 def test_the_assembled_matrices_are_the_printed_ones_but_for_the_misprint() -> None:
-    """M*(1,1) = 14/9 + 3/2 = 55/18; the printed 1.5 would make the mass matrix indefinite, eigenvalue -0.205 (trap 22)."""
+    """M*(1,1) = 14/9 + 3/2 = 55/18; with the printed 1.5 the mass matrix is indefinite, eigenvalue -0.205 (trap 22)."""
     system = synthesis(None, None)
     assert system.coordinates == ("C", "left.mode1", "left.mode2", "right.mode1", "right.mode2")
     np.testing.assert_allclose(system.K, np.diag([1 / 3, 1, 3, 2 - 2**0.5, 2 + 2**0.5]), atol=1e-14)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dalembert.structures.fidelity import Fidelity
 
 SQUARE = ("M", "C", "G", "K", "H", "K_loss")
+# Sums of terms of both signs smaller than this part of the sum of their sizes are zero.
+ROUNDING = 10.0 * factors.EPS
 READ = ("Y_position", "Y_velocity", "Y_acceleration")
 
 
@@ -213,7 +215,7 @@ def project(
     Outputs that are just the coordinates become the reduced coordinates; all others are carried over.
     """
     W = T if left is None else left
-    square = {symbol: _congruent(W, getattr(full, symbol), T, -1 if symbol in "GH" else 1) for symbol in SQUARE}
+    square = {symbol: congruent(W, getattr(full, symbol), T, -1 if symbol in "GH" else 1) for symbol in SQUARE}
     if left is not None:
         # The two-sided product mixes K and H (and no other pair: the caller sees to that).
         both = square["K"] + square["H"]
@@ -281,11 +283,12 @@ def _refuse_rates(full: SecondOrder, residual: FloatArray) -> None:
             )
 
 
-def _congruent(W: FloatArray, X: Matrix, T: FloatArray, sign: int) -> FloatArray:
+def congruent(W: FloatArray, X: Matrix, T: FloatArray, sign: int) -> FloatArray:
     if not nonzero(X):
         return np.zeros((W.shape[1], T.shape[1]))
     product = np.asarray(W.T @ (X @ T))
-    # what cancels to rounding (the stiffness of a body that is free to move) must not fail as unsymmetric
+    # What cancels (the stiffness of a body that is free to move) is zero, not a rounding error of either sign.
+    product[np.abs(product) <= ROUNDING * (np.abs(W).T @ (abs(X) @ np.abs(T)))] = 0.0
     return 0.5 * (product + sign * product.T) if W is T else product
 
 

@@ -106,8 +106,8 @@ def craig_bampton(
 
 def _block_diagonal(split: Partition, K: Matrix, T: FloatArray, squares: FloatArray) -> FloatArray:
     m = len(split.first)
-    condensed = T[:, :m].T @ np.asarray(K @ T[:, :m])
-    return np.asarray(scipy.linalg.block_diag(0.5 * (condensed + condensed.T), np.diag(squares)))
+    static = T[:, :m]
+    return np.asarray(scipy.linalg.block_diag(reduction.congruent(static, K, static, 1), np.diag(squares)))
 
 
 def choose(
