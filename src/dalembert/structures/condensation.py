@@ -145,9 +145,9 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
                 "Keep those coordinates as masters, or use guyan, which projects H on the static shapes of K."
             )
     K = split.part(system.K_full, 2, 2)
-    factor = factors.regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD)
+    factor = factors.regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD, symmetric=False)
     T = split.basis(-factor.solve(reduction.dense(split.part(system.K_full, 2, 1))))
-    turned = factors.Factor(K.T.tocsc() if scipy.sparse.issparse(K) else K.T)
+    turned = factors.Factor(K.T.tocsc() if scipy.sparse.issparse(K) else K.T, symmetric=False)
     W = split.basis(-turned.solve(reduction.dense(split.part(system.K_full, 1, 2)).T))
     R = np.zeros((system.nq, forces.shape[1]))
     R[second] = factor.solve(forces[second])

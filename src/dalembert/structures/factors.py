@@ -4,14 +4,13 @@ A matrix is factored once and used for block solves and for shift-invert Lanczos
 
     (K - σ M)⁻¹ M φ = ν φ,   ω² = σ + 1/ν
 
-A singular matrix is told by its null space, not by a pivot: a small pivot only raises the suspicion, inverse
-iteration then finds the motion v, and ``max|K v| ≤ 20 ε max(|K| |v|)`` says that K does not resist it to working
-precision. The coordinates that take part in v are what the error names.
+A singular matrix is told by its null space, not by a pivot: inverse iteration finds the softest motions v,
+and ``max|K v| ≤ 20 ε max(|K| |v|)`` says that K does not resist one to working precision. The coordinates that take part in v are what the error names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,12 @@ import scipy.sparse.linalg
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import FloatArray, Matrix, listed
+from dalembert.linear.factor import Factor as PlainFactor
+from dalembert.linear.ordering import factor_symmetric
 
 EPS = float(np.finfo(np.float64).eps)
-# A pivot below this, relative to its column, asks for a closer look (slender meshes have such pivots and are sound).
-SUSPICIOUS_PIVOT = 1e-9
+# A softest motion below this asks for a closer look (slender meshes are that soft, and sound).
+SUSPICIOUS = 1e-9
 # |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms.
 RESIDUAL_OF_ZERO = 20.0 * EPS
 # As above for eigenvectors, which are only as exact as the eigensolver leaves them.
@@ -38,56 +39,58 @@ COLUMNS = 64
 
 
 class Factor:
-    """Factors of a square symmetric matrix, definite or not: ``solve(b)`` for (n,) or (n, k)."""
+    """Factors of a square matrix, made once: ``solve(b)`` for (n,) or (n, k).
 
-    def __init__(self, matrix: Matrix) -> None:
+    A sparse symmetric matrix goes to :func:`dalembert.linear.ordering.factor_symmetric`; ``exists`` is False where a
+    pivot is exactly zero.
+    """
+
+    def __init__(self, matrix: Matrix, *, symmetric: bool = True) -> None:
         self.matrix = matrix
-        self.sparse = bool(scipy.sparse.issparse(matrix))
         self.n = int(matrix.shape[0])
-        self._factors: Any = None
-        self.pivot = 1.0  # smallest, relative to its column; 0 where the factors do not exist
-        if self.n:
-            self._make()
-
-    def _make(self) -> None:
-        if self.sparse:
+        self._solve: Callable[[FloatArray], Any] | None = None
+        if scipy.sparse.issparse(matrix) and self.n:
             try:
-                self._factors = sparse_factor(self.matrix)
-            except RuntimeError:  # "Factor is exactly singular"
-                self.pivot = 0.0
-                return
-            diagonal = np.abs(self._factors.U.diagonal())
-            columns = np.asarray(abs(self.matrix).max(axis=0).todense()).ravel()[np.argsort(self._factors.perm_c)]
-        else:
-            with np.errstate(all="ignore"):
-                lu, swaps = scipy.linalg.lapack.dgetrf(self.matrix)[:2]
-            self._factors = (lu, swaps)
-            diagonal, columns = np.abs(np.diag(lu)), np.abs(self.matrix).max(axis=0)
-        ratio = np.divide(diagonal, columns, out=np.zeros(self.n), where=columns > 0.0)
-        self.pivot = float(ratio.min())
+                factor: Any = factor_symmetric(matrix) if symmetric else PlainFactor(matrix, symmetric=False)
+                self._solve = factor.solve
+            except ArithmeticError:  # exactly singular
+                pass
+        elif self.n:
+            lu, swaps, info = scipy.linalg.lapack.dgetrf(matrix)
+            if info == 0:
+                self._solve = lambda b: scipy.linalg.lu_solve((lu, swaps), b, check_finite=False)
+
+    @property
+    def exists(self) -> bool:
+        return self.n == 0 or self._solve is not None
 
     def solve(self, b: FloatArray) -> FloatArray:
         """x of ``matrix x = b``, b (n,) or (n, k)."""
-        if self.n == 0 or b.size == 0:
-            return np.zeros_like(b, dtype=np.float64)
-        if not self.sparse:
-            result: FloatArray = scipy.linalg.lu_solve(self._factors, b, check_finite=False)
-            return result
+        if self._solve is None or b.size == 0:
+            return np.zeros(b.shape)
         if b.ndim == 1 or b.shape[1] <= COLUMNS:
-            return np.asarray(self._factors.solve(np.ascontiguousarray(b)))
+            return np.asarray(self._solve(np.asfortranarray(b)))
         return np.hstack([self.solve(b[:, start : start + COLUMNS]) for start in range(0, b.shape[1], COLUMNS)])
+
+    def softest(self) -> float:
+        """Force of the softest motion relative to the sum of its terms; 0 where the factors do not exist.
+
+        Two inverse iterations from one random vector: enough to tell a free motion, no more than an estimate else.
+        """
+        if self.n == 0:
+            return 1.0
+        if not self.exists:
+            return 0.0
+        x: FloatArray = np.random.default_rng(0).standard_normal(self.n)
+        for _ in range(2):
+            x = self.solve(x / np.abs(x).max())
+            if not np.isfinite(x).all() or not x.any():
+                return 0.0
+        return float(np.abs(self.matrix @ x).max() / (abs(self.matrix) @ np.abs(x)).max())
 
     def free_motions(self) -> FloatArray:
         """(n, k) motions that the matrix does not resist, k = 0 where it is regular."""
-        if self.n == 0 or self.pivot > SUSPICIOUS_PIVOT:
-            return np.zeros((self.n, 0))
-        return null_space(self.matrix)
-
-
-def sparse_factor(matrix: Matrix) -> Any:
-    """SuperLU factors of a symmetric matrix, ordered for its own pattern and pivoting on the diagonal if it can."""
-    return scipy.sparse.linalg.splu(scipy.sparse.csc_array(matrix), permc_spec="MMD_AT_PLUS_A",
-                                    diag_pivot_thresh=0.001, options={"SymmetricMode": True})  # fmt: skip
+        return null_space(self.matrix) if self.softest() < SUSPICIOUS else np.zeros((self.n, 0))
 
 
 def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
@@ -96,15 +99,15 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     size = np.sqrt(np.maximum(np.abs(matrix.diagonal()), EPS * max(abs(matrix).max(), 1e-300)))
     scaling = scipy.sparse.diags_array(1.0 / size)
     scaled = scaling @ matrix @ scaling
-    shift = 1e-10  # far above rounding, so that the factors exist; far below what is searched for is magnified
+    shift = 1e-10  # far above rounding, so that the factors exist; far below what holds a coordinate
     identity = scipy.sparse.eye_array(n) if scipy.sparse.issparse(matrix) else np.eye(n)
-    factor = Factor(scaled + shift * identity)
+    factor = Factor(scaled + shift * identity, symmetric=abs(scaled - scaled.T).max() == 0.0)
     width = min(n, start)
     block: FloatArray = np.random.default_rng(0).standard_normal((n, width))
     for _ in range(4):
         block = np.linalg.qr(factor.solve(block))[0]
-    _, turn = np.linalg.eigh(block.T @ (scaled @ block))
-    motions = (block @ turn) / size[:, None]
+    turn = np.linalg.svd(scaled @ block, full_matrices=False)[2]
+    motions = (block @ turn.T) / size[:, None]
     zero = _costs_nothing(matrix, motions, RESIDUAL_OF_ZERO)
     if zero.all() and width < n:
         return null_space(matrix, start=4 * start)
@@ -116,9 +119,9 @@ def _costs_nothing(matrix: Matrix, motions: FloatArray, tolerance: float) -> np.
     return np.asarray(force <= tolerance * (abs(matrix) @ np.abs(motions)).max(axis=0))
 
 
-def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str) -> Factor:
+def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str, *, symmetric: bool = True) -> Factor:
     """Factors of a matrix, or an error that names the coordinates it leaves free."""
-    factor = Factor(matrix)
+    factor = Factor(matrix, symmetric=symmetric)
     motions = factor.free_motions()
     if motions.shape[1]:
         free = moving(motions, names)
@@ -127,7 +130,7 @@ def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str) -> Fac
             f"{what} is singular: {count} motion{'s' if count > 1 else ''} of the coordinates "
             f"{listed(free, {}, most=8)} cost{'' if count > 1 else 's'} no force. {advice}"
         )
-    if factor.pivot == 0.0:
+    if not factor.exists:
         raise DataError(f"{what} is singular to working precision. {advice}")
     return factor
 
@@ -195,11 +198,12 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
         raise DataError(
             f"all {n} modes of a sparse system of {n} coordinates are more than Lanczos gives; ask for fewer."
         )
-    factor = factor or Factor(K)
-    if factor.pivot < SUSPICIOUS_PIVOT:  # rigid-body motions, perhaps: a shifted matrix has none
-        shift = _shift(M, K)
-        factor = Factor(K - shift * M)
-    if factor.pivot == 0.0:
+    if factor is None:
+        factor = Factor(K)
+        if factor.softest() < SUSPICIOUS:  # rigid-body motions, perhaps: a shifted matrix has none
+            shift = _shift(M, K)
+            factor = Factor(K - shift * M)
+    if not factor.exists:
         raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
     inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     start = M @ np.random.default_rng(0).standard_normal(n)  # fixed: the same modes, with the same signs, every time
