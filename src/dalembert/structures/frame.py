@@ -39,7 +39,7 @@ class Frame(LoadMethods):
     >>> s.modes(3).frequencies_hz.round(2).tolist()
     [16.71, 104.5, 291.95]
     >>> print(f"{static(s, 'tip load').displacement['tip.y']:.4e} m")
-    -1.1917e-03 m
+    -1.1908e-03 m
     """
 
     def __init__(self, name: str = "", *, planar: bool = False, gravity: Any = None) -> None:

@@ -93,13 +93,11 @@ class Loaded:
         """(k, 6): ε, γ_y, γ_z, twist, curvature about y and z."""
         s = section_numbers(self.group, e, x)
         E, G = (np.array([getattr(m, name) for m in self.group.materials])[self.group.material_of[e]] for name in "EG")
-        shear = self.group.shear[e]
-        stiff = np.stack(
-            [E * s["area"], *(G * s["area"] / shear_factor(s[chi], shear) for chi in ("shear_y", "shear_z")),
-             G * s["J"], E * s["I_y"], E * s["I_z"]], axis=1,
-        )  # fmt: skip
-        forces = self.forces(e, x)
-        strain: FloatArray = np.divide(forces, stiff, out=np.zeros_like(forces), where=stiff > 0)
+        shear = self.group.shear[e] / (G * s["area"])
+        stiff = np.stack([E * s["area"], G * s["J"], E * s["I_y"], E * s["I_z"]], axis=1)
+        give = np.divide(1.0, stiff, out=np.zeros_like(stiff), where=stiff > 0)
+        soft = np.stack([give[:, 0], s["shear_y"] * shear, s["shear_z"] * shear, *give[:, 1:].T], axis=1)
+        strain: FloatArray = self.forces(e, x) * soft
         return strain
 
     def stresses(self, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
@@ -213,11 +211,6 @@ def along_beam(loaded: Loaded, beam: str, stations: int | FloatArray) -> BeamRes
         rotation=moved[:, 3:], axes=group.R[own[0]].copy(), **stress,
         highest_strain=stress["highest"] / E, lowest_strain=stress["lowest"] / E,
     )  # fmt: skip
-
-
-def shear_factor(chi: FloatArray, shear: Any) -> FloatArray:
-    """χ, or so small a number that the strain vanishes where shear is left out."""
-    return np.where(shear & (chi > 0), chi, 1e-300)
 
 
 def section_numbers(group: BeamGroup, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
