@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear.checks import FloatArray
-from dalembert.structures import assembly, geometric
+from dalembert.structures import geometric
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.statics import static
 from dalembert.structures.structure import DIRECTIONS, Structure
@@ -127,7 +127,20 @@ def on_rotations(count: int, keep: Sequence[int], points: Any, blocks: FloatArra
     """(N, N) of (k, 3, 3) blocks on the rotations of points that have the directions ``keep``."""
     full = np.zeros((len(blocks), 6, 6))
     full[:, 3:, 3:] = blocks
-    return assembly.assemble(count, len(keep), [(points, points, full[:, keep][:, :, keep])])
+    return on_points(count, keep, points, full)
+
+
+def on_points(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
+    """(N, N) of (k, 6, 6) blocks on points that have the directions ``keep``."""
+    d = len(keep)
+    return scattered(points[:, None] * d + np.arange(d), blocks[:, keep][:, :, keep], count * d)
+
+
+def scattered(places: Any, matrices: FloatArray, size: int) -> sp.csc_array:
+    """(size, size) sum of matrices (m, k, k) on the coordinates ``places`` (m, k); they need not be symmetric."""
+    rows = np.broadcast_to(places[:, :, None], matrices.shape).ravel()
+    columns = np.broadcast_to(places[:, None, :], matrices.shape).ravel()
+    return sp.csc_array((matrices.ravel(), (rows, columns)), shape=(size, size))
 
 
 def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.csc_array:
@@ -166,7 +179,7 @@ def known_groups(structure: Structure) -> list[Any]:
                 f"structure {structure.name!r} has elements of type {type(group).__name__}, whose geometric stiffness "
                 "is not known."
             )
-    if not structure.groups:
+    if not structure.groups and not structure.has_links:
         raise DataError(f"structure {structure.name!r} was made from matrices: its internal forces are not known.")
     return list(structure.groups)
 

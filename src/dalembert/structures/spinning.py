@@ -5,9 +5,11 @@ In the turning frame (constant Ω about an axis), with the matrices of spec 003,
     M ẍ + (C + G) ẋ + (K + K_g - M_g) x = 0 :
 
 G Coriolis and gyroscopic, M_g softening by the spin, K_g stiffening by the tension of the centrifugal load
-(K u = f, linear). Beams are integrated slice by slice with their own shape functions, lumps as rigid bodies
-(`slices`), solids from their mass matrix. Seen from the ground a rotor that is round about its axis has only the
-gyroscopic matrix of its discs and slices, G = -(JΩ)×, and whirls at ω_ground = ω_frame ± Ω.
+(K u = f, linear). Beams are integrated slice by slice with their own shape functions (slices of no extent where
+rotary inertia is left out), lumps as rigid bodies (`slices`), solids from their mass matrix.
+
+Seen from the ground a rotor that is round about its axis has only the gyroscopic matrix of its discs and slices,
+G = -(JΩ)×, and whirls at ω_ground = ω_frame ± Ω.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import scipy.sparse as sp
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures import assembly, elements, prestress, slices
+from dalembert.structures import elements, prestress, slices
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.lumps import Lumps, lumps_of
 from dalembert.structures.prestress import finite
@@ -107,7 +109,6 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
     spin = _vector(axis, speed)
     unit = spin / speed if speed else np.zeros(3)
     G = sp.csc_array(structure.K.shape)
-    d = len(structure.directions)
     for group in structure.groups:
         if not isinstance(group, BeamGroup):
             raise DataError(f"structure {structure.name!r} is no frame: only frames of beams and lumps turn as rotors.")
@@ -125,7 +126,7 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
         _refuse_odd(lumps.inertia, unit[None], f"a mass of structure {structure.name!r}")
         G3 = np.zeros((len(lumps.points), 6, 6))
         G3[:, 3:, 3:] = slices.gyroscopic(lumps.inertia, np.tile(spin, (len(lumps.points), 1)))
-        G = G + _on_points(structure, lumps.points, G3, d)
+        G = G + _on_points(structure, lumps.points, G3)
     system = structure.system(**options)
     return system.replace(
         G=_skew(structure.T.T @ G @ structure.T), provenance={**system.provenance, "speed": float(speed)}
@@ -140,7 +141,7 @@ def spin_of(structure: Structure, spin: FloatArray, centre: FloatArray) -> Spin:
     for number, group in enumerate(structure.groups):
         if isinstance(group, BeamGroup):
             G_e, K_e, f_e, axial = _beams(group, structure.positions, spin, centre)
-            G, K = G + _assembled(group, G_e), K + group.assemble(K_e)
+            G, K = G + _assembled(group, G_e), K + _assembled(group, K_e)
             f = f + group.scatter(f_e, group.transform())
             loads[number] = f_e, axial
     lumps = lumps_of(structure)
@@ -152,7 +153,7 @@ def spin_of(structure: Structure, spin: FloatArray, centre: FloatArray) -> Spin:
         G6, K6, f6 = slices.spin_matrices(
             lumps.mass, lumps.offset, lumps.inertia, places, np.tile(spin, (len(places), 1))
         )
-        G, K = G + _on_points(structure, lumps.points, G6, d), K + _on_points(structure, lumps.points, K6, d)
+        G, K = G + _on_points(structure, lumps.points, G6), K + _on_points(structure, lumps.points, K6)
         np.add.at(f.reshape(-1, d), lumps.points, f6[:, _kept(structure)])
     return Spin(sp.csc_array(G), sp.csc_array(K), f, loads)
 
@@ -187,9 +188,9 @@ def _parts(group: BeamGroup) -> Iterator[_Part]:
             else:
                 b = some.numbers
                 density = np.repeat(np.stack([b.rhoA, b.rhoI_p, b.rhoI_y, b.rhoI_z], -1)[:, None], len(xi), axis=1)
-            if some.lumped.all():
-                density[..., 2:] = 0.0  # as in the lumped mass matrix: no rotary inertia of bending
-            density[some.is_bar, :, 1:] = 0.0
+            # slices without rotary inertia of bending have no extent: I_p alone is the inertia of no body
+            flat = some.lumped | some.is_bar | ~density[..., 2:].any(axis=(1, 2))
+            density[flat, :, 1:] = 0.0
             amount = density * weights[:, None] * some.length[:, None, None]
             yield _Part(which, xi, some.shapes(xi), amount[..., 0], amount[..., 1:])
 
@@ -248,20 +249,15 @@ def _shared(
     return G, K, -(K @ (structure.positions - centre).ravel())
 
 
-def _assembled(group: BeamGroup, skew: FloatArray) -> sp.csc_array:
-    """(N, N) sum of skew element matrices in local axes."""
+def _assembled(group: BeamGroup, matrices: FloatArray) -> sp.csc_array:
+    """(N, N) sum of element matrices in local axes, symmetric or not."""
     T = group.transform()
-    product = np.matmul(T.transpose(0, 2, 1), np.matmul(skew, T))
-    rows, columns, values = assembly.blocks(group.points, 0.5 * (product - product.transpose(0, 2, 1)))
-    # assemble returns rows as columns (the same for symmetric matrices): turned back by exchanging them here
-    return assembly.assemble(group.count, len(group.keep), [(columns, rows, values.transpose(0, 2, 1))])
+    product = np.matmul(T.transpose(0, 2, 1), np.matmul(matrices, T))
+    return prestress.scattered(group.coordinates(), product, group.count * len(group.keep))
 
 
-def _on_points(structure: Structure, points: Any, blocks: FloatArray, d: int) -> sp.csc_array:
-    """(N, N) of (k, 6, 6) blocks on points, cut to the directions of the structure."""
-    keep = _kept(structure)
-    cut = blocks[:, keep][:, :, keep]
-    return assembly.assemble(len(structure.points), d, [(points, points, cut.transpose(0, 2, 1))])
+def _on_points(structure: Structure, points: Any, blocks: FloatArray) -> sp.csc_array:
+    return prestress.on_points(len(structure.points), _kept(structure), points, blocks)
 
 
 def _kept(structure: Structure) -> list[int]:
