@@ -40,7 +40,9 @@ class Answer:
     reason: str = ""
 
 
-def ask(module: str, function: str, task: Mapping[str, Any], *, python: str | None = None) -> Answer:
+def ask(
+    module: str, function: str, task: Mapping[str, Any], *, python: str | None = None, limit: float = TIME_LIMIT
+) -> Answer:
     """Run ``module.function(task, emit)`` in a new process with limits and collect what it emits."""
     with tempfile.TemporaryDirectory(prefix="dalembert-bench-") as folder:
         out, errors = Path(folder) / "lines", Path(folder) / "errors"
@@ -64,7 +66,7 @@ def ask(module: str, function: str, task: Mapping[str, Any], *, python: str | No
                 start_new_session=True,
             )
             try:
-                process.communicate(json.dumps(task), timeout=TIME_LIMIT)
+                process.communicate(json.dumps(task), timeout=limit)
                 late = False
             except subprocess.TimeoutExpired:
                 late = True
@@ -74,7 +76,7 @@ def ask(module: str, function: str, task: Mapping[str, Any], *, python: str | No
                     process.wait()
         lines = [json.loads(line) for line in out.read_text().splitlines() if line] if out.exists() else []
         if late:
-            return Answer(lines, "time limit", f"stopped after {TIME_LIMIT:g} s")
+            return Answer(lines, "time limit", f"stopped after {limit:g} s")
         said = [line for line in errors.read_text(errors="replace").splitlines() if line.strip()]
         return Answer(lines, *_ending(process.returncode, said))
 

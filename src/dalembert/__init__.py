@@ -51,7 +51,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.constrained", "Baumgarte"),
     **_from("solve.events", "Event Switch"),
     # linear models, structures: the nouns here, what is done with them in rooms of their own
-    **_from("linear", "SecondOrder StateSpace Modes"),
+    **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
+    **_from("structures", "Frame Section Material Structure"),
     **_rooms("linear structures"),
     # data, files, pictures
     **_from("record", "Record"),
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from dalembert.expressions import where as where
     from dalembert.files import read_record as read_record
     from dalembert.files import write_record as write_record
+    from dalembert.linear import FrequencyResponse as FrequencyResponse
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
     from dalembert.linear import StateSpace as StateSpace
@@ -146,6 +148,10 @@ if TYPE_CHECKING:
     from dalembert.solve.mobility import check as check
     from dalembert.solve.mobility import mobility as mobility
     from dalembert.solve.mobility import rank_report as rank_report
+    from dalembert.structures import Frame as Frame
+    from dalembert.structures import Material as Material
+    from dalembert.structures import Section as Section
+    from dalembert.structures import Structure as Structure
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot
 
