@@ -88,7 +88,7 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     >>> f.support("foot", "pinned"); f.support("head", "x")
     >>> f.add_force("weight", "head", (0, -1000))
     >>> round(buckling(structure(f), "weight", count=2).critical, 3)
-    6.906
+    6.907
     """
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
