@@ -157,6 +157,11 @@ def test_tustin_comes_back(prewarp):
         np.testing.assert_allclose(getattr(back, symbol), getattr(space, symbol), atol=1e-11)
 
 
+def test_tustin_takes_a_pole_of_any_speed():
+    stiff = StateSpace(np.diag([-1e18, -1.0]), [1.0, 1.0]).to_discrete(0.1, "tustin")
+    np.testing.assert_allclose(np.diag(stiff.A), [-1.0, 0.95 / 1.05])
+
+
 def test_resampling_is_sampling_anew():
     space = frame().state_space()
     there, direct = space.to_discrete(0.1).resample(0.03), space.to_discrete(0.03)

@@ -285,6 +285,25 @@ def test_a_truncation_to_a_tolerance_is_the_smallest_that_meets_it():
     np.testing.assert_allclose(result.T_left @ result.T, np.eye(4), atol=1e-12)
 
 
+def test_an_unstable_system_is_reduced_by_its_stable_part():
+    stable = random_stable(24)
+    full = stable + StateSpace([[0.5]], [[1.0, 0.0]], [[1.0], [0.0], [2.0]])
+    part, rest = full.stable_split()
+    assert (part.nx, rest.nx) == (7, 1)
+    reduced = part.balanced_truncation(4)
+    error = (full - (reduced.system + rest)).minimal(tolerance=1e-8)
+    assert error.hinf_norm().gain <= reduced.bound * (1 + 1e-6)
+
+
+def test_a_system_without_inputs_or_outputs_is_nothing_to_reduce():
+    for space in (StateSpace(-np.eye(2)), StateSpace(-np.eye(2), np.ones((2, 1)), np.zeros((0, 2)))):
+        result = space.balanced_truncation(0)
+        assert (result.bound, result.error.gain) == (0.0, 0.0)
+        assert "cut" in repr(result)
+        assert space.minimal().nx == 0
+        assert len(space.zeros()) == 0 if space.ny else 2
+
+
 def test_states_below_rounding_are_not_kept():
     space = StateSpace(np.diag([-1.0, -2.0, -3.0]), [1.0, 1.0, 0.0], [[1.0, 2.0, 3.0]])
     assert space.balanced_truncation(tolerance=0.0).system.nx == 2

@@ -84,8 +84,9 @@ class BalancedTruncation(checks.Frozen):
         sigma, r = self.hankel_values, self.system.nx
         shown = min(len(sigma), r + 5)
         rows: list[tuple[str, ...]] = [("state", "hankel value", "relative", "")]
+        largest = sigma.max(initial=0.0) or 1.0
         for i in range(shown):
-            rows.append((str(i + 1), f"{sigma[i]:.5g}", f"{sigma[i] / sigma[0]:.3g}", "kept" if i < r else "cut"))
+            rows.append((str(i + 1), f"{sigma[i]:.5g}", f"{sigma[i] / largest:.3g}", "kept" if i < r else "cut"))
         more = [f"... {len(sigma) - shown} more"] if len(sigma) > shown else []
         error = [f"H-infinity error {self.error.gain:.5g}"] if "error" in self.__dict__ else []
         return "\n".join([table(rows), *more, f"error bound {self.bound:.5g}", *error])

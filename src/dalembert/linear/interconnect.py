@@ -45,10 +45,8 @@ def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
 
 
 def _only_state_spaces(systems: Sequence[object]) -> None:
-    from dalembert.linear.state_space import StateSpace  # it imports this module
-
     for system in systems:
-        if not isinstance(system, StateSpace):
+        if not hasattr(system, "states"):  # state_space imports this module, so its class is not at hand
             hint = "; use its state_space()" if hasattr(system, "state_space") else ""
             raise DataError(f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
 

@@ -29,6 +29,8 @@ NAMES = {"zoh": "zero-order hold", "foh": "first-order hold", "tustin": "Tustin"
 LOGARITHM_TOLERANCE = 1e-9
 # A pole this close to the Nyquist frequency (1 %) may as well be the alias of one above it.
 NYQUIST_MARGIN = 0.01
+# A pole this close to where Tustin divides by zero is there.
+POLE_TOLERANCE = 1e-13
 ALIASED = "poles above Nyquist"
 
 
@@ -114,7 +116,7 @@ def _bilinear_step(step: float, prewarp: float | None) -> float:
 def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     identity = np.eye(system.nx)
     left = identity - h * system.A
-    if system.nx and np.linalg.cond(left) > 1.0 / np.finfo(np.float64).eps:
+    if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < POLE_TOLERANCE):
         raise DataError(f"a pole at {1.0 / h:g} rad/s goes to infinity under Tustin at this dt; choose another dt.")
     A = solve(left, identity + h * system.A)
     B = solve(left, 2.0 * h * system.B)
@@ -124,7 +126,7 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
 
 def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     right = np.eye(system.nx) + system.A
-    if system.nx and np.linalg.cond(right) > 1.0 / np.finfo(np.float64).eps:
+    if np.any(np.abs(1.0 + eigenvalues(system.A)) < POLE_TOLERANCE):
         raise DataError("a pole at z = -1 comes from infinity under Tustin: there is no continuous system.")
     A = solve(right, system.A - np.eye(system.nx)) / h
     B = solve(right, system.B) / h
@@ -136,6 +138,8 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     step = system.dt
     assert step is not None
     nx, nu = system.B.shape
+    if nx == 0:
+        return system.A, system.B
     z = eigenvalues(system.A)
     _refuse_negative(z)
     near = np.abs(np.angle(z)) > np.pi * (1.0 - NYQUIST_MARGIN)

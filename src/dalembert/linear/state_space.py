@@ -289,6 +289,8 @@ class StateSpace(checks.Frozen):
             the smallest order whose error bound (H-infinity norm) is below this.
         match_dc : bool
             Let the cut states follow statically, which keeps the gain at frequency 0 but adds to D.
+
+        Only stable systems; ``stable, rest = system.stable_split()`` lets the first be reduced and the rest added.
         """
         return balance.balanced_truncation(self, order, tolerance, match_dc)
 
@@ -297,7 +299,10 @@ class StateSpace(checks.Frozen):
         return norms.h2_norm(self)
 
     def hinf_norm(self) -> norms.PeakGain:
-        """Largest gain over all frequencies and directions, and its frequency; infinite where unstable."""
+        """Largest gain over all frequencies and directions, and its frequency; infinite where a pole is unstable.
+
+        A pole that no input reaches or no output sees counts as well: ask ``minimal()`` to leave it out.
+        """
         return norms.hinf_norm(self)
 
     # Joined with others
