@@ -240,7 +240,7 @@ def _numbers(section: Section) -> dict[str, float]:
 def torsion_modulus(section: Section) -> float:
     """W_T [m³]: largest shear stress = torque / W_T.
 
-    Exact for circles, tubes and ellipses, Roark's series for rectangles, Bredt's formula for boxes, J / thickest wall
+    Exact for circles, tubes, ellipses and rectangles (series of Saint-Venant), Bredt's formula for boxes, J / thickest wall
     for open sections; J / (smaller of height and width) for a section by properties, NaN without them.
     """
     d = section.dimensions
@@ -250,9 +250,11 @@ def torsion_modulus(section: Section) -> float:
         big, small = sorted((d["height"] / 2, d["width"] / 2), reverse=True)
         return float(np.pi * big * small**2 / 2)
     if section.shape == "rectangle":
-        a, b = sorted((d["height"] / 2, d["width"] / 2), reverse=True)
-        r = b / a
-        return float(8 * a * b**2 / 3 / (1 + 0.6095 * r + 0.8865 * r**2 - 1.8023 * r**3 + 0.9100 * r**4))
+        a, b = sorted((d["height"], d["width"]), reverse=True)
+        n = np.arange(1, 40, 2)
+        # τ = T b/J [1 − 8/π² Σ 1/(n² cosh(nπa/2b))], n odd, in the middle of the longer side; the exponent is kept finite
+        sum_ = np.sum(1 / (n**2 * np.cosh(np.minimum(n * np.pi * a / (2 * b), 700.0))))
+        return float(section.J / (b * (1 - 8 / np.pi**2 * sum_)))
     if section.shape in ("box", "thin_square_tube"):
         side = d.get("side")
         t = min(value for key, value in d.items() if key in ("wall", "flange", "thickness"))

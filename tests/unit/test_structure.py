@@ -1,0 +1,251 @@
+"""The structure itself: names, algebra, systems, base motion, damping; built from matrices or from frames."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+
+from dalembert.errors import DataError, ModelError
+from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, structure
+
+STEEL = Material("steel", E=210e9, density=7850.0)
+PLANK = Section.rectangle(0.2, 0.1)
+
+
+def portal(**options):
+    f = Frame("portal", planar=True)
+    f.add_points("p", [[0, 0], [0, 3], [4, 3], [4, 0]])
+    f.add_beams("b", ["p1", "p2", "p3"], ["p2", "p3", "p4"], section=PLANK, material=STEEL, elements=2, **options)
+    f.support(["p1", "p4"], "fixed")
+    return f
+
+
+def pair(**options):
+    """Two masses on springs: ground - A - B."""
+    given = {"M": np.diag([0.0, 1.0, 2.0]), "K": [[3, -3, 0], [-3, 5, -2], [0, -2, 2]], "held": [True, False, False]}
+    return Structure("pair", ["ground", "A", "B"], [[0, 0, 0], [1, 0, 0], [2, 0, 0]], ["x"], **{**given, **options})
+
+
+# -- names and algebra ------------------------------------------------------------------------------------------------
+
+
+def test_matrices_are_sparse_read_only_and_keep_their_names():
+    s = structure(portal())
+    assert isinstance(s.K, sp.csc_array)
+    with pytest.raises(ValueError, match="read-only"):
+        s.K.data[0] = 1.0
+    with pytest.raises(AttributeError, match="frozen"):
+        s.K = 0
+    assert s.free == tuple(name for name in s.coordinates if not name.startswith(("p1.", "p4.")))
+    assert s.index("p3.rz") == 8
+    assert "7 points, 21 coordinates, 15 free, 6 held" in repr(s)
+
+
+def test_free_coordinates_expand_to_all():
+    s = structure(portal())
+    x = np.arange(30.0).reshape(15, 2)
+    full = s.expand(x)
+    np.testing.assert_array_equal(full[s.free_index], x)
+    assert not full[s.held].any()
+
+
+def test_unknown_names_are_answered_with_the_nearest():
+    s = structure(portal())
+    with pytest.raises(DataError, match=r"Did you mean 'p3.rz'"):
+        s.index("p3.zr")
+    with pytest.raises(DataError, match="no point named 'q'"):
+        s.point("q")
+    with pytest.raises(DataError, match="no direction named 'z'"):
+        s.base_motion("z")
+
+
+def test_structures_survive_pickling():
+    s = structure(portal())
+    again = pickle.loads(pickle.dumps(s))  # noqa: S301
+    np.testing.assert_array_equal(again.K.toarray(), s.K.toarray())
+    assert again.free == s.free
+    assert again.groups[0].beams == ("b1", "b2", "b3")
+
+
+def test_rigid_motions_cost_nothing_and_carry_the_mass():
+    f = portal()
+    f.supports.clear()
+    s = structure(f)
+    R = s.rigid_motions()
+    assert s.rigid_names == ("x", "y", "rz")
+    np.testing.assert_allclose(s.K @ R, 0, atol=1e-14 * abs(s.K).max() * 10)
+    mass = 7850 * 0.02 * 10
+    assert s.mass() == pytest.approx(mass, rel=1e-12)
+    np.testing.assert_allclose(s.centre(), [2, (3 * 1.5 + 4 * 3 + 3 * 1.5) / 10, 0], atol=1e-12)
+    J = s.inertia(s.centre())
+    assert J[0, 2] == pytest.approx(0, abs=1e-9)
+    assert J[2, 2] > 0
+
+
+def test_points_with_translations_only_turn_as_a_body_too():
+    s = Structure("cloud", ["A", "B", "C", "D"], np.eye(4, 3), ["x", "y", "z"], M=np.eye(12), K=np.zeros((12, 12)))
+    assert s.rigid_names == ("x", "y", "z", "rx", "ry", "rz")
+    assert np.linalg.matrix_rank(s.rigid_motions()) == 6
+    np.testing.assert_allclose(s.centre(), [0.25, 0.25, 0.25])
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(DataError, match=r"K has shape \(2, 2\)"):
+        pair(K=np.eye(2))
+    with pytest.raises(DataError, match="directions"):
+        Structure("s", ["A"], [[0, 0, 0]], ["up"], M=[[1.0]], K=[[1.0]])
+    with pytest.raises(DataError, match="different names"):
+        Structure("s", ["A", "A"], np.zeros((2, 3)), ["x"], M=np.eye(2), K=np.eye(2))
+    with pytest.raises(DataError, match="positions"):
+        Structure("s", ["A"], [[0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
+    with pytest.raises(DataError, match="held has shape"):
+        pair(held=[True])
+    with pytest.raises(DataError, match="load case 'f'"):
+        pair(loads={"f": [1.0]})
+    with pytest.raises(DataError, match="prescribed"):
+        pair(prescribed=[np.nan, 0, 0])
+    with pytest.raises(DataError, match="follows a rigid link and cannot be held"):
+        pair(links=[[1, 0, 0], [0, 1, 0], [0, 1, 0]], held=[False, False, True])
+    with pytest.raises(ModelError, match="Frame or a Solid"):
+        structure(42)
+    with pytest.raises(ModelError, match="no free coordinate"):
+        pair(held=[True] * 3).system()
+
+
+def test_links_of_matrices_are_eliminated():
+    s = pair(links=[[1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    assert s.free == ("A.x",)
+    assert s.reduced(s.M).toarray().item() == 3
+    assert s.reduced(s.K).toarray().item() == 3
+    assert s.modes(1).frequencies[0] == pytest.approx(1)
+
+
+# -- systems ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_system_has_the_free_coordinates_with_units():
+    system = structure(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
+    assert system.coordinates[0] == "p2.x"
+    assert system.inputs == ("p2.x", "p3.rz")
+    assert system.outputs == ("p2.x",)
+    assert system.units["p3.rz"] in ("N m", "rad")
+    B = system.B.toarray()
+    assert B[system.coordinates.index("p2.x"), 0] == 1
+    assert B.sum() == 2
+
+
+def test_modes_are_those_of_the_matrices():
+    s = structure(portal())
+    K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+    np.testing.assert_allclose(
+        s.modes(5).frequencies, np.sqrt(scipy.linalg.eigh(K, M, eigvals_only=True)[:5]), rtol=1e-8
+    )
+
+
+def test_outputs_are_displacements_velocities_and_accelerations():
+    system = pair().system(inputs="A.x", outputs=["B.x", "B.x.velocity", "B.x.acceleration", "ground.x"])
+    x = np.array([0.0, 1.0])
+    np.testing.assert_array_equal(system.Y_position @ x, [1, 0, 0, 0])
+    np.testing.assert_array_equal(system.Y_velocity @ x, [0, 1, 0, 0])
+    np.testing.assert_array_equal(system.Y_acceleration @ x, [0, 0, 1, 0])
+
+
+def test_inputs_and_outputs_of_slaves_go_to_their_master():
+    f = Frame("arm", planar=True)
+    f.add_points(["A", "B"], [[0, 0], [2, 0]])
+    f.add_mass("m", "A", 1.0, inertia=1.0)
+    f.add_rigid("arm", "A", "B")
+    system = structure(f).system(inputs="B.y", outputs="B.y")
+    np.testing.assert_array_equal(system.B.toarray()[:, 0], [0, 1, 2])
+    np.testing.assert_array_equal(system.Y_position.toarray()[0], [0, 1, 2])
+
+
+def test_forces_on_supports_are_refused_as_inputs():
+    with pytest.raises(DataError, match="acts on a held coordinate"):
+        pair().system(inputs="ground.x")
+
+
+def test_base_acceleration_pushes_every_mass_back():
+    """Coordinates relative to the base; absolute acceleration = relative + base."""
+    system = pair().system(base="x", outputs=["B.x", "B.x.absolute_acceleration"])
+    assert system.inputs == ("base.x",)
+    np.testing.assert_array_equal(system.B.toarray(), [[-1], [-2]])
+    np.testing.assert_array_equal(system.D.toarray(), [[0], [1]])
+    assert system.units["base.x"] == "m/s²"
+    w = 0.7
+    M, K = np.diag([1.0, 2.0]), np.array([[5.0, -2], [-2, 2]])
+    # absolute coordinates: the ground moves by g, M ẍ + K x = k_ground g
+    absolute = np.linalg.solve(K - w**2 * M, [3.0, 0.0])
+    relative = np.linalg.solve(K - w**2 * M, system.B.toarray()[:, 0]) * (-(w**2))
+    np.testing.assert_allclose(relative + 1, absolute, rtol=1e-12)
+
+
+def test_base_rotation_turns_about_the_origin():
+    s = structure(portal())
+    r = s.base_motion("rz")
+    assert r[s.index("p3.x")] == -3
+    assert r[s.index("p3.y")] == 4
+    system = s.system(base="x rz", inputs="p2.x")
+    assert system.inputs == ("p2.x", "base.x", "base.rz")
+
+
+# -- damping ----------------------------------------------------------------------------------------------------------
+
+
+def test_rayleigh_damping_meets_two_ratios():
+    damping = Rayleigh.from_ratios(10.0, 0.02, 50.0, 0.05)
+    np.testing.assert_allclose(damping.ratio([10.0, 50.0]), [0.02, 0.05], rtol=1e-12)
+    with pytest.raises(DataError, match="rising order"):
+        Rayleigh.from_ratios(5.0, 0.1, 5.0, 0.2)
+    with pytest.raises(DataError, match="finite"):
+        Rayleigh(float("nan"))
+
+
+def test_modal_damping_gives_every_mode_its_ratio():
+    f = portal()
+    f.set_damping(ratios=[0.01, 0.02, 0.03])
+    s = structure(f)
+    found = s.system().modes(15).damping_ratios
+    np.testing.assert_allclose(np.sort(found[:3]), [0.01, 0.02, 0.03], rtol=1e-6)
+    np.testing.assert_allclose(found[3:], 0, atol=1e-9)
+    all_alike = s.system(damping=ModalDamping(0.05)).modes(15).damping_ratios
+    np.testing.assert_allclose(all_alike, 0.05, rtol=1e-6)
+
+
+def test_modal_damping_with_massless_coordinates_damps_what_moves():
+    f = portal(mass="lumped")
+    s = structure(f)
+    C = s.system(damping=ModalDamping(0.1)).C.toarray()
+    K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+    inverse, shapes = scipy.linalg.eigh(M, K)
+    moving = inverse > 1e-12 * inverse[-1]
+    modal = shapes[:, moving].T @ C @ shapes[:, moving]
+    np.testing.assert_allclose(np.diag(modal) / np.sqrt(inverse[moving]), 0.2, rtol=1e-6)
+
+
+def test_modal_damping_of_large_structures_is_refused():
+    f = Frame("long", planar=True)
+    f.add_points(["A", "B"], [[0, 0], [100, 0]])
+    f.add_beam("b", "A", "B", section=PLANK, material=STEEL, elements=1100)
+    f.support("A", "fixed")
+    with pytest.raises(DataError, match=r"would need a full 3300 x 3300 matrix"):
+        structure(f).system(damping=ModalDamping(0.02))
+
+
+def test_wrong_damping_is_refused():
+    with pytest.raises(DataError, match="not negative"):
+        ModalDamping(-0.1)
+    with pytest.raises(DataError, match="Rayleigh"):
+        pair().system(damping=0.02)
+    with pytest.raises(ModelError, match="not both"):
+        portal().set_damping(alpha=1.0, ratios=0.1)
+
+
+def test_hysteretic_damping_goes_along():
+    s = structure(portal(loss_factor=0.04))
+    np.testing.assert_allclose(s.K_loss.toarray(), 0.04 * s.K.toarray(), rtol=1e-12)
+    assert s.system().K_loss is not None
