@@ -16,16 +16,21 @@ from dalembert.structures.condensation import (
 )
 from dalembert.structures.coupling import Coupled, couple
 from dalembert.structures.damping import ModalDamping, Rayleigh
+from dalembert.structures.elasticity import OrthotropicMaterial, elasticity
 from dalembert.structures.ends import End
 from dalembert.structures.fidelity import Fidelity, correlate
 from dalembert.structures.frame import Frame
 from dalembert.structures.frame_structure import frame_structure as _frame_structure  # noqa: F401  # registers itself
 from dalembert.structures.masters import choose_masters
 from dalembert.structures.materials import Material, material
+from dalembert.structures.meshes import Mesh, box_mesh, mesh_from_skfem
 from dalembert.structures.prestress import geometric_stiffness, prestressed
 from dalembert.structures.receptances import couple_receptances
 from dalembert.structures.reduction import Interior, Reduction
 from dalembert.structures.sections import Section
+from dalembert.structures.solid_group import SolidStresses
+from dalembert.structures.solid_structure import solid_structure as _solid_structure  # noqa: F401  # registers itself
+from dalembert.structures.solids import Solid
 from dalembert.structures.spinning import centrifugal_load, rotor, spinning
 from dalembert.structures.statics import StaticSolution, static
 from dalembert.structures.structure import Structure, structure
@@ -83,4 +88,11 @@ __all__ = [
     "couple",
     "couple_receptances",
     "correlate",
+    "Mesh",
+    "box_mesh",
+    "mesh_from_skfem",
+    "Solid",
+    "SolidStresses",
+    "OrthotropicMaterial",
+    "elasticity",
 ]
