@@ -19,7 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import EPS, poles, text
+from dalembert.linear.roots import EPS, complex_schur, poles, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -60,7 +60,7 @@ def factor(A: FloatArray, B: FloatArray, dt: float | None) -> FloatArray:
     """L (n, n) with P = L Lᵀ the controllability gramian of the stable pair (A, B)."""
     if len(A) == 0:
         return np.zeros((0, 0))
-    T, U = scipy.linalg.schur(A, output="complex")
+    T, U = complex_schur(A)
     return _factor(A, B, T, U, dt)
 
 
@@ -69,7 +69,7 @@ def both_factors(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray]
     require_stable(system, what)
     if system.nx == 0:
         return np.zeros((0, 0)), np.zeros((0, 0))
-    T, U = scipy.linalg.schur(system.A, output="complex")
+    T, U = complex_schur(system.A)
     L_c = _factor(system.A, system.B, T, U, system.dt)
     # Aᵀ = Ū Tᵀ Uᵀ has a lower triangular middle; read backwards it is upper triangular.
     return L_c, _factor(system.A.T, system.C.T, T.T[::-1, ::-1], U.conj()[:, ::-1], system.dt)

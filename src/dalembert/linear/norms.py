@@ -26,7 +26,7 @@ from scipy.linalg import get_lapack_funcs
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear import gramians, roots
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import balancing, eigenvalues, solve
+from dalembert.linear.roots import balancing, complex_schur, eigenvalues, solve
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -78,7 +78,7 @@ class Gain:
     """Largest singular value of G(iω) of a continuous system, by one Schur form and triangular solves."""
 
     def __init__(self, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray) -> None:
-        T, U = scipy.linalg.schur(A, output="complex") if len(A) else (np.zeros((0, 0), complex),) * 2
+        T, U = complex_schur(A) if len(A) else (np.zeros((0, 0), complex),) * 2
         self._T = np.asfortranarray(-T)
         self._diagonal = np.diag(self._T).copy()
         self._B, self._C, self._D = np.asfortranarray(U.conj().T @ B), C @ U, D

@@ -121,6 +121,12 @@ def eigenvalues(A: FloatArray) -> ComplexArray:
     return np.linalg.eigvals(A).astype(np.complex128)
 
 
+def complex_schur(A: FloatArray) -> tuple[ComplexArray, ComplexArray]:
+    """T upper triangular and U unitary, A = U T Uᴴ; by the real form, which costs half of the direct way."""
+    T, U = scipy.linalg.rsf2csf(*scipy.linalg.schur(A))
+    return T, U
+
+
 def solve(A: FloatArray, B: FloatArray) -> FloatArray:
     """A⁻¹ B."""
     return np.linalg.solve(A, B).astype(np.float64)
