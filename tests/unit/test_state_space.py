@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 from dalembert.errors import DataError
-from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear import SecondOrder, StateSpace, connect
 from dalembert.linear.forms import controllability_matrix, observability_matrix, symmetric_form
 
 FRAME = {
@@ -314,6 +314,40 @@ def test_replace_keeps_names_and_drops_units_of_names_that_are_gone():
     np.testing.assert_array_equal(picked.C, space.C[[2, 0]])
     with pytest.raises(DataError, match="Did you mean 'top'"):
         space.select(outputs="topp")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda s: s.to_discrete(0.1),
+        lambda s: s.to_discrete(0.1, "foh"),
+        lambda s: s.to_discrete(0.1, "tustin"),
+        lambda s: s.to_discrete(0.1).to_continuous(),
+        lambda s: s.to_discrete(0.1).resample(0.2),
+        lambda s: s.similarity(2.0 * np.eye(6)),
+        lambda s: s.modal(),
+        lambda s: s.schur_form(),
+        lambda s: s.balanced(),
+        lambda s: s.minimal(),
+        lambda s: s.kalman().system,
+        lambda s: s.balanced_truncation(2).system,
+        lambda s: s.balanced_truncation(2, match_dc=True).system,
+        lambda s: s.stable_split()[0],
+        lambda s: s.select(),
+        lambda s: -s,
+        lambda s: s + s,
+        lambda s: s.feedback(StateSpace.gain(np.ones((2, 3)))),
+        lambda s: s.series(StateSpace.gain(np.eye(3), outputs=s.outputs)),
+        lambda s: connect([s]),
+    ],
+)
+def test_names_units_and_provenance_travel_with_every_operation(act):
+    space = frame().state_space()
+    after = act(space)
+    assert (after.inputs, after.outputs) == (space.inputs, space.outputs)
+    assert after.units["push"] == "N"
+    parts = after.provenance.get("parts", [after.provenance])
+    assert parts[0]["from"] == "test"
 
 
 def test_a_gain_has_no_states_and_survives_every_question():
