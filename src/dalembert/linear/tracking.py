@@ -1,8 +1,9 @@
 """Eigenvalues followed along a parameter, and where they cross something.
 
 Following: modes of neighbouring values are paired so that the sum of their MAC (alike shapes) is largest, with a small
-say for near eigenvalues. Where a pair is not alike the interval is halved, so shapes that turn quickly (veering) are
-followed through, and eigenvalues that pass each other keep their shapes (crossing).
+say for near eigenvalues. Where a pair is not alike, or one frequency overtakes another, the interval is halved, so that
+shapes that turn quickly (veering) are followed through, and eigenvalues that pass each other keep their shapes
+(crossing). A veering narrower than a hundredth of a step is taken for a crossing.
 
 Crossing: how many eigenvalues lie beyond a line is a whole number that needs no pairing; it is bisected where it
 changes. Against the imaginary axis the lines Re s = ±τ are used, and the crossing is midway: an eigenvalue that passes
@@ -108,7 +109,8 @@ class Spectra:
         apart = np.abs(one.values[:, None] - two.values) / scale
         rows, columns = scipy.optimize.linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
         middle = 0.5 * (a + b)
-        if halvings == 0 or alike[rows, columns].min(initial=1.0) >= ALIKE or middle in (a, b):
+        sure = alike[rows, columns].min(initial=1.0) >= ALIKE and not _overtakes(one.values, two.values[columns], scale)
+        if halvings == 0 or sure or middle in (a, b):
             return columns
         # the spectra in between are needed once only
         fresh = middle not in self.known
@@ -144,6 +146,14 @@ class Spectra:
     def quick(self, value: float) -> ComplexArray:
         """Eigenvalues at a value that need not be kept."""
         return self.known[value].values if value in self.known else self._make(value).values
+
+
+def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
+    """Whether an oscillation overtakes another in frequency: a crossing, or a veering too narrow to be seen."""
+    upper = (before.imag > 1e-9 * scale) & (after.imag > 1e-9 * scale)
+    first, last = before.imag[upper], after.imag[upper]
+    moved = (first[:, None] - first) * (last[:, None] - last)
+    return bool((moved < -((1e-9 * scale) ** 2)).any())
 
 
 def jumps(count: Callable[[float], int], a: float, b: float, precision: float) -> list[tuple[float, int]]:

@@ -82,7 +82,7 @@ class Validity(checks.Frozen):
         inner = np.array([_limit(name, linear.get(name), "linear") for name in names])
         outer = np.array([_limit(name, (failure or {}).get(name), "failure") for name in names])
         for name, (low, high), (least, most) in zip(names, inner, outer, strict=True):
-            if least > low and np.isfinite(low) or most < high and np.isfinite(high):
+            if (least > low and np.isfinite(low)) or (most < high and np.isfinite(high)):
                 raise DataError(
                     f"measure {name!r} fails ({least:g} to {most:g}) before it leaves its linear range "
                     f"({low:g} to {high:g}); the failure range must hold the linear one."
@@ -96,7 +96,11 @@ class Validity(checks.Frozen):
 
     def measure(self, points: Record | Mapping[str, ArrayLike] | ArrayLike) -> FloatArray:
         """(N, measures) of the given configurations."""
-        result: FloatArray = self._points(points) @ self.rows.T
+        at = self._points(points)
+        if not np.isfinite(at).all():
+            row, column = np.argwhere(~np.isfinite(at))[0]
+            raise DataError(f"coordinate {self.coordinates[column]!r} is not finite at point {row + 1}; fill the gaps.")
+        result: FloatArray = at @ self.rows.T
         return result
 
     def classify(self, points: Record | Mapping[str, ArrayLike] | ArrayLike) -> Regions:
@@ -130,7 +134,8 @@ class Validity(checks.Frozen):
         return aligned(["measure", "unit", "linear", "failure"], rows)
 
     def __repr__(self) -> str:
-        return f"Validity: {checks.counted(len(self.names), 'measure')} of {', '.join(self.coordinates[:8])}\n{self.table()}"
+        size = checks.counted(len(self.names), "measure")
+        return f"Validity: {size} of {checks.listed(self.coordinates, {})}\n{self.table()}"
 
     def _points(self, points: Any) -> FloatArray:
         if isinstance(points, Record):
@@ -211,7 +216,7 @@ def _use(values: FloatArray, limits: FloatArray) -> FloatArray:
     """(N, measures): value over the limit on its side; above 1 is beyond. A zero limit allows zero alone."""
     side = np.where(values >= 0.0, limits[:, 1], limits[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
-        use = np.where(values == 0.0, 0.0, values / side)
+        use = np.where(values == 0.0, 0.0, np.abs(values / side))
     return np.asarray(use, dtype=np.float64)
 
 
