@@ -137,6 +137,26 @@ def test_modes_of_a_state_space_are_those_of_the_second_order_system():
         assert modes.coordinates == ("a", "b")
 
 
+@pytest.mark.spec("003-C14")
+def test_poles_of_a_gyroscopic_system_are_those_of_spec_003_r2():
+    def poles(K, g, c=0.0):
+        system = SecondOrder(np.eye(2), K, C=c * np.eye(2), G=[[0.0, g], [-g, 0.0]])
+        return system.state_space().poles().values
+
+    half = 0.5e-6
+    for g, expected in ((1, [1.842403, 3.256617]), (5, [0.986024, 6.085044])):
+        found = poles(np.diag([4.0, 9.0]), g)
+        np.testing.assert_allclose(found[found.imag > 0].imag, expected, atol=half)
+        np.testing.assert_allclose(found.real, 0.0, atol=1e-14)
+    unstable = poles(-np.eye(2), 1.9)
+    np.testing.assert_allclose(np.abs(unstable.real), 0.31225, atol=0.5e-5)
+    np.testing.assert_allclose(np.abs(unstable.imag), 0.95, atol=1e-14)
+    damped = poles(-np.eye(2), 3.0, c=0.05)
+    worst = damped[np.argmax(damped.real)]
+    assert worst.real == pytest.approx(0.008534, abs=half)
+    assert abs(worst.imag) == pytest.approx(0.381743, abs=half)
+
+
 @pytest.mark.spec("000-48")
 def test_real_poles_have_rows_of_their_own_and_a_free_motion_one():
     overdamped = SecondOrder(np.eye(2), np.diag([0.0, 4.0]), C=np.diag([0.0, 5.0])).state_space()
