@@ -250,7 +250,8 @@ class Beam(Frozen):
 
     def _harmonic(self, w: FloatArray, eta: float, kind: str, at: float, places: Sequence[float]) -> ComplexArray:
         """Fields (nf, 4, places) in SI per N or N m."""
-        size, soft = self.length, np.full(len(w), 1.0 + 1j * eta)
+        size = self.length
+        soft: ComplexArray = np.full(len(w), 1.0 + 1j * eta, dtype=np.complex128)
         along = np.array([at, *places], dtype=np.float64) / size
         if not ((along >= 0.0) & (along <= 1.0)).all():
             raise DataError(f"places along this beam lie between 0 and {size:g} m; got {[at, *places]}.")
