@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linear import SecondOrder, free_response, frequency_response, response
-from dalembert.linear.duhamel import duhamel, kernels
+from dalembert.linear.convolution import duhamel, kernels
 from dalembert.linear.march import held, held_many
 
 

@@ -11,7 +11,7 @@ import scipy.integrate
 import scipy.linalg
 
 from dalembert.linear import SecondOrder, free_response, frequency_response, response
-from dalembert.linear.duhamel import duhamel
+from dalembert.linear.convolution import duhamel
 from dalembert.linear.fourier import fourier_series, periodic_response
 from dalembert.linear.harmonic import harmonic_response
 

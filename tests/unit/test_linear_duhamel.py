@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace, response
-from dalembert.linear.duhamel import duhamel, impulse_function, release_function
+from dalembert.linear.convolution import duhamel, impulse_function, release_function
 from dalembert.linear.fourier import FourierSeries, fourier_series, periodic_response
 
 

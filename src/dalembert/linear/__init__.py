@@ -1,7 +1,9 @@
 """The linear world: second-order and state-space systems, their modes."""
 
 from dalembert.linear.balance import BalancedTruncation
+from dalembert.linear.convolution import duhamel, impulse_function, release_function
 from dalembert.linear.forms import symmetric_form
+from dalembert.linear.fourier import FourierSeries, PeriodicResponse, fourier_series, periodic_response
 from dalembert.linear.frequency import FrequencyResponse
 from dalembert.linear.harmonic import frequency_response, harmonic_response
 from dalembert.linear.interconnect import append, connect
@@ -11,25 +13,41 @@ from dalembert.linear.roots import Roots
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.linear.superposition import frequency_grid, modal_frequency_response
+from dalembert.linear.sweeps import CriticalSpeed, Crossing, Sweep, campbell, root_locus, sweep
 from dalembert.linear.time_response import free_response, impulse_response, response, step_response
+from dalembert.linear.validity import Validity
 
 __all__ = [
     "BalancedTruncation",
+    "CriticalSpeed",
+    "Crossing",
+    "FourierSeries",
     "FrequencyResponse",
     "Modes",
     "PeakGain",
+    "PeriodicResponse",
     "Roots",
     "SecondOrder",
     "StateSpace",
+    "Sweep",
+    "Validity",
     "append",
+    "campbell",
     "connect",
+    "duhamel",
+    "fourier_series",
     "free_response",
     "frequency_grid",
     "frequency_response",
     "harmonic_response",
+    "impulse_function",
     "impulse_response",
     "modal_frequency_response",
+    "periodic_response",
+    "release_function",
     "response",
+    "root_locus",
     "step_response",
+    "sweep",
     "symmetric_form",
 ]
