@@ -132,10 +132,17 @@ def test_a_system_has_the_free_coordinates_with_units():
     assert system.coordinates[0] == "p2.x"
     assert system.inputs == ("p2.x", "p3.rz")
     assert system.outputs == ("p2.x",)
-    assert system.units["p3.rz"] in ("N m", "rad")
+    assert system.units["p3.rz"] == "rad"  # the coordinate keeps its unit where the force has the same name
     B = system.B.toarray()
     assert B[system.coordinates.index("p2.x"), 0] == 1
     assert B.sum() == 2
+
+
+def test_channels_may_have_names_of_their_own():
+    system = structure(portal()).system(inputs={"hammer": "p2.x"}, outputs={"a": "p3.x.acceleration", "turn": "p3.rz"})
+    assert system.inputs == ("hammer",)
+    assert system.outputs == ("a", "turn")
+    assert [system.units[name] for name in ("hammer", "a", "turn", "p2.x")] == ["N", "m/s²", "rad", "m"]
 
 
 def test_modes_are_those_of_the_matrices():

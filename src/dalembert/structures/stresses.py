@@ -240,8 +240,8 @@ def _numbers(section: Section) -> dict[str, float]:
 def torsion_modulus(section: Section) -> float:
     """W_T [m³]: largest shear stress = torque / W_T.
 
-    Exact for circles, tubes, ellipses and rectangles (series of Saint-Venant), Bredt's formula for boxes, J / thickest wall
-    for open sections; J / (smaller of height and width) for a section by properties, NaN without them.
+    Exact for circles, tubes, ellipses and rectangles (Saint-Venant's series), Bredt's formula for boxes, J / thickest
+    wall for open sections; J / (smaller of height and width) for a section by properties, NaN without them.
     """
     d = section.dimensions
     if section.shape in ROUND:
@@ -252,7 +252,7 @@ def torsion_modulus(section: Section) -> float:
     if section.shape == "rectangle":
         a, b = sorted((d["height"], d["width"]), reverse=True)
         n = np.arange(1, 40, 2)
-        # τ = T b/J [1 − 8/π² Σ 1/(n² cosh(nπa/2b))], n odd, in the middle of the longer side; the exponent is kept finite
+        # τ = T b/J [1 − 8/π² Σ 1/(n² cosh(nπa/2b))], n odd, in the middle of the longer side
         sum_ = np.sum(1 / (n**2 * np.cosh(np.minimum(n * np.pi * a / (2 * b), 700.0))))
         return float(section.J / (b * (1 - 8 / np.pi**2 * sum_)))
     if section.shape in ("box", "thin_square_tube"):

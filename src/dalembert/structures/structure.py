@@ -20,13 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.linear.second_order import SecondOrder
+from dalembert.structures import channels
+from dalembert.structures.channels import Channels
 
 if TYPE_CHECKING:
     from dalembert.linear.modes import Modes
     from dalembert.structures.damping import Damping
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-OUTPUT_KINDS = ("position", "velocity", "acceleration", "absolute_acceleration")
 BoolArray = NDArray[np.bool_]
 
 
@@ -245,8 +246,8 @@ class Structure(Frozen):
     def system(
         self,
         *,
-        inputs: Iterable[str] | str | None = None,
-        outputs: Iterable[str] | str | None = None,
+        inputs: Channels | None = None,
+        outputs: Channels | None = None,
         damping: Damping | None = None,
         base: str | Iterable[str] | None = None,
     ) -> SecondOrder:
@@ -254,9 +255,10 @@ class Structure(Frozen):
 
         Parameters
         ----------
-        inputs : coordinate names: forces [N] and torques [N m] there.
+        inputs : coordinate names: forces [N] and torques [N m] there, called like the coordinates; or a mapping
+            ``{"hammer": "tip.y"}`` of names of your own.
         outputs : coordinate names, alone for the displacement or followed by ``.velocity``, ``.acceleration`` or
-            (with ``base``) ``.absolute_acceleration``; the free coordinates when left out.
+            (with ``base``) ``.absolute_acceleration``; or a mapping as above. The free coordinates when left out.
         damping : instead of the damping of the description.
         base : direction(s) of a base excitation: input ``"base.x"`` is the acceleration of the base [m/s²] and all
             displacements are relative to it. Rotations (``"rz"``) turn about the origin.
@@ -267,18 +269,17 @@ class Structure(Frozen):
             raise ModelError(f"structure {self.name!r} has no free coordinate: every point is held.")
         M, K = self.reduced(self.M), self.reduced(self.K)
         C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduced(self.C))
-        B, input_names, base_ways = self._inputs(inputs, base)
+        forces, read = channels.named(inputs), channels.named(outputs)
+        ways = base.split() if isinstance(base, str) else list(base or ())
+        B, input_names = channels.input_matrix(self, forces, ways)
         optional: dict[str, Any] = {}
         if self.K_loss.nnz:
             optional["K_loss"] = self.reduced(self.K_loss)
         if outputs is not None:
-            optional.update(self._outputs(outputs, input_names, base_ways))
-        units = {name: self.units[name.rpartition(".")[2]] for name in self.free}
-        for name in input_names:
-            turning = name.rpartition(".")[2][0] == "r"
-            units[name] = ("rad/s²" if turning else "m/s²") if name.startswith("base.") else ("N m" if turning else "N")
+            optional.update(channels.output_matrices(self, read, input_names, ways))
         return SecondOrder(
-            M, K, C=C, B=B, coordinates=self.free, inputs=input_names, units=units,
+            M, K, C=C, B=B, coordinates=self.free, inputs=input_names,
+            units=channels.channel_units(self, forces, read, ways),
             provenance={"source": f"structure {self.name!r}", **self.provenance}, **optional,
         )  # fmt: skip
 
@@ -292,45 +293,6 @@ class Structure(Frozen):
             raise DataError(unknown_name("direction", way, self.rigid_names, f"structure {self.name!r}"))
         column: FloatArray = self.rigid_motions()[:, self.rigid_names.index(way)]
         return column
-
-    def _inputs(
-        self, inputs: Iterable[str] | str | None, base: str | Iterable[str] | None
-    ) -> tuple[sp.csc_array, list[str], list[str]]:
-        names = [inputs] if isinstance(inputs, str) else list(inputs or ())
-        ways = base.split() if isinstance(base, str) else list(base or ())
-        rows = [self.index(name) for name in names]
-        parts = [self.T[rows, :].T] if rows else []
-        for name, part in zip(names, parts[0].T if rows else ()):
-            if not abs(part).sum():
-                raise DataError(f"input {name!r} acts on a held coordinate of structure {self.name!r}: no effect.")
-        columns = [-(self.T.T @ (self.M @ self.base_motion(way))) for way in ways]
-        if columns:
-            parts.append(sp.csc_array(np.column_stack(columns)))
-        B = sp.csc_array(sp.hstack(parts)) if parts else sp.csc_array((len(self.free), 0))
-        return B, [*names, *(f"base.{way}" for way in ways)], ways
-
-    def _outputs(self, outputs: Iterable[str] | str, inputs: list[str], base: list[str]) -> dict[str, Any]:
-        names = [outputs] if isinstance(outputs, str) else list(outputs)
-        kinds, rows = [], []
-        for name in names:
-            stem, _, kind = name.rpartition(".")
-            given = kind in OUTPUT_KINDS
-            kinds.append(kind if given else "position")
-            rows.append(self.index(stem if given else name))
-        selected = sp.csr_array(self.T.tocsr()[rows, :])
-        found: dict[str, Any] = {"outputs": names}
-        for symbol, ending in (("Y_position", "position"), ("Y_velocity", "velocity"), ("Y_acceleration", "accel")):
-            picked = np.array([1.0 if kind.endswith(ending) or ending in kind else 0.0 for kind in kinds])
-            if picked.any() or symbol == "Y_position":
-                found[symbol] = sp.csc_array(sp.diags_array(picked) @ selected)
-        D = np.zeros((len(names), len(inputs)))
-        for j, way in enumerate(base):
-            motion = self.base_motion(way)
-            for i, kind in enumerate(kinds):
-                if kind == "absolute_acceleration":
-                    D[i, len(inputs) - len(base) + j] = motion[rows[i]]
-        found["D"] = sp.csc_array(D)
-        return found
 
     def __repr__(self) -> str:
         cases = ", ".join(self.loads) or "none"
