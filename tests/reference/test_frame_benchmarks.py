@@ -215,3 +215,42 @@ class TestTwistedCantilever:
             coarse, fine = self.tip(48, direction), self.tip(96, direction)
             exact = self.closed_form(root, other)
             assert fine - (coarse - fine) / 3 == pytest.approx(exact, rel=1e-7)
+
+
+class TestTimoshenkoBeam:
+    """E8 of spec 003: supported, round section, ν = 0.3, slenderness α, 40 elements; ratios to Euler-Bernoulli."""
+
+    def modes(self, alpha: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ω in units of √(EI/ρA)/l², and the deflections and rotations of the points in each mode."""
+        section = Section(area=alpha**2, I_y=1.0, I_z=1.0, J=2.0, shear_y=8.8 / 7.8, shear_z=8.8 / 7.8)
+        unit = Material("EI = ρA = 1", E=1.0, density=1 / alpha**2, poisson=0.3)
+        frame = Frame("supported", planar=True, gravity=0)
+        frame.add_points("p", np.column_stack([np.linspace(0, 1, 41), np.zeros(41)]))
+        names = [f"p{k + 1}" for k in range(41)]
+        frame.add_beams("e", names[:-1], names[1:], section=section, material=unit)
+        frame.support(names, "x")
+        frame.support([names[0], names[-1]], "y")
+        modes = structure(frame).modes(count)
+        rows = [[modes.coordinates.index(f"{name}.{way}") for name in some]
+                for way, some in (("y", names[1:-1]), ("rz", names))]  # fmt: skip
+        return modes.frequencies, modes.shapes[rows[0]].real, modes.shapes[rows[1]].real
+
+    @pytest.mark.spec("003-E8", "003-C59")
+    def test_forty_elements_give_the_ratios_of_the_spec_at_slenderness_20(self) -> None:
+        found, _, _ = self.modes(20.0, 5)
+        ratios = found / (np.arange(1, 6) * np.pi) ** 2
+        assert np.abs(ratios - [0.955469, 0.855378, 0.747451, 0.652315, 0.573539]).max() < 5e-7
+        continuum = [0.95545, 0.85520, 0.74686, 0.65108, 0.57150]
+        assert np.all(ratios > continuum)
+
+    @pytest.mark.spec("003-E8", "003-C52")
+    def test_at_slenderness_10_the_fourth_frequency_is_the_thickness_shear_mode(self) -> None:
+        """Trap 24: ω = α²/√χ* = 58.387, points turn together and do not move; i = 4 comes fifth."""
+        found, deflections, turns = self.modes(10.0, 5)
+        ratios = found / (np.array([1, 2, 3, 4, 4]) * np.pi) ** 2
+        assert np.abs(ratios[:4] - [0.855243, 0.651388, 0.507076, 0.370071]).max() < 5e-7
+        assert found[3] == pytest.approx(100 / np.sqrt(8.8 / 7.8 * 2.6), rel=1e-3)
+        assert np.abs(deflections[:, 3]).max() < 1e-6 * np.abs(turns[:, 3]).max()
+        assert np.ptp(turns[:, 3]) < 1e-6 * np.abs(turns[:, 3]).max()
+        half_waves = [int(np.sum(np.diff(np.sign(deflections[:, k])) != 0)) + 1 for k in (0, 1, 2, 4)]
+        assert half_waves == [1, 2, 3, 4]
