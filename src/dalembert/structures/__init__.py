@@ -23,6 +23,7 @@ from dalembert.structures.frame import Frame
 from dalembert.structures.frame_structure import frame_structure as _frame_structure  # noqa: F401  # registers itself
 from dalembert.structures.masters import choose_masters
 from dalembert.structures.materials import Material, material
+from dalembert.structures.mesh_files import read_mesh
 from dalembert.structures.meshes import Mesh, box_mesh, mesh_from_skfem
 from dalembert.structures.prestress import geometric_stiffness, prestressed
 from dalembert.structures.receptances import couple_receptances
@@ -91,6 +92,7 @@ __all__ = [
     "Mesh",
     "box_mesh",
     "mesh_from_skfem",
+    "read_mesh",
     "Solid",
     "SolidStresses",
     "OrthotropicMaterial",

@@ -86,13 +86,13 @@ class Solid:
 
     Examples
     --------
-    >>> from dalembert.structures import box_mesh, structure, static
+    >>> from dalembert.structures import Solid, box_mesh, static, structure
     >>> bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (10, 2, 2)), "steel")
     >>> bar.support("x=0", "xyz")
     >>> bar.add_interface("tip", "x=1")
     >>> bar.add_force("pull", "tip", (1e6, 0, 0))
     >>> print(f"{static(structure(bar), 'pull').displacement['tip.x']:.3e} m")
-    4.737e-04 m
+    4.687e-04 m
     """
 
     def __init__(
