@@ -4,7 +4,6 @@ from dalembert.structures.assumed import AssumedModes, Attached, Trial, assumed_
 from dalembert.structures.bars import Bar, LineModes, Shaft, String
 from dalembert.structures.beam_modes import BeamModes
 from dalembert.structures.beams import Beam
-from dalembert.structures.buckling import Buckling, buckling
 from dalembert.structures.condensation import (
     condense_dynamic,
     condense_static,
@@ -15,6 +14,7 @@ from dalembert.structures.condensation import (
     substructures,
 )
 from dalembert.structures.coupling import Coupled, couple
+from dalembert.structures.critical_loads import Buckling, buckling
 from dalembert.structures.damping import ModalDamping, Rayleigh
 from dalembert.structures.elasticity import OrthotropicMaterial, elasticity
 from dalembert.structures.ends import End
@@ -32,11 +32,11 @@ from dalembert.structures.sections import Section
 from dalembert.structures.solid_group import SolidStresses
 from dalembert.structures.solid_structure import solid_structure as _solid_structure  # noqa: F401  # registers itself
 from dalembert.structures.solids import Solid
-from dalembert.structures.spinning import centrifugal_load, rotor, spinning
 from dalembert.structures.statics import StaticSolution, static
 from dalembert.structures.structure import Structure, structure
 from dalembert.structures.synthesis import craig_bampton, macneal, rubin, truncate_modal
 from dalembert.structures.timoshenko import SupportedBranches, supported_branches, supported_ratios
+from dalembert.structures.turning import centrifugal_load, rotor, spinning
 
 __all__ = [
     "Material",
