@@ -159,3 +159,39 @@ def labelled(symbol: str, array: Matrix, rows: Sequence[str], *, most: int = 8) 
         numbers = "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         lines.append(f"  {(symbol if i == 0 else '').ljust(10)}  {name.ljust(name_width)}  {numbers}")
     return lines
+
+
+def matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> list[int]:
+    """Places of the named coordinates; a text with a leading dot stands for all names that end so.
+
+    Examples
+    --------
+    >>> matching(".x", ["A.x", "A.rx", "B.x"], "this frame")
+    [0, 2]
+    """
+    places: list[int] = []
+    exact: dict[str, int] | None = None
+    for name in (wanted,) if isinstance(wanted, str) else wanted:
+        found = [i for i, known in enumerate(names) if known.endswith(name)] if name.startswith(".") else []
+        if not found:
+            exact = exact if exact is not None else {known: i for i, known in enumerate(names)}
+            if name not in exact:
+                raise DataError(unknown_name("coordinate", name, names, where))
+            found = [exact[name]]
+        places += found
+    return places
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lines of a table; every column but the last is right-justified."""
+    table = [tuple(head), *(tuple(row) for row in rows)]
+    widths = [max(len(row[j]) for row in table) for j in range(len(head) - 1)]
+    return "\n".join(
+        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)), row[-1]])
+        for row in table
+    )
+
+
+def complex_text(s: complex, digits: int = 5) -> str:
+    """``"-1.5"``, ``"0+3.1416i"``."""
+    return f"{s.real:.{digits}g}" if s.imag == 0.0 else f"{s.real + 0.0:.{digits}g}{s.imag:+.{digits}g}i"

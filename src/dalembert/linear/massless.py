@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -45,7 +46,7 @@ class Separated:
 
     M: FloatArray
     C: FloatArray
-    K: FloatArray
+    K: Any  # (n, n), complex for hysteretic damping
     a: list[int]
     p: list[int]
     q: list[int]
@@ -65,7 +66,7 @@ class Condensed:
 
     M: FloatArray
     C: FloatArray
-    K: FloatArray
+    K: Any  # (n, n), complex for hysteretic damping
     T: FloatArray
     names: tuple[str, ...]
 
@@ -82,7 +83,7 @@ class FirstOrder:
     rated: tuple[str, ...]  # names of the a, whose w follow
 
 
-def separate(M: FloatArray, C: FloatArray, K: FloatArray, names: Sequence[str]) -> Separated:
+def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Separated:
     """Sort the coordinates into massive, damped and algebraic ones, turned where they must be."""
     n = len(M)
     names = tuple(names)
@@ -141,7 +142,8 @@ def first_order(parts: Separated) -> FirstOrder:
     kept = sorted([*a, *p])
     nz = len(kept) + len(a)
     # Every quantity is a row block over (z, Wᵀf).
-    xi, rate = np.zeros((n, nz + n)), np.zeros((n, nz + n))
+    kind = K.dtype  # complex for a complex stiffness
+    xi, rate = np.zeros((n, nz + n), dtype=kind), np.zeros((n, nz + n), dtype=kind)
     force = np.hstack([np.zeros((n, nz)), np.eye(n)])
     xi[kept, range(len(kept))] = 1.0
     w = np.eye(len(a), nz + n, len(kept))
@@ -269,7 +271,7 @@ def _renamed(T: FloatArray | None, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _refuse_undetermined(
-    M: FloatArray, C: FloatArray, K: FloatArray, a: list[int], q: list[int], names: tuple[str, ...]
+    M: FloatArray, C: FloatArray, K: Any, a: list[int], q: list[int], names: tuple[str, ...]
 ) -> None:
     if not q:
         return

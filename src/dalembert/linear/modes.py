@@ -1,20 +1,25 @@
-"""Modes of a second-order system, as a frozen result."""
+"""Modes of a second-order system, as a frozen result (spec 003, C-10, C-12; 004, C-41).
+
+modal mass m = φᴴ M φ,  modal stiffness k = φᴴ K φ
+participation in a direction r:  Γ = φᴴ M r / m,  effective mass |φᴴ M r|² / m;  their sum over all modes is rᵀ M r
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.errors import DataError
+from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 # The real part of a computed eigenvalue below this, relative to the largest modulus, is not told from zero
 # when a mode is called growing or decaying: companion-form rounding is some hundred times 2⁻⁵².
 REAL_PART_TOLERANCE = 1e-12
+Direction = str | Mapping[str, float] | ArrayLike
 
 
 class Modes(checks.Frozen):
@@ -28,9 +33,11 @@ class Modes(checks.Frozen):
     eigenvalues : (k,) complex
         s [rad/s].
     shapes : (n, k)
-        Columns; real where all modes are. Mass-normalised, φᴴ M φ = 1, with the largest component
-        real and positive (a mode that moves no mass has its largest component 1).
+        Columns; real where all modes are. Those of a system are mass-normalised, φᴴ M φ = 1, with the
+        largest component real and positive (a mode that moves no mass has its largest component 1).
     coordinates : names of the n rows of ``shapes``
+    momenta, restoring : (n, k), optional
+        M φ and K φ, for modal masses and stiffnesses, participation and energies.
     provenance : mapping of plain values, optional
     """
 
@@ -38,6 +45,8 @@ class Modes(checks.Frozen):
     shapes: FloatArray | ComplexArray
     coordinates: tuple[str, ...]
     provenance: Mapping[str, Any]
+    _momenta: FloatArray | ComplexArray | None
+    _restoring: FloatArray | ComplexArray | None
 
     def __init__(
         self,
@@ -45,11 +54,12 @@ class Modes(checks.Frozen):
         shapes: ArrayLike,
         coordinates: Iterable[str] | None = None,
         *,
+        momenta: ArrayLike | None = None,
+        restoring: ArrayLike | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         values = np.array(eigenvalues, dtype=np.complex128)
-        raw = np.asarray(shapes)
-        columns = np.array(raw, dtype=np.complex128 if np.iscomplexobj(raw) else np.float64)
+        columns = _numbers(shapes)
         if values.ndim != 1 or columns.ndim != 2 or columns.shape[1] != len(values):
             raise DataError(
                 f"eigenvalues have shape {values.shape} and shapes {columns.shape}; "
@@ -57,8 +67,13 @@ class Modes(checks.Frozen):
             )
         if not (np.isfinite(values).all() and np.isfinite(columns).all()):
             raise DataError("eigenvalues and shapes must be finite.")
-        names = checks.unique_names("coordinate", coordinates, checks.numbered("x", len(columns)), "these Modes")
-        self._freeze(eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {})
+        names = checks.names_or_numbered("coordinate", coordinates, "x", len(columns), "these Modes")
+        products = {"_momenta": momenta, "_restoring": restoring}
+        own = {name: None if value is None else _numbers(value) for name, value in products.items()}
+        for name, value in own.items():
+            if value is not None and value.shape != columns.shape:
+                raise DataError(f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}.")
+        self._freeze(eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {}, **own)
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -85,6 +100,124 @@ class Modes(checks.Frozen):
         zeta = np.divide(-self.eigenvalues.real, size, out=np.zeros(len(self)), where=size > 0.0)
         return zeta + 0.0  # -0.0 reads badly
 
+    @property
+    def momenta(self) -> FloatArray | ComplexArray:
+        """M φ, one column per mode (n, k)."""
+        return self._product("_momenta", "momenta (M times the shapes)")
+
+    @property
+    def restoring(self) -> FloatArray | ComplexArray:
+        """K φ, the elastic forces of each mode (n, k)."""
+        return self._product("_restoring", "elastic forces (K times the shapes)")
+
+    @property
+    def modal_masses(self) -> FloatArray:
+        """φᴴ M φ (k,)."""
+        return np.einsum("ik,ik->k", self.shapes.conj(), self.momenta).real
+
+    @property
+    def modal_stiffnesses(self) -> FloatArray:
+        """φᴴ K φ (k,)."""
+        return np.einsum("ik,ik->k", self.shapes.conj(), self.restoring).real
+
+    def participation(self, direction: Direction) -> FloatArray | ComplexArray:
+        """Participation factors φᴴ M r / φᴴ M φ (k,) in a direction of motion r.
+
+        Parameters
+        ----------
+        direction : (n,), mapping of coordinates to numbers, or a text
+            A text is a coordinate, or an ending such as ``".x"``: 1 for all coordinates that end so.
+
+        Examples
+        --------
+        >>> from dalembert.linear import SecondOrder
+        >>> chain = SecondOrder(np.eye(2), [[2, -1], [-1, 2]], coordinates=["a.x", "b.x"])
+        >>> chain.modes().effective_masses(".x").round(12).tolist()
+        [2.0, 0.0]
+        """
+        mass = self.modal_masses
+        gain = self.momenta.conj().T @ self._direction(direction)
+        return np.divide(gain, mass, out=np.zeros_like(gain), where=mass > 0.0)
+
+    def effective_masses(self, direction: Direction) -> FloatArray:
+        """\\|φᴴ M r\\|² / φᴴ M φ (k,): the mass each mode moves in a direction; see :meth:`participation`."""
+        result: FloatArray = np.abs(self.participation(direction)) ** 2 * self.modal_masses
+        return result
+
+    def energy_shares(self, groups: Mapping[str, Any]) -> dict[str, FloatArray]:
+        """Share of the elastic energy φᴴKφ of each mode that each group holds (spec 004, C-41).
+
+        Parameters
+        ----------
+        groups : mapping of a name to a group
+            A group is the stiffness matrix (n, n) of a part, dense or sparse: its share is φᴴ K_part φ / φᴴ K φ,
+            never negative for K_part ≥ 0. Or it is coordinates (names, or an ending such as ``".rz"``): the work
+            Σ φ_i (Kφ)_i / φᴴKφ of the elastic forces on them, which may have either sign.
+
+        Returns
+        -------
+        dict of (k,), 0 for a mode without elastic energy.
+        """
+        total = self.modal_stiffnesses
+        work = (self.shapes.conj() * self.restoring).real
+        shares = {}
+        for name, group in groups.items():
+            if np.ndim(group) == 2 or hasattr(group, "toarray"):
+                if group.shape != (len(self.coordinates),) * 2:
+                    raise DataError(f"the stiffness of {name!r} has shape {group.shape}, expected n x n of the modes.")
+                part = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
+            else:
+                part = work[checks.matching(group, self.coordinates, "these Modes")].sum(axis=0)
+            shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
+        return shares
+
+    def normalised(self, how: str) -> Modes:
+        """Copy with other sizes of the shapes (spec 003, C-12).
+
+        Parameters
+        ----------
+        how : "mass", "largest", "unit" or the name of a coordinate
+            φᴴMφ = 1; largest component 1; φᴴφ = 1; or that coordinate 1 (a mode that does not move it is refused).
+        """
+        shapes, numbers = self.shapes, range(len(self))
+        if how == "mass":
+            mass = self.modal_masses
+            factor = 1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0))
+        elif how == "largest":
+            factor = 1.0 / shapes[np.argmax(np.abs(shapes), axis=0), numbers]
+        elif how == "unit":
+            factor = 1.0 / np.linalg.norm(shapes, axis=0)
+        else:
+            if how not in self.coordinates:
+                raise DataError(unknown_name("coordinate", how, self.coordinates, "these Modes")
+                                + " Or one of mass, largest, unit.")  # fmt: skip
+            row = shapes[self.coordinates.index(how)]
+            still = np.flatnonzero(np.abs(row) <= 1e-12 * np.abs(shapes).max(axis=0))
+            if len(still):
+                raise DataError(f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1.")
+            factor = 1.0 / row
+        return self._changed(factor=factor)
+
+    def select(self, numbers: Iterable[int] | None = None, *, band: tuple[float, float] | None = None) -> Modes:
+        """Copy with some of the modes, by their numbers in the table (from 1), or by frequency.
+
+        Parameters
+        ----------
+        numbers : mode numbers, optional
+            In the order wanted.
+        band : (low, high), optional
+            Undamped frequencies [rad/s] between these, ends included.
+        """
+        chosen = np.arange(len(self)) if numbers is None else np.asarray(list(numbers), dtype=np.intp) - 1
+        wrong = chosen[(chosen < 0) | (chosen >= len(self))]
+        if len(wrong):
+            raise DataError(f"there is no mode {wrong[0] + 1}; these Modes are numbered 1 to {len(self)}.")
+        if band is not None:
+            low, high = band
+            size = self.frequencies[chosen]
+            chosen = chosen[(size >= low) & (size <= high)]
+        return self._changed(chosen=chosen)
+
     def mac(self, other: Modes | None = None) -> FloatArray:
         """Modal assurance criterion \\|φᴴψ\\|² / (φᴴφ ψᴴψ) of every mode against every mode of ``other``.
 
@@ -107,8 +240,15 @@ class Modes(checks.Frozen):
         result: FloatArray = np.abs(left.conj().T @ right) ** 2
         return result
 
-    def table(self) -> str:
+    def table(self, directions: Sequence[str] = (), groups: Mapping[str, Any] | None = None) -> str:
         """Number, frequency, damping ratio, eigenvalue and kind of motion, one line per mode.
+
+        Parameters
+        ----------
+        directions : names or endings of coordinates, optional
+            A column of effective masses each, as :meth:`effective_masses`.
+        groups : mapping, optional
+            A column of energy shares each, as :meth:`energy_shares`.
 
         Examples
         --------
@@ -117,17 +257,52 @@ class Modes(checks.Frozen):
            1             0.5              0           0+3.1416i  oscillation
            2         0.31831              1                  -2  decay
         """
-        head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", "motion")
+        extra = {f"mass {name}": self.effective_masses(name) for name in directions}
+        if groups:
+            extra |= {f"energy {name}": share for name, share in self.energy_shares(groups).items()}
+        head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", *extra, "motion")
         zeta, hertz = self.damping_ratios, self.frequencies_hz
         rows = [
-            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", _complex_text(self.eigenvalues[i]), kind)
+            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", checks.complex_text(self.eigenvalues[i]),
+             *(f"{column[i]:.4g}" for column in extra.values()), kind)
             for i, kind in enumerate(self._kinds())
+        ]  # fmt: skip
+        return checks.columns(head, rows)
+
+    def _direction(self, direction: Direction) -> FloatArray:
+        n = len(self.coordinates)
+        if isinstance(direction, str):
+            vector = np.zeros(n)
+            vector[checks.matching(direction, self.coordinates, "these Modes")] = 1.0
+            return vector
+        if isinstance(direction, Mapping):
+            places = {name: i for i, name in enumerate(self.coordinates)}
+            vector = np.zeros(n)
+            for name, value in direction.items():
+                if name not in places:
+                    raise DataError(unknown_name("coordinate", name, self.coordinates, "these Modes"))
+                vector[places[name]] = value
+            return vector
+        vector = np.asarray(direction, dtype=np.float64)
+        if vector.shape != (n,) or not np.isfinite(vector).all():
+            raise DataError(f"a direction must be {n} finite numbers, one per coordinate; got shape {vector.shape}.")
+        return vector
+
+    def _product(self, name: str, what: str) -> FloatArray | ComplexArray:
+        value: FloatArray | ComplexArray | None = getattr(self, name)
+        if value is None:
+            raise DataError(f"these Modes carry no {what}: they were not made by a SecondOrder. Give them when making.")
+        return value
+
+    def _changed(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:
+        columns = [
+            None if array is None else (array * factor)[:, chosen]
+            for array in (self.shapes, self._momenta, self._restoring)
         ]
-        widths = [max(len(row[j]) for row in [head, *rows]) for j in range(4)]
-        lines = []
-        for row in [head, *rows]:
-            lines.append("  ".join([*(cell.rjust(width) for cell, width in zip(row[:4], widths, strict=True)), row[4]]))
-        return "\n".join(lines)
+        return Modes(
+            self.eigenvalues[chosen], columns[0], self.coordinates,  # type: ignore[arg-type]
+            momenta=columns[1], restoring=columns[2], provenance=self.provenance,
+        )  # fmt: skip
 
     def _kinds(self) -> list[str]:
         noise = REAL_PART_TOLERANCE * np.abs(self.eigenvalues).max(initial=0.0)
@@ -148,5 +323,7 @@ class Modes(checks.Frozen):
         return f"{head}\n{self.table()}"
 
 
-def _complex_text(s: complex) -> str:
-    return f"{s.real:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"
+def _numbers(values: ArrayLike) -> FloatArray | ComplexArray:
+    """Own copy, real or complex."""
+    raw = np.asarray(values)
+    return np.array(raw, dtype=np.complex128 if np.iscomplexobj(raw) else np.float64)

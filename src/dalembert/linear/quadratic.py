@@ -6,6 +6,8 @@ Each case goes to the solver that keeps its structure:
   then one scalar quadratic ``s² + d s + μ = 0`` per mode. Real shapes; critical damping is exact.
 - C = H = 0, K ≥ 0: with M = I and K = R Rᵀ the matrix ``[[0, Rᵀ], [-R, -G]]`` is skew, so the
   eigenvalues are exactly imaginary. (The source's form is singular with K, trap 11; this one is not.)
+- complex stiffness K + i K_loss, K_loss (and C) diagonal in the undamped modes: ``s² + d s + μ + iκ = 0`` per mode,
+  the root with Im s > 0; a loss factor η gives s = i ω √(1 + iη).
 - anything else, massless coordinates included: first-order companion form.
 
 One row per oscillatory pair (Im s > 0), one per real eigenvalue, one per direction of the null space of
@@ -14,6 +16,9 @@ alone would split it to ±√ε, so the null space is counted and those eigenval
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -31,25 +36,32 @@ def zero_tolerance(n: int) -> float:
 
 
 def solve(
-    M: FloatArray, C: FloatArray, G: FloatArray, K: FloatArray, H: FloatArray, names: tuple[str, ...]
-) -> tuple[ComplexArray, FloatArray | ComplexArray]:
-    """Eigenvalues (k,) ascending in modulus and shapes (n, k), mass-normalised."""
-    parts = massless.separate(M, C + G, K + H, names)
+    M: FloatArray,
+    C: FloatArray,
+    G: FloatArray,
+    K: FloatArray,
+    H: FloatArray,
+    K_loss: FloatArray,
+    names: tuple[str, ...],
+) -> Rows:
+    """Eigenvalues (k,) and shapes (n, k), in any order and size."""
+    hysteretic = bool(K_loss.any())
+    stiffness = K + H + 1j * K_loss if hysteretic else K + H
+    parts = massless.separate(M, C + G, stiffness, names)
     if parts.coupled:
-        values, shapes = _first_order(parts, K + H, C + G)
-    else:
-        rest = massless.condense(parts)
-        values, shapes = _dispatch(rest, bool(C.any()), bool(G.any()), bool(H.any()))
-        shapes = rest.T @ shapes
-    order = np.lexsort((values.real, values.imag, np.abs(values)))
-    return values[order], normalised(shapes[:, order], M)
+        return _first_order(parts, stiffness, C + G)
+    rest = massless.condense(parts)
+    values, shapes = _dispatch(rest, bool(C.any()), bool(G.any()), bool(H.any()), hysteretic)
+    return values, rest.T @ shapes
 
 
-def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool) -> Rows:
+def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulatory: bool, hysteretic: bool) -> Rows:
     M, C, K = rest.M, rest.C, rest.K
     factor = _cholesky(M) if massless.is_positive(M) else None
     if factor is None or circulatory:
         return _companion(M, C, K, rest.names)
+    if hysteretic:
+        return _hysteretic(factor, M, C, K, rest.names, gyroscopic)
     # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
     # gains too: its small eigenvalues no longer drown in the rounding of the stiffest mode.
     K_ = _congruent(factor, K)
@@ -69,22 +81,51 @@ def classical(D: FloatArray, mu: FloatArray) -> Rows | None:
     """M = I, symmetric D, K = diag μ ascending; None when the undamped modes do not uncouple D."""
     n = len(mu)
     tolerance = zero_tolerance(n)
-    d, turn = np.zeros(n), np.eye(n)
+    d, Q = np.zeros(n), np.eye(n)
     if D.any():
-        # Repeated frequencies leave their modes free to turn among themselves: turn them to uncouple D.
-        apart = np.flatnonzero(np.diff(mu) > 10.0 * tolerance * np.abs(mu).max()) + 1
-        for group in np.split(np.arange(n), apart):
-            block = np.ix_(group, group)
-            turn[block] = np.linalg.eigh(0.5 * (D[block] + D[block].T))[1]
-        turned = turn.T @ D @ turn
-        d = np.diag(turned).copy()
-        noise = tolerance * np.abs(D).max()
-        if np.abs(turned - np.diag(d)).max() > 10.0 * noise:
+        turned = turn([D], mu, 10.0 * tolerance)
+        if turned is None:
             return None
-        d[(mu == 0.0) & (np.abs(d) <= noise)] = 0.0
-    pairs = [(root, i) for i in range(n) for root in _scalar_roots(float(d[i]), float(mu[i]), tolerance)]
-    values = np.array([root for root, _ in pairs], dtype=np.complex128)
-    return values, turn[:, [i for _, i in pairs]].astype(np.complex128)
+        (d,), Q = turned
+        d[(mu == 0.0) & (np.abs(d) <= tolerance * np.abs(D).max())] = 0.0
+    values, places = rows(d, mu, tolerance)
+    return values, Q[:, places].astype(np.complex128)
+
+
+def turn(parts: Sequence[FloatArray], mu: FloatArray, tolerance: float) -> tuple[list[FloatArray], FloatArray] | None:
+    """Diagonals of symmetric matrices in modes turned to uncouple them, and the turn; None where none uncouples.
+
+    Repeated frequencies leave their modes free to turn among themselves; all others are fixed.
+    """
+    n = len(mu)
+    Q = np.eye(n)
+    sizes = [float(np.abs(part).max(initial=0.0)) or 1.0 for part in parts]
+    # Matrices with common eigenvectors share them with a sum of incommensurable weights.
+    blend = sum((part / size * weight for part, size, weight in zip(parts, sizes, (1.0, 0.6180339887), strict=False)),
+                np.zeros((n, n)))  # fmt: skip
+    apart = np.flatnonzero(np.diff(mu) > tolerance * np.abs(mu).max(initial=0.0)) + 1
+    for group in np.split(np.arange(n), apart):
+        block = np.ix_(group, group)
+        Q[block] = np.linalg.eigh(0.5 * (blend[block] + blend[block].T))[1]
+    diagonals = []
+    for part, size in zip(parts, sizes, strict=True):
+        turned = Q.T @ part @ Q
+        diagonal = np.diag(turned).copy()
+        if np.abs(turned - np.diag(diagonal)).max(initial=0.0) > tolerance * size:
+            return None
+        diagonals.append(diagonal)
+    return diagonals, Q
+
+
+def rows(d: FloatArray, mu: FloatArray, tolerance: float) -> tuple[ComplexArray, list[int]]:
+    """Roots of s² + d s + μ = 0 that get a row of their own, and the mode each belongs to."""
+    pairs = [(root, i) for i in range(len(mu)) for root in _scalar_roots(float(d[i]), float(mu[i]), tolerance)]
+    return np.array([root for root, _ in pairs], dtype=np.complex128), [i for _, i in pairs]
+
+
+def hysteretic_roots(d: FloatArray, stiffness: ComplexArray) -> ComplexArray:
+    """Root of s² + d s + k = 0 with Im s > 0 for a complex k: s = -d/2 + i √(k - d²/4)."""
+    return np.asarray(-0.5 * d + 1j * np.sqrt(stiffness - 0.25 * d**2))
 
 
 def _scalar_roots(d: float, mu: float, tolerance: float) -> list[complex]:
@@ -101,6 +142,23 @@ def _scalar_roots(d: float, mu: float, tolerance: float) -> list[complex]:
     return [mu / far, far]
 
 
+def _hysteretic(
+    factor: FloatArray, M: FloatArray, C: FloatArray, K: Any, names: tuple[str, ...], gyroscopic: bool
+) -> Rows:
+    """Complex stiffness; real shapes where K_loss (and C) is diagonal in the undamped modes."""
+    stiffness = _congruent(factor, K.real)
+    mu, Q = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+    mu[np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()] = 0.0
+    loss, D = (Q.T @ _congruent(factor, part) @ Q for part in (K.imag, C))
+    turned = None if gyroscopic else turn([loss, D], mu, 100.0 * zero_tolerance(len(mu)))
+    if turned is None:
+        return _companion(M, C, K, names)
+    (kappa, d), R = turned
+    kappa[(mu == 0.0) & (np.abs(kappa) <= zero_tolerance(len(mu)) * np.abs(kappa).max())] = 0.0
+    shapes = scipy.linalg.solve_triangular(factor, Q @ R, lower=True, trans="T")
+    return hysteretic_roots(d, mu + 1j * kappa), shapes.astype(np.complex128)
+
+
 def _gyroscopic(G: FloatArray, mu: FloatArray) -> Rows:
     """M = I, skew G, K = diag μ ≥ 0, no damping."""
     n = len(mu)
@@ -109,12 +167,12 @@ def _gyroscopic(G: FloatArray, mu: FloatArray) -> Rows:
     omega, Z = np.linalg.eigh(-1j * skew)
     N = np.eye(n)[:, mu == 0.0]
     # Eigenvalues come in ± pairs, the zeros among them; omega ascends, so the positive half is last.
-    positive = n - _zeros(N, G, N) // 2
+    positive = n - zeros(N, G, N) // 2
     values = np.concatenate([np.zeros(N.shape[1]), 1j * omega[2 * n - positive :]])
     return values, np.hstack([N.astype(np.complex128), Z[n:, 2 * n - positive :]])
 
 
-def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: tuple[str, ...]) -> Rows:
+def _companion(M: FloatArray, C: FloatArray, K: Any, names: tuple[str, ...]) -> Rows:
     """Any real matrices; M may have zero rows where C has an invertible block."""
     scale = _scale(M, K)
     M, C, K = (scale[:, None] * matrix * scale for matrix in (M, C, K))
@@ -122,21 +180,21 @@ def _companion(M: FloatArray, C: FloatArray, K: FloatArray, names: tuple[str, ..
     return values, scale[:, None] * shapes
 
 
-def _first_order(parts: massless.Separated, K: FloatArray, C: FloatArray) -> Rows:
+def _first_order(parts: massless.Separated, K: Any, C: FloatArray) -> Rows:
     """Eigenvalues of the first-order form, those of the null space of K as exact zeros."""
     n = len(K)
     first = massless.first_order(parts)
     values, Z = scipy.linalg.eig(first.A)
     U, singular, Vt = np.linalg.svd(K)
     null = singular <= zero_tolerance(n) * singular.max()
-    zeros = _zeros(U[:, null], C, Vt[null].T) if null.any() else 0
-    moving = np.argsort(np.abs(values), kind="stable")[zeros:]
+    still = zeros(U[:, null].conj(), C, Vt[null].conj().T) if null.any() else 0
+    moving = np.argsort(np.abs(values), kind="stable")[still:]
     moving = moving[values[moving].imag >= 0.0]
     values = np.concatenate([np.zeros(np.count_nonzero(null)), values[moving]])
-    return values, np.hstack([Vt[null].T.astype(np.complex128), first.X @ Z[:, moving]])
+    return values, np.hstack([Vt[null].conj().T.astype(np.complex128), first.X @ Z[:, moving]])
 
 
-def _zeros(left: FloatArray, C: FloatArray, right: FloatArray) -> int:
+def zeros(left: FloatArray, C: FloatArray, right: FloatArray) -> int:
     """How many eigenvalues are 0: one per null vector of K, a second where C does not act on it."""
     k: int = right.shape[1]
     if k == 0:
@@ -174,18 +232,20 @@ def _congruent(factor: FloatArray, matrix: FloatArray) -> FloatArray:
     return result
 
 
-def normalised(shapes: ComplexArray, M: FloatArray) -> FloatArray | ComplexArray:
+def normalised(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     """φᴴ M φ = 1 (largest component 1 for a mode without mass); largest component real and positive."""
     size = np.abs(shapes)
-    largest = size.max(axis=0)
+    largest = size.max(axis=0, initial=0.0)
     if not largest.all():
         raise DataError("an eigenvector vanishes on every coordinate: the system is too badly scaled to find modes.")
     shapes = shapes / largest
     first = np.argmax(size >= (1.0 - 1e-6) * largest, axis=0)  # the first of equals, so rounding does not choose
     pivot = shapes[first, range(shapes.shape[1])]
     shapes = shapes * (pivot.conj() / np.abs(pivot))
-    modal = np.einsum("ik,ij,jk->k", shapes.conj(), M, shapes).real
-    floor = 1e-12 * np.einsum("ik,ij,jk->k", np.abs(shapes), np.abs(M), np.abs(shapes))
+    if not shapes.imag.any():
+        shapes = np.ascontiguousarray(shapes.real)
+    modal = np.einsum("ik,ik->k", shapes.conj(), M @ shapes).real
+    floor = 1e-12 * np.einsum("ik,ik->k", np.abs(shapes), abs(M) @ np.abs(shapes))
     massive = modal > floor
     shapes[:, massive] /= np.sqrt(modal[massive])
-    return shapes if shapes.imag.any() else np.ascontiguousarray(shapes.real)
+    return shapes

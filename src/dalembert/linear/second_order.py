@@ -21,7 +21,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
-from dalembert.linear import checks, massless, quadratic, storage
+from dalembert.linear import checks, eigenmodes, massless, storage
 from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.modes import Modes
 from dalembert.linear.state_space import StateSpace
@@ -231,17 +231,24 @@ class SecondOrder(checks.Frozen):
         """K + H."""
         return self.K + self.H
 
-    def modes(self) -> Modes:
-        """Natural frequencies, damping ratios and shapes.
+    def modes(self, count: int | None = None, *, near: float = 0.0, band: tuple[float, float] | None = None) -> Modes:
+        """Natural frequencies, damping ratios and shapes, ascending in frequency.
 
         Undamped and classically damped systems give real shapes; gyroscopic ones without damping give
-        exactly imaginary eigenvalues. An eigenvalue is reported as exactly 0 for every direction in which
-        K + H, scaled by the masses, is below 10 n ε of its largest value.
+        exactly imaginary eigenvalues. Directions in which K + H vanishes up to its rounding are rigid-body modes,
+        with an eigenvalue of exactly 0. With ``K_loss`` the eigenvalues are those of harmonic motion,
+        s = i√(μ + iκ), Im s > 0.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many; all of a dense system and 20 of a sparse one when left out.
+        near : float
+            The modes nearest to this frequency [rad/s]; a sparse system is searched around it (nearest in ω²).
+        band : (low, high), optional
+            All modes with frequencies between these [rad/s], ends included; counted by inertia when sparse.
         """
-        if self.is_sparse:
-            return self.dense().modes()
-        values, shapes = quadratic.solve(self.M, self.C, self.G, self.K, self.H, self.coordinates)
-        return Modes(values, shapes, self.coordinates, provenance=self.provenance)
+        return eigenmodes.find(self, count, near, band)
 
     def state_space(self) -> StateSpace:
         """First-order form on the states (x, x′), named ``x`` and ``x.rate`` (spec 003, C-06, C-18; 000-44).
