@@ -16,7 +16,7 @@ from dalembert.structures.condensation import (
 from dalembert.structures.coupling import Coupled, couple
 from dalembert.structures.critical_loads import Buckling, buckling
 from dalembert.structures.damping import ModalDamping, Rayleigh
-from dalembert.structures.elasticity import OrthotropicMaterial, elasticity
+from dalembert.structures.elastic_laws import OrthotropicMaterial, elasticity
 from dalembert.structures.ends import End
 from dalembert.structures.fidelity import Fidelity, correlate
 from dalembert.structures.frame import Frame

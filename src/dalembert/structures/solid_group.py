@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from dalembert.errors import DataError
 from dalembert.structures import assembly, solid_elements, solid_shapes
-from dalembert.structures.elasticity import STRAINS, tensor, von_mises
+from dalembert.structures.elastic_laws import STRAINS, tensor, von_mises
 from dalembert.structures.meshes import Mesh, Where
 from dalembert.structures.solid_shapes import KINDS, FloatArray, IntArray
 

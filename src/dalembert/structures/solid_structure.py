@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from dalembert.errors import ModelError
 from dalembert.structures import assembly, solid_elements
-from dalembert.structures.elasticity import elasticity
+from dalembert.structures.elastic_laws import elasticity
 from dalembert.structures.solid_group import SolidGroup, assembled, widened
 from dalembert.structures.solid_shapes import KINDS, FloatArray, IntArray
 from dalembert.structures.solids import Interface, Solid

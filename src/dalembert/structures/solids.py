@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import ModelError, unknown_name
 from dalembert.structures import materials
 from dalembert.structures.damping import Damping
-from dalembert.structures.elasticity import OrthotropicMaterial, SolidMaterial
+from dalembert.structures.elastic_laws import OrthotropicMaterial, SolidMaterial
 from dalembert.structures.meshes import Mesh, Where
 from dalembert.structures.solid_shapes import FloatArray, IntArray
 
