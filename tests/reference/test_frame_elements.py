@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.optimize
 from numpy.polynomial import Polynomial
 
-from dalembert.structures import Frame, Material, Section, static, structure
+from dalembert.structures import Frame, Material, Section, guyan, static, structure
 from dalembert.structures import elements as fe
 from dalembert.structures.taper import TaperedElements
 
@@ -314,6 +314,17 @@ def test_lumped_mass_gives_the_printed_frequencies_from_below(n, printed):
     assert np.all(found < np.array(EXACT[: len(printed)]))
 
 
+@pytest.mark.spec("003-E10")
+@pytest.mark.parametrize(("n", "printed"), [
+    (4, [3.516283, 22.094623, 62.970373, 123.545148]),
+    (8, [3.516028, 22.037449, 61.763681]),
+])  # fmt: skip
+def test_guyan_onto_translations_gives_the_printed_frequencies(n, printed):
+    s = structure(cantilever(n))
+    reduced = guyan(s.system(), [name for name in s.free if name.endswith(".y")]).system
+    np.testing.assert_allclose(reduced.modes().frequencies[: len(printed)], printed, rtol=0, atol=5e-7)
+
+
 @pytest.mark.spec("003-E10", "003-C57")
 def test_bar_frequencies_are_the_printed_ones():
     printed = {1: [1.732051], 2: [1.611416, 5.629303], 4: [1.580908, 4.987196]}
@@ -359,6 +370,37 @@ def test_linear_functions_lock_and_ours_do_not(alpha, printed, half):
     # one point: bending by (1 − 1/4n²) = 0.9975, shear exactly; printed as 0.9975 throughout, 0.9977 at alpha = 10
     assert tip(1) / exact == pytest.approx((0.9975 / 3 + 1 / GA) / exact, rel=1e-6)
     assert slender(alpha, "tip").displacement["B.y"] / exact == pytest.approx(1, rel=1e-9)
+
+
+def supported(alpha, n=40):
+    """Simply supported Timoshenko beam, EI = ρA = l = 1, round with ν = 0.3; ω over those of Euler-Bernoulli."""
+    E = float(alpha) ** 2
+    material = Material("material", E=E, density=1.0, G=E / 2.6)
+    section = Section(area=1.0, I_y=1 / E, I_z=1 / E, J=2 / E, shear_y=8.8 / 7.8, shear_z=8.8 / 7.8)
+    f = Frame("beam", planar=True, gravity=0)
+    f.add_points("p", np.column_stack([np.linspace(0, 1, n + 1), np.zeros(n + 1)]))
+    f.add_beams("b", f.point_names[:-1], f.point_names[1:], section=section, material=material)
+    f.support(f.point_names, "x")
+    f.support(["p1", f"p{n + 1}"], "y")
+    return frequencies(structure(f), 5) / np.pi**2
+
+
+@pytest.mark.spec("003-E8", "003-C59")
+def test_forty_elements_give_the_timoshenko_table_from_above():
+    found = supported(20) / np.arange(1, 6) ** 2
+    np.testing.assert_allclose(found, [0.955469, 0.855378, 0.747451, 0.652315, 0.573539], rtol=0, atol=5e-7)
+    assert np.all(found > [0.95545, 0.85520, 0.74686, 0.65108, 0.57150])
+
+
+@pytest.mark.spec("003-E8")
+def test_the_thickness_shear_mode_comes_between_and_is_not_one_of_bending():
+    """Trap 24: at alpha = 10 the fourth frequency is α²/√χ* = 58.387 (0.369743 of 16 π²), i = 4 is the fifth."""
+    found = supported(10)
+    np.testing.assert_allclose(found[:3] / [1, 4, 9], [0.855243, 0.651388, 0.507076], rtol=0, atol=5e-7)
+    assert found[3] / 16 == pytest.approx(0.370071, abs=5e-7)
+    assert found[3] * np.pi**2 == pytest.approx(58.387, rel=1e-3)
+    coarse, fine = found[4] / 16 - 0.40858, supported(10, 80)[4] / 16 - 0.40858
+    assert 0 < fine < 0.3 * coarse  # the fifth is i = 4, met from above with order 2 (shear rules so short a wave)
 
 
 SPATIAL = [65.719676, 98.426156, 408.894087, 606.953895, 1133.079750, 1360.916122]

@@ -252,6 +252,18 @@ class BeamGroup(Frozen):
                 q[:, :, :3] += m[:, :, None] * pull[:, None, :]
         return q
 
+    def stresses(
+        self, u: FloatArray, factors: Mapping[str, float] | None = None, *, stations: int = 5
+    ) -> dict[str, float]:
+        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
+        from dalembert.structures.stresses import Loaded
+
+        ne = len(self.points)
+        e = np.repeat(np.arange(ne), stations)
+        x = (np.linspace(0, 1, stations) * self.length[:, None]).ravel()
+        worst = Loaded(self, u, factors or {}).stresses(e, x)["von_mises"].reshape(ne, stations).max(axis=1)
+        return dict(zip(self.beams, np.maximum.reduceat(worst, self.first[:-1]).tolist()))
+
     def pick(self, which: Any) -> BeamGroup:
         """The same group with some of its elements only (no load cases, no names)."""
         index = np.asarray(which, dtype=np.int64)

@@ -102,7 +102,7 @@ class Frame(LoadMethods):
             array = np.column_stack([array, np.zeros(len(array))])
         elif self.planar and np.any(array[:, 2]):
             raise ModelError(f"frame {self.name!r} is planar: z of every point must be 0.")
-        self.point_names.extend(_names("points", names, len(array)))
+        self.point_names.extend(parts.names_of("points", names, len(array)))
         self.positions.extend(map(tuple, array.tolist()))
 
     def add_beam(
@@ -162,16 +162,17 @@ class Frame(LoadMethods):
         loss_factor: float | None = None,
     ) -> None:
         """Many beams with the same properties (see :meth:`add_beam`); a prefix names them ``prefix1, prefix2, ...``."""
-        what = f"beam {_shown(names)}"
+        what = f"beam {parts.shown(names)}"
         if theory not in parts.THEORIES:
             raise ModelError(f"{what}: theory must be one of {', '.join(parts.THEORIES)}, got {theory!r}.")
         properties = BeamProperties(
-            kind="beam", section=section, material=material, elements=_count(elements, what),
+            kind="beam", section=section, material=material, elements=parts.element_count(elements, what),
             up=None if up is None else self._spatial(up, f"up of {what}"),
             end_section=end_section,
             offsets=self._offsets(offsets, what),
             releases=self._releases(releases, what),
-            theory=theory, rotary=bool(rotary), lumped=_lumped(mass, what), loss_factor=_loss(loss_factor, what),
+            theory=theory, rotary=bool(rotary), lumped=parts.is_lumped(mass, what),
+            loss_factor=parts.loss_of(loss_factor, what),
         )  # fmt: skip
         self._add(properties, names, starts, ends)
 
@@ -195,9 +196,9 @@ class Frame(LoadMethods):
         loss_factor: float | None = None,
     ) -> None:
         """Many bars with the same properties; see :meth:`add_bar`."""
-        what = f"bar {_shown(names)}"
+        what = f"bar {parts.shown(names)}"
         properties = BeamProperties(
-            "bar", section, material, lumped=_lumped(mass, what), loss_factor=_loss(loss_factor, what)
+            "bar", section, material, lumped=parts.is_lumped(mass, what), loss_factor=parts.loss_of(loss_factor, what)
         )
         self._add(properties, names, starts, ends)
 
@@ -278,6 +279,8 @@ class Frame(LoadMethods):
                 0.0 if value is None else parts.number(value, f"{word} of {what}", not_negative=True)
                 for word, value in (("stiffness", stiffness), ("damping", damping))
             )
+            if not k and not c:
+                raise ModelError(f"{what} has neither stiffness nor damping.")
             self.springs.append(Spring(name, a, b, None, None, (k, c), loss))
             return
         for word, value in (("stiffness", stiffness), ("damping", damping)):
@@ -357,8 +360,8 @@ class Frame(LoadMethods):
         self, properties: BeamProperties, names: str | Iterable[str], starts: Sequence[str], ends: Sequence[str]
     ) -> None:
         if len(starts) != len(ends):
-            raise ModelError(f"{properties.kind}s {_shown(names)}: {len(starts)} starts but {len(ends)} ends.")
-        named = _names(f"{properties.kind}s", names, len(starts))
+            raise ModelError(f"{properties.kind}s {parts.shown(names)}: {len(starts)} starts but {len(ends)} ends.")
+        named = parts.names_of(f"{properties.kind}s", names, len(starts))
         if not self.beams or self.beams[-1].properties != properties:  # beams added one by one share one record
             self.beams.append(Beams(properties))
         last = self.beams[-1]
@@ -389,34 +392,3 @@ class Frame(LoadMethods):
             for side in ("start", "end")
         )
         return first, last
-
-
-def _names(kind: str, given: str | Iterable[str], count: int) -> list[str]:
-    if isinstance(given, str):
-        return [f"{given}{i}" for i in range(1, count + 1)]
-    names = list(given)
-    if len(names) != count:
-        raise ModelError(f"{len(names)} names for {count} {kind}.")
-    return names
-
-
-def _shown(names: Any) -> str:
-    if isinstance(names, str):
-        return f"'{names}...'"
-    return repr(names[0]) if isinstance(names, (list, tuple)) and names else "?"
-
-
-def _count(elements: Any, what: str) -> int:
-    if isinstance(elements, bool) or not isinstance(elements, (int, np.integer)) or elements < 1:
-        raise ModelError(f"{what}: elements must be a whole number, 1 or more, got {elements!r}.")
-    return int(elements)
-
-
-def _lumped(mass: Any, what: str) -> bool:
-    if mass not in ("consistent", "lumped"):
-        raise ModelError(f"mass of {what} must be 'consistent' or 'lumped', got {mass!r}.")
-    return bool(mass == "lumped")
-
-
-def _loss(loss_factor: Any, what: str) -> float | None:
-    return None if loss_factor is None else parts.number(loss_factor, f"loss factor of {what}", not_negative=True)

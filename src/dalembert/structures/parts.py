@@ -235,3 +235,39 @@ def _full_matrix(given: Sequence[Any], what: str, planar: bool) -> Any:
     full = np.zeros((6, 6))
     full[np.ix_(keep, keep)] = 0.5 * (array + array.T)
     return full
+
+
+def names_of(kind: str, given: str | Iterable[str], count: int) -> list[str]:
+    """Names given, or made from a prefix."""
+    if isinstance(given, str):
+        return [f"{given}{i}" for i in range(1, count + 1)]
+    names = list(given)
+    if len(names) != count:
+        raise ModelError(f"{len(names)} names for {count} {kind}.")
+    return names
+
+
+def shown(names: Any) -> str:
+    """The first name, for messages."""
+    if isinstance(names, str):
+        return f"'{names}...'"
+    return repr(names[0]) if isinstance(names, (list, tuple)) and names else "?"
+
+
+def element_count(elements: Any, what: str) -> int:
+    """Checked number of elements."""
+    if isinstance(elements, bool) or not isinstance(elements, (int, np.integer)) or elements < 1:
+        raise ModelError(f"{what}: elements must be a whole number, 1 or more, got {elements!r}.")
+    return int(elements)
+
+
+def is_lumped(mass: Any, what: str) -> bool:
+    """Checked kind of mass."""
+    if mass not in ("consistent", "lumped"):
+        raise ModelError(f"mass of {what} must be 'consistent' or 'lumped', got {mass!r}.")
+    return bool(mass == "lumped")
+
+
+def loss_of(loss_factor: Any, what: str) -> float | None:
+    """Checked loss factor, or None."""
+    return None if loss_factor is None else number(loss_factor, f"loss factor of {what}", not_negative=True)

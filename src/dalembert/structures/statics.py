@@ -26,7 +26,7 @@ from dalembert.structures.structure import Structure
 # A rigid motion whose held part is below this, relative to its size, is not held.
 HELD = 1e-9
 # Forces of a motion that costs nothing, relative to the sum of their absolute terms.
-COSTLESS = 1e-11
+COSTLESS = 1e-13
 
 
 class Named:
@@ -111,18 +111,15 @@ class StaticSolution(Frozen):
         found: dict[str, float] = {}
         for group in self.structure.groups:
             if isinstance(group, BeamGroup):
-                ne = len(group.points)
-                e = np.repeat(np.arange(ne), stations)
-                x = (np.linspace(0, 1, stations) * group.length[:, None]).ravel()
-                mises = stresses.Loaded(group, self.u, self.factors).stresses(e, x)["von_mises"]
-                worst = mises.reshape(ne, stations).max(axis=1)
-                found.update(zip(group.beams, np.maximum.reduceat(worst, group.first[:-1]).tolist()))
+                found.update(group.stresses(self.u, self.factors, stations=stations))
         return found
 
     def stresses(self, stations: int = 5) -> list[Any]:
         """What every group of elements says about its stresses."""
         return [
-            self.largest_stresses(stations) if isinstance(group, BeamGroup) else group.stresses(self.u)
+            group.stresses(self.u, self.factors, stations=stations)
+            if isinstance(group, BeamGroup)
+            else group.stresses(self.u)
             for group in self.structure.groups
         ]
 
