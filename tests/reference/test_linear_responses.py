@@ -179,3 +179,45 @@ def test_few_modes_near_the_harmonics_carry_the_periodic_response():
     assert np.abs(three.record.data - full.record.data).max() < np.abs(one.record.data - full.record.data).max()
     every = periodic_response(system, load, T, harmonics=3, modes=5)
     np.testing.assert_allclose(every.record.data, full.record.data, atol=1e-11 * largest)
+
+
+def oscillators(alpha: float, epsilon: float, sign: float) -> SecondOrder:
+    """Spec 003, C-20: two equal masses, ω₀ = 1; sign +1 couples by a spring, -1 is circulatory."""
+    return SecondOrder.from_full(np.eye(2), None, [[1 - alpha, epsilon], [sign * epsilon, 1 + alpha]])
+
+
+@pytest.mark.spec("003-E2", "003-C20")
+def test_e2_springs_push_the_frequencies_of_two_oscillators_apart():
+    for epsilon, alpha, expected in (
+        (0.1, 0.0, (0.94868, 1.04881)), (0.1, -0.4, (0.76661, 1.18841)), (0.3, 0.0, (0.83666, 1.14018)),
+        (0.3, -0.4, (0.70711, 1.22474)), (0.5, 0.0, (0.70711, 1.22474)), (0.5, -0.8, (0.23791, 1.39406)),
+    ):  # fmt: skip
+        np.testing.assert_allclose(oscillators(alpha, epsilon, 1.0).modes().frequencies, expected, atol=0.5e-5)
+    physical = SecondOrder(np.eye(2), [[1.5, -0.5], [-0.5, 3.5]])
+    np.testing.assert_allclose(physical.modes().frequencies ** 2, [1.381966, 3.618034], atol=0.5e-6)
+
+
+@pytest.mark.spec("003-E2", "003-C20")
+def test_e2_circulatory_coupling_draws_them_together_into_flutter():
+    for epsilon, alpha, expected in (
+        (0.3, -1.0, (0.21462, 1.39783)), (0.3, -0.8, (0.50831, 1.31970)), (0.3, -0.5, (0.77460, 1.18322)),
+    ):  # fmt: skip
+        np.testing.assert_allclose(oscillators(alpha, epsilon, -1.0).modes().frequencies, expected, atol=0.5e-5)
+    for epsilon, alpha, expected in (
+        (0.3, -0.2, 0.11112 + 1.00615j), (0.3, 0.0, 0.14838 + 1.01095j), (0.5, 0.0, 0.24293 + 1.02909j),
+        (0.5, -0.3, 0.19626 + 1.01908j), (0.1, 0.0, 0.04994 + 1.00125j),
+    ):  # fmt: skip
+        s = np.linalg.eigvals(oscillators(alpha, epsilon, -1.0).state_space().A)
+        quadruple = np.array([expected, -expected, expected.conjugate(), -expected.conjugate()])
+        np.testing.assert_allclose(np.sort_complex(s), np.sort_complex(quadruple), atol=0.71e-5)
+
+
+@pytest.mark.spec("003-E2", "003-C16")
+def test_e2_the_flutter_boundary_is_defective_and_grows_linearly():
+    system = oscillators(-0.3, 0.3, -1.0)
+    run = free_response(system, {"x1": 1.0}, [10.0, 100.0, 1000.0], states=True)
+    assert run.provenance["method"] == "matrix exponential"
+    norms = np.linalg.norm(run[["x1", "x2", "x1.rate", "x2.rate"]], axis=1)
+    assert norms[0] == pytest.approx(2.4521, abs=0.5e-4)
+    assert norms[1] == pytest.approx(21.146, abs=0.5e-3)
+    assert norms[2] == pytest.approx(212.23, abs=0.5e-2)

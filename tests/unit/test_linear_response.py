@@ -350,6 +350,25 @@ def test_a_large_sparse_system_asks_for_modes():
         step_response(system, [0.0, 1.0])
 
 
+def test_a_number_of_modes_is_found_by_the_system_itself():
+    n = 60
+    K = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    system = SecondOrder(np.eye(n), K, C=0.02 * K, B=np.eye(n)[:, [10]], Y_position=np.eye(n)[[40]], inputs="f")
+    t = np.linspace(0.0, 100.0, 200)
+    load = {"f": 1.0 - np.cos(0.06 * t)}
+    full = system.response(load, times=t, hold="first")["y1"]
+    low = system.sparse().response(load, times=t, hold="first", modes=12)["y1"]
+    # mode 13 is at 0.65 rad/s: the load at 0.06 leaves (0.06/0.65)² of the residual, which is 1 % of the response
+    assert np.abs(low - full).max() < 0.01**2 * np.abs(full).max() * 2
+
+
+def test_a_gain_without_states_passes_its_input_on():
+    gain = StateSpace.gain([[2.0, 1.0]])
+    np.testing.assert_array_equal(gain.response({"u1": 1.0, "u2": [0.0, 3.0]}, times=[0.0, 1.0])["y1"], [2.0, 5.0])
+    np.testing.assert_array_equal(gain.frequency_response([0.0, 7.0]).values, [[[2.0, 1.0]]] * 2)
+    assert gain.free_response([], [0.0, 1.0])["y1"].tolist() == [0.0, 0.0]
+
+
 def test_a_state_space_takes_no_modes():
     with pytest.raises(DataError, match="balanced_truncation"):
         step_response(StateSpace(-1.0, 1.0), [0.0, 1.0], modes=3)

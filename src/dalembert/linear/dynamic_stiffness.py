@@ -67,6 +67,9 @@ def solve_second_order(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pag
 
 def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
     """X = (s I - A)⁻¹ B, chunk by chunk."""
+    if not system.nx:  # a gain
+        yield slice(0, len(w)), np.zeros((len(w), 0, B.shape[1]), dtype=np.complex128)
+        return
     A, (scaling, order) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True)
     del order
     s = 1j * w if system.dt is None else np.exp(1j * w * system.dt)

@@ -24,6 +24,8 @@ CHUNK = 8_000_000
 def march(A: FloatArray, w: FloatArray, start: FloatArray) -> FloatArray:
     """States (N + 1, n) of one matrix A (n, n), driven by w (N, n), from ``start`` (n,)."""
     count, n = w.shape
+    if n == 0:
+        return np.empty((count + 1, 0))
     length = max(1, int(np.sqrt(count)))
     blocks = -(-count // length)
     drive = np.zeros((blocks * length, n))
@@ -125,8 +127,8 @@ def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArr
 def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, start: FloatArray, hold: str,
                ) -> FloatArray:  # fmt: skip
     """States (N, n) of x' = A x + B u at ``times`` (N,), u (N, nu) held or linear between the samples."""
-    if len(times) < 2:
-        return start[None].copy()
+    if len(times) < 2 or not len(A):
+        return np.tile(start, (len(times), 1))
     step = uniform_step(times)
     if step is not None:
         phi, gamma, delta = held(A, B, step)

@@ -72,7 +72,8 @@ def response(
     modes : Modes or number of modes, optional
         Superpose these instead of solving for all coordinates; large sparse systems need it.
     static_correction : bool
-        With ``modes``: add what the modes left out do statically.
+        With ``modes``: add what the modes left out do statically. It follows the inputs at once, so it helps with
+        loads that are slow against those modes, and shows as a jump where an input jumps.
 
     Returns
     -------
