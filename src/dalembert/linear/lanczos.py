@@ -105,7 +105,10 @@ def _found(M: Any, K: Any, count: int, factor: Factor, shift: float) -> Undamped
         raise ConvergenceError(f"the {count} modes nearest to {np.sqrt(abs(shift)):.4g} rad/s did not converge: "
                                f"{error}. Ask for fewer modes or another frequency.") from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
-    while (extra := _missed(modes, M)) is not None:
+    for _ in range(count):
+        extra = _missed(modes, M)
+        if extra is None:
+            break
         modes = _joined(modes, extra, M, count)
     if np.any(M.diagonal() == 0.0):
         modes = Undamped(modes.mu, purified(modes, M), factor, shift)
@@ -129,19 +132,20 @@ def _missed(modes: Undamped, M: Any) -> FloatArray | None:
     basis = np.zeros((n, steps))
     heavy = np.zeros((n, steps))
     T = np.zeros((steps, steps))
-    x = outside(modes.factor.solve(M @ np.random.default_rng(1).normal(size=n)))
+    image = outside(modes.factor.solve(M @ np.random.default_rng(1).normal(size=n)))
     for j in range(steps):
-        x = outside(x)
-        x -= basis[:, :j] @ (heavy[:, :j].T @ x)
+        x = image
+        for _ in range(2):  # once more, for what the first pass leaves
+            x = outside(x)
+            x = x - basis[:, :j] @ (heavy[:, :j].T @ x)
         size = float(x @ (M @ x))
-        if size <= 0.0:
+        if size <= 1e-20 * float(image @ (M @ image)):  # the space is closed: the rest is rounding
             steps = j
             break
         basis[:, j] = x / np.sqrt(size)
         heavy[:, j] = M @ basis[:, j]
-        x = outside(modes.factor.solve(heavy[:, j]))
-        T[: j + 1, j] = T[j, : j + 1] = heavy[:, : j + 1].T @ x
-        x -= basis[:, : j + 1] @ T[: j + 1, j]
+        image = outside(modes.factor.solve(heavy[:, j]))
+        T[: j + 1, j] = T[j, : j + 1] = heavy[:, : j + 1].T @ image
     if steps == 0:
         return None
     theta, Q = np.linalg.eigh(T[:steps, :steps])

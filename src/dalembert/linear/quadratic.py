@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.errors import DataError
-from dalembert.linear import massless
+from dalembert.linear import massless, storage
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 Rows = tuple[ComplexArray, ComplexArray]  # eigenvalues (k,), shapes (n, k)
@@ -194,13 +194,15 @@ def _first_order(parts: massless.Separated, K: Any, C: FloatArray) -> Rows:
     return values, np.hstack([Vt[null].conj().T.astype(np.complex128), first.X @ Z[:, moving]])
 
 
-def zeros(left: FloatArray, C: FloatArray, right: FloatArray) -> int:
+def zeros(left: FloatArray, C: Any, right: FloatArray) -> int:
     """How many eigenvalues are 0: one per null vector of K, a second where C does not act on it."""
     k: int = right.shape[1]
     if k == 0:
         return 0
-    acting = np.linalg.svd(left.T @ C @ right, compute_uv=False)
-    floor = zero_tolerance(len(C)) * float(np.linalg.norm(C, 2))
+    acting = np.linalg.svd(left.T @ (C @ right), compute_uv=False)
+    # What rounding leaves: of a dense C relative to all of it, of a sparse one (too large for that) to its own terms.
+    size = (np.abs(left).T @ (abs(C) @ np.abs(right))).max() if storage.is_sparse(C) else np.linalg.norm(C, 2)
+    floor = zero_tolerance(len(right)) * float(size)
     rank = int(np.count_nonzero(acting > floor))
     return 2 * k - rank
 
