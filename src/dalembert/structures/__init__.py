@@ -29,6 +29,7 @@ from dalembert.structures.prestress import geometric_stiffness, prestressed
 from dalembert.structures.receptances import couple_receptances
 from dalembert.structures.reduction import Interior, Reduction
 from dalembert.structures.sections import Section
+from dalembert.structures.shape_requirements import ShapeReport, shape_report
 from dalembert.structures.solid_group import SolidStresses
 from dalembert.structures.solid_structure import solid_structure as _solid_structure  # noqa: F401  # registers itself
 from dalembert.structures.solids import Solid
@@ -95,6 +96,8 @@ __all__ = [
     "read_mesh",
     "Solid",
     "SolidStresses",
+    "ShapeReport",
+    "shape_report",
     "OrthotropicMaterial",
     "elasticity",
 ]

@@ -126,10 +126,12 @@ def _surface(solid: Solid, cells: IntArray, faces: IntArray) -> tuple[FloatArray
 def _supports(solid: Solid, count: int, size: int) -> tuple[BoolArray, FloatArray]:
     held = np.zeros((count, size), dtype=bool)
     prescribed = np.zeros((count, size))
+    place = {name: len(solid.mesh.points) + k for k, name in enumerate(solid.interfaces)}
     for support in solid.supports:
+        points = support.points if support.interface is None else [place[support.interface]]
         for way in support.ways:
-            held[support.points, way] = True
-            prescribed[support.points, way] = support.values[way]
+            held[points, way] = True
+            prescribed[points, way] = support.values[way]
     return held.ravel(), prescribed.ravel()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,16 @@ from dalembert.structures.meshes import Mesh, Where
 from dalembert.structures.solid_shapes import FloatArray, IntArray
 
 WAYS = ("x", "y", "z")
+SIX = ("x", "y", "z", "rx", "ry", "rz")
+_WAY = re.compile(r"r?[xyz]")
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Points held along some directions, displaced by ``values`` (3,) [m]."""
+    """Points, or an interface, held along some of the directions x y z rx ry rz, displaced by ``values`` (6,)."""
 
     points: IntArray
+    interface: str | None
     ways: tuple[int, ...]
     values: FloatArray
 
@@ -130,19 +134,33 @@ class Solid:
     # -- what holds it -----------------------------------------------------------------------------------------------
 
     def support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
-        """Hold points along ``directions`` (``"xyz"``, ``"x z"``, ``"fixed"``), displaced by ``values`` [m].
+        """Hold points or an interface.
 
-        ``where``: see :meth:`Mesh.select`. For an interface point hold the coordinates of the structure's points
-        instead: give its set here.
+        Parameters
+        ----------
+        where : points, see :meth:`Mesh.select`, or the name of an interface.
+        directions : ``"xyz"``, ``"x z"``, for an interface also ``"xyz rx ry rz"``; ``"fixed"`` for all there are.
+        values : displacement [m] (and rotation [rad]) along these directions, one for all or one each.
         """
-        letters = "xyz" if directions == "fixed" else directions.replace(" ", "").replace(",", "")
-        if not letters or any(letter not in WAYS for letter in letters):
+        on_interface = isinstance(where, str) and where in self.interfaces
+        known = SIX if on_interface else WAYS
+        asked = list(known) if directions == "fixed" else _WAY.findall(directions)
+        if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
             raise ModelError(
-                f"points of solid {self.name!r} move along x, y and z only (no rotations); got {directions!r}."
+                f"directions of a support of solid {self.name!r} are {' '.join(known)}; got {directions!r}."
             )
-        shift = np.full(3, _number(values)) if np.isscalar(values) else _vector(values, "values of a support [m]")
-        ways = tuple(k for k, way in enumerate(WAYS) if way in letters)
-        self.supports.append(Support(self.mesh.select(where), ways, shift))
+        if any(way not in known for way in asked):
+            raise ModelError(
+                f"points of solid {self.name!r} move along x, y and z; only an interface turns. Got {directions!r}."
+            )
+        given = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(asked),))
+        if not np.all(np.isfinite(given)):
+            raise ModelError(f"values of a support of solid {self.name!r} must be finite, got {values!r}.")
+        shift = np.zeros(6)
+        ways = tuple(SIX.index(way) for way in asked)
+        shift[list(ways)] = given
+        points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
+        self.supports.append(Support(points, str(where) if on_interface else None, ways, shift))
 
     def add_foundation(self, where: Where, stiffness: Any) -> None:
         """Springs to the ground spread over faces: [N/m³] along x, y and z (three numbers, or one for all)."""
