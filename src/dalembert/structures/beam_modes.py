@@ -157,7 +157,7 @@ def _amplitudes(b: FloatArray, waves: tuple[Waves, ...], held: Held) -> FloatArr
         if first < rigid:
             columns[:, first:last] = _rigid(held)[:, : last - first]
         else:
-            chosen = spectrum.amplitudes(waves[first], last - first, held)
+            chosen = spectrum.amplitudes(waves[first].lam, last - first, held)
             columns[:, first:last] = chosen if last - first == 1 else _orthogonal(waves[first], chosen, held)
         first = last
     return columns
@@ -206,7 +206,7 @@ def _largest(wave: Waves, column: FloatArray) -> float:
     size = np.abs(values[U])
     inner = 1 + np.flatnonzero((size[1:-1] >= size[:-2]) & (size[1:-1] >= size[2:]) & (size[1:-1] > 0.95 * size.max()))
     places, step = z[inner], z[1]
-    for _ in range(6):  # Newton on u′ = φ + s²V, u″ = M - s²λu, kept within one sample
+    for _ in range(6 if len(inner) else 0):  # Newton on u′ = φ + s²V, u″ = M - s²λu, kept within one sample
         u, phi, moment, shear = np.einsum("fsz,s->fz", wave.fields(places), column)
         bend = moment - wave.s2 * wave.lam * u
         move = np.divide(-(phi + wave.s2 * shear), bend, out=np.zeros_like(u), where=bend != 0.0)

@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from dalembert.errors import ConvergenceError
 from dalembert.structures import waves
-from dalembert.structures.waves import FloatArray, Waves
+from dalembert.structures.waves import FloatArray
 
 IntArray = NDArray[np.int64]
 
 # Eigenvalues closer than this (relative, in b = λ^¼) are told apart by counting only.
 CLOSE = 1e-9
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Held:
         null: FloatArray = right[rank:].T
         return null
 
-    def conditions(self, side: int, lam: float) -> FloatArray:
-        """(2, 4) rows on (u, φ, M, V) that vanish at the end, each of norm one."""
+    def conditions(self, side: int, lam: FloatArray) -> FloatArray:
+        """(m, 2, 4) rows on (u, φ, M, V) that vanish at the end, for each λ (m,)."""
         sign = -1.0 if side == 0 else 1.0
-        rows = np.zeros((2, 4))
+        rows = np.zeros((len(lam), 2, 4))
         for row, (own, force, spring, mass) in enumerate(
             ((0, 3, self.kt[side], self.mu[side]), (1, 2, self.kr[side], self.iota[side]))
         ):
-            rows[row, own] = 1.0 if np.isinf(spring) else spring - lam * mass
-            rows[row, force] = 0.0 if np.isinf(spring) else sign
+            rows[:, row, own] = 1.0 if np.isinf(spring) else spring - lam * mass
+            rows[:, row, force] = 0.0 if np.isinf(spring) else sign
         return rows
 
 
@@ -83,8 +83,7 @@ def _halvings(lam: FloatArray, held: Held) -> IntArray:
     on both fields and (u′-φ)² ≥ (1-ε) u′² - (1/ε-1) φ² with 1/ε = 1 + ½ s² (π/h)².
     """
     n = np.zeros(len(lam), dtype=np.int64)
-    d = 0.5 * lam * (held.s2 - held.r2)
-    wave = np.sqrt(0.5 * lam * (held.r2 + held.s2) + np.sqrt(lam + d * d))
+    wave = waves.shortest(lam, held.r2, held.s2)
     for _ in range(60):
         x = (np.pi * 2.0**n) ** 2
         safe = 0.5 * x**2 / (1.0 + 0.5 * held.s2 * x) > lam
@@ -99,7 +98,7 @@ def _halvings(lam: FloatArray, held: Held) -> IntArray:
 
 def stiffness(lam: FloatArray, length: float, held: Held) -> FloatArray:
     """Dynamic stiffness (m, 4, 4) of a short piece on (u, φ) at its left and right end."""
-    T = waves.transfer(lam, held.r2, held.s2, length)
+    T = waves.taylor(lam, held.r2, held.s2, np.array([length]))[..., 0]
     swap = [1, 0]  # forces (M, V) in the order of their motions (φ, u)
     Taa, Tab = T[:, :2, :2], T[:, :2, 2:]
     Tba, Tbb = T[:, 2:, :2], T[:, 2:, 2:]
@@ -140,21 +139,21 @@ def _count(lam: FloatArray, halvings: int, held: Held) -> IntArray:
     return clamped + _negative(K * size[:, :, None] * size[:, None, :])
 
 
-def end_matrix(wave: Waves, held: Held) -> FloatArray:
-    """(4, 4) end conditions on the amplitudes of the four waves, in rows of order one.
+def end_matrix(lam: FloatArray, held: Held) -> FloatArray:
+    """(m, 4, 4) end conditions on the amplitudes of the four waves at each λ (m,), in rows of order one.
 
     Rows are scaled by the size of the fields, never by their own: a row or column may vanish at an eigenvalue.
     """
-    at = wave.fields(np.array([0.0, 1.0]))
-    size = np.abs(at).max(axis=(1, 2))
-    both = [held.conditions(side, wave.lam) for side in (0, 1)]
-    return np.vstack([rows @ at[:, :, side] / (np.abs(rows) @ size)[:, None] for side, rows in enumerate(both)])
+    at = waves.fields(lam, held.r2, held.s2, np.array([0.0, 1.0]))
+    size = np.abs(at).max(axis=(2, 3))[:, :, None]
+    both = [held.conditions(side, lam) for side in (0, 1)]
+    return np.concatenate([rows @ at[..., side] / (np.abs(rows) @ size) for side, rows in enumerate(both)], axis=1)
 
 
-def characteristic(b: float, held: Held) -> float:
-    """Zero at every eigenvalue λ = b⁴; its sign does not depend on the basis in use."""
-    wave = Waves(b**4, held.r2, held.s2)
-    return float(wave.orientation * np.linalg.det(end_matrix(wave, held)))
+def characteristic(b: FloatArray, held: Held) -> FloatArray:
+    """Zero at every eigenvalue λ = b⁴, (m,) for b (m,); its sign does not depend on the basis in use."""
+    value: FloatArray = np.linalg.det(end_matrix(b**4, held))
+    return value
 
 
 def eigenvalues(count: int, held: Held) -> FloatArray:
@@ -165,8 +164,11 @@ def eigenvalues(count: int, held: Held) -> FloatArray:
     if not len(wanted):
         return found
     low, high = _isolate(wanted, rigid, held)
-    for i, lo, hi in zip(wanted, low, high):
-        found[i] = _polish(float(lo), float(hi), int(i), held)
+    ends = characteristic(low, held), characteristic(high, held)
+    simple = (high - low > CLOSE * high) & (ends[0] * ends[1] < 0.0)
+    found[wanted[simple]] = _chandrupatla(low[simple], high[simple], ends[0][simple], ends[1][simple], held)
+    for i in np.flatnonzero(~simple):
+        found[wanted[i]] = _by_counting(float(low[i]), float(high[i]), int(wanted[i]), held)
     _check(found[rigid:], rigid, held)
     return found
 
@@ -196,14 +198,37 @@ def _isolate(wanted: IntArray, rigid: int, held: Held) -> tuple[FloatArray, Floa
     return low, high
 
 
-def _polish(low: float, high: float, index: int, held: Held) -> float:
-    if high - low > CLOSE * high:
-        ends = characteristic(low, held), characteristic(high, held)
-        if ends[0] * ends[1] < 0.0:
-            return float(
-                brentq(characteristic, low, high, args=(held,), xtol=1e-15 * high, rtol=4 * np.finfo(float).eps)
-            )
-    while True:  # eigenvalues that coincide, or a bracket whose ends touch one: by counting alone
+def _chandrupatla(x1: FloatArray, x2: FloatArray, f1: FloatArray, f2: FloatArray, held: Held) -> FloatArray:
+    """Roots of the characteristic function in brackets, all at once (Chandrupatla 1997)."""
+    x3, f3 = x2.copy(), f2.copy()
+    t = np.full(len(x1), 0.5)
+    best = np.where(np.abs(f1) < np.abs(f2), x1, x2)
+    open_ = np.ones(len(x1), dtype=bool)
+    for _ in range(200):
+        x = np.where(open_, x1 + t * (x2 - x1), x1)
+        f = f1.copy()
+        f[open_] = characteristic(x[open_], held)
+        same = np.sign(f) == np.sign(f1)
+        x3, f3 = np.where(open_, np.where(same, x1, x2), x3), np.where(open_, np.where(same, f1, f2), f3)
+        x2, f2 = np.where(open_ & ~same, x1, x2), np.where(open_ & ~same, f1, f2)
+        x1, f1 = np.where(open_, x, x1), np.where(open_, f, f1)
+        best = np.where(np.abs(f1) < np.abs(f2), x1, x2)
+        limit = np.divide(2.0 * EPS * np.abs(best), np.abs(x2 - x1), out=np.ones(len(x1)), where=x1 != x2)
+        open_ = open_ & (limit <= 0.5) & (f1 != 0.0)
+        if not open_.any():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+            quadratic = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+            step = f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        step = np.where(quadratic & np.isfinite(step), step, 0.5)
+        t = np.clip(step, np.minimum(limit, 0.5), np.maximum(1.0 - limit, 0.5))
+    return best
+
+
+def _by_counting(low: float, high: float, index: int, held: Held) -> float:
+    """Eigenvalues that coincide, or a bracket whose ends touch one."""
+    while True:
         middle = 0.5 * (low + high)
         if not low < middle < high:
             return high
@@ -216,13 +241,16 @@ def _polish(low: float, high: float, index: int, held: Held) -> float:
 def _check(found: FloatArray, rigid: int, held: Held) -> None:
     """Between neighbours that are clearly apart the count must be what was found."""
     gaps = np.flatnonzero(np.diff(found) > 1e-6 * found[1:])
-    between = 0.5 * (found[gaps] + found[gaps + 1])
-    if len(between) and not np.array_equal(count_below(between, held), gaps + 1 + rigid):
-        raise ConvergenceError("the eigenvalues found do not match their count; the data of the beam are too extreme.")
+    # not halfway: there the joints of the pieces often have a pole, and the count is lost in rounding
+    for fraction in (0.4637, 0.3719, 0.6143):
+        between = found[gaps] + fraction * (found[gaps + 1] - found[gaps])
+        if np.array_equal(count_below(between, held), gaps + 1 + rigid):
+            return
+    raise ConvergenceError("the eigenvalues found do not match their count; the data of the beam are too extreme.")
 
 
-def amplitudes(wave: Waves, multiplicity: int, held: Held) -> FloatArray:
+def amplitudes(lam: float, multiplicity: int, held: Held) -> FloatArray:
     """Amplitudes (4, multiplicity) of the waves that meet the end conditions best."""
-    _, _, right = np.linalg.svd(end_matrix(wave, held))
+    _, _, right = np.linalg.svd(end_matrix(np.array([lam]), held)[0])
     null: FloatArray = right[4 - multiplicity :].T
     return null

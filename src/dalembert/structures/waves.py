@@ -13,12 +13,11 @@ r = s = 0 is the Euler-Bernoulli beam with λ = b⁴, M = u″, V = -u‴. A wav
 σ₁ + s²λ = d - R, σ₂ + s²λ = d + R are computed without cancellation. Three bases, each used where it is well
 conditioned: the Taylor series of exp(A z) for long waves, {cos, sin} with {e⁻ᵖᶻ, e⁻ᵖ⁽¹⁻ᶻ⁾} for short ones (the
 sinh/cosh forms of the print fail near mode 10), and {cos, sin} with {C, S} (entire functions of σ₂) around and above
-the cut-off.
+the cut-off. The determinant of the four fields at one place is positive in all three bases, so that a determinant of
+end conditions keeps its sign from one basis to the next.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,25 +29,16 @@ LONG_WAVE = 2.5
 TERMS = 40  # 2.5⁴⁰/40! < 1e-31
 
 
-@dataclass(frozen=True)
-class Roots:
-    """σ₁ < 0, σ₂ and the ratios M/u of both waves."""
-
-    sigma1: float
-    sigma2: float
-    ratio1: float
-    ratio2: float
-
-
-def roots(lam: float, r2: float, s2: float) -> Roots:
-    """Squared exponents of the waves at λ > 0."""
+def roots(lam: FloatArray, r2: float, s2: float) -> tuple[FloatArray, FloatArray]:
+    """σ₁ < 0 and σ₂ (2, ...), and the ratios M/u of both waves (2, ...), at λ ≥ 0 of shape (...)."""
     d = 0.5 * lam * (s2 - r2)
     R = np.sqrt(lam + d * d)
     sigma1 = -(0.5 * lam * (r2 + s2) + R)
-    sigma2 = lam * (1.0 - lam * r2 * s2) / -sigma1
-    if d > 0.0:
-        return Roots(sigma1, sigma2, -lam / (d + R), d + R)
-    return Roots(sigma1, sigma2, d - R, lam / (R - d))
+    sigma2 = np.divide(lam * (lam * r2 * s2 - 1.0), sigma1, out=np.zeros_like(R), where=sigma1 != 0.0)
+    far = np.abs(d) + R
+    near = np.divide(lam, far, out=np.zeros_like(R), where=far != 0.0)  # R - |d| without cancellation
+    ratios = np.where(d > 0.0, [-near, far], [-far, near])
+    return np.stack([sigma1, sigma2]), ratios
 
 
 def system_matrix(lam: FloatArray, r2: float, s2: float) -> FloatArray:
@@ -56,89 +46,78 @@ def system_matrix(lam: FloatArray, r2: float, s2: float) -> FloatArray:
     A = np.zeros((*np.shape(lam), 4, 4))
     A[..., 0, 1], A[..., 0, 3] = 1.0, s2
     A[..., 1, 2] = 1.0
-    A[..., 2, 1], A[..., 2, 3] = -np.asarray(lam) * r2, -1.0
-    A[..., 3, 0] = -np.asarray(lam)
+    A[..., 2, 1], A[..., 2, 3] = -lam * r2, -1.0
+    A[..., 3, 0] = -lam
     return A
 
 
-def transfer(lam: FloatArray, r2: float, s2: float, z: float) -> FloatArray:
-    """exp(A z) by its Taylor series, (..., 4, 4); for wave numbers times z up to about LONG_WAVE."""
-    A = system_matrix(lam, r2, s2) * z
-    total = term = np.broadcast_to(np.eye(4), A.shape)
+def taylor(lam: FloatArray, r2: float, s2: float, z: FloatArray) -> FloatArray:
+    """exp(A z), (..., 4, 4, nz), for wave numbers times z up to about LONG_WAVE."""
+    A = system_matrix(lam, r2, s2)
+    powers = [np.broadcast_to(np.eye(4), A.shape)]
     for k in range(1, TERMS):
-        term = term @ A / k
-        total = total + term
+        powers.append(powers[-1] @ A / k)
+    total = np.zeros((*A.shape, len(z)))
+    for power in reversed(powers):  # Horner
+        total = total * z + power[..., None]
     return total
 
 
-class Waves:
-    """Four independent solutions at one λ; ``fields(z)`` gives (4 fields, 4 solutions, nz).
+def oscillation(lam: FloatArray, sigma: FloatArray, ratio: FloatArray, z: FloatArray) -> FloatArray:
+    """u = C and its derivative, (..., 4 fields, 2, nz); C = cosh √σ z, S = ∫C, entire in σ; derivative scaled down."""
+    wave = np.sqrt(np.abs(sigma))[..., None]
+    phase = wave * z
+    grows = (sigma > 0.0)[..., None]
+    C = np.where(grows, np.cosh(np.where(grows, phase, 0.0)), np.cos(phase))
+    odd = np.where(grows, np.sinh(np.where(grows, phase, 0.0)), np.sin(phase))
+    S = np.divide(odd, wave, out=np.broadcast_to(z, phase.shape).copy(), where=wave > 0.0)
+    lam, sigma, ratio = lam[..., None], sigma[..., None], ratio[..., None]
+    scale = np.maximum(wave, 1.0)
+    first = np.stack([C, ratio * S, ratio * C, -lam * S], axis=-2)
+    second = np.stack([sigma * S / scale, ratio * C / scale, ratio * sigma * S / scale, -lam * C / scale], axis=-2)
+    return np.stack([first, second], axis=-2)
 
-    The fields are u, φ, M, V. ``orientation`` is the sign of the determinant of the fields at one place, by which
-    a characteristic function becomes independent of the basis.
-    """
+
+def exponentials(lam: FloatArray, sigma: FloatArray, ratio: FloatArray, z: FloatArray) -> FloatArray:
+    """The waves e⁻ᵖᶻ and e⁻ᵖ⁽¹⁻ᶻ⁾, p² = σ > 0, (..., 4 fields, 2, nz)."""
+    p = np.sqrt(sigma)
+    one = np.ones_like(p)
+    falling = np.stack([one, -ratio / p, ratio, lam / p], axis=-1)[..., None]
+    rising = np.stack([one, ratio / p, ratio, -lam / p], axis=-1)[..., None]
+    p = p[..., None, None]
+    return np.stack([falling * np.exp(-p * z), rising * np.exp(-p * (1.0 - z))], axis=-2)
+
+
+def fields(lam: FloatArray, r2: float, s2: float, z: FloatArray) -> FloatArray:
+    """u, φ, M, V of four independent solutions at each λ (m,) and place z (nz,) in [0, 1]: (m, 4 fields, 4, nz)."""
+    sigma, ratio = roots(lam, r2, s2)
+    out = np.empty((len(lam), 4, 4, len(z)))
+    long = np.sqrt(np.abs(sigma).max(axis=0)) <= LONG_WAVE
+    decays = ~long & (sigma[1] >= 1.0)
+    turns = ~long & ~decays
+    if long.any():
+        out[long] = taylor(lam[long], r2, s2, z)
+    for some, second in ((decays, exponentials), (turns, oscillation)):
+        if some.any():
+            out[some, :, :2] = oscillation(lam[some], sigma[0, some], ratio[0, some], z)
+            out[some, :, 2:] = second(lam[some], sigma[1, some], ratio[1, some], z)
+    return out
+
+
+def shortest(lam: FloatArray, r2: float, s2: float) -> FloatArray:
+    """Largest wave number [rad per length of the beam] at each λ."""
+    largest: FloatArray = np.sqrt(np.abs(roots(lam, r2, s2)[0]).max(axis=0))
+    return largest
+
+
+class Waves:
+    """Four independent solutions at one λ; ``fields(z)`` gives (4 fields, 4 solutions, nz)."""
 
     def __init__(self, lam: float, r2: float, s2: float) -> None:
         self.lam, self.r2, self.s2 = lam, r2, s2
-        self.roots = roots(lam, r2, s2) if lam > 0.0 else Roots(0.0, 0.0, 0.0, 0.0)
-        self.k = float(np.sqrt(-self.roots.sigma1))
-        p = float(np.sqrt(abs(self.roots.sigma2)))
-        self.p = p
-        self.longest = max(self.k, p)
-        if self.longest <= LONG_WAVE:
-            self.kind = "series"
-            self.orientation = 1.0
-        else:
-            self.kind = "exponential" if self.roots.sigma2 > 0.0 and p >= 1.0 else "oscillating"
-            self.orientation = float(np.sign(np.linalg.det(self._scaled(self._at_zero()))))
+        self.longest = float(shortest(np.array([lam]), r2, s2)[0])
 
     def fields(self, z: FloatArray) -> FloatArray:
         """(4, 4, nz) values of u, φ, M, V (first axis) of the four solutions (second) at z (nz,) in [0, 1]."""
-        if self.kind == "series":
-            return self._series(z)
-        out = np.empty((4, 4, len(z)))
-        out[:, 0], out[:, 1] = self._oscillation(self.roots.sigma1, self.roots.ratio1, self.k, z)
-        if self.kind == "oscillating":
-            out[:, 2], out[:, 3] = self._oscillation(self.roots.sigma2, self.roots.ratio2, self.p, z)
-        else:
-            p, g = self.p, self.roots.ratio2
-            falling, rising = np.exp(-p * z), np.exp(-p * (1.0 - z))
-            out[:, 2] = np.array([1.0, -g / p, g, self.lam / p])[:, None] * falling
-            out[:, 3] = np.array([1.0, g / p, g, -self.lam / p])[:, None] * rising
-        return out
-
-    def _oscillation(self, sigma: float, ratio: float, wave: float, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solution with u = C and its derivative; C = cosh √σ z, S = ∫C, entire in σ. Scaled to wave number 1."""
-        if sigma < 0.0:
-            C = np.cos(wave * z)
-            S = np.sin(wave * z) / wave
-        elif sigma > 0.0:
-            C, S = np.cosh(wave * z), np.sinh(wave * z) / wave
-        else:
-            C, S = np.ones_like(z), z
-        scale = max(wave, 1.0)
-        first = np.array([C, ratio * S, ratio * C, -self.lam * S])
-        second = np.array([sigma * S, ratio * C, ratio * sigma * S, -self.lam * C]) / scale
-        return first, second
-
-    def _series(self, z: FloatArray) -> FloatArray:
-        A = system_matrix(np.float64(self.lam), self.r2, self.s2)  # type: ignore[arg-type]
-        powers = [np.eye(4)]
-        for k in range(1, TERMS):
-            powers.append(powers[-1] @ A / k)
-        out = np.zeros((4, 4, len(z)))
-        for power in reversed(powers):  # Horner
-            out = out * z + power[:, :, None]
-        return out
-
-    def _at_zero(self) -> FloatArray:
-        """Fields at z = 0 with the rising exponential scaled to 1 there: only signs matter."""
-        values = self.fields(np.zeros(1))[:, :, 0]
-        if self.kind == "exponential":
-            values[:, 3] = [1.0, self.roots.ratio2 / self.p, self.roots.ratio2, -self.lam / self.p]
+        values: FloatArray = fields(np.array([self.lam]), self.r2, self.s2, z)[0]
         return values
-
-    def _scaled(self, values: FloatArray) -> FloatArray:
-        rows = values / np.abs(values).max(axis=1, keepdims=True)
-        scaled: FloatArray = rows / np.abs(rows).max(axis=0, keepdims=True)
-        return scaled
