@@ -23,12 +23,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
-import scipy.sparse.linalg
 
 from dalembert.errors import DataError
 from dalembert.linear import storage
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.factor import Factor
 from dalembert.linear.frequency import both_units
 from dalembert.linear.massless import SINGULAR
 from dalembert.linear.second_order import SecondOrder
@@ -72,9 +71,9 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
         return
     A, (scaling, order) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True)
     del order
-    s = 1j * w if system.dt is None else np.exp(1j * w * system.dt)
+    s = np.asarray(1j * w if system.dt is None else np.exp(1j * w * system.dt), dtype=np.complex128)
     n, columns = len(A), B.shape[1] + 1
-    solver = _schur(A.astype(np.complex128)) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None
+    solver = _schur(A) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None
     step = max(1, CHUNK // (n * columns if solver else n * (n + columns)))
     rows = np.abs(A).sum(axis=1)
     for chunk in _chunks(len(w), step):
@@ -97,7 +96,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
 
 def _stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArray:
     try:
-        result: ComplexArray = np.linalg.solve(Z, right)
+        return np.asarray(np.linalg.solve(Z, right), dtype=np.complex128)
     except np.linalg.LinAlgError:
         for page, F, at in zip(Z, right, w, strict=True):
             try:
@@ -105,12 +104,13 @@ def _stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArra
             except np.linalg.LinAlgError:
                 raise DataError(resonance(float(at))) from None
         raise
-    return result
 
 
-def _schur(A: ComplexArray) -> Callable[[ComplexArray, ComplexArray], ComplexArray]:
+def _schur(A: Any) -> Callable[[ComplexArray, ComplexArray], ComplexArray]:
     """(s I - A)⁻¹ R for many s: back-substitution in the Schur form, a row at a time for all s together."""
-    T, Q = scipy.linalg.schur(A, output="complex")
+    # a real Schur form made complex takes half the time of a complex one
+    real = not np.iscomplexobj(A) or not A.imag.any()
+    T, Q = scipy.linalg.rsf2csf(*scipy.linalg.schur(A.real)) if real else scipy.linalg.schur(A, output="complex")
 
     def solve(s: ComplexArray, right: ComplexArray) -> ComplexArray:
         pages, m, columns = right.shape
@@ -149,7 +149,8 @@ def _second_order_schur(system: SecondOrder) -> Callable[[FloatArray, ComplexArr
         pages, _, columns = right.shape
         flat = right.transpose(1, 0, 2).reshape(n, pages * columns)
         force = half(L, flat, lower=True).reshape(n, pages, columns).transpose(1, 0, 2)
-        z = resolvent(1j * w, np.concatenate([np.zeros_like(force), force / unit], axis=1))[:, :n]
+        s = np.asarray(1j * w, dtype=np.complex128)
+        z = resolvent(s, np.concatenate([np.zeros_like(force), force / unit], axis=1))[:, :n]
         flat = z.transpose(1, 0, 2).reshape(n, pages * columns)
         back = half(L, flat, lower=True, trans="T", check_finite=False)
         result: ComplexArray = back.reshape(n, pages, columns).transpose(1, 0, 2)
@@ -179,15 +180,12 @@ def _sparse(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pages:
 def sparse_solve(Z: Any, right: Any) -> Any:
     """Z⁻¹ right by sparse LU with one refinement; None where a pivot is exactly zero."""
     try:
-        # Structures have a symmetric pattern: diagonal pivots where they are not small keep the fill low.
-        factors = scipy.sparse.linalg.splu(
-            Z, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True}
-        )
-    except RuntimeError:
+        factor = Factor(Z)  # the pattern of a structure is symmetric, with G and H as well
+    except ArithmeticError:
         return None
     right = np.ascontiguousarray(right)
-    X = factors.solve(right)
-    return X + factors.solve(right - Z @ X)
+    X = factor.solve(right)
+    return X + factor.solve(right - Z @ X)
 
 
 # ---- probe and resonance
