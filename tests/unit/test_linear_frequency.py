@@ -112,6 +112,12 @@ def test_sparse_and_dense_systems_answer_alike_and_only_the_asked_entries_are_ma
         assert right.values.shape == (3, 2 if kind == "receptance" else 1, 1)
 
 
+def test_a_long_sparse_response_tells_how_far_it_is():
+    told = []
+    frequency_response(chain(5).sparse(), [0.1, 0.2], progress=told.append)
+    assert told == [0.5, 1.0]
+
+
 def test_an_undamped_sparse_system_stays_real_until_the_end():
     n = 50
     system = SecondOrder(scipy.sparse.eye_array(n, format="csc"), scipy.sparse.csc_array(stiffness(n)))

@@ -227,7 +227,7 @@ def _refuse_resonance(probe: ComplexArray, w: FloatArray) -> None:
 
 
 def resonance(w: float) -> str:
-    """What to say where the dynamic stiffness is singular."""
+    """What to say where the dynamic stiffness is singular to working precision."""
     if w == 0.0:
         return (
             "the stiffness is singular: at frequency 0 a rigid-body motion has no finite response. "
@@ -235,7 +235,8 @@ def resonance(w: float) -> str:
         )
     return (
         f"resonance: {both_units(w)} is an undamped natural frequency, where the response is not finite. "
-        "Give the system damping, or step aside from this frequency (frequency_grid does)."
+        "Give the system damping, or step aside from this frequency (frequency_grid does). Where there is no "
+        "natural frequency, the matrices are too badly scaled for double precision (elements far too short?)."
     )
 
 

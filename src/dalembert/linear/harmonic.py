@@ -7,7 +7,7 @@ y₀ = (C (s I - A)⁻¹ B + D) u₀,   s = iω, or e^{iω dt}
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ def frequency_response(
     kind: str | None = None,
     inputs: Names = None,
     outputs: Names = None,
+    progress: Callable[[float], None] | None = None,
 ) -> FrequencyResponse:
     """Complex amplitudes of the outputs per unit harmonic input.
 
@@ -51,6 +52,8 @@ def frequency_response(
         inputs all coordinates, if not more than 100.
     outputs : names, optional
         Coordinates, or outputs of the system for ``kind="output"``; all when left out (at most 100 coordinates).
+    progress : function of the fraction done, optional
+        A large sparse system takes a factorisation per frequency.
 
     Returns
     -------
@@ -73,6 +76,8 @@ def frequency_response(
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
     for chunk, X in solve_second_order(system, w, ports.F):
         values[chunk] = ports.read(w[chunk], X)
+        if progress is not None:
+            progress(chunk.stop / len(w))
     return ports.result(w, values, {"method": "direct"})
 
 

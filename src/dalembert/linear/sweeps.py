@@ -141,6 +141,7 @@ def sweep(
     orders: Iterable[float] = (),
     count: int | None = None,
     precision: float = PRECISION,
+    progress: Callable[[float], None] | None = None,
 ) -> Sweep:
     """Eigenvalues of a family of systems, followed along its parameter.
 
@@ -153,6 +154,7 @@ def sweep(
     orders : multiples k of the parameter (a speed in rad/s) whose meeting with natural frequencies is sought
     count : modes of each system; needed in effect for large sparse ones (default: their ``modes()``)
     precision : relative, of crossings and critical speeds
+    progress : function of the fraction of the values followed, optional
 
     Returns
     -------
@@ -169,7 +171,7 @@ def sweep(
     """
     at = _checked_values(values)
     spectra = Spectra(build, parameter, count)
-    branches = spectra.follow(at)
+    branches = spectra.follow(at, progress)
     grid = at.tolist()
     crossings = _boundaries(spectra, grid, precision)
     critical = [

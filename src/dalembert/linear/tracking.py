@@ -92,13 +92,15 @@ class Spectra:
             values = (np.log(size) + 1j * np.angle(values)) / first.dt
         return values, shapes
 
-    def follow(self, values: FloatArray) -> ComplexArray:
+    def follow(self, values: FloatArray, progress: Callable[[float], None] | None = None) -> ComplexArray:
         """(nv, k): eigenvalues at every value, each column one branch."""
         order = np.lexsort((self(values[0]).values.imag, np.abs(self(values[0]).values)))
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
             order = self._pairing(float(a), float(b), HALVINGS)[order]
             table.append(self(float(b)).values[order])
+            if progress is not None:
+                progress(len(table) / len(values))
         return np.array(table)
 
     def _pairing(self, a: float, b: float, halvings: int) -> Any:
