@@ -4,8 +4,9 @@ A matrix is factored once and used for block solves and for shift-invert Lanczos
 
     (K - σ M)⁻¹ M φ = ν φ,   ω² = σ + 1/ν
 
-A singular matrix is told by its null space, not by a pivot: inverse iteration finds the softest motions v,
-and ``max|K v| ≤ 20 ε max(|K| |v|)`` says that K does not resist one to working precision. The coordinates that take part in v are what the error names.
+A singular matrix is told by its null space, not by a pivot: inverse iteration finds the softest motions v, and with
+coordinates scaled to unit diagonal, ``max|K v| ≤ 50 ε max|v|`` says that K does not resist one to working precision.
+The coordinates that take part in v are what the error names.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from dalembert.linear.ordering import factor_symmetric
 EPS = float(np.finfo(np.float64).eps)
 # A softest motion below this asks for a closer look (slender meshes are that soft, and sound).
 SUSPICIOUS = 1e-9
-# |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms.
-RESIDUAL_OF_ZERO = 20.0 * EPS
+# |K v| of a motion that costs nothing is rounding of the sums in K v: some ε of the sum of their absolute terms,
+# and those add up to a few times |v| where the diagonal is 1.
+RESIDUAL_OF_ZERO = 50.0 * EPS
 # As above for eigenvectors, which are only as exact as the eigensolver leaves them.
 RESIDUAL_OF_RIGID = 1e4 * EPS
 # Below this size a dense eigensolver is faster than Lanczos, and finds every mode.
@@ -73,7 +75,7 @@ class Factor:
         return np.hstack([self.solve(b[:, start : start + COLUMNS]) for start in range(0, b.shape[1], COLUMNS)])
 
     def softest(self) -> float:
-        """Force of the softest motion relative to the sum of its terms; 0 where the factors do not exist.
+        """Resistance to the softest motion; 0 where the factors do not exist.
 
         Two inverse iterations from one random vector: enough to tell a free motion, no more than an estimate else.
         """
@@ -86,7 +88,7 @@ class Factor:
             x = self.solve(x / np.abs(x).max())
             if not np.isfinite(x).all() or not x.any():
                 return 0.0
-        return float(np.abs(self.matrix @ x).max() / (abs(self.matrix) @ np.abs(x)).max())
+        return float(resistance(self.matrix, x[:, None])[0])
 
     def free_motions(self) -> FloatArray:
         """(n, k) motions that the matrix does not resist, k = 0 where it is regular."""
@@ -96,7 +98,7 @@ class Factor:
 def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
     """Motions v with ``matrix v = 0`` to working precision, by block inverse iteration."""
     n = int(matrix.shape[0])
-    size = np.sqrt(np.maximum(np.abs(matrix.diagonal()), EPS * max(abs(matrix).max(), 1e-300)))
+    size = sizes(matrix)
     scaling = scipy.sparse.diags_array(1.0 / size)
     scaled = scaling @ matrix @ scaling
     shift = 1e-10  # far above rounding, so that the factors exist; far below what holds a coordinate
@@ -108,15 +110,21 @@ def null_space(matrix: Matrix, *, start: int = 8) -> FloatArray:
         block = np.linalg.qr(factor.solve(block))[0]
     turn = np.linalg.svd(scaled @ block, full_matrices=False)[2]
     motions = (block @ turn.T) / size[:, None]
-    zero = _costs_nothing(matrix, motions, RESIDUAL_OF_ZERO)
+    zero = resistance(matrix, motions) <= RESIDUAL_OF_ZERO
     if zero.all() and width < n:
         return null_space(matrix, start=4 * start)
     return np.asarray(motions[:, zero])
 
 
-def _costs_nothing(matrix: Matrix, motions: FloatArray, tolerance: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    force = np.abs(matrix @ motions).max(axis=0)
-    return np.asarray(force <= tolerance * (abs(matrix) @ np.abs(motions)).max(axis=0))
+def sizes(matrix: Matrix) -> FloatArray:
+    """√|K_ii|, what scales the diagonal to one; the smallest that counts where there is nothing."""
+    return np.asarray(np.sqrt(np.maximum(np.abs(matrix.diagonal()), EPS * max(abs(matrix).max(), 1e-300))))
+
+
+def resistance(matrix: Matrix, motions: FloatArray) -> FloatArray:
+    """max|K v| / max|v| per column of ``motions`` (n, k), in coordinates of unit diagonal; rounding is some ε."""
+    size = sizes(matrix)[:, None]
+    return np.asarray(np.abs((matrix @ motions) / size).max(axis=0) / np.abs(motions * size).max(axis=0))
 
 
 def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str, *, symmetric: bool = True) -> Factor:
@@ -157,7 +165,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: Factor | None = None) -> tu
         squares, shapes = _lanczos(M, K, count, factor)
     squares, shapes = squares[:count], shapes[:, :count]
     shapes = shapes * np.where(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
-    squares[_costs_nothing(K, shapes, RESIDUAL_OF_RIGID)] = 0.0
+    squares[resistance(K, shapes) <= RESIDUAL_OF_RIGID] = 0.0
     return squares, shapes
 
 
@@ -193,18 +201,28 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[FloatArray, FloatArray]:
-    n, shift = int(M.shape[0]), 0.0
+    n = int(M.shape[0])
     if count >= n:
-        raise DataError(
-            f"all {n} modes of a sparse system of {n} coordinates are more than Lanczos gives; ask for fewer."
-        )
-    if factor is None:
-        factor = Factor(K)
-        if factor.softest() < SUSPICIOUS:  # rigid-body motions, perhaps: a shifted matrix has none
-            shift = _shift(M, K)
-            factor = Factor(K - shift * M)
-    if not factor.exists:
-        raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
+        raise DataError(f"all {n} modes of a sparse system are more than Lanczos gives; ask for fewer.")
+    if factor is not None:
+        return _arpack(M, K, count, factor, 0.0)
+    # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
+    shift = _shift(M, K)
+    for _ in range(3):
+        factor = Factor(K - shift * M)
+        if not factor.exists:
+            raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
+        squares, shapes = _arpack(M, K, count, factor, shift)
+        elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
+        low = float(np.abs(elastic).min(initial=np.inf))
+        if low >= -1e-3 * shift or not np.isfinite(low):
+            break
+        shift = -low  # far softer than its size lets one expect: modes were crowded, look again from nearer
+    return squares, shapes
+
+
+def _arpack(M: Matrix, K: Matrix, count: int, factor: Factor, shift: float) -> tuple[FloatArray, FloatArray]:
+    n = int(M.shape[0])
     inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     start = M @ np.random.default_rng(0).standard_normal(n)  # fixed: the same modes, with the same signs, every time
     try:
