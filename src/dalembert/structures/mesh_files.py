@@ -60,6 +60,8 @@ def read_mesh(
         Broken or unsupported files, with the line where it is known.
     """
     file = Path(path)
+    if not np.isfinite(scale) or scale <= 0.0:
+        raise DataError(f"scale must be a positive number, got {scale!r}.")
     which = _format(file, format)
     text = _checked_text(file, limit)
     try:
@@ -184,8 +186,7 @@ def _mesh(raw: Any, file: Path, kind: str | None, scale: float, limit: int) -> M
     starts = dict(zip(blocks, np.cumsum([0, *(len(raw.cells[k].data) for k in blocks)]).tolist(), strict=False))
     point_sets, cell_sets = _named(raw, starts)
     try:
-        mesh = Mesh(points, cells, chosen, point_sets=point_sets, cell_sets=cell_sets, name=file.name)
-        return mesh if scale == 1.0 else mesh.scaled(scale)
+        return Mesh(points * scale, cells, chosen, point_sets=point_sets, cell_sets=cell_sets, name=file.name)
     except DataError as error:
         raise FileFormatError(str(error), str(file)) from error
 

@@ -1,6 +1,6 @@
 """Meshes of solids: points, cells of one kind, and named sets of them.
 
-A mesh is checked once, when it is made: every cell is right-handed at all its integration points
+A mesh is checked once, when it is made: every cell is right-handed at its integration points and corners
 (det ∂x/∂ξ > 0; cells numbered inside out are renumbered, others refused), quadratic cells have their middle points on
 their edges, and every point belongs to a cell.
 """
@@ -305,7 +305,9 @@ def _determinants(points: FloatArray, cells: IntArray, slopes: FloatArray) -> Fl
 
 def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> tuple[IntArray, int]:
     """Cells with a positive determinant everywhere, and how many had to be turned."""
-    _, _, slopes = solid_shapes.at_quadrature(kind, KINDS[kind].mass_degree)
+    # also at the corners: a collapsed edge shows there and nowhere else
+    places = [solid_shapes.quadrature(kind, KINDS[kind].mass_degree)[0], KINDS[kind].reference[: KINDS[kind].corners]]
+    _, slopes = solid_shapes.shapes(kind, np.concatenate(places))
     sizes = _determinants(points, cells, slopes)
     inside_out = (sizes < 0.0).all(axis=1)
     if inside_out.any():
