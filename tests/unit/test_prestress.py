@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
-from dalembert.structures import geometric
+from dalembert.errors import DataError, ModelError
+from dalembert.structures import (
+    Frame,
+    Material,
+    Section,
+    Solid,
+    Structure,
+    box_mesh,
+    buckling,
+    geometric,
+    geometric_stiffness,
+    material,
+    prestressed,
+    static,
+    structure,
+)
 from dalembert.structures.elements import BeamNumbers
 
 
@@ -71,3 +88,153 @@ class TestTheKernel:
         assert np.allclose(K[np.ix_([1, 7], [1, 7])], [[5, -5], [-5, 5]])
         assert np.allclose(K[np.ix_([2, 8], [2, 8])], [[5, -5], [-5, 5]])
         assert np.count_nonzero(K) == 8
+
+
+def pillar(*, elements: int = 4, planar: bool = True, **beam: object) -> Frame:
+    """Column of 1 m, 20 mm square, fixed at its foot, 1 N down on its head."""
+    frame = Frame("pillar", planar=planar, gravity=0)
+    up = (0, 1) if planar else (0, 0, 1)
+    frame.add_points(["foot", "head"], [[0.0] * len(up), up])
+    frame.add_beam("pillar", "foot", "head", section=Section.square(0.02), material="steel", elements=elements, **beam)
+    frame.support("foot", "fixed")
+    frame.add_force("down", "head", tuple(-np.array(up)))
+    return frame
+
+
+def sway(model: Structure) -> float:
+    return static(model, {"head.x": 1.0}).displacement["head.x"]
+
+
+EULER = np.pi**2 / 4 * material("steel").E * 0.02**4 / 12
+
+
+class TestPrestressed:
+    def test_the_matrix_is_symmetric_and_linear_in_the_load(self) -> None:
+        model = structure(pillar(planar=False))
+        K_g = geometric_stiffness(model, "down")
+        assert abs(K_g - K_g.T).max() < 1e-12 * abs(K_g).max()
+        assert abs(geometric_stiffness(model, {"down": -3.0}) + 3 * K_g).max() < 1e-12 * abs(K_g).max()
+        assert abs(prestressed(model, "down").K - model.K - K_g).max() < 1e-12 * abs(model.K).max()
+
+    def test_it_keeps_everything_but_the_stiffness(self) -> None:
+        model = structure(pillar())
+        tight = prestressed(model, "down")
+        assert tight.free == model.free
+        assert tight.M is model.M
+        assert tight.provenance["stiffness"] == "K + geometric stiffness"
+        assert sway(tight) > sway(model)
+
+    def test_a_load_and_a_tension_add_up(self) -> None:
+        model = structure(pillar())
+        both = prestressed(model, "down", tension={"pillar": 1.0})
+        assert abs(both.K - model.K).max() < 1e-12 * abs(model.K).max()  # 1 N of pressure and 1 N of tension
+
+    def test_the_transverse_load_of_a_pressed_column_grows_by_the_known_factor(self) -> None:
+        """Tip deflection under H and P: 3 (tan k - k)/k³ times that under H, k² = P/EI."""
+        model = structure(pillar(elements=16, theory="euler-bernoulli"))
+        k = np.sqrt(0.6) * np.pi / 2
+        ratio = sway(prestressed(model, {"down": 0.6 * EULER})) / sway(model)
+        assert ratio == pytest.approx(3 * (np.tan(k) - k) / k**3, rel=1e-5)
+
+    def test_nothing_said_is_refused(self) -> None:
+        with pytest.raises(DataError, match="say which load"):
+            prestressed(structure(pillar()))
+
+    def test_an_unknown_beam_is_named(self) -> None:
+        with pytest.raises(DataError, match=r"no beam or bar named 'piller'.*Did you mean 'pillar'"):
+            prestressed(structure(pillar()), tension={"piller": 1.0})
+
+    @pytest.mark.parametrize("value", [np.nan, "1", None, True, 1j])
+    def test_a_tension_that_is_no_number_is_refused(self, value: object) -> None:
+        with pytest.raises(DataError, match="tension of beam 'pillar'"):
+            prestressed(structure(pillar()), tension={"pillar": value})
+
+    def test_a_structure_of_bare_matrices_is_refused(self) -> None:
+        spring = Structure("spring", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
+        with pytest.raises(DataError, match="made from matrices"):
+            prestressed(spring, {"A.x": 1.0})
+
+
+class TestBuckling:
+    def test_lanczos_and_the_dense_solver_agree(self) -> None:
+        """A column of 134 elements in space has 804 coordinates and double loads."""
+        few, many = (buckling(structure(pillar(elements=n, planar=False)), "down", count=4) for n in (60, 134))
+        assert len(few.coordinates) < 400 < len(many.coordinates)
+        assert many.factors == pytest.approx(few.factors, rel=1e-4)
+        assert many.factors[:2] == pytest.approx([EULER, EULER], rel=1e-3)
+        model = many.structure
+        K_g = model.reduced(geometric_stiffness(model, "down"))
+        K = model.reduced(model.K)
+        for k, factor in enumerate(many.factors):
+            left, right = K @ many.shapes[:, k], factor * (K_g @ many.shapes[:, k])
+            assert np.abs(left + right).max() < 1e-5 * np.abs(left).max()
+
+    def test_a_tapered_column_lies_between_its_two_ends(self) -> None:
+        """I from I₀ to I₀/16 with a square section that halves: between the two, and converged."""
+        found = [
+            buckling(structure(pillar(elements=n, end_section=Section.square(0.01))), "down", count=1).critical
+            for n in (8, 16, 32)
+        ]
+        assert EULER / 16 < found[-1] < EULER
+        assert abs(found[2] - found[1]) < 0.3 * abs(found[1] - found[0])
+        assert found[2] == pytest.approx(found[1], rel=2e-3)
+
+    def test_a_released_end_is_a_hinge(self) -> None:
+        """Fixed foot, head held in x by a hinge and against turning otherwise: 20.19 EI/L²."""
+        frame = Frame("hinged", planar=True, gravity=0)
+        frame.add_points("p", np.column_stack([np.zeros(13), np.linspace(0, 1, 13)]))
+        names = [f"p{k}" for k in range(1, 14)]
+        options = {"section": Section.square(0.02), "material": "steel", "theory": "euler-bernoulli"}
+        frame.add_beams("b", names[:-2], names[1:-1], **options)
+        frame.add_beam("last", names[-2], names[-1], releases={"end": "rz"}, **options)
+        frame.support("p1", "fixed")
+        frame.support("p13", "x rz")
+        frame.add_force("down", "p13", (0, -1))
+        assert buckling(structure(frame), "down", count=1).critical == pytest.approx(4 * EULER * 2.04575, rel=1e-3)
+
+    def test_the_table_names_what_moves(self) -> None:
+        found = buckling(structure(pillar()), "down", count=2)
+        assert "Buckling of 'pillar' under 'down'" in found.table()
+        assert repr(found) == found.table()
+        assert found.critical == found.factors[0]
+        assert np.abs(found.shapes).max(axis=0) == pytest.approx([1.0, 1.0])
+        assert set(found.shape(1)) == set(found.structure.coordinates)
+        with pytest.raises(DataError, match="modes 1 to 2"):
+            found.shape(3)
+
+    def test_it_is_frozen_and_can_be_pickled(self) -> None:
+        found = buckling(structure(pillar()), "down", count=1)
+        with pytest.raises(AttributeError):
+            found.factors = np.zeros(1)
+        with pytest.raises(ValueError, match="read-only"):
+            found.factors[0] = 1.0
+        assert copy.deepcopy(found).critical == found.critical
+
+    def test_a_pulled_column_is_refused(self) -> None:
+        with pytest.raises(DataError, match=r"does not buckle under load 'given'.*Turn the load round"):
+            buckling(structure(pillar()), {"down": -1.0})
+
+    def test_a_load_without_internal_forces_is_refused(self) -> None:
+        with pytest.raises(DataError, match="makes no internal forces"):
+            buckling(structure(pillar()), {"down": 0.0})
+
+    def test_an_unsupported_structure_is_refused_by_its_free_motions(self) -> None:
+        frame = pillar()
+        frame.supports.clear()
+        with pytest.raises(ModelError, match="is not held"):
+            buckling(structure(frame), "down")
+
+    @pytest.mark.parametrize("count", [0, -1, 1.5, True])
+    def test_a_count_that_is_no_count_is_refused(self, count: object) -> None:
+        with pytest.raises(DataError, match="count of buckling modes"):
+            buckling(structure(pillar()), "down", count=count)
+
+    def test_a_solid_column_buckles_as_a_beam(self) -> None:
+        """2 % for a root whose section cannot shrink."""
+        pytest.importorskip("skfem")
+        bar = Solid("bar", box_mesh((1.0, 0.05, 0.05), (20, 2, 2)), Material("m", E=210e9, density=7800.0, poisson=0.3))
+        bar.support("x=0", "xyz")
+        bar.add_interface("tip", "x=1")
+        bar.add_force("push", "tip", (-1, 0, 0))
+        found = buckling(structure(bar), "push", count=2).factors
+        assert found == pytest.approx([np.pi**2 / 4 * 210e9 * 0.05**4 / 12] * 2, rel=0.02)

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from dalembert.structures import slices
+from dalembert.errors import DataError
+from dalembert.structures import (
+    Frame,
+    Material,
+    Section,
+    Solid,
+    Structure,
+    box_mesh,
+    rotor,
+    slices,
+    spinning,
+    structure,
+    turning,
+)
 
 AXES = np.eye(3)
 
@@ -58,3 +72,142 @@ class TestABodyInATurningFrame:
         assert np.array_equal(K[0, :2, :2], -0.25 * np.eye(2))
         A = np.block([[np.zeros((2, 2)), np.eye(2)], [-4 * np.eye(2) - K[0, :2, :2], -G[0, :2, :2]]])
         assert np.allclose(np.sort(np.linalg.eigvals(A).imag), [-2.5, -1.5, 1.5, 2.5], rtol=0, atol=1e-12)
+
+
+def rig(seed: int = 0, *, held: bool = True, mass: str = "consistent", taper: bool = False) -> Structure:
+    """Three beams in space, with an arm, a point mass with an offset and a rigid link to another one."""
+    rng = np.random.default_rng(seed)
+    frame = Frame("rig", gravity=0)
+    frame.add_points(["A", "B", "C", "D", "E"], rng.uniform(-1, 1, (5, 3)))
+    for k, (start, end) in enumerate((("A", "B"), ("B", "C"), ("B", "D"))):
+        frame.add_beam(
+            f"b{k}", start, end, section=Section.rectangle(0.03, 0.05), material="steel", up=rng.normal(size=3),
+            offsets=(rng.uniform(-0.1, 0.1, 3), None), elements=2, mass=mass,
+            end_section=Section.rectangle(0.02, 0.03) if taper else None,
+        )  # fmt: skip
+    frame.add_mass("lump", "C", 4.0, inertia=(0.02, 0.03, 0.04), offset=(0.1, -0.05, 0.2))
+    frame.add_rigid("arm", "D", "E")
+    frame.add_mass("far", "E", 2.0)
+    if held:
+        frame.support("A", "fixed")
+    return structure(frame)
+
+
+def as_one_body(model: Structure, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """G, K, f of the whole structure as one rigid body, at the origin, turning about an axis through the origin."""
+    whole = model.inertia()
+    m, c = model.mass(), model.centre()
+    J = whole[3:, 3:] + m * slices.cross_matrix(c) @ slices.cross_matrix(c)
+    found = slices.spin_matrices(np.array([m]), c[None], J[None], c[None], spin[None])
+    return found[0][0], found[1][0], found[2][0]
+
+
+class TestAStructureThatTurns:
+    @pytest.mark.parametrize("options", [{}, {"taper": True}])
+    def test_coriolis_forces_and_centrifugal_load_of_a_rigid_motion_are_those_of_one_body(self, options: dict) -> None:
+        model, spin = rig(**options), np.array([2.0, -3.0, 5.0])
+        R = model.rigid_motions()
+        found = turning.spin_of(model, spin, np.zeros(3))
+        G, K, f = as_one_body(model, spin)
+        # turning slices of one body move along circles: what is of second order in that comes with the tension
+        assert np.allclose(R.T @ found.f, f, rtol=0, atol=1e-9 * np.abs(f).max())
+        assert np.allclose((R.T @ (found.K @ R))[:3], K[:3], rtol=0, atol=1e-9 * np.abs(K).max())
+        assert np.allclose(R.T @ (found.G @ R), G, rtol=0, atol=1e-9 * np.abs(G).max())
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_stiffened_by_its_own_tension_it_turns_as_one_body(self, seed: int) -> None:
+        """Freely about a principal axis through its centre the loads balance, and K + K_g - M_g of rigid motions is that
+        of a rigid body: tension, moments, torques, couples, arms, links and lumps all have to be right."""
+        model = rig(seed)
+        centre = model.centre()
+        about = model.inertia(centre)[3:, 3:]
+        spin = 7.0 * np.linalg.eigh(about)[1][:, 1]
+        R = model.rigid_motions(centre)
+        found = turning.spin_of(model, spin, centre)
+        assert np.abs(R.T @ found.f).max() < 1e-9 * np.abs(found.f).max()
+        _, K, _ = slices.spin_matrices(
+            np.array([model.mass()]), np.zeros((1, 3)), about[None], np.zeros((1, 3)), spin[None]
+        )
+        total = R.T @ ((found.K + turning.stiffening_of(model, found)) @ R)
+        assert np.allclose(total, K[0], rtol=0, atol=1e-9 * np.abs(K).max())
+
+    def test_lumped_masses_turn_as_points(self) -> None:
+        model, spin = rig(mass="lumped"), np.array([0.0, 0.0, 5.0])
+        R = model.rigid_motions()
+        found = turning.spin_of(model, spin, np.zeros(3))
+        force = -model.mass() * slices.cross_matrix(spin) @ slices.cross_matrix(spin) @ model.centre()
+        assert (R.T @ found.f)[:3] == pytest.approx(force, rel=1e-10, abs=1e-9)
+
+    def test_a_planar_frame_turns_about_z_as_in_space(self) -> None:
+        planar, spatial = Frame("plane", planar=True, gravity=0), Frame("space", gravity=0)
+        for frame, places in ((planar, [[1, 0], [2, 0.5]]), (spatial, [[1, 0, 0], [2, 0.5, 0]])):
+            frame.add_points(["A", "B"], places)
+            up = None if frame is planar else (-0.5, 1, 0)
+            frame.add_beam("b", "A", "B", section=Section.rectangle(0.02, 0.05), material="steel", elements=4, up=up)
+            frame.support("A", "fixed")
+        planar.add_mass("m", "B", 2.0, inertia=0.01, offset=(0.1, 0.1))
+        spatial.add_mass("m", "B", 2.0, inertia=(0.0, 0.0, 0.01), offset=(0.1, 0.1, 0.0))
+        flat = spinning(structure(planar), "z", 40.0).dense().modes().frequencies
+        full = spinning(structure(spatial), "z", 40.0).dense().modes().frequencies
+        for value in flat[:6]:
+            assert np.abs(full / value - 1).min() < 1e-6
+
+    def test_a_solid_turns_as_the_beam_it_is(self) -> None:
+        """3 % in ω² for a root whose section cannot shrink and a coarse mesh; the spin adds the same to both, 1 % of Ω²."""
+        pytest.importorskip("skfem")
+        steel = Material("m", E=210e9, density=7800.0, poisson=0.3)
+        bar = Solid("bar", box_mesh((1.0, 0.05, 0.05), (20, 2, 2)), steel)
+        bar.support("x=0", "xyz")
+        beam = Frame("beam", gravity=0)
+        beam.add_points(["A", "B"], [[0, 0.025, 0.025], [1, 0.025, 0.025]])
+        beam.add_beam("b", "A", "B", section=Section.square(0.05), material=steel, elements=20)
+        beam.support("A", "fixed")
+        squares = []
+        for model in (structure(bar), structure(beam)):
+            found = [spinning(model, "z", w, centre=(0, 0.025, 0.025)).modes(2).frequencies for w in (0.0, 300.0)]
+            squares.append([found[0] ** 2, found[1] ** 2 - found[0] ** 2])
+        assert squares[0][0] == pytest.approx(squares[1][0], rel=0.03)
+        assert squares[0][1] == pytest.approx(squares[1][1], abs=0.01 * 300.0**2)
+
+    def test_without_speed_nothing_changes(self) -> None:
+        model = rig()
+        still, system = spinning(model, "z", 0.0), model.system()
+        assert abs(still.K - system.K).max() == 0
+        assert not still.G.count_nonzero()
+
+    def test_names_inputs_and_provenance_travel_along(self) -> None:
+        system = spinning(rig(), (0, 0, 2), 3.0, inputs=["C.x"], outputs=["C.y"])
+        assert system.inputs == ("C.x",)
+        assert system.outputs == ("C.y",)
+        assert system.provenance["speed"] == 3.0
+        assert system.is_sparse
+
+    @pytest.mark.parametrize(
+        ("axis", "speed"), [("w", 1.0), ((0, 0), 1.0), ((0, 0, 0), 1.0), ("z", np.inf), ("z", "fast")]
+    )
+    def test_a_wrong_axis_or_speed_is_refused(self, axis: object, speed: object) -> None:
+        with pytest.raises(DataError, match=r"axis|speed"):
+            spinning(rig(), axis, speed)
+
+    def test_masses_that_differ_by_direction_are_refused(self) -> None:
+        frame = Frame("odd", gravity=0)
+        frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
+        frame.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel")
+        frame.support("A", "fixed")
+        frame.add_mass("m", "B", (1.0, 2.0, 1.0))
+        with pytest.raises(DataError, match=r"mass at point 'B'.*differs by direction"):
+            spinning(structure(frame), "z", 1.0)
+
+
+class TestRotors:
+    def test_a_body_that_is_not_round_is_refused(self) -> None:
+        with pytest.raises(DataError, match="not round"):
+            rotor(rig(), "x", 10.0)
+
+    def test_a_rotor_at_rest_has_no_gyroscopic_matrix(self) -> None:
+        assert not rotor(rig(), "x", 0.0).G.count_nonzero()
+
+    def test_a_solid_is_refused(self) -> None:
+        pytest.importorskip("skfem")
+        with pytest.raises(DataError, match="is no frame"):
+            rotor(structure(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)

@@ -3,14 +3,16 @@
 The work of the internal forces N, V_y, V_z, T, M_y, M_z (on the face that looks along +x) on the strains
 of second order, with φ the twist, v′ and w′ the slopes of the axis, θ the rotations of the section:
 
-    U = ½ ∫ N [v′² + w′² + (I_p/A) φ′²] dx - ∫ [(M_y φ)′ v′ + (M_z φ)′ w′] dx + ½ [φ (M_y θ_z - M_z θ_y)]₀ˡ
+    U = ½ ∫ N [v′² + w′² + (I_p/A) φ′²] dx - ∫ [M_y φ′ v′ + V_z φ v′ + M_z φ′ w′ - V_y φ w′] dx
+        + ½ [φ (M_y θ_z - M_z θ_y)]₀ˡ + ½ ∫ φ (m_y θ_z - m_z θ_y) dx
         - ∫ u′ (V_y v′ + V_z w′) dx - ½ ∫ T (θ_y θ_z′ - θ_z θ_y′) dx .
 
 N on slopes that include shear: a column buckles at Engesser's load, P = P_E/(1 + P_E χ/GA). I_p/A is
-Wagner's term: fibres away from the axis become helices. The terms in M are those of lateral buckling;
-the bracket turns slopes into rotation vectors, so that moments at a corner between elements are the same
-in both of them (semitangential; Argyris 1979). Proof of the whole: a rigid rotation θ of an element turns
-its end forces F into F + θ × F and its end moments M into M + ½ θ × M (work with rotation vectors).
+Wagner's term: fibres away from the axis become helices. The terms in M are those of lateral buckling; the
+bracket, and the couples m per length beside it, turn slopes into rotation vectors, so that moments at a corner
+between elements are the same in both of them (semitangential; Argyris 1979). Proof of the whole: a rigid
+rotation θ of an element turns its end forces F into F + θ × F and its end moments M into M + ½ θ × M (work with
+rotation vectors), and a frame that spins freely, stiffened by its own tension, turns as one rigid body.
 
 v, w, θ are the static shape functions of the Timoshenko element (spec 003, C-59), so that Φ = 0 gives the
 classical matrix N/(30 l) [[36, 3l, -36, 3l], ...]; ξ = x/l and
@@ -33,12 +35,17 @@ STATIONS, WEIGHTS = elements.gauss(4)
 
 
 def geometric_stiffness(
-    b: BeamNumbers, start: FloatArray, end: FloatArray, bulge: FloatArray | None = None
+    b: BeamNumbers,
+    start: FloatArray,
+    end: FloatArray,
+    bulge: FloatArray | None = None,
+    couple: FloatArray | None = None,
 ) -> FloatArray:
     """Geometric stiffness of beam elements, in their own axes.
 
     start, end : (ne, 6), N, V_y, V_z, T, M_y, M_z inside the beam at its ends [N, N m], linear between them;
-        shear forces follow from the moments (V_y = -M_z′, V_z = M_y′).
+        shear forces follow from the moments, V_y = -M_z′ - m_z, V_z = M_y′ + m_y.
+    couple : (ne, 3), m: moment per length on the element, its mean [N m/m].
     bulge : (ne,) tension at the middle beyond the mean of the ends [N]: a parabola, as of centrifugal loads.
 
     Returns (ne, 12, 12), symmetric.
@@ -46,7 +53,9 @@ def geometric_stiffness(
     N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + STATIONS[:, None] * (end - start)[:, None, :], 2, 0)
     if bulge is not None:
         N = N + bulge[:, None] * 4 * STATIONS * (1 - STATIONS)
-    dM_y, dM_z = ((end - start)[:, place, None] / b.length[:, None] for place in (4, 5))
+    m = np.zeros((len(b.length), 3)) if couple is None else couple
+    V_z, V_y = (sign * (end - start)[:, place, None] / b.length[:, None] for place, sign in ((4, 1.0), (5, -1.0)))
+    V_y, V_z = V_y - m[:, 2:], V_z + m[:, 1:2]
     polar = ((b.EI_y + b.EI_z) / b.EA)[:, None]  # I_p/A, whatever the density
     motion = elements.shapes(b, STATIONS)
     phi, theta_y, theta_z = motion[..., 3, :], motion[..., 4, :], motion[..., 5, :]
@@ -55,10 +64,11 @@ def geometric_stiffness(
         (0.5 * N, slope_v, slope_v),
         (0.5 * N, slope_w, slope_w),
         (0.5 * N * polar, twist, twist),
-        (-M_y, twist, slope_v), (-dM_y, phi, slope_v),
-        (-M_z, twist, slope_w), (-dM_z, phi, slope_w),
-        (dM_z, stretch, slope_v), (-dM_y, stretch, slope_w),
+        (-M_y, twist, slope_v), (-V_z, phi, slope_v),
+        (-M_z, twist, slope_w), (V_y, phi, slope_w),
+        (-V_y, stretch, slope_v), (-V_z, stretch, slope_w),
         (-0.5 * T, theta_y, bend_z), (0.5 * T, theta_z, bend_y),
+        (0.5 * m[:, 1:2], phi, theta_z), (-0.5 * m[:, 2:], phi, theta_y),
     )  # fmt: skip
     U = np.zeros((len(b.length), 12, 12))
     for weight, left, right in terms:

@@ -93,16 +93,17 @@ def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) ->
 
 
 def _shared(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
-    if structure.directions != ("x", "y", "z"):
-        raise DataError(
-            f"structure {structure.name!r} has masses that join points beside those of its beams: how they turn is not "
-            "known. Frames, and solids with x, y, z at each point, can turn."
-        )
-    each = [sp.csc_array(rest[k::3, k::3]) for k in range(3)]
+    """Mass matrix of one direction; all three are the same, and rotations have none."""
+    d = len(structure.directions)
+    at = rest.tocoo()
+    here, there = (coordinates % d for coordinates in at.coords)
+    moving = [k for k, way in enumerate(structure.directions) if way in "xyz"]
+    each = [sp.csc_array(rest[k::d, k::d]) for k in moving]
     size = abs(rest).max()
-    mixed = sum(abs(part).sum() for part in each) - abs(rest).sum()
-    if any(abs(part - each[0]).max() > UNEQUAL * size for part in each[1:]) or abs(mixed) > UNEQUAL * abs(rest).sum():
+    mixed = np.abs(at.data[(here != there) | ~np.isin(here, moving)])
+    if mixed.max(initial=0.0) > UNEQUAL * size or any(abs(part - each[0]).max() > UNEQUAL * size for part in each[1:]):
         raise DataError(
-            f"masses of structure {structure.name!r} differ by direction; in a turning structure they must not."
+            f"structure {structure.name!r} has masses that join points, beside those of its beams, and differ by "
+            "direction or turn: how they behave in a turning structure is not known. Frames and solids can turn."
         )
     return each[0]

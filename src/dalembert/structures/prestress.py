@@ -32,11 +32,13 @@ class InternalForces:
 
     start, end : (ne, 6), N, V_y, V_z, T, M_y, M_z on the face that looks along +x [N, N m].
     bulge : (ne,) tension at the middle beyond the mean of the ends [N].
+    couple : (ne, 3) mean moment per length on the element [N m/m].
     """
 
     start: FloatArray
     end: FloatArray
     bulge: FloatArray
+    couple: FloatArray
 
 
 def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
@@ -87,13 +89,14 @@ def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
 
 def beam_forces(group: BeamGroup, u: FloatArray, factors: Mapping[str, float]) -> InternalForces:
     """Internal forces of a group of beams from displacements (N,) and the factors of the load cases."""
-    return from_ends(group, group.end_forces(u, factors), group.density(factors)[:, :, 0])
+    load = group.density(factors)
+    return from_ends(group, group.end_forces(u, factors), load[:, :, 0], load[:, :, 3:].mean(axis=1))
 
 
-def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray) -> InternalForces:
-    """Internal forces from the forces on the ends (ne, 12) and the load along the axis (ne, 2) [N/m]."""
+def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray, couple: FloatArray) -> InternalForces:
+    """Internal forces from forces on the ends (ne, 12), load along the axis (ne, 2) [N/m] and mean couples (ne, 3)."""
     bulge = (axial_load[:, 1] - axial_load[:, 0]) * group.length / 8
-    return InternalForces(-forces[:, :6], forces[:, 6:], bulge)
+    return InternalForces(-forces[:, :6], forces[:, 6:], bulge, couple)
 
 
 def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
@@ -102,7 +105,7 @@ def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
     A beam of varying section takes the shape functions of its mean section: they still join the elements, so the
     result converges as the others do.
     """
-    K_g = geometric.geometric_stiffness(group.numbers, forces.start, forces.end, forces.bulge)
+    K_g = geometric.geometric_stiffness(group.numbers, forces.start, forces.end, forces.bulge, forces.couple)
     bars = group.is_bar
     if bars.any():
         mean = 0.5 * (forces.start[bars, 0] + forces.end[bars, 0])
@@ -197,7 +200,7 @@ def _of_tensions(structure: Structure, tension: Mapping[str, float]) -> sp.csc_a
     for group in groups:
         ends = np.zeros((len(group.points), 6))
         ends[:, 0] = values[id(group)]
-        total = total + beam_stiffness(group, InternalForces(ends, ends, np.zeros(len(ends))))
+        total = total + beam_stiffness(group, InternalForces(ends, ends, np.zeros(len(ends)), np.zeros((len(ends), 3))))
     return sp.csc_array(total)
 
 

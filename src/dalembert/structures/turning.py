@@ -26,7 +26,7 @@ from dalembert.linear.checks import FloatArray
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures import elements, prestress, slices
 from dalembert.structures.beam_group import BeamGroup
-from dalembert.structures.lumps import Lumps, lumps_of
+from dalembert.structures.lumps import lumps_of
 from dalembert.structures.prestress import finite
 from dalembert.structures.statics import static
 from dalembert.structures.structure import DIRECTIONS, Structure
@@ -44,7 +44,8 @@ class Spin:
     G: sp.csc_array
     K: sp.csc_array
     f: FloatArray
-    element_loads: Mapping[int, tuple[FloatArray, FloatArray]]  # per group: f (ne, 12) and load along the axis (ne, 2)
+    # per group of beams: f (ne, 12), load along the axis at both ends (ne, 2) [N/m], mean couple (ne, 3) [N m/m]
+    element_loads: Mapping[int, tuple[FloatArray, FloatArray, FloatArray]]
 
 
 def spinning(
@@ -80,7 +81,7 @@ def spinning(
     spin = spin_of(structure, _vector(axis, speed), np.asarray(centre, dtype=np.float64))
     K = structure.K + spin.K
     if stiffening and speed != 0:
-        K = K + _stiffening(structure, spin)
+        K = K + stiffening_of(structure, spin)
     system = structure.system(**options)
     turned = prestress.with_stiffness(structure, K, "turning")
     changes: dict[str, Any] = {"K": turned.reduced(turned.K)}
@@ -137,16 +138,16 @@ def spin_of(structure: Structure, spin: FloatArray, centre: FloatArray) -> Spin:
     """All that the spin adds, on all coordinates."""
     N, d = len(structure.coordinates), len(structure.directions)
     G, K, f = sp.csc_array((N, N)), sp.csc_array((N, N)), np.zeros(N)
-    loads: dict[int, tuple[FloatArray, FloatArray]] = {}
+    loads: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
     for number, group in enumerate(structure.groups):
         if isinstance(group, BeamGroup):
-            G_e, K_e, f_e, axial = _beams(group, structure.positions, spin, centre)
+            G_e, K_e, f_e, axial, couple = _beams(group, structure.positions, spin, centre)
             G, K = G + _assembled(group, G_e), K + _assembled(group, K_e)
             f = f + group.scatter(f_e, group.transform())
-            loads[number] = f_e, axial
+            loads[number] = f_e, axial, couple
     lumps = lumps_of(structure)
     if lumps.shared is not None:
-        G_s, K_s, f_s = _shared(structure, lumps, spin, centre)
+        G_s, K_s, f_s = _shared(structure, lumps.shared, spin, centre)
         return Spin(sp.csc_array(G + G_s), sp.csc_array(K + K_s), f + f_s, loads)
     if len(lumps.points):
         places = structure.positions[lumps.points] + lumps.offset - centre
@@ -197,10 +198,10 @@ def _parts(group: BeamGroup) -> Iterator[_Part]:
 
 def _beams(
     group: BeamGroup, positions: FloatArray, spin: FloatArray, centre: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """G, K (ne, 12, 12), f (ne, 12) in local axes and the load along the axis at both ends (ne, 2) [N/m]."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """G, K (ne, 12, 12), f (ne, 12) in local axes, load along the axis at both ends (ne, 2), mean couple (ne, 3)."""
     ne = len(group.points)
-    G, K, f = np.zeros((ne, 12, 12)), np.zeros((ne, 12, 12)), np.zeros((ne, 12))
+    G, K, f, couple = np.zeros((ne, 12, 12)), np.zeros((ne, 12, 12)), np.zeros((ne, 12)), np.zeros((ne, 3))
     start = np.einsum("eij,ej->ei", group.R, positions[group.points[:, 0]] - centre)
     if group.arms is not None:
         start = start + group.arms[:, 0]
@@ -218,35 +219,40 @@ def _beams(
             weighted = np.matmul(blocks.reshape(e, g, 6, 6), part.shapes).reshape(e, g * 6, 12)
             total[part.which] += np.matmul(N.transpose(0, 2, 1), weighted)
         f[part.which] += np.einsum("egr,egri->ei", f6.reshape(e, g, 6), part.shapes)
+        couple[part.which] += f6.reshape(e, g, 6)[:, :, 3:].sum(axis=1) / group.length[part.which, None]
     pull = (turned**2).sum(1)[:, None] * np.eye(3)[0] - turned[:, :1] * turned  # row of -A = Ω² - ΩΩᵀ along the axis
     first = (pull * start).sum(1)
     density = np.where(group.lumped, 0.0, group.numbers.rhoA)
     axial = density[:, None] * np.stack([first, first + pull[:, 0] * group.length], axis=1)
-    return G, K, f, axial
+    return G, K, f, axial, couple
 
 
-def _stiffening(structure: Structure, spin: Spin) -> sp.csc_array:
+def stiffening_of(structure: Structure, spin: Spin) -> sp.csc_array:
     """Geometric stiffness of the centrifugal load."""
     solution = static(structure, spin.f)
     total = prestress.link_stiffness(structure, solution.u, spin.f)
     for number, group in enumerate(prestress.known_groups(structure)):
         if isinstance(group, BeamGroup):
-            f_e, axial = spin.element_loads[number]
+            f_e, axial, couple = spin.element_loads[number]
             forces = np.einsum("eij,ej->ei", group.stiffness(), group.ends(solution.u, f_e)) - f_e
-            total = total + prestress.beam_stiffness(group, prestress.from_ends(group, forces, axial))
+            total = total + prestress.beam_stiffness(group, prestress.from_ends(group, forces, axial, couple))
         else:
             total = total + group.geometric_stiffness(solution.u)
     return total
 
 
 def _shared(
-    structure: Structure, lumps: Lumps, spin: FloatArray, centre: FloatArray
+    structure: Structure, mass: sp.csc_array, spin: FloatArray, centre: FloatArray
 ) -> tuple[sp.csc_array, sp.csc_array, FloatArray]:
-    """G, K, f of points with x, y, z whose masses are shared by the same functions in each direction (solids)."""
+    """G, K, f of points whose masses are shared by the same functions in each direction (solids)."""
     W = slices.cross_matrix(spin)
-    G = sp.csc_array(sp.kron(lumps.shared, 2 * W))
-    K = sp.csc_array(sp.kron(lumps.shared, W @ W))
-    return G, K, -(K @ (structure.positions - centre).ravel())
+    ways = [DIRECTIONS.index(way) for way in structure.directions]
+    full = np.zeros((2, 6, 6))
+    full[0, :3, :3], full[1, :3, :3] = 2 * W, W @ W
+    G, K = (sp.csc_array(sp.kron(mass, block[np.ix_(ways, ways)])) for block in full)
+    load = np.zeros((len(structure.points), 6))
+    load[:, :3] = -(mass @ ((structure.positions - centre) @ (W @ W)))  # W² is symmetric
+    return G, K, load[:, ways].ravel()
 
 
 def _assembled(group: BeamGroup, matrices: FloatArray) -> sp.csc_array:
