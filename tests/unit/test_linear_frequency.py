@@ -94,6 +94,8 @@ def test_hysteretic_damping_gives_the_same_loss_at_every_frequency():
     w = np.array([0.5, 3.0, 6.0])
     fr = frequency_response(SecondOrder(1.0, k, K_loss=loss * k), w)
     np.testing.assert_allclose(fr.values.ravel(), 1.0 / (k * (1 + 1j * loss) - w**2), rtol=1e-14)
+    back = frequency_response(SecondOrder(1.0, k, K_loss=loss * k), -w)
+    np.testing.assert_array_equal(back.values, fr.values.conj())
 
 
 def test_sparse_and_dense_systems_answer_alike_and_only_the_asked_entries_are_made():

@@ -74,11 +74,11 @@ def frequency_response(
         raise DataError(f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     ports = Ports(system, kind or "receptance", inputs, outputs)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
-    for chunk, X in solve_second_order(system, w, ports.F):
-        values[chunk] = ports.read(w[chunk], X)
+    for chunk, X in solve_second_order(system, np.abs(w), ports.F):
+        values[chunk] = ports.read(np.abs(w[chunk]), X)
         if progress is not None:
             progress(chunk.stop / len(w))
-    return ports.result(w, values, {"method": "direct"})
+    return ports.result(w, mirrored(w, values), {"method": "direct"})
 
 
 def harmonic_response(
@@ -104,6 +104,12 @@ def harmonic_response(
     response = frequency_response(system, [frequency], kind=kind, inputs=tuple(amplitudes))
     u = np.array([complex(value) for value in amplitudes.values()])
     return {name: complex(y) for name, y in zip(response.outputs, response.values[0] @ u, strict=True)}
+
+
+def mirrored(w: FloatArray, values: ComplexArray) -> ComplexArray:
+    """H(-ω) is the conjugate of H(ω), with hysteretic damping too (its loss has the sign of ω)."""
+    result: ComplexArray = np.where(w[:, None, None] < 0.0, values.conj(), values)
+    return result
 
 
 class Ports:

@@ -26,7 +26,7 @@ from dalembert.linear import storage
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.dynamic_stiffness import resonance, solve_second_order, sparse_solve
 from dalembert.linear.frequency import FrequencyResponse, checked_frequencies
-from dalembert.linear.harmonic import Names, Ports
+from dalembert.linear.harmonic import Names, Ports, mirrored
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 
@@ -90,10 +90,10 @@ def modal_frequency_response(
     basis = modal_basis(system, modes)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
     rest = static_residual(system, basis, ports.F) if static_correction else np.zeros_like(ports.F)
-    for chunk, eta in solve_second_order(basis.reduced, w, basis.V.T @ ports.F):
-        values[chunk] = ports.read(w[chunk], basis.V @ eta + rest)
+    for chunk, eta in solve_second_order(basis.reduced, np.abs(w), basis.V.T @ ports.F):
+        values[chunk] = ports.read(np.abs(w[chunk]), basis.V @ eta + rest)
     how = {"method": "superposition of modes", "modes": len(modes), "static correction": static_correction}
-    return ports.result(w, values, how)
+    return ports.result(w, mirrored(w, values), how)
 
 
 def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
