@@ -55,7 +55,7 @@ def with_pendulum(system: SecondOrder, floor: str = "left.3.x", gravity: float =
 
 
 def frequencies(count: int, **options: object) -> np.ndarray:
-    return rig(**options).dense().modes().frequencies_hz[:count]
+    return rig(**options).modes(count).frequencies_hz
 
 
 def rig(**options: object) -> SecondOrder:
@@ -64,9 +64,9 @@ def rig(**options: object) -> SecondOrder:
 
 def floor_shapes(system: SecondOrder, count: int) -> np.ndarray:
     """Rows u1, u2, u3, phi of the first modes, u1 = 1."""
-    modes = system.dense().modes()
+    modes = system.modes(count)
     rows = [modes.coordinates.index(name) for name in ("left.1.x", "left.2.x", "left.3.x", "pendulum")]
-    shapes = modes.shapes[rows, :count].real
+    shapes = modes.shapes[rows].real
     return shapes / shapes[0]
 
 

@@ -116,8 +116,8 @@ class TestAStructureThatTurns:
 
     @pytest.mark.parametrize("seed", range(6))
     def test_stiffened_by_its_own_tension_it_turns_as_one_body(self, seed: int) -> None:
-        """Freely about a principal axis through its centre the loads balance, and K + K_g - M_g of rigid motions is that
-        of a rigid body: tension, moments, torques, couples, arms, links and lumps all have to be right."""
+        """Freely about a principal axis through its centre the loads balance, and K + K_g - M_g of rigid motions is
+        that of a rigid body: tension, moments, torques, couples, arms, links and lumps all have to be right."""
         model = rig(seed)
         centre = model.centre()
         about = model.inertia(centre)[3:, 3:]
@@ -153,7 +153,7 @@ class TestAStructureThatTurns:
             assert np.abs(full / value - 1).min() < 1e-6
 
     def test_a_solid_turns_as_the_beam_it_is(self) -> None:
-        """3 % in ω² for a root whose section cannot shrink and a coarse mesh; the spin adds the same to both, 1 % of Ω²."""
+        """3 % in ω² for a root that cannot shrink and a coarse mesh; the spin adds the same to both, to 1 % of Ω²."""
         pytest.importorskip("skfem")
         steel = Material("m", E=210e9, density=7800.0, poisson=0.3)
         bar = Solid("bar", box_mesh((1.0, 0.05, 0.05), (20, 2, 2)), steel)
