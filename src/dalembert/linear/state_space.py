@@ -19,6 +19,7 @@ from dalembert.linear.modes import Modes
 
 if TYPE_CHECKING:
     from dalembert.linear.frequency import FrequencyResponse
+    from dalembert.linear.stability import Stability
     from dalembert.record import Record
 
 
@@ -248,11 +249,11 @@ class StateSpace(checks.Frozen):
         """Whether every pole is inside the border of stability, by more than rounding: asymptotically stable."""
         return gramians.is_stable(self)
 
-    def stability(self) -> Any:
-        """Verdict and why, right for repeated poles on the border too."""
-        from dalembert.linear import stability
+    def stability(self) -> Stability:
+        """Verdict and why, right for repeated poles on the border too; see :func:`dalembert.linear.stability`."""
+        from dalembert.linear.stability import stability
 
-        return stability.stability(self)
+        return stability(self)
 
     def dc_gain(self) -> FloatArray:
         """Response to a constant input in the end, (ny, nu): D - C A⁻¹ B, sampled D + C (I - A)⁻¹ B."""
