@@ -21,9 +21,11 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
-from dalembert.linear import checks, eigenmodes, massless, storage
+from dalembert.linear import checks, eigenmodes, massless, stability, storage
 from dalembert.linear.checks import FloatArray, Matrix
+from dalembert.linear.classify import Classification
 from dalembert.linear.modes import Modes
+from dalembert.linear.stability import Stability
 from dalembert.linear.state_space import StateSpace
 
 if TYPE_CHECKING:
@@ -282,6 +284,14 @@ class SecondOrder(checks.Frozen):
             A, F, C, D, states=[*first.kept, *(f"{name}.rate" for name in first.rated)],
             inputs=self.inputs, outputs=self.outputs, units=units, provenance=self.provenance,
         )  # fmt: skip
+
+    def classify(self) -> Classification:
+        """Natural, gyroscopic, circulatory or conservative; definiteness of M, C, K; how the modes are damped."""
+        return Classification(self)
+
+    def stability(self) -> Stability:
+        """Whether free motions decay, stay bounded or grow; right for defective eigenvalues too."""
+        return stability.stability(self)
 
     def _refuse_derivatives(self, *coefficients: FloatArray) -> None:
         """Raise where an output holds the derivative of an input; (ny, nu) coefficients of u′, u″."""
