@@ -162,7 +162,8 @@ def _critical(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
 def _apart(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
     """Divided differences of e^x, (e^x - 1)/x and the next, at s₁ t and s₂ t, which are well apart."""
     root = np.sqrt((a * a - w2).astype(np.complex128))
-    far = np.asarray(-(a + np.where(a >= 0.0, 1.0, -1.0) * root), dtype=np.complex128)  # no cancellation; the other from s₁ s₂ = ω²
+    # no cancellation in the far one; the other from s₁ s₂ = ω²
+    far = np.asarray(-(a + np.where(a >= 0.0, 1.0, -1.0) * root), dtype=np.complex128)
     near = np.asarray(w2 / np.where(far == 0.0, 1.0, far), dtype=np.complex128)
     apart: ComplexArray = near - far
     first: ComplexArray = near * t
