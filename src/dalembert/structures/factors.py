@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-import scipy.sparse.linalg
 
-from dalembert.errors import ConvergenceError, DataError
+from dalembert.errors import DataError
+from dalembert.linear import lanczos
 from dalembert.linear.checks import FloatArray, Matrix, listed
 from dalembert.linear.factor import Factor as PlainFactor
 from dalembert.linear.ordering import factor_symmetric
@@ -205,14 +205,14 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
     if count >= n:
         raise DataError(f"all {n} modes of a sparse system are more than Lanczos gives; ask for fewer.")
     if factor is not None:
-        return _arpack(M, K, count, factor, 0.0)
+        return _near(M, K, count, factor, 0.0)
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
     shift = _shift(M, K)
     for _ in range(3):
         factor = Factor(K - shift * M)
         if not factor.exists:
             raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
-        squares, shapes = _arpack(M, K, count, factor, shift)
+        squares, shapes = _near(M, K, count, factor, shift)
         elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
         low = float(np.abs(elastic).min(initial=np.inf))
         if low >= -1e-3 * shift or not np.isfinite(low):
@@ -221,22 +221,11 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
     return squares, shapes
 
 
-def _arpack(M: Matrix, K: Matrix, count: int, factor: Factor, shift: float) -> tuple[FloatArray, FloatArray]:
-    n = int(M.shape[0])
-    inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-    start = M @ np.random.default_rng(0).standard_normal(n)  # fixed: the same modes, with the same signs, every time
-    try:
-        squares, shapes = scipy.sparse.linalg.eigsh(
-            K, k=count, M=M, sigma=shift, OPinv=inverse, v0=start, ncv=min(n, max(2 * count + 1, count + 20))
-        )
-    except scipy.sparse.linalg.ArpackNoConvergence as error:
-        raise ConvergenceError(
-            f"Lanczos found {len(error.eigenvalues)} of the {count} lowest modes of {n} coordinates. Ask for fewer."
-        ) from error
-    order = np.argsort(squares)
-    squares, shapes = squares[order], shapes[:, order]
-    masses = np.einsum("ij,ij->j", shapes, M @ shapes)
-    return squares, shapes / np.sqrt(masses)
+def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[FloatArray, FloatArray]:
+    """Lanczos with factors of K - shift M; looks a second time for repeated modes that were passed over."""
+    found = lanczos._found(M, K, count, factor, shift)
+    order = np.argsort(found.mu)
+    return found.mu[order], found.shapes[:, order]
 
 
 def _shift(M: Matrix, K: Matrix) -> float:
