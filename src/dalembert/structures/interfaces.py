@@ -6,6 +6,7 @@ private to their part and never meet.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -145,13 +146,12 @@ class Interfaces:
         for name, own in self.parts.items():
             for i in range(len(own)):
                 groups.setdefault(self._root((name, i)), []).append((name, i))
-        plain = [self._plain(group) for group in groups.values()]
-        used: dict[str, int] = {}
-        for name in plain:
-            used[name] = used.get(name, 0) + 1
+        owners = Counter(name for part, own in self.parts.items() for name in own if name not in self.private[part])
         names = []
-        for (part, i), name in zip(groups, plain):
-            names.append(name if name and used[name] == 1 else f"{part}.{self.parts[part][i]}")
+        for (part, i), group in groups.items():
+            name = self._plain(group)
+            # its own name where all that have it meet here; else the part in front tells whose it is
+            names.append(name if name and owners[name] == len(group) else f"{part}.{self.parts[part][i]}")
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ModelError(

@@ -22,6 +22,8 @@ from dalembert.structures.interfaces import Interfaces
 
 # Frequencies of parts that differ by less than this, relatively, are the same grid.
 SAME_FREQUENCY = 1e-9
+# Interface flexibility below this part of what the sides bring to it is rounding.
+CANCELLED = 1e-14
 
 
 def couple_receptances(
@@ -83,16 +85,16 @@ def joined_response(
     inner = rows @ Y @ columns.T
     at = np.arange(len(rows))
     inner[:, at, at] += Z
-    try:
-        forces = np.linalg.solve(inner, rows @ Y)
-    except np.linalg.LinAlgError as error:
-        sizes = np.linalg.svd(inner, compute_uv=False)
-        k = int(np.argmin(sizes[:, -1] / sizes[:, 0]))
+    # what cancels in the sum over the parts, to rounding of its terms
+    terms = (np.abs(rows) @ np.abs(Y) @ np.abs(columns).T + np.abs(Z)[:, None, :]).max(axis=(1, 2))
+    bad = np.linalg.svd(inner, compute_uv=False)[:, -1] <= CANCELLED * terms
+    if bad.any():
         raise DataError(
-            f"the interface flexibility is singular at {frequencies[k]:.6g} rad/s: two joints do the same, or the "
-            "joined structure resonates there without damping. Drop the doubled joint, or take other frequencies."
-        ) from error
-    return np.asarray(Y - (Y @ columns.T) @ forces)
+            f"the interface flexibility is singular at {frequencies[int(np.argmax(bad))]:.6g} rad/s: two joints do the "
+            "same, or the joined structure resonates there without damping, or its mobility at rest is asked for. Drop "
+            "the doubled joint, or take other frequencies."
+        )
+    return np.asarray(Y - (Y @ columns.T) @ np.linalg.solve(inner, rows @ Y))
 
 
 def _checked(parts: Mapping[str, FrequencyResponse]) -> tuple[FloatArray, str]:
