@@ -1,16 +1,19 @@
 """The linear world: second-order and state-space systems, their modes."""
 
 from dalembert.linear.balance import BalancedTruncation
+from dalembert.linear.classify import Classification
 from dalembert.linear.convolution import duhamel, impulse_function, release_function
 from dalembert.linear.forms import symmetric_form
 from dalembert.linear.fourier import FourierSeries, PeriodicResponse, fourier_series, periodic_response
 from dalembert.linear.frequency import FrequencyResponse
 from dalembert.linear.harmonic import frequency_response, harmonic_response
 from dalembert.linear.interconnect import append, connect
+from dalembert.linear.modal import energy_damping, equivalent_viscous, modal_damping, rayleigh_coefficients
 from dalembert.linear.modes import Modes
 from dalembert.linear.norms import PeakGain
 from dalembert.linear.roots import Roots
 from dalembert.linear.second_order import SecondOrder
+from dalembert.linear.stability import Stability
 from dalembert.linear.state_space import StateSpace
 from dalembert.linear.superposition import frequency_grid, modal_frequency_response
 from dalembert.linear.sweeps import CriticalSpeed, Crossing, Sweep, campbell, root_locus, sweep
@@ -19,6 +22,7 @@ from dalembert.linear.validity import Validity
 
 __all__ = [
     "BalancedTruncation",
+    "Classification",
     "CriticalSpeed",
     "Crossing",
     "FourierSeries",
@@ -28,6 +32,7 @@ __all__ = [
     "PeriodicResponse",
     "Roots",
     "SecondOrder",
+    "Stability",
     "StateSpace",
     "Sweep",
     "Validity",
@@ -35,6 +40,8 @@ __all__ = [
     "campbell",
     "connect",
     "duhamel",
+    "energy_damping",
+    "equivalent_viscous",
     "fourier_series",
     "free_response",
     "frequency_grid",
@@ -42,8 +49,10 @@ __all__ = [
     "harmonic_response",
     "impulse_function",
     "impulse_response",
+    "modal_damping",
     "modal_frequency_response",
     "periodic_response",
+    "rayleigh_coefficients",
     "release_function",
     "response",
     "root_locus",

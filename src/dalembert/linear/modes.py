@@ -144,6 +144,17 @@ class Modes(checks.Frozen):
         result: FloatArray = np.abs(self.participation(direction)) ** 2 * self.modal_masses
         return result
 
+    def project(self, x: ArrayLike) -> FloatArray | ComplexArray:
+        """Modal coordinates η = M̄⁻¹ ΦᴴM x (k,) of a position, or (k, m) of columns (spec 003, C-13).
+
+        With all modes of an undamped system this inverts x = Φ η; with fewer it is the projection nearest in M.
+        """
+        columns = np.asarray(x)
+        if columns.ndim not in (1, 2) or len(columns) != len(self.coordinates):
+            raise DataError(f"x has shape {columns.shape}, expected one row per coordinate ({len(self.coordinates)}).")
+        result: FloatArray | ComplexArray = ((self.momenta.conj().T @ columns).T / self.modal_masses).T
+        return result
+
     def energy_shares(self, groups: Mapping[str, Any]) -> dict[str, FloatArray]:
         """Share of the elastic energy φᴴKφ of each mode that each group holds (spec 004, C-41).
 

@@ -293,6 +293,19 @@ class SecondOrder(checks.Frozen):
         """Whether free motions decay, stay bounded or grow; right for defective eigenvalues too."""
         return stability.stability(self)
 
+    def modal(
+        self,
+        count: int | None = None,
+        modes: Modes | None = None,
+        *,
+        static_correction: bool = False,
+        diagonal: bool = False,
+    ) -> SecondOrder:
+        """The system in modal coordinates, all or the lowest; see :func:`dalembert.linear.modal.modal`."""
+        from dalembert.linear import modal  # builds on this module
+
+        return modal.modal(self, count, modes, static_correction=static_correction, diagonal=diagonal)
+
     def _refuse_derivatives(self, *coefficients: FloatArray) -> None:
         """Raise where an output holds the derivative of an input; (ny, nu) coefficients of u′, u″."""
         rows = [int(row) for matrix in coefficients for row in np.flatnonzero(matrix.any(axis=1))]
