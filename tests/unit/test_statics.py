@@ -208,6 +208,18 @@ def test_prescribed_motion_of_a_master_moves_its_slaves():
     np.testing.assert_allclose(solution.displacement["B"], [0, 0.025, 0.01], rtol=1e-9)
 
 
+def test_a_structure_remembers_its_factors_between_loads_but_not_in_a_pickle():
+    f = beam(3)
+    f.support("A", "fixed")
+    s = structure(f)
+    first = static(s, {"B.y": 1.0})
+    assert "_statics" in s.__dict__
+    np.testing.assert_array_equal(static(s, {"B.y": 1.0}).u, first.u)
+    again = pickle.loads(pickle.dumps(s))  # noqa: S301
+    assert "_statics" not in again.__dict__
+    np.testing.assert_array_equal(static(again, {"B.y": 1.0}).u, first.u)
+
+
 def test_solutions_survive_pickling_and_print():
     f = beam()
     f.support("A", "fixed")

@@ -29,6 +29,10 @@ HELD = 1e-9
 COSTLESS = 1e-13
 
 
+# Structures up to this many free coordinates keep their factors for the next load.
+KEPT = 20_000
+
+
 class Named:
     """Numbers (N,) by coordinate name, like a mapping; a point name gives the vector of its coordinates."""
 
@@ -171,10 +175,8 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
     f, factors = load_vector(structure, load)
     if not structure.free:
         return StaticSolution(structure, np.array(structure.prescribed), f, factors)
-    K = structure.reduced(structure.K)
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
-    factor = Factor(K)
-    motions = free_motions(structure, K, factor)
+    K, factor, motions = _factored(structure)
     if motions.shape[1] and not inertia_relief:
         raise ModelError(not_held(structure, K, motions))
     if motions.shape[1]:
@@ -184,6 +186,18 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
         x = factor.solve(right)
         x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
+
+
+def _factored(structure: Structure) -> tuple[sp.csc_array, Factor, FloatArray]:
+    """Stiffness, its factors and the free motions; kept with a structure of moderate size for the next load."""
+    kept = structure.__dict__.get("_statics")
+    if kept is None:
+        K = structure.reduced(structure.K)
+        factor = Factor(K)
+        kept = (K, factor, free_motions(structure, K, factor))
+        if len(structure.free) <= KEPT:
+            structure.__dict__["_statics"] = kept
+    return kept
 
 
 def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, float]]:
@@ -250,7 +264,8 @@ def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
     weight = np.abs(K) @ np.abs(x)
     stretch = force / max(float(weight.max()), 1e-300)
     seen = np.vstack([scaled[structure.held], stretch * (HELD / COSTLESS)])
-    _, values, vectors = np.linalg.svd(seen, full_matrices=True)
+    # the triangular factor has the same singular values and is only as large as the number of motions
+    _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
     rank = int((values > HELD * np.sqrt(len(names))).sum())
     null = vectors[rank:].T
     order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")

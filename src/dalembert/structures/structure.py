@@ -160,6 +160,10 @@ class Structure(Frozen):
             has_links=links is not None,
         )  # fmt: skip
 
+    def __getstate__(self) -> dict[str, Any]:
+        # what is remembered (factors, indices) is found again after unpickling
+        return {name: value for name, value in super().__getstate__().items() if not name.startswith("_")}
+
     # -- names -------------------------------------------------------------------------------------------------------
 
     def index(self, coordinate: str) -> int:
