@@ -178,8 +178,9 @@ def _apart(a: FloatArray, w2: FloatArray, t: FloatArray) -> Kernels:
 
 def _phi1(x: ComplexArray) -> ComplexArray:
     """(eˣ - 1)/x."""
-    safe = np.where(x == 0.0, 1.0, x)
-    result: ComplexArray = np.where(x == 0.0, 1.0, np.expm1(safe) / safe)
+    small = np.abs(x) < 1e-8
+    safe = np.where(small, 1.0, x)
+    result: ComplexArray = np.where(small, 1.0 + 0.5 * x, np.expm1(safe) / safe)
     return result
 
 
