@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.optimize
 
 from dalembert.errors import DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
@@ -105,11 +104,13 @@ class Spectra:
 
     def _pairing(self, a: float, b: float, halvings: int) -> Any:
         """For every eigenvalue at ``a`` the number of its continuation at ``b``."""
+        from scipy.optimize import linear_sum_assignment  # a third of the import time of this folder
+
         one, two = self(a), self(b)
         alike = np.abs(one.shapes.conj().T @ two.shapes) ** 2
         scale = max(float(np.abs(two.values).max(initial=0.0)), np.finfo(np.float64).tiny)
         apart = np.abs(one.values[:, None] - two.values) / scale
-        rows, columns = scipy.optimize.linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
+        rows, columns = linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
         middle = 0.5 * (a + b)
         sure = alike[rows, columns].min(initial=1.0) >= ALIKE and not _overtakes(one.values, two.values[columns], scale)
         if halvings == 0 or sure or middle in (a, b):
