@@ -16,8 +16,9 @@ import scipy.sparse.linalg
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import FloatArray, Frozen
+from dalembert.linear.factor import Factor as InertiaFactor
 from dalembert.structures import factors
-from dalembert.structures.prestress import geometric_stiffness
+from dalembert.structures.prestress import solved, stiffness_under
 
 if TYPE_CHECKING:
     from dalembert.structures.structure import Structure
@@ -92,13 +93,12 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     """
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
-    K_g = structure.reduced(geometric_stiffness(structure, load))
-    K = structure.reduced(structure.K)
-    factor = factors.regular(K, structure.free, f"stiffness of structure {structure.name!r}", "Support it.")
+    state = solved(structure, load)
+    K, K_g = (structure.reduced(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
     name = load if isinstance(load, str) else "given"
     if not K_g.nnz or not abs(K_g).max():
         raise DataError(f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.")
-    inverse, shapes = _largest(K, K_g, int(count), factor)
+    inverse, shapes = _largest(K, K_g, int(count), state.factor)
     keep = inverse > ROUNDING * np.abs(inverse).max()
     if not keep.any():
         raise DataError(
@@ -119,8 +119,8 @@ def _largest(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
     extra = count
     for _ in range(4):
         mu, shapes = _lanczos(K, K_g, extra, factor)
-        below = _count_below(K, K_g, 1.0 / mu[count - 1] * (1 + 1e-7)) if mu[count - 1] > 0 else None
-        if below is None or (below <= extra and mu[below - 1] * (1 + 2e-7) >= mu[count - 1]):
+        below = _count_below(K, K_g, (1 + 1e-7) / mu[count - 1]) if mu[count - 1] > 0 else None
+        if not below or (below <= extra and mu[below - 1] * (1 + 2e-7) >= mu[count - 1]):
             return mu[:count], shapes[:, :count]
         extra = max(below, 2 * extra)
     raise ConvergenceError(f"Lanczos missed some of the {count} smallest load factors. Ask for more of them.")
@@ -143,10 +143,8 @@ def _lanczos(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
 
 
 def _count_below(K: Any, K_g: Any, factor: float) -> int | None:
-    """Number of load factors in (0, factor), from the signs of the pivots; None where rows had to be exchanged."""
-    pivots = scipy.sparse.linalg.splu(
-        sp.csc_array(K + factor * K_g), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
-    if not np.array_equal(pivots.perm_r, pivots.perm_c):
+    """Number of load factors in (0, factor), from the signs of the pivots; None where the pivots do not tell."""
+    try:
+        return InertiaFactor(sp.csc_array(K + factor * K_g)).negative
+    except ArithmeticError:
         return None
-    return int(np.count_nonzero(pivots.U.diagonal() < 0))

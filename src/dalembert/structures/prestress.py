@@ -22,7 +22,8 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.linear.checks import FloatArray
 from dalembert.structures import geometric
 from dalembert.structures.beam_group import BeamGroup
-from dalembert.structures.statics import static
+from dalembert.structures.factors import Factor
+from dalembert.structures.statics import load_vector, static
 from dalembert.structures.structure import DIRECTIONS, Structure
 
 
@@ -76,14 +77,41 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
 
 def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
     """(N, N) geometric stiffness of the internal forces of a load, on all coordinates."""
-    solution = static(structure, load)
-    u = solution.u
-    total = link_stiffness(structure, u, solution.load)
+    return stiffness_under(structure, solved(structure, load))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Displacements u (N,) under the load f (N,), the factors of the load cases in it, and the factors of K used."""
+
+    u: FloatArray
+    f: FloatArray
+    factors: Mapping[str, float]
+    factor: Factor
+
+
+def solved(structure: Structure, load: Any) -> Solved:
+    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`static`."""
+    f, cases = load_vector(structure, load)
+    K = structure.reduced(structure.K)
+    factor = Factor(K)
+    if not structure.free or factor.free_motions().shape[1] or not factor.exists:
+        found = static(structure, load)
+        return Solved(found.u, f, cases, factor)
+    right = structure.T.T @ (f - structure.K @ structure.prescribed)
+    x = factor.solve(right)
+    x = x + factor.solve(right - K @ x)
+    return Solved(structure.expand(x, prescribed=True), f, cases, factor)
+
+
+def stiffness_under(structure: Structure, state: Solved) -> sp.csc_array:
+    """(N, N) geometric stiffness of a static state."""
+    total = link_stiffness(structure, state.u, state.f)
     for group in known_groups(structure):
         if isinstance(group, BeamGroup):
-            total = total + beam_stiffness(group, beam_forces(group, u, solution.factors))
+            total = total + beam_stiffness(group, beam_forces(group, state.u, state.factors))
         else:
-            total = total + group.geometric_stiffness(u)
+            total = total + group.geometric_stiffness(state.u)
     return sp.csc_array(total)
 
 

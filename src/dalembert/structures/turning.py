@@ -28,7 +28,6 @@ from dalembert.structures import elements, prestress, slices
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.lumps import lumps_of
 from dalembert.structures.prestress import finite
-from dalembert.structures.statics import static
 from dalembert.structures.structure import DIRECTIONS, Structure
 
 # Elements handled at once: some hundred MB at most for the matrices of their slices.
@@ -229,7 +228,7 @@ def _beams(
 
 def stiffening_of(structure: Structure, spin: Spin) -> sp.csc_array:
     """Geometric stiffness of the centrifugal load."""
-    solution = static(structure, spin.f)
+    solution = prestress.solved(structure, spin.f)
     total = prestress.link_stiffness(structure, solution.u, spin.f)
     for number, group in enumerate(prestress.known_groups(structure)):
         if isinstance(group, BeamGroup):
