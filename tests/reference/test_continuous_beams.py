@@ -306,14 +306,18 @@ def test_the_local_modes_of_the_three_storey_frame():
 
 
 # --- uncoupled behaviours (C-42) --------------------------------------------------------------------------------------
-@pytest.mark.spec("003-C42")
-def test_a_straight_symmetric_beam_uncouples_into_the_four_behaviours():
-    """The stiffness of a frame element couples nothing across the rows of the table, everything within one."""
+def one_beam(up):
     frame = Frame("beam")
     frame.add_point("A", (0.0, 0.0, 0.0))
     frame.add_point("B", (1.0, 0.0, 0.0))
-    frame.add_beam("beam", "A", "B", section=Section.rectangle(0.03, 0.02), material="steel", up=(0.0, 1.0, 0.0))
-    body = structure(frame)
+    frame.add_beam("beam", "A", "B", section=Section.rectangle(0.03, 0.02), material="steel", up=up)
+    return structure(frame)
+
+
+@pytest.mark.spec("003-C42")
+def test_a_straight_symmetric_beam_uncouples_into_the_four_behaviours():
+    """The stiffness of a frame element couples nothing across the rows of the table, everything within one."""
+    body = one_beam(up=(0.0, 1.0, 0.0))
     of = {name: i for i, name in enumerate(body.coordinates)}
     for matrix in (body.K.toarray(), body.M.toarray()):
         seen = np.zeros_like(matrix, dtype=bool)
@@ -323,3 +327,12 @@ def test_a_straight_symmetric_beam_uncouples_into_the_four_behaviours():
             assert np.abs(matrix[np.ix_(index, index)]).max() > 0.0
         assert np.abs(matrix[~seen]).max() <= 1e-12 * np.abs(matrix).max()
     assert sorted(m for _, motions, _ in BEHAVIOURS for m in motions) == sorted(["x", "y", "z", "rx", "ry", "rz"])
+
+
+@pytest.mark.spec("003-C42")
+def test_axes_that_are_not_normal_to_the_planes_of_symmetry_couple_the_two_bendings():
+    body = one_beam(up=(0.0, 1.0, 0.5))
+    of = {name: i for i, name in enumerate(body.coordinates)}
+    K = body.K.toarray()
+    assert abs(K[of["A.y"], of["A.z"]]) > 1e-3 * abs(K[of["A.y"], of["A.y"]])
+    assert abs(K[of["A.x"], of["A.y"]]) <= 1e-12 * np.abs(K).max()  # still straight: axial motion stays alone

@@ -106,6 +106,40 @@ def test_the_exact_harmonic_response_peaks_as_a_loss_factor_says():
     assert abs(peak) == pytest.approx(4.0 / (loss * first**2), rel=2e-4)
 
 
+@pytest.mark.spec("003-C41", "003-C48")
+def test_the_exact_harmonic_field_satisfies_the_equation_and_jumps_at_the_force():
+    """D[u] = f as a whole: EI u″″ - ω²ρA u = 0 beside the force, u, φ, M continuous and F₊ - F₋ = -f across it."""
+    beam = Beam(2.0, EI=3.0, rhoA=5.0, left="clamped", right="supported")
+    w, at, step = 11.0, 0.7, 1e-9
+    kinds = ("displacement", "slope", "moment", "shear force")
+    places = {"before": at - step, "after": at + step}
+    outputs = {f"{side} {what}": (z, what) for side, z in places.items() for what in kinds}
+    values = beam.frequency_response([w], forces_at=[at], outputs_at=outputs).values[0, :, 0].real
+    jump = values[4:] - values[:4]
+    assert jump == pytest.approx([0.0, 0.0, 0.0, -1.0], abs=1e-7)
+    for low, high in ((0.0, 0.7 - 1e-9), (0.7 + 1e-9, 2.0)):
+        z = 0.5 * (low + high) + 0.5 * (high - low) * np.polynomial.chebyshev.chebpts1(30)
+        shear = beam.frequency_response([w], forces_at=[at], outputs_at={f"{x:.9f}": (x, "shear force") for x in z})
+        fit = np.polynomial.Chebyshev.fit(z, shear.values[0, :, 0].real, 29, domain=[low, high])
+        inside = np.linspace(low + 0.1, high - 0.1, 5)
+        u = beam.frequency_response([w], forces_at=[at], outputs_at=list(inside)).values[0, :, 0].real
+        assert fit.deriv()(inside) == pytest.approx(-(w**2) * 5.0 * u, abs=1e-9 * w**2)  # F′ = ρA ü
+
+
+@pytest.mark.spec("003-C48", "000-24")
+def test_a_plucked_beam_swings_freely():
+    """Released from the deflection under its own mode sum: u = Σ η_i cos ω_i t q_i."""
+    beam = unit("supported", "supported")
+    start = beam.modes(7, normalised="mass").coordinates(lambda z: z * (1.0 - z) * (1.0 + z - z**2) / 24.0)
+    system = beam.system(7, outputs_at={"middle": 0.5})
+    t = np.linspace(0.0, 1.0, 51)
+    run = system.free_response({f"mode{i + 1}": value for i, value in enumerate(start)}, t)
+    # the deflection under a uniform load: 4/(iπ)⁵ sin iπz for odd i
+    odd = np.array([1, 3, 5, 7])[:, None]
+    expected = (4.0 / (odd * np.pi) ** 5 * np.sin(odd * np.pi / 2) * np.cos((odd * np.pi) ** 2 * t)).sum(axis=0)
+    assert run["middle"] == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.spec("003-C49")
 def test_base_motion_loads_the_modes_by_their_participation():
     """A cantilever on a base that moves harmonically: the exact field has u_abs(0) = x, which -m ẍ reproduces."""

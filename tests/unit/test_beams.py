@@ -339,6 +339,14 @@ def test_a_string_answers_a_pluck_at_its_middle():
     assert static == pytest.approx(1.0 / 16.0, rel=2e-3)  # l/4T, 1/n left
 
 
+def test_a_bar_struck_at_its_end_moves_as_its_waves_say():
+    # constant force on the free end of a fixed bar: u = t c F/EA until the wave is back at t = 2l/c
+    bar = Bar(1.0, EA=1.0, rhoA=1.0)
+    t = np.linspace(0.0, 1.9, 20)
+    run = bar.response({"push": 1.0}, times=t, modes=400, forces_at={"push": 1.0}, outputs_at={"end": 1.0})
+    assert run["end"] == pytest.approx(t, abs=2 / (np.pi**2 * 400) * 2)  # Σ 8/((2i-1)π)² left over
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -414,7 +422,7 @@ def test_assumed_modes_read_deflections_and_take_forces():
         (lambda: assumed_modes(1.0, lambda z: z - 0.5, 1.0), DataError),
         (lambda: assumed_modes(1.0, 1.0, math.nan), DataError),
         (lambda: assumed_modes(1.0, 1.0, 1.0, []), DataError),
-        (lambda: assumed_modes(1.0, 1.0, 1.0, 200), ModelError),
+        (lambda: assumed_modes(1.0, 1.0, 1.0, 41), ModelError),
         (lambda: assumed_modes(1.0, 1.0, 1.0, 4, breaks=[2.0]), DataError),
         (lambda: assumed_modes(1.0, 1.0, 1.0, 4, attached=[Attached(1.5, 1.0)]), DataError),
         (lambda: assumed_modes(1.0, 1.0, 1.0, [Trial(lambda z: z, lambda z: 1.0, lambda z: 0.0)] * 2), ModelError),

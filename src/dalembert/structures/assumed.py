@@ -9,7 +9,8 @@ the centrifugal force of a blade of constant ρA turning at Ω with its root at 
 N = ρA Ω² ((R+l)² - (R+z)²)/2.
 
 The polynomial family is (Legendre polynomials of 2z/l - 1) × (factors that vanish where an end is held), made
-orthonormal in the mass matrix: well conditioned to some thirty functions, where plain powers fail at ten.
+orthonormal in the mass matrix. Plain powers fail at ten functions; here the largest eigenvalue of K grows like n⁸ and
+its rounding reaches the lowest frequency: 1e-11 relative at 12 functions, 1e-8 at 30. More than 40 are refused.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from dalembert.linear import SecondOrder
 from dalembert.linear.checks import FloatArray
 from dalembert.structures.continuous import checked_count
 from dalembert.structures.ends import End, end
+
+MOST = 40  # polynomials
 
 Varying = float | Callable[[FloatArray], ArrayLike]
 
@@ -165,6 +168,8 @@ def assumed_modes(
     trials = polynomials(length, int(functions), left=both[0], right=both[1]) if own else tuple(functions)  # type: ignore[arg-type]
     if not trials:
         raise DataError("assumed modes need at least one function.")
+    if own and len(trials) > MOST:
+        raise ModelError(f"{len(trials)} polynomials drown in rounding; take at most {MOST}, or functions of your own.")
     bodies = [*attached, *_at_ends(both, length)]
     M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, bodies, breaks, _degree(own, len(trials)))
     if own:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.linear import SecondOrder
 from dalembert.linear.checks import FloatArray, Frozen
+from dalembert.record import Record
 from dalembert.structures.continuous import ContinuousModes, checked_count
 from dalembert.structures.ends import End
 from dalembert.structures.materials import Material
@@ -210,6 +211,13 @@ class LineBody(Frozen):
             self.modes(modes), forces_at=forces_at, distributed=distributed, base=base, outputs_at=outputs_at,
             quantity=quantity, damping=damping, units=self._units,
         )  # fmt: skip
+
+    def response(
+        self, inputs: Record | Mapping[str, Any], *, times: ArrayLike | None = None, modes: int = 20,
+        hold: str = "first", **about: Any,
+    ) -> Record:  # fmt: skip
+        """Motion from rest by modal superposition, exact for inputs linear between samples; see ``Beam.response``."""
+        return self.system(modes, **about).response(inputs, times=times, hold=hold)
 
     def __repr__(self) -> str:
         ends = f"left {self.provenance['left']}; right {self.provenance['right']}"

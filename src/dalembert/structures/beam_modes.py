@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
-from dalembert.structures import spectrum
+from dalembert.structures import spectrum, waves
 from dalembert.structures.continuous import ContinuousModes, gauss
 from dalembert.structures.spectrum import Held
 from dalembert.structures.waves import Waves
 
 U, PHI, MOMENT, SHEAR = range(4)
+# Numbers of wave fields held at once: 16 MB.
+CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,17 @@ class BeamModes(ContinuousModes):
         self, held: Held, numbers: Numbers, count: int, *, provenance: Mapping[str, Any] | None = None
     ) -> None:
         b = spectrum.eigenvalues(count, held)
-        waves = tuple(Waves(float(value) ** 4, held.r2, held.s2) for value in b)
-        amplitudes = _amplitudes(b, waves, held)
-        integrals = np.array([_integrals(wave, column, held) for wave, column in zip(waves, amplitudes.T, strict=True)])
-        scale = np.array([_largest(wave, column) for wave, column in zip(waves, amplitudes.T, strict=True)])
+        each = tuple(Waves(float(value) ** 4, held.r2, held.s2) for value in b)
+        amplitudes = _amplitudes(b, each, held)
+        integrals = np.array([_integrals(wave, column, held) for wave, column in zip(each, amplitudes.T, strict=True)])
+        scale = np.array([_largest(wave, column) for wave, column in zip(each, amplitudes.T, strict=True)])
         scale = 1.0 / scale
         rho_l, k_l = numbers.rhoA * numbers.length, numbers.EI / numbers.length**3
         self._freeze(
             length=numbers.length, wave_numbers=b, frequencies=b**2 * np.sqrt(k_l / rho_l),
             modal_masses=rho_l * integrals[:, 0] * scale**2, modal_stiffnesses=k_l * integrals[:, 1] * scale**2,
             participation=rho_l * integrals[:, 2] * scale, moving_mass=rho_l * moving_mass(held),
-            normalisation="largest", provenance=provenance or {}, _scale=scale, _waves=waves, _amplitudes=amplitudes,
+            normalisation="largest", provenance=provenance or {}, _scale=scale, _waves=each, _amplitudes=amplitudes,
             _numbers=numbers, _held=held,
         )  # fmt: skip
 
@@ -125,9 +127,13 @@ class BeamModes(ContinuousModes):
         return total * factor * self._scale[:, None] * self._scale
 
     def _fields(self, z: FloatArray) -> FloatArray:
-        out = np.empty((len(self._waves), 4, len(z)))
-        for i, wave in enumerate(self._waves):
-            out[i] = np.einsum("fsz,s->fz", wave.fields(z), self._amplitudes[:, i])
+        lam = np.array([wave.lam for wave in self._waves])
+        out = np.empty((len(lam), 4, len(z)))
+        some = max(1, CHUNK // (16 * max(len(z), 1)))
+        for first in range(0, len(lam), some):
+            part = slice(first, first + some)
+            values = waves.fields(lam[part], self._held.r2, self._held.s2, z)
+            out[part] = np.einsum("mfsz,sm->mfz", values, self._amplitudes[:, part])
         return out
 
     def _shortest(self) -> float:
@@ -145,7 +151,7 @@ def moving_mass(held: Held) -> float:
     return 1.0 + sum(mu for mu, spring in zip(held.mu, held.kt, strict=True) if not np.isinf(spring))
 
 
-def _amplitudes(b: FloatArray, waves: tuple[Waves, ...], held: Held) -> FloatArray:
+def _amplitudes(b: FloatArray, each: tuple[Waves, ...], held: Held) -> FloatArray:
     """Amplitudes (4, k) of every mode; equal frequencies get modes orthogonal in mass."""
     columns = np.zeros((4, len(b)))
     rigid = held.rigid().shape[1]
@@ -157,8 +163,8 @@ def _amplitudes(b: FloatArray, waves: tuple[Waves, ...], held: Held) -> FloatArr
         if first < rigid:
             columns[:, first:last] = _rigid(held)[:, : last - first]
         else:
-            chosen = spectrum.amplitudes(waves[first].lam, last - first, held)
-            columns[:, first:last] = chosen if last - first == 1 else _orthogonal(waves[first], chosen, held)
+            chosen = spectrum.amplitudes(each[first].lam, last - first, held)
+            columns[:, first:last] = chosen if last - first == 1 else _orthogonal(each[first], chosen, held)
         first = last
     return columns
 
