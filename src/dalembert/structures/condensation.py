@@ -30,7 +30,7 @@ from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures import factors, reduction
 from dalembert.structures.factors import Factor
-from dalembert.structures.masters import Indices, block, find, load_vector, rest
+from dalembert.structures.masters import Indices, block, checked_system, find, load_vector, rest
 from dalembert.structures.reduction import Reduction
 
 Names = str | Iterable[str]
@@ -41,7 +41,7 @@ class Partition:
     """Masters and slaves of a system, and the factors of K22: made once, used by every method."""
 
     def __init__(self, system: SecondOrder, masters: Names, *, shift: float = 0.0) -> None:
-        self.system = system
+        self.system = system = checked_system(system)
         self.first = find(system.coordinates, masters, "this system")
         if len(self.first) == 0:
             raise DataError("a reduction needs at least one master coordinate.")

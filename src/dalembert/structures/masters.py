@@ -92,6 +92,7 @@ def choose_masters(
     >>> choose_masters(chain, 1)
     ('c',)
     """
+    system = checked_system(system)
     kept = find(system.coordinates, keep, "keep")
     if (
         isinstance(count, bool)
@@ -146,6 +147,14 @@ def _eliminated(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
 def block(matrix: Matrix, rows: Indices, columns: Indices) -> Matrix:
     """Sub-matrix in the storage of the matrix."""
     return matrix[rows][:, columns] if hasattr(matrix, "tocsc") else matrix[np.ix_(rows, columns)]
+
+
+def checked_system(system: object) -> SecondOrder:
+    """The system itself, or an error that says how to get one."""
+    if isinstance(system, SecondOrder):
+        return system
+    hint = " Its .system() is one." if hasattr(system, "system") else ""
+    raise DataError(f"a reduction needs a SecondOrder, got {type(system).__name__}.{hint}")
 
 
 def load_vector(system: SecondOrder, load: object, name: str) -> FloatArray:

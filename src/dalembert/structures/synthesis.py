@@ -30,7 +30,7 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.structures import factors, reduction
 from dalembert.structures.condensation import Names, Partition
 from dalembert.structures.factors import Factor
-from dalembert.structures.masters import block, rest
+from dalembert.structures.masters import block, checked_system, rest
 from dalembert.structures.reduction import Interior, Reduction
 
 ModesKept = int | Sequence[int] | None
@@ -254,6 +254,7 @@ def truncate_modal(
     correction : add the static motion per input that the kept modes leave out (``residual``) to positions; outputs
         of velocity and acceleration get none. A system free to move must keep its rigid-body modes.
     """
+    system = checked_system(system)
     found = choose(system.M, system.K, modes, up_to, margin)
     if not found.numbers:
         raise DataError("modal truncation needs at least one mode.")
