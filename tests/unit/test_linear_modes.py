@@ -1,0 +1,104 @@
+"""What modes tell: sizes, participation, assurance, choice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert.errors import DataError
+from dalembert.linear import Modes, SecondOrder
+
+NAMES = ["a.x", "a.rz", "b.x", "b.rz"]
+
+
+def system() -> SecondOrder:
+    M = np.diag([2.0, 0.1, 3.0, 0.2])
+    K = np.array([[50, 3, -20, 1], [3, 8, -1, -2], [-20, -1, 40, 2], [1, -2, 2, 9.0]])
+    return SecondOrder(M, K, coordinates=NAMES)
+
+
+@pytest.mark.spec("003-C10", "003-C12")
+def test_every_size_of_the_shapes_keeps_the_frequencies():
+    modes = system().modes()
+    np.testing.assert_allclose(modes.modal_masses, 1.0, rtol=1e-13)
+    np.testing.assert_allclose(modes.momenta, system().M @ modes.shapes, rtol=1e-13)
+    for how, check in (
+        ("largest", lambda phi: phi[np.argmax(np.abs(phi))]),
+        ("unit", lambda phi: phi @ phi),
+        ("mass", lambda phi: phi @ system().M @ phi),
+        ("b.x", lambda phi: phi[2]),
+    ):
+        sized = modes.normalised(how)
+        np.testing.assert_allclose([check(phi) for phi in sized.shapes.T], 1.0, rtol=1e-12)
+        np.testing.assert_allclose(np.sqrt(sized.modal_stiffnesses / sized.modal_masses), modes.frequencies, rtol=1e-12)
+        np.testing.assert_allclose(np.diag(sized.mac(modes)), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(modes.normalised("unit").normalised("mass").shapes, modes.shapes, rtol=1e-12)
+
+
+@pytest.mark.spec("003-C12")
+def test_modal_forces_do_not_depend_on_the_size_of_the_shapes():
+    f = np.array([1.0, 0, 2, 0])
+    modes = system().modes()
+    expected = modes.shapes.T @ f
+    for how in ("largest", "unit", "a.x"):
+        sized = modes.normalised(how)
+        acceleration = sized.shapes * (sized.shapes.T @ f / sized.modal_masses)
+        np.testing.assert_allclose(acceleration, modes.shapes * expected, rtol=1e-11)
+
+
+def test_directions_are_endings_names_mappings_or_vectors():
+    modes = system().modes()
+    r = np.array([1.0, 0, 1, 0])
+    by_ending = modes.participation(".x")
+    np.testing.assert_allclose(by_ending, modes.shapes.T @ system().M @ r, rtol=1e-12)
+    np.testing.assert_allclose(modes.participation({"a.x": 1, "b.x": 1}), by_ending)
+    np.testing.assert_allclose(modes.participation(r), by_ending)
+    assert modes.effective_masses(".x").sum() == pytest.approx(5.0, rel=1e-12)
+    assert modes.effective_masses("a.x").sum() == pytest.approx(2.0, rel=1e-12)
+    np.testing.assert_allclose(
+        modes.normalised("unit").effective_masses(".x"), modes.effective_masses(".x"), rtol=1e-11
+    )
+
+
+def test_a_rigid_body_carries_the_whole_mass():
+    modes = SecondOrder(np.diag([1.0, 2.0]), [[1, -1], [-1, 1]], coordinates=["p.x", "q.x"]).modes()
+    np.testing.assert_allclose(modes.effective_masses(".x"), [3.0, 0.0], atol=1e-14)
+
+
+def test_complex_modes_have_real_masses_and_shares():
+    damped = system().replace(C=np.diag([0.5, 0, 0, 0])).modes()
+    assert np.iscomplexobj(damped.shapes)
+    np.testing.assert_allclose(damped.modal_masses, 1.0, rtol=1e-12)
+    assert damped.effective_masses(".x").dtype == np.float64
+    with pytest.raises(DataError, match="mode 1"):
+        Modes([1j], [[1.0], [0.0]], ["a", "b"]).normalised("b")
+
+
+def test_modes_are_chosen_by_number_and_by_frequency():
+    modes = system().modes()
+    two = modes.select([3, 1])
+    np.testing.assert_array_equal(two.frequencies, modes.frequencies[[2, 0]])
+    np.testing.assert_array_equal(two.momenta, modes.momenta[:, [2, 0]])
+    low, high = modes.frequencies[[1, 2]]
+    assert len(modes.select(band=(low, high))) == 2
+    assert len(modes.select([])) == 0
+
+
+BAD = [
+    (lambda m: m.select([5]), "no mode 5"),
+    (lambda m: m.select([0]), "no mode 0"),
+    (lambda m: m.normalised("a.y"), r"no coordinate named 'a\.y'.*mass, largest, unit"),
+    (lambda m: m.participation(".y"), r"no coordinate named '\.y'"),
+    (lambda m: m.participation({"c.x": 1.0}), "no coordinate named 'c.x'"),
+    (lambda m: m.participation([1.0, 2.0]), "4 finite numbers"),
+    (lambda m: m.energy_shares({"part": np.eye(3)}), "stiffness of 'part'"),
+    (lambda m: Modes([1j], [[1.0]]).modal_masses, "carry no momenta"),
+    (lambda m: Modes([1j], [[1.0]]).table(groups={"x": ".x"}), "carry no elastic forces"),
+    (lambda m: Modes([1j], [[1.0]], momenta=[[1.0], [2.0]]), "momenta has shape"),
+]
+
+
+@pytest.mark.parametrize(("ask", "message"), BAD, ids=[message for _, message in BAD])
+def test_wrong_questions_are_answered_with_what_is_known(ask, message):
+    with pytest.raises(DataError, match=message):
+        ask(system().modes())
