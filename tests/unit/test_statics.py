@@ -155,6 +155,34 @@ def test_a_bar_carries_its_load_to_its_ends():
     np.testing.assert_allclose(result.deflection, 0)
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_heat_lengthens_what_is_free_and_presses_what_is_held(n):
+    alpha_T = 12e-6 * 50
+    f = beam(n)
+    f.support("A", "fixed")
+    f.add_strain("heat", "beam", alpha_T, curvature_z=-0.003)
+    free = static(structure(f), "heat")
+    np.testing.assert_allclose(free.displacement["B"], [alpha_T * L, -0.003 * L**2 / 2, -0.003 * L], rtol=1e-9)
+    along = free.beam("beam", 5)
+    np.testing.assert_allclose(along.N, 0, atol=1e-3)
+    np.testing.assert_allclose(along.deflection[:, 1], -0.003 * along.x**2 / 2, atol=1e-12)
+    f.support("B", "fixed")
+    held = static(structure(f), "heat").beam("beam", 3)
+    np.testing.assert_allclose(held.N, -STEEL.E * PLANK.area * alpha_T, rtol=1e-9)
+    np.testing.assert_allclose(held.M_z, 0.003 * STEEL.E * PLANK.I_z, rtol=1e-9)
+    np.testing.assert_allclose(held.deflection, 0, atol=1e-12)
+
+
+def test_initial_curvature_about_y_bends_sideways():
+    f = beam(planar=False)
+    f.support("A", "fixed")
+    f.add_strain("bow", "beam", curvature_y=0.01)
+    solution = static(structure(f), "bow")
+    local = solution.beam("beam", 2)
+    assert local.deflection[-1, 2] == pytest.approx(-0.01 * L**2 / 2, rel=1e-9)
+    assert local.rotation[-1, 1] == pytest.approx(0.01 * L, rel=1e-9)
+
+
 # -- solutions --------------------------------------------------------------------------------------------------------
 
 

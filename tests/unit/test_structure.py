@@ -153,6 +153,21 @@ def test_modes_are_those_of_the_matrices():
     )
 
 
+def test_a_free_structure_has_its_rigid_modes_at_zero():
+    f = portal()
+    f.supports.clear()
+    found = structure(f).modes(5).frequencies
+    np.testing.assert_array_equal(found[:3], 0)
+    assert found[3] > 10
+
+
+def test_massless_rotations_of_lumped_beams_follow():
+    s = structure(portal(mass="lumped"))
+    K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
+    inverse = scipy.linalg.eigh(M, K, eigvals_only=True)[::-1]
+    np.testing.assert_allclose(s.modes(4).frequencies, 1 / np.sqrt(inverse[:4]), rtol=1e-8)
+
+
 def test_outputs_are_displacements_velocities_and_accelerations():
     system = pair().system(inputs="A.x", outputs=["B.x", "B.x.velocity", "B.x.acceleration", "ground.x"])
     x = np.array([0.0, 1.0])

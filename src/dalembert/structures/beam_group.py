@@ -42,6 +42,7 @@ class BeamGroup(Frozen):
     tapered, tapered_index : elements with varying section, or None.
     line_loads : by case, (ne, 2, 6) force and moment per length at start and end, local axes.
     point_loads : by case.  gravity : (3,) [m/s²].
+    strains : by case, (ne, 3) strain and curvatures about y and z that the elements have without force.
     """
 
     beams: tuple[str, ...]
@@ -66,6 +67,7 @@ class BeamGroup(Frozen):
     shear: BoolArray
     line_loads: Mapping[str, FloatArray]
     point_loads: Mapping[str, PointLoads]
+    strains: Mapping[str, FloatArray]
     gravity: FloatArray
 
     def __init__(self, **fields: Any) -> None:
@@ -218,6 +220,25 @@ class BeamGroup(Frozen):
                 for k, e in enumerate(which):
                     N = self.pick([int(e)]).shapes(np.array([x[k] / self.length[e]]))
                     total[e] += factor * load[k] @ N[0, 0]
+        strain = self.initial_strains(factors)
+        if strain.any():  # K times the shape the element takes on by itself
+            L = self.length
+            shape = np.zeros_like(total)
+            shape[:, 6], shape[:, 10], shape[:, 11] = strain.T * L
+            shape[:, 7], shape[:, 8] = strain[:, 2] * L**2 / 2, -strain[:, 1] * L**2 / 2
+            total += np.einsum("eij,ej->ei", self.stiffness(), shape)
+        return total
+
+    def loaded_cases(self) -> set[str]:
+        """Load cases with loads on elements."""
+        return {*self.line_loads, *self.point_loads, *self.strains}
+
+    def initial_strains(self, factors: Mapping[str, float]) -> FloatArray:
+        """(ne, 3) combined strain and curvatures without force."""
+        total = np.zeros((len(self.points), 3))
+        for case, factor in factors.items():
+            if case in self.strains:
+                total += factor * self.strains[case]
         return total
 
     def weights(self) -> FloatArray:
@@ -281,7 +302,7 @@ class BeamGroup(Frozen):
             fields[name] = None if fields[name] is None else fields[name][index]
         fields.update(
             beams=(), first=np.zeros(1, dtype=np.int64), numbers=self.numbers.take(index), tapered=tapered,
-            tapered_index=place, line_loads={}, point_loads={},
+            tapered_index=place, line_loads={}, point_loads={}, strains={},
         )  # fmt: skip
         return BeamGroup(**fields)
 

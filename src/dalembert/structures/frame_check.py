@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown_name
 from dalembert.structures import frame_elements
 from dalembert.structures.materials import Material
-from dalembert.structures.parts import BeamPointLoad, Beams, LineLoad, PointLoad
+from dalembert.structures.parts import BeamPointLoad, Beams, InitialStrain, LineLoad, PointLoad
 from dalembert.structures.sections import Section
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _reference_problems(frame: Frame, ends: set[str]) -> list[str]:
     for load in frame.loads:
         if isinstance(load, PointLoad):
             missing(f"load case {load.case!r}", (load.point,))
-        elif isinstance(load, (LineLoad, BeamPointLoad)) and load.beam not in beams:
+        elif isinstance(load, (LineLoad, BeamPointLoad, InitialStrain)) and load.beam not in beams:
             problems.append(f"load case {load.case!r}: {unknown_name('beam or bar', load.beam, beams, _where(frame))}")
     return problems
 

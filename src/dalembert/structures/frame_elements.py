@@ -14,7 +14,7 @@ from dalembert.structures.beam_group import BeamGroup, PointLoads
 from dalembert.structures.elements import BeamNumbers, gauss
 from dalembert.structures.frame import Frame
 from dalembert.structures.materials import Material, material
-from dalembert.structures.parts import DIRECTIONS, BeamPointLoad, Beams, LineLoad
+from dalembert.structures.parts import DIRECTIONS, BeamPointLoad, Beams, InitialStrain, LineLoad
 from dalembert.structures.sections import Section
 from dalembert.structures.taper import GAUSS_POINTS, TaperedElements
 
@@ -121,13 +121,15 @@ def beam_group(frame: Frame, numbering: Numbering, keep: tuple[int, ...]) -> Bea
     arms = joined.pop("arms")
     names = [name for beams in frame.beams for name in beams.names]
     tapered, tapered_index = _tapered(frame, joined["span"], numbers)
-    line, point = _element_loads(frame, dict(zip(names, range(len(names)))), first_element, numbers.length, joined["R"])
+    place = dict(zip(names, range(len(names))))
+    line, point = _element_loads(frame, place, first_element, numbers.length, joined["R"])
+    strains = _initial_strains(frame, place, first_element)
     return BeamGroup(
         beams=tuple(names), first=first_element, count=len(numbering.names), keep=keep, numbers=numbers,
         arms=arms if arms.any() else None, released=released if released.any() else None,
         sections=tuple(sections), section_of=np.concatenate(places), materials=tuple(materials),
         material_of=np.concatenate(made), tapered=tapered, tapered_index=tapered_index,
-        line_loads=line, point_loads=point, gravity=np.array(frame.gravity), **joined,
+        line_loads=line, point_loads=point, strains=strains, gravity=np.array(frame.gravity), **joined,
     )  # fmt: skip
 
 
@@ -217,6 +219,16 @@ def _at_gauss(
         "rhoI_z": [spin * mat.density * s.I_z for s in cut],
         "rhoI_p": [mat.density * s.I_p for s in cut],
     }
+
+
+def _initial_strains(frame: Frame, beam: dict[str, int], first: IntArray) -> dict[str, FloatArray]:
+    """(ne, 3) by case: strain, curvature about y, about z."""
+    found: dict[str, FloatArray] = {}
+    for load in frame.loads:
+        if isinstance(load, InitialStrain):
+            k = beam[load.beam]
+            found.setdefault(load.case, np.zeros((int(first[-1]), 3)))[first[k] : first[k + 1]] += load.strain
+    return found
 
 
 def _element_loads(

@@ -234,13 +234,13 @@ def _loads(frame: Frame, group: BeamGroup | None, numbering: Any, keep: Any, M: 
         for k, way in enumerate(keep):
             motion[:, k] = gravity[way] if way < 3 else 0.0
         cases["gravity"] = M @ motion.ravel()
-    transform = group.transform() if group is not None and (group.line_loads or group.point_loads) else None
+    transform = group.transform() if group is not None and group.loaded_cases() else None
     for case in frame.cases:
         total = np.zeros((count, 6))
         for load in frame.loads:
             if load.case == case and isinstance(load, PointLoad):
                 total[numbering.index[load.point]] += load.force + load.moment
         cases[case] = total[:, list(keep)].ravel()
-        if group is not None and transform is not None and (case in group.line_loads or case in group.point_loads):
+        if group is not None and transform is not None and case in group.loaded_cases():
             cases[case] = cases[case] + group.scatter(group.load_vectors({case: 1.0}), transform)
     return cases

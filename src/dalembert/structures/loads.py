@@ -6,7 +6,7 @@ from typing import Any
 
 from dalembert.errors import ModelError
 from dalembert.structures import parts
-from dalembert.structures.parts import BeamPointLoad, LineLoad, PointLoad
+from dalembert.structures.parts import BeamPointLoad, InitialStrain, LineLoad, PointLoad
 
 
 class LoadMethods:
@@ -73,6 +73,20 @@ class LoadMethods:
         load = push + self._moment(moment, what)
         place = parts.number(at, f"place of the {what}", not_negative=True)
         self.loads.append(BeamPointLoad(self._case(case), beam, place, load, _local(axes, what)))
+
+    def add_strain(
+        self, case: str, beam: str, strain: float = 0.0, *, curvature_y: float = 0.0, curvature_z: float = 0.0
+    ) -> None:
+        """What a beam would do without any force: heat, shrinkage, lack of fit, the pull of a tendon.
+
+        Parameters
+        ----------
+        strain : α ΔT for a change of temperature ΔT.
+        curvature_y, curvature_z : about the local axes [1/m]; −α ΔT/h about z for a top (+y) warmer by ΔT.
+        """
+        what = f"strain of beam {beam!r}"
+        first, second, third = (parts.number(value, what) for value in (strain, curvature_y, curvature_z))
+        self.loads.append(InitialStrain(self._case(case), beam, (first, second, third)))
 
     def _moment(self, given: Any, what: str) -> parts.Vector:
         return (0.0, 0.0, 0.0) if given is None else parts.turning(given, what, self.planar)

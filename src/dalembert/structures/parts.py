@@ -125,6 +125,15 @@ class BeamPointLoad:
     local: bool
 
 
+@dataclass(frozen=True)
+class InitialStrain:
+    """Strain and curvatures about y and z [1/m] that a beam would take on without any force."""
+
+    case: str
+    beam: str
+    strain: Vector
+
+
 def directions(given: Any, what: str, planar: bool) -> tuple[str, ...]:
     """``"fixed"``, ``"pinned"``, ``"xyz"``, ``"x rz"`` or a list as a tuple of direction names.
 

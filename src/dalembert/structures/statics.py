@@ -74,7 +74,8 @@ class StaticSolution(Frozen):
     u : (N,) displacements of all coordinates [m, rad].  load : (N,) what acted [N, N m].
     displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
     reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
-    factors : load cases that were combined.  strain_energy : ½ uᵀKu [J].
+    factors : load cases that were combined.  strain_energy : ½ uᵀKu [J]
+        (without initial strains, that is what is stored).
     """
 
     structure: Structure

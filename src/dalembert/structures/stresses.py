@@ -43,6 +43,7 @@ class Loaded:
         self.ends = group.ends(u, self.loads)
         self.end_forces = np.einsum("eij,ej->ei", group.stiffness(), self.ends) - self.loads
         self.q = group.density(factors)
+        self.initial = group.initial_strains(factors)
         points = [(factor, *group.point_loads[case]) for case, factor in factors.items() if case in group.point_loads]
         self.at_element = np.concatenate([p[1] for p in points]) if points else np.zeros(0, dtype=np.int64)
         self.at_place = np.concatenate([p[2] for p in points]) if points else np.zeros(0)
@@ -98,6 +99,7 @@ class Loaded:
         give = np.divide(1.0, stiff, out=np.zeros_like(stiff), where=stiff > 0)
         soft = np.stack([give[:, 0], s["shear_y"] * shear, s["shear_z"] * shear, *give[:, 1:].T], axis=1)
         strain: FloatArray = self.forces(e, x) * soft
+        strain[:, [0, 4, 5]] += self.initial[e]
         return strain
 
     def stresses(self, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
