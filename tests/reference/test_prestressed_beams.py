@@ -1,4 +1,4 @@
-"""Beams under tension and compression, columns, lateral buckling, rotating beams and rotors against closed forms.
+"""Beams under tension and compression, columns, lateral buckling and rotating beams against closed forms.
 
 S. P. Timoshenko, J. M. Gere, Theory of Elastic Stability, 2nd ed. 1961 (TG below); rotating cantilever: problem P11,
 flap frequencies of a uniform beam at hub radius 0 in terms of γ = Ω √(ρA L⁴/EI).
@@ -19,7 +19,6 @@ from dalembert.structures import (
     buckling,
     centrifugal_load,
     prestressed,
-    rotor,
     spinning,
     static,
     structure,
@@ -328,52 +327,3 @@ class TestRotatingCantilever:
         moved.positions = [(x + 0.5, y, z) for x, y, z in moved.positions]
         here = spinning(model, "z", 4.0, centre=(-0.5, 0, 0)).modes(4).frequencies
         assert spinning(structure(moved), "z", 4.0).modes(4).frequencies == pytest.approx(here, rel=1e-7)
-
-
-class TestRotors:
-    def test_an_overhung_disc_whirls_as_the_closed_form_says(self) -> None:
-        """Disc at the end of a massless cantilever shaft, w = y + i z, ψ = rz - i ry: the polynomial of order 4
-
-        |k11 - m ω², k12; k12, k22 - J_t ω² + J_p Ω ω| = 0, k = EI/L³ [12, -6 L; -6 L, 4 L²].
-        """
-        m, J_t, J_p, L, Omega = 2.0, 0.3, 0.55, 1.0, 3.0
-        frame = Frame("overhung", gravity=0)
-        frame.add_points(["bearing", "disc"], [[0, 0, 0], [L, 0, 0]])
-        massless = Material("massless", E=1.0, density=0.0, G=1.0)
-        frame.add_beam("shaft", "bearing", "disc", section=STIFF, material=massless, **THIN)
-        frame.support("bearing", "fixed")
-        frame.support("disc", "x rx")
-        frame.add_mass("disc", "disc", m, inertia=(J_p, J_t, J_t))
-        system = rotor(structure(frame), "x", Omega)
-        a = np.polynomial.Polynomial([12.0, 0, -m])
-        b = np.polynomial.Polynomial([4.0, -J_p * Omega, -J_t])
-        exact = np.sort(np.abs((a * b - 36.0).roots()))
-        assert np.sort(system.dense().modes().frequencies) == pytest.approx(exact, rel=1e-9)
-
-    @pytest.mark.parametrize("theory", [{}, THIN])
-    def test_seen_from_the_ground_and_from_the_turning_frame_the_same_rotor_whirls(self, theory: dict) -> None:
-        """A round shaft with a disc on two bearings: ω in the turning frame is |ω_forward - Ω| or ω_backward + Ω."""
-        Omega = 300.0
-        frame = Frame("rotor", gravity=0)
-        frame.add_points(["A", "M", "B"], [[0, 0, 0], [0.4, 0, 0], [1, 0, 0]])
-        for name, start, end in (("left", "A", "M"), ("right", "M", "B")):
-            frame.add_beam(name, start, end, section=Section.circle(0.04), material="steel", elements=3, **theory)
-        frame.add_mass("disc", "M", 20.0, inertia=(0.5, 0.26, 0.26), offset=(0.02, 0, 0))
-        frame.support("A", "x y z rx")
-        frame.support("B", "y z rx")
-        model = structure(frame)
-        ground = rotor(model, "x", Omega).dense().modes()
-        turning = spinning(model, "x", Omega, stiffening=False).dense().modes()
-        bending = [name.endswith((".y", ".z", ".ry", ".rz")) for name in model.free]
-        expected, found = set(), set()
-        place = {name: k for k, name in enumerate(model.free)}
-        for k, frequency in enumerate(ground.frequencies[:8]):
-            shape = ground.shapes[:, k]
-            if np.abs(shape[bending]).max() < 1e-6 * np.abs(shape).max():
-                continue
-            y, z = shape[place["M.y"]], shape[place["M.z"]]
-            forward = (z / y).imag * np.sign(ground.eigenvalues[k].imag) < 0
-            expected.add(round(abs(frequency - Omega) if forward else frequency + Omega, 4))
-        found = {round(float(value), 4) for value in turning.frequencies}
-        assert len(expected) >= 4
-        assert expected <= found
