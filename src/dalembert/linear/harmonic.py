@@ -7,7 +7,7 @@ y₀ = (C (s I - A)⁻¹ B + D) u₀,   s = iω, or e^{iω dt}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dalembert.linear.dynamic_stiffness import solve_resolvent, solve_second_ord
 from dalembert.linear.frequency import KINDS, FrequencyResponse, checked_frequencies
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
+from dalembert.progress import Progress, Setting
 
 # As many coordinates as are taken for inputs or outputs without being named.
 ALL_COORDINATES = 100
@@ -36,7 +37,7 @@ def frequency_response(
     kind: str | None = None,
     inputs: Names = None,
     outputs: Names = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Setting = None,
 ) -> FrequencyResponse:
     """Complex amplitudes of the outputs per unit harmonic input.
 
@@ -52,7 +53,7 @@ def frequency_response(
         inputs all coordinates, if not more than 100.
     outputs : names, optional
         Coordinates, or outputs of the system for ``kind="output"``; all when left out (at most 100 coordinates).
-    progress : function of the fraction done, optional
+    progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
         A large sparse system takes a factorisation per frequency.
 
     Returns
@@ -74,10 +75,10 @@ def frequency_response(
         raise DataError(f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     ports = Ports(system, kind or "receptance", inputs, outputs)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
-    for chunk, X in solve_second_order(system, np.abs(w), ports.F):
-        values[chunk] = ports.read(np.abs(w[chunk]), X)
-        if progress is not None:
-            progress(chunk.stop / len(w))
+    with Progress(progress, "frequency response") as bar:
+        for chunk, X in solve_second_order(system, np.abs(w), ports.F):
+            values[chunk] = ports.read(np.abs(w[chunk]), X)
+            bar.update(chunk.stop / len(w))
     return ports.result(w, mirrored(w, values), {"method": "direct"})
 
 

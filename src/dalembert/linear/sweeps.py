@@ -22,6 +22,7 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.linear.tables import aligned
 from dalembert.linear.tracking import Spectra, jumps
+from dalembert.progress import Progress, Setting
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
@@ -141,7 +142,7 @@ def sweep(
     orders: Iterable[float] = (),
     count: int | None = None,
     precision: float = PRECISION,
-    progress: Callable[[float], None] | None = None,
+    progress: Setting = None,
 ) -> Sweep:
     """Eigenvalues of a family of systems, followed along its parameter.
 
@@ -154,7 +155,7 @@ def sweep(
     orders : multiples k of the parameter (a speed in rad/s) whose meeting with natural frequencies is sought
     count : modes of each system; needed in effect for large sparse ones (default: their ``modes()``)
     precision : relative, of crossings and critical speeds
-    progress : function of the fraction of the values followed, optional
+    progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done
 
     Returns
     -------
@@ -171,7 +172,8 @@ def sweep(
     """
     at = _checked_values(values)
     spectra = Spectra(build, parameter, count)
-    branches = spectra.follow(at, progress)
+    with Progress(progress, f"sweep of {parameter}") as bar:
+        branches = spectra.follow(at, bar)
     grid = at.tolist()
     crossings = _boundaries(spectra, grid, precision)
     critical = [

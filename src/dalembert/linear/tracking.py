@@ -25,6 +25,7 @@ from dalembert.errors import DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
+from dalembert.progress import Progress
 
 # Real parts below this, relative to the eigenvalue (or the largest, for those near 0), are not told from zero:
 # a double eigenvalue is computed to √ε = 1.5e-8 of the norm.
@@ -91,15 +92,14 @@ class Spectra:
             values = (np.log(size) + 1j * np.angle(values)) / first.dt
         return values, shapes
 
-    def follow(self, values: FloatArray, progress: Callable[[float], None] | None = None) -> ComplexArray:
+    def follow(self, values: FloatArray, bar: Progress) -> ComplexArray:
         """(nv, k): eigenvalues at every value, each column one branch."""
         order = np.lexsort((self(values[0]).values.imag, np.abs(self(values[0]).values)))
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
             order = self._pairing(float(a), float(b), HALVINGS)[order]
             table.append(self(float(b)).values[order])
-            if progress is not None:
-                progress(len(table) / len(values))
+            bar.update(len(table) / len(values))
         return np.array(table)
 
     def _pairing(self, a: float, b: float, halvings: int) -> Any:

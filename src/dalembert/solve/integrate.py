@@ -11,13 +11,13 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, unknown_name
 from dalembert.expressions import Array
+from dalembert.progress import Progress
 from dalembert.record import Record
 from dalembert.solve.assemble import check_start, state_or_rest
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Crossing, Event, Switch, Watch, as_events, event_function, speeds_after
 from dalembert.solve.inputs import Inputs, read_inputs
 from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Method, Sundials
-from dalembert.solve.progress import Progress
 from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.stepping import first_step, steps_of
 

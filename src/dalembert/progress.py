@@ -1,17 +1,20 @@
-"""Progress of a long run: silent for two seconds, then a bar on a terminal."""
+"""Progress of anything long: silent for two seconds, then a bar on a terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
+
+Setting = bool | Callable[[float], None] | None
+"""What every ``progress=`` takes."""
 
 
 class Progress:
     """None: a bar on a terminal after two seconds; True: always a bar; False: none; or a function of the fraction."""
 
-    def __init__(self, setting: bool | Callable[[float], None] | None, title: str) -> None:
+    def __init__(self, setting: Setting, title: str) -> None:
         self._call = setting if callable(setting) else None
         self._allowed = setting is True or (setting is None and sys.stderr.isatty())
         self._delay = 0.0 if setting is True else 2.0
@@ -33,6 +36,12 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task(self._title, total=1.0)
         self._bar.update(self._task, completed=fraction)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
 
     def close(self) -> None:
         if self._bar is not None:
