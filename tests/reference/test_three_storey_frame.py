@@ -147,6 +147,15 @@ def test_beams_without_mass_give_the_lumped_model(elements: int) -> None:
 
 
 @pytest.mark.spec("000-T1")
+def test_without_mass_in_the_beams_the_shapes_are_those_of_the_lumped_model() -> None:
+    """AT-1: u2, u3 and φ for u1 = 1, to the digits recomputed by the spec."""
+    shapes = floor_shapes(rig(elements=1, density=0.0), 4)
+    expected = [[2.7116, 2.5025, 0.2356, -3.1624], [3.5718, 3.0693, -0.4012, 1.1761]]
+    assert np.abs(shapes[1:3] - expected).max() < 5.1e-5
+    assert shapes[3] == pytest.approx([2370.953, -21.7812, 2.0408, -5.8568], rel=1e-5, abs=5.1e-5)
+
+
+@pytest.mark.spec("000-T1")
 def test_one_massless_element_per_beam_has_the_stiffness_of_the_lumped_model() -> None:
     system = structure(three_storey_frame(elements=1, density=0.0)).system()
     k = [24 * 207e9 * SECTION.I_z / L**3 for L in STATED]
