@@ -322,6 +322,27 @@ def test_springs_to_the_ground_take_directions_matrices_and_vectors():
     np.testing.assert_array_equal(dense(structure(f)).diagonal(), [2, 1, 11, 0, 5, 0])
 
 
+def test_springs_and_masses_of_one_kind_or_many_are_the_same():
+    rng = np.random.default_rng(2)
+    points = rng.uniform(0, 3, (5, 3))
+    f = Frame("mixed")
+    f.add_points("p", points)
+    K = np.zeros((30, 30))
+    for k in range(4):
+        f.add_spring(f"line{k}", f"p{k + 1}", f"p{k + 2}", 10.0 + k)
+        n = (points[k + 1] - points[k]) / np.linalg.norm(points[k + 1] - points[k])
+        block = (10.0 + k) * np.outer(n, n)
+        for (i, j), sign in {(k, k): 1, (k + 1, k + 1): 1, (k, k + 1): -1, (k + 1, k): -1}.items():
+            K[6 * i : 6 * i + 3, 6 * j : 6 * j + 3] += sign * block
+    f.add_spring("foot", "p1", stiffness={"x": 3.0, "rz": 4.0}, loss_factor=0.5)
+    K[0, 0] += 3
+    K[5, 5] += 4
+    s = structure(f)
+    np.testing.assert_allclose(dense(s), K, atol=1e-13)
+    assert dense(s, "K_loss")[5, 5] == 2.0
+    assert s.C.nnz == 0
+
+
 def test_lumped_and_consistent_beams_have_one_mass():
     for mass in ("lumped", "consistent"):
         assert structure(line(3, mass=mass)).mass() == pytest.approx(7850 * 0.02 * 2, rel=1e-12)

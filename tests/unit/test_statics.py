@@ -68,6 +68,23 @@ def test_a_load_on_a_place_of_a_beam_needs_no_point_there():
     assert result.deflection[0, 1] == pytest.approx(quarter, rel=1e-9)
 
 
+def test_point_loads_on_bars_tapers_and_beams_together():
+    f = Frame("three", planar=True)
+    f.add_points("p", [[0, 0], [1, 0], [2, 0], [3, 0]])
+    f.add_bar("bar", "p1", "p2", section=PLANK, material=STEEL)
+    f.add_beam("taper", "p2", "p3", section=PLANK, end_section=Section.rectangle(0.1, 0.1), material=STEEL)
+    f.add_beam("beam", "p3", "p4", section=PLANK, material=STEEL)
+    f.support(f.point_names, "fixed")
+    for name in ("bar", "taper", "beam"):
+        f.add_beam_force("all", name, 0.25, (0, -8.0))
+    solution = static(structure(f), "all")
+    np.testing.assert_allclose(solution.reaction["p1"], [0, 6, 0], atol=1e-9)
+    assert sum(solution.reaction[f"{p}.y"] for p in f.point_names) == pytest.approx(24, rel=1e-12)
+    for name in ("bar", "taper", "beam"):
+        jump = solution.beam(name, [0.25 - 1e-9, 0.25]).V_y
+        assert jump[1] - jump[0] == pytest.approx(8, abs=1e-6)
+
+
 def test_signs_of_internal_forces_in_space():
     f = beam(planar=False)
     f.support("A", "fixed")

@@ -217,9 +217,7 @@ class BeamGroup(Frozen):
                 total += factor * self.line_load_vectors(self.line_loads[case])
             if case in self.point_loads:
                 which, x, load = self.point_loads[case]
-                for k, e in enumerate(which):
-                    N = self.pick([int(e)]).shapes(np.array([x[k] / self.length[e]]))
-                    total[e] += factor * load[k] @ N[0, 0]
+                np.add.at(total, which, factor * self._point_load_vectors(which, x, load))
         strain = self.initial_strains(factors)
         if strain.any():  # K times the shape the element takes on by itself
             L = self.length
@@ -228,6 +226,18 @@ class BeamGroup(Frozen):
             shape[:, 7], shape[:, 8] = strain[:, 2] * L**2 / 2, -strain[:, 1] * L**2 / 2
             total += np.einsum("eij,ej->ei", self.stiffness(), shape)
         return total
+
+    def _point_load_vectors(self, which: IntArray, x: FloatArray, load: FloatArray) -> FloatArray:
+        """(m, 12) end loads Nᵀ F of loads (m, 6) at places x (m,) of elements which (m,)."""
+        some = self.pick(which)
+        at = x / some.length
+        N = elements.shapes(some.numbers, at[:, None])[:, 0]
+        if some.is_bar.any():
+            N[some.is_bar] = elements.bar_shapes(some.numbers.take(some.is_bar), at[some.is_bar, None])[:, 0]
+        for k in some.tapered_index:
+            N[k] = some.pick([int(k)]).shapes(at[[k]])[0, 0]
+        vectors: FloatArray = np.einsum("mri,mr->mi", N, load)
+        return vectors
 
     def loaded_cases(self) -> set[str]:
         """Load cases with loads on elements."""

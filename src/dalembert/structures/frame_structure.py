@@ -62,12 +62,8 @@ def _matrices(
     if frame.masses:
         points, blocks = _masses(frame, index)
         parts["M"].append(Blocks(points, points, np.arange(len(points)), _kept(blocks, keep)))
-    for spring in frame.springs:
-        for key, block in _spring(spring, index, positions).items():
-            ends = [index[spring.a]] if spring.b is None else [index[spring.a], index[spring.b]]
-            signs = np.array([1.0, -1.0])[: len(ends)]
-            full = np.kron(np.outer(signs, signs), _kept(block[None], keep)[0])
-            parts[key].append(assembly.blocks(np.array([ends]), full[None]))
+    for key, found in _springs(frame, index, positions, keep).items():
+        parts[key] += found
     return {key: assembly.assemble(count, len(keep), found) for key, found in parts.items()}
 
 
@@ -92,32 +88,42 @@ def _kept(blocks: FloatArray, keep: Any) -> FloatArray:
 
 def _masses(frame: Frame, index: dict[str, int]) -> tuple[IntArray, FloatArray]:
     """Point and (6, 6) mass of each lump: ``Aᵀ diag(m, J) A`` with ``A = [1, −[c]×; 0, 1]`` (C-63)."""
-    blocks = np.zeros((len(frame.masses), 6, 6))
-    for k, lump in enumerate(frame.masses):
-        inner = np.zeros((6, 6))
-        inner[:3, :3] = np.diag(lump.mass)
-        inner[3:, 3:] = lump.inertia
-        A = np.eye(6)
-        A[:3, 3:] = -skew(np.array([lump.offset]))[0]
-        blocks[k] = A.T @ inner @ A
+    count = len(frame.masses)
+    inner = np.zeros((count, 6, 6))
+    inner[:, [0, 1, 2], [0, 1, 2]] = [lump.mass for lump in frame.masses]
+    inner[:, 3:, 3:] = [lump.inertia for lump in frame.masses]
+    A = np.broadcast_to(np.eye(6), (count, 6, 6)).copy()
+    A[:, :3, 3:] = -skew(np.array([lump.offset for lump in frame.masses]))
+    blocks = assembly.congruent(A, inner)
     return np.array([index[lump.point] for lump in frame.masses]), 0.5 * (blocks + blocks.transpose(0, 2, 1))
 
 
-def _spring(spring: Any, index: dict[str, int], positions: FloatArray) -> dict[str, FloatArray]:
-    """(6, 6) matrices of a spring on its relative displacements, by the system matrix they go to."""
-    found: dict[str, FloatArray] = {}
-    if spring.line is not None:
-        k, c = spring.line
-        along = positions[index[spring.b]] - positions[index[spring.a]]
-        axis = np.concatenate([along / np.linalg.norm(along), np.zeros(3)])
-        pattern = np.outer(axis, axis)
-        found.update({key: value * pattern for key, value in (("K", k), ("C", c)) if value})
-    else:
-        for key, value in (("K", spring.stiffness), ("C", spring.damping)):
-            if value is not None:
-                found[key] = np.array(value)
-    if spring.loss_factor and "K" in found:
-        found["K_loss"] = spring.loss_factor * found["K"]
+def _springs(frame: Frame, index: dict[str, int], positions: FloatArray, keep: Any) -> dict[str, list[Blocks]]:
+    """Blocks of springs by the system matrix they go to: k to the ground, [[k, −k], [−k, k]] between points."""
+    found: dict[str, list[Blocks]] = {"K": [], "C": [], "K_loss": []}
+    for grounded in (True, False):
+        springs = [spring for spring in frame.springs if (spring.b is None) == grounded]
+        if not springs:
+            continue
+        ends = np.array([[index[p] for p in (spring.a, spring.b) if p is not None] for spring in springs])
+        K, C = np.zeros((len(springs), 6, 6)), np.zeros((len(springs), 6, 6))
+        for matrices, name in ((K, "stiffness"), (C, "damping")):
+            given = [k for k, spring in enumerate(springs) if getattr(spring, name) is not None]
+            matrices[given] = np.array([getattr(springs[k], name) for k in given]).reshape(-1, 6, 6)
+        lines = [k for k, spring in enumerate(springs) if spring.line is not None]
+        if lines:
+            along = positions[ends[lines, 1]] - positions[ends[lines, 0]]
+            along /= np.linalg.norm(along, axis=1)[:, None]
+            pattern = along[:, :, None] * along[:, None, :]
+            K[lines, :3, :3], C[lines, :3, :3] = (
+                np.array([springs[k].line[i] for k in lines])[:, None, None] * pattern  # type: ignore[index]
+                for i in (0, 1)
+            )
+        loss = np.array([spring.loss_factor for spring in springs])[:, None, None]
+        signs = np.ones((1, 1)) if grounded else np.array([[1.0, -1.0], [-1.0, 1.0]])
+        for key, matrices in (("K", K), ("C", C), ("K_loss", loss * K)):
+            if matrices.any():
+                found[key].append(assembly.blocks(ends, np.kron(signs, _kept(matrices, keep))))
     return found
 
 
@@ -173,7 +179,7 @@ def _touched(frame: Frame, group: BeamGroup | None, index: dict[str, int], keep:
     if group is not None:
         touched[group.points[~group.is_bar].ravel()] = True
     for lump in frame.masses:
-        if np.any(lump.inertia) or any(lump.offset):
+        if any(map(any, lump.inertia)) or any(lump.offset):
             touched[index[lump.point]] = True
     for spring in frame.springs:
         for matrix in (spring.stiffness, spring.damping):
@@ -235,11 +241,11 @@ def _loads(frame: Frame, group: BeamGroup | None, numbering: Any, keep: Any, M: 
             motion[:, k] = gravity[way] if way < 3 else 0.0
         cases["gravity"] = M @ motion.ravel()
     transform = group.transform() if group is not None and group.loaded_cases() else None
-    for case in frame.cases:
-        total = np.zeros((count, 6))
-        for load in frame.loads:
-            if load.case == case and isinstance(load, PointLoad):
-                total[numbering.index[load.point]] += load.force + load.moment
+    totals = {case: np.zeros((count, 6)) for case in frame.cases}
+    for load in frame.loads:
+        if isinstance(load, PointLoad):
+            totals[load.case][numbering.index[load.point]] += load.force + load.moment
+    for case, total in totals.items():
         cases[case] = total[:, list(keep)].ravel()
         if group is not None and transform is not None and case in group.loaded_cases():
             cases[case] = cases[case] + group.scatter(group.load_vectors({case: 1.0}), transform)

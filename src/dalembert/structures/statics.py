@@ -103,13 +103,20 @@ class StaticSolution(Frozen):
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m]."""
         for group in self.structure.groups:
             if isinstance(group, BeamGroup) and name in group.beams:
-                loaded = stresses.Loaded(group, self.u, self.factors)
+                loaded = self._loaded(group)
                 places = stations if isinstance(stations, int) else np.array(stations, dtype=np.float64)
                 if isinstance(places, int) and places < 2:
                     raise DataError(f"at least 2 stations are needed along a beam, got {places}.")
                 return stresses.along_beam(loaded, name, places)
         known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
         raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
+
+    def _loaded(self, group: BeamGroup) -> stresses.Loaded:
+        """Forces on the ends of all elements, found once."""
+        known: dict[int, stresses.Loaded] = self.__dict__.setdefault("_known", {})
+        if id(group) not in known:
+            known[id(group)] = stresses.Loaded(group, self.u, self.factors)
+        return known[id(group)]
 
     def largest_stresses(self, stations: int = 5) -> dict[str, float]:
         """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""

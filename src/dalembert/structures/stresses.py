@@ -56,10 +56,14 @@ class Loaded:
         x1 = x[:, None]
         total = first * x1 + slope * x1**2 / 2
         moment = first * x1**2 / 2 + slope * x1**3 / 6
-        for element, place, load in zip(self.at_element, self.at_place, self.at_load):
-            after = (e == element) & (x >= place)
-            total[after] += load
-            moment[after] += load * (x[after] - place)[:, None]
+        if len(self.at_element):
+            order = np.argsort(e, kind="stable")
+            begin, end = (np.searchsorted(e[order], self.at_element, side) for side in ("left", "right"))
+            for k, (place, load) in enumerate(zip(self.at_place, self.at_load)):
+                own = order[begin[k] : end[k]]
+                after = own[x[own] >= place]
+                total[after] += load
+                moment[after] += load * (x[after] - place)[:, None]
         result: FloatArray = -p[:, :6] - total
         result[:, 4] += -x * p[:, 2] - moment[:, 2]
         result[:, 5] += x * p[:, 1] + moment[:, 1]
@@ -71,7 +75,7 @@ class Loaded:
         result: FloatArray = start[:, :6].copy()
         result[:, 1] += x * start[:, 5]
         result[:, 2] -= x * start[:, 4]
-        places = sorted({float(place) for k, place in zip(self.at_element, self.at_place) if k in set(e.tolist())})
+        places = np.unique(self.at_place[np.isin(self.at_element, e)]).tolist()
         xi, weights = gauss(12 if self.group.tapered is not None else 4)
         for low, high in zip([0.0, *places], [*places, np.inf]):
             a, b = np.minimum(low, x), np.minimum(high, x)
