@@ -72,7 +72,10 @@ def count_below(b: FloatArray, held: Held) -> IntArray:
     halvings = _halvings(lam, held)
     for n in np.unique(halvings):
         chosen = halvings == n
-        total[chosen] = _count(lam[chosen], int(n), held)
+        try:
+            total[chosen] = _count(lam[chosen], int(n), held)
+        except np.linalg.LinAlgError:  # one of them sits exactly on a pole of a joint: look just beside it
+            total[chosen] = _count(lam[chosen] * (1.0 + 1e-12), int(n), held)
     return total
 
 
