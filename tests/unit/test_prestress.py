@@ -136,6 +136,19 @@ class TestPrestressed:
         ratio = sway(prestressed(model, {"down": 0.6 * EULER})) / sway(model)
         assert ratio == pytest.approx(3 * (np.tan(k) - k) / k**3, rel=1e-5)
 
+    def test_displaced_supports_stretch_a_wire(self) -> None:
+        """Ends moved apart by δ: N = EA δ/L; an empty load leaves the prescribed displacements alone."""
+        frame = Frame("wire", planar=True, gravity=0)
+        frame.add_points(["A", "B"], [[0, 0], [2, 0]])
+        section, steel = Section.circle(1e-3), material("steel")
+        frame.add_beam("wire", "A", "B", section=section, material=steel, elements=8)
+        frame.support("A", "pinned")
+        frame.support("B", "pinned", values={"x": 1e-3})
+        model = structure(frame)
+        by_support = prestressed(model, {})
+        by_tension = prestressed(model, tension={"wire": steel.E * section.area * 1e-3 / 2})
+        assert abs(by_support.K - by_tension.K).max() < 1e-9 * abs(by_tension.K - model.K).max()
+
     def test_nothing_said_is_refused(self) -> None:
         with pytest.raises(DataError, match="say which load"):
             prestressed(structure(pillar()))
@@ -209,6 +222,17 @@ class TestBuckling:
         with pytest.raises(ValueError, match="read-only"):
             found.factors[0] = 1.0
         assert copy.deepcopy(found).critical == found.critical
+
+    def test_what_has_buckled_already_is_refused(self) -> None:
+        with pytest.raises(DataError, match="has buckled already"):
+            buckling(prestressed(structure(pillar()), {"down": 1.5 * EULER}), "down")
+
+    def test_half_loaded_it_bears_the_other_half(self) -> None:
+        model = structure(pillar())
+        whole = buckling(model, "down", count=1).critical
+        assert buckling(prestressed(model, {"down": 0.5 * whole}), "down", count=1).critical == pytest.approx(
+            0.5 * whole, rel=1e-6
+        )
 
     def test_a_pulled_column_is_refused(self) -> None:
         with pytest.raises(DataError, match=r"does not buckle under load 'given'.*Turn the load round"):

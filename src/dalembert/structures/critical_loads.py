@@ -98,7 +98,13 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     name = load if isinstance(load, str) else "given"
     if not K_g.nnz or not abs(K_g).max():
         raise DataError(f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.")
-    inverse, shapes = _largest(K, K_g, int(count), state.factor)
+    try:
+        inverse, shapes = _largest(K, K_g, int(count), state.factor)
+    except np.linalg.LinAlgError as error:
+        raise DataError(
+            f"stiffness of structure {structure.name!r} is not positive definite: it has buckled already "
+            "under what it was prestressed with."
+        ) from error
     keep = inverse > ROUNDING * np.abs(inverse).max()
     if not keep.any():
         raise DataError(
@@ -138,6 +144,8 @@ def _lanczos(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
         raise ConvergenceError(
             f"Lanczos found {len(error.eigenvalues)} of the {count} smallest load factors. Ask for fewer."
         ) from error
+    if np.any(np.einsum("ij,ij->j", shapes, K @ shapes) <= 0.0):
+        raise np.linalg.LinAlgError("K is not positive definite")
     order = np.argsort(mu)[::-1]
     return mu[order], shapes[:, order]
 
