@@ -151,6 +151,15 @@ def test_expansion_takes_vectors_blocks_modes_and_records():
     np.testing.assert_array_equal(some.data, wide.data[:, [5, 0]])
 
 
+def test_expanded_modes_know_their_masses():
+    """Modal masses on the full mass matrix; with all interior modes they are exactly those of the reduced system."""
+    reduced = craig_bampton(chain(sparse=True), ["p2", "p5"], None)
+    modes = reduced.expand(reduced.system.modes())
+    np.testing.assert_allclose(modes.modal_masses, 1.0, rtol=1e-10)
+    np.testing.assert_allclose(modes.modal_stiffnesses, modes.frequencies**2, rtol=1e-9)
+    np.testing.assert_allclose(modes.effective_masses(".x").sum(), chain().M.sum(), rtol=1e-10)
+
+
 def test_expansion_refuses_what_does_not_fit():
     reduced = guyan(chain(), ["p2", "p5"])
     with pytest.raises(DataError, match=r"x has shape \(3,\); expected \(2,\)"):

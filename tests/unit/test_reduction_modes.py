@@ -110,6 +110,20 @@ def test_repeated_and_massless_modes_are_all_found_in_large_sparse_systems():
     np.testing.assert_allclose(both.K @ shapes, (both.M @ shapes) * squares, atol=1e-9)
 
 
+@pytest.mark.parametrize("massive", [[], [10, 300, 483]])
+def test_large_sparse_systems_with_few_or_no_masses_inside(massive: list[int]):
+    """Interior modes are as many as interior masses; with all of them the reduction is exact."""
+    K = grid(22, 22).K
+    mass = np.zeros(484)
+    mass[[0, *massive]] = 2.0
+    system = SecondOrder(scipy.sparse.diags_array(mass), K, coordinates=[f"g{i}" for i in range(484)])
+    reduced = craig_bampton(system, "g0", 20)
+    assert len(reduced.modal) == len(massive)
+    inverse = np.linalg.inv(K.toarray())[np.ix_([0, *massive], [0, *massive])]
+    exact = np.sort(1.0 / np.linalg.eigvalsh(2.0 * inverse))
+    np.testing.assert_allclose(frequencies(reduced.system) ** 2, exact, rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", [rubin, macneal, craig_bampton])
 def test_rigid_body_motion_of_a_large_floating_system_is_kept(method):
     system = grid(25, 20, held=False)

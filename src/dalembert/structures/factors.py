@@ -162,7 +162,11 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: Factor | None = None) -> tu
     if not scipy.sparse.issparse(K) or n <= DENSE_EIGEN or (2 * count > n and n <= DENSE_ALL):
         squares, shapes = dense_pairs(_full(M), _full(K))
     else:
-        squares, shapes = _lanczos(M, K, count, factor)
+        massive = np.flatnonzero(abs(M).sum(axis=0))
+        if len(massive) <= DENSE_EIGEN:
+            squares, shapes = _few_masses(M, K, massive, factor)
+        else:
+            squares, shapes = _lanczos(M, K, count, factor)
     squares, shapes = squares[:count], shapes[:, :count]
     shapes = shapes * np.where(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
     squares[resistance(K, shapes) <= RESIDUAL_OF_RIGID] = 0.0
@@ -209,9 +213,7 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
     shift = _shift(M, K)
     for _ in range(3):
-        factor = Factor(K - shift * M)
-        if not factor.exists:
-            raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
+        factor = _shifted(M, K, shift)
         squares, shapes = _near(M, K, count, factor, shift)
         elastic = squares[resistance(K, shapes) > RESIDUAL_OF_RIGID]
         low = float(np.abs(elastic).min(initial=np.inf))
@@ -221,11 +223,33 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
     return squares, shapes
 
 
+def _few_masses(M: Matrix, K: Matrix, massive: Any, factor: Factor | None) -> tuple[FloatArray, FloatArray]:
+    """All modes where few coordinates have mass: the flexibility of those alone, exact by static condensation."""
+    if not len(massive):
+        return np.zeros(0), np.zeros((M.shape[0], 0))
+    shift = 0.0 if factor is not None else _shift(M, K)
+    factor = factor or _shifted(M, K, shift)
+    forces = np.zeros((M.shape[0], len(massive)))
+    forces[massive, np.arange(len(massive))] = 1.0
+    motion = factor.solve(forces)
+    flexibility = motion[massive]
+    stiffness = np.linalg.inv(0.5 * (flexibility + flexibility.T))
+    squares, shapes = dense_pairs(_full(M[massive][:, massive]), 0.5 * (stiffness + stiffness.T))
+    return squares + shift, motion @ (stiffness @ shapes)
+
+
 def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[FloatArray, FloatArray]:
     """Lanczos with factors of K - shift M; looks a second time for repeated modes that were passed over."""
     found = lanczos._found(M, K, count, factor, shift)
     order = np.argsort(found.mu)
     return found.mu[order], found.shapes[:, order]
+
+
+def _shifted(M: Matrix, K: Matrix, shift: float) -> Factor:
+    factor = Factor(K - shift * M)
+    if not factor.exists:
+        raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
+    return factor
 
 
 def _shift(M: Matrix, K: Matrix) -> float:

@@ -23,6 +23,7 @@ from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
 from dalembert.record import Record
 from dalembert.structures import factors, masters
+from dalembert.structures.masters import Indices
 
 if TYPE_CHECKING:
     from dalembert.structures.fidelity import Fidelity
@@ -45,7 +46,7 @@ class Interior(checks.Frozen):
     Phi : (s, k)
         Modes found: all of them, also those that were not kept. Mass-normalised on the slaves with masters
         held (fixed interface), on all coordinates (free interface).
-    omega : (k,) their frequencies [rad/s]
+    omega : (k,) their frequencies [rad/s], √|ω²| where a prestress makes ω² negative
     kept : (k,) bool
     """
 
@@ -100,7 +101,8 @@ class Reduction(checks.Frozen):
         residual: FloatArray | None = None,
         interior: Interior | None = None,
     ) -> None:
-        R = np.zeros((full.nq, system.nu)) if residual is None else residual
+        # a view of one zero: a sparse system may have as many inputs as coordinates
+        R = np.broadcast_to(np.zeros(()), (full.nq, system.nu)) if residual is None else residual
         self._freeze(system=system, T=np.asarray(T), method=method, masters=tuple(masters), full=full,
                      residual=R, interior=interior)  # fmt: skip
 
@@ -134,12 +136,15 @@ class Reduction(checks.Frozen):
         full = self.full.coordinates
         rows = np.arange(len(full)) if coordinates is None else masters.find(full, coordinates, "the full system")
         names = [full[i] for i in rows]
-        T, R = self.T[rows], self.residual[rows]
+        T = self.T[rows]
         if isinstance(x, Modes):
             shapes = T @ x.shapes[_places(x.coordinates, self.system.coordinates, "these modes")]
-            return Modes(x.eigenvalues, shapes, names, provenance=x.provenance)
+            products = (
+                {} if coordinates is not None else {"momenta": self.full.M @ shapes, "restoring": self.full.K @ shapes}
+            )
+            return Modes(x.eigenvalues, shapes, names, provenance=x.provenance, **products)
         if isinstance(x, Record):
-            return self._expand_record(x, T, R, names)
+            return self._expand_record(x, T, rows, names)
         values = np.asarray(x)
         if values.ndim not in (1, 2) or len(values) != self.system.nq:
             raise DataError(
@@ -147,12 +152,13 @@ class Reduction(checks.Frozen):
                 f"reduced coordinate: {checks.listed(self.system.coordinates, {})}."
             )
         result = T @ values
-        return result if inputs is None else result + R @ input_values(self.system, inputs)
+        return result if inputs is None else result + self.residual[rows] @ input_values(self.system, inputs)
 
-    def _expand_record(self, record: Record, T: FloatArray, R: FloatArray, names: list[str]) -> Record:
+    def _expand_record(self, record: Record, T: FloatArray, rows: Indices, names: list[str]) -> Record:
         data = record.data[:, _places(record.names, self.system.coordinates, "this record")] @ T.T
         if self.residual.any():
-            data = data + record.data[:, _places(record.names, self.system.inputs, "this record")] @ R.T
+            sent = record.data[:, _places(record.names, self.system.inputs, "this record")]
+            data = data + sent @ self.residual[rows].T
         units = {name: self.full.units.get(name, "") for name in names}
         return Record(record.time, data, names, units, name=record.name, status=record.status,
                       provenance=record.provenance)  # fmt: skip
@@ -220,7 +226,7 @@ def project(
         # The two-sided product mixes K and H (and no other pair: the caller sees to that).
         both = square["K"] + square["H"]
         square["K"], square["H"] = 0.5 * (both + both.T), 0.5 * (both - both.T)
-    B = np.hstack([W.T @ dense(full.B), *(W.T @ f[:, None] for f in (loads or {}).values())])
+    B = np.hstack([np.asarray(full.B.T @ W).T, *(W.T @ f[:, None] for f in (loads or {}).values())])
     inputs = [*full.inputs, *(loads or {})]
     fields: dict[str, Any] = {**square, "B": B}
     units = {name: full.units[name] for name in {*names, *inputs} if name in full.units}
