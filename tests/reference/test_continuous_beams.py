@@ -92,6 +92,24 @@ def test_roots_of_every_pair_of_ends_as_tabulated(left, right, printed):
         assert modes(*ends).wave_numbers[: len(printed)] == pytest.approx(printed, abs=5e-9)
 
 
+@pytest.mark.spec("003-E6", "003-E5")
+def test_roots_as_the_source_prints_them():
+    printed = {
+        ("free", "free"): [4.730, 7.853, 10.996, 14.137],
+        ("clamped", "free"): [1.875, 4.694, 7.855, 10.996],
+        ("supported", "clamped"): [3.926, 7.069, 10.210, 13.352],
+        ("clamped", "clamped"): [4.730, 7.853, 10.996, 14.137],
+    }
+    for ends, values in printed.items():
+        found = modes(*ends)
+        assert found.wave_numbers[found.rigid :][1:4] == pytest.approx(values[1:], abs=5.01e-4)
+        assert found.wave_numbers[found.rigid] == pytest.approx(values[0], abs=7e-4)  # 3.9266 is cut to 3.926
+    # (i + ¼)π for the supported-free beam is an approximation, not exact as printed (trap 33): 0.0099 % at i = 1
+    approximate = (np.arange(1, 5) + 0.25) * np.pi / modes("supported", "free").wave_numbers[1:5] - 1.0
+    assert approximate[0] == pytest.approx(0.0099e-2, abs=5e-7)
+    assert np.abs(approximate[1:]).max() < 2e-7
+
+
 @pytest.mark.spec("003-E5")
 def test_the_asymptotic_roots_of_the_cantilever_are_off_by_what_the_spec_says():
     # the source states 0.013 % for i = 3; with unrounded roots it is 0.0099 % (trap 32)
