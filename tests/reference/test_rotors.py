@@ -95,9 +95,9 @@ class TestRotors:
 
     def test_its_critical_speeds_are_where_a_campbell_line_of_order_one_crosses(self) -> None:
         model = self.friswell()
-        crossings = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(0.0, 500.0, 21), count=6)
+        crossings = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(60.0, 110.0, 11), count=4)
         speeds = [critical.speed for critical in crossings.critical_speeds]
-        assert len(speeds) >= 4
+        assert len(speeds) == 2  # backward and forward whirl of the first mode
         for speed in speeds:
             frequencies = rotor(model, "x", speed).dense().modes().frequencies
             assert np.abs(frequencies / speed - 1).min() < 1e-6
