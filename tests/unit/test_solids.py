@@ -323,6 +323,25 @@ def test_a_solid_with_an_interface_bends_as_a_timoshenko_beam():
     assert static(structure(solid), "bend").displacement["tip.z"] == pytest.approx(beam, rel=1e-3)
 
 
+# -- axes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("000-35")
+@pytest.mark.spec("000-34")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_turned_solid_has_turned_matrices(kind):
+    # trap T-06: element matrices that mix frames store energy in a rotation and change with the axes
+    wood = OrthotropicMaterial("spruce", 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9, density=450.0)
+    turned = wood.turned_about("z", 34.0).turned_about("x", -50.0)
+    R = np.array(turned.axes).T  # columns: where x, y, z of the wood have gone
+    mesh = box_mesh((1.0, 0.5, 0.4), (2, 1, 1), kind)
+    here = structure(Solid("here", mesh, wood))
+    there = structure(Solid("there", mesh.replace(points=mesh.points @ R.T), turned))
+    turn = np.kron(np.eye(len(mesh.points)), R)
+    for a, b in ((here.K, there.K), (here.M, there.M)):
+        assert np.abs(turn @ a.toarray() @ turn.T - b.toarray()).max() < 1e-12 * np.abs(a).max()
+
+
 # -- results ---------------------------------------------------------------------------------------------------------
 
 
