@@ -1,6 +1,6 @@
-"""Pictures of records: plots and animations."""
+"""Pictures: plots of every result, animations of records."""
 
 from dalembert.view.animation import animate
-from dalembert.view.plots import plot
+from dalembert.view.door import plot
 
 __all__ = ["animate", "plot"]

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from dalembert.errors import DataError, FileFormatError, unknown_name
+from dalembert.files.atomic import replacing
+
 # Okabe and Ito's colours, told apart also by colour-blind readers; the yellow is too light for a thin line
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6f4e9c", "#7a7a7a")
+BLUE, RED, GREEN = COLORS[:3]
+INK, GREY, PALE = "#30343b", "#9aa0a8", "#c9ced6"
+STABLE = "#edf6f1"  # light green behind what decays
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -54,3 +66,77 @@ class NotebookFigure(Figure):
         image = io.BytesIO()
         self.savefig(image, format="png", dpi=120)
         return image.getvalue()
+
+
+def drawn(draw: Callable[[], Figure], file: str | os.PathLike[str] | None) -> Figure:
+    """A figure in the style of all, written to a file where one is named."""
+    with mpl.rc_context(STYLE):
+        figure = draw()
+        if file is not None:
+            save(figure, file)
+    return figure
+
+
+def save(figure: Figure, file: str | os.PathLike[str]) -> None:
+    """Write a figure; the old file stays until the new one is whole."""
+    kinds = figure.canvas.get_supported_filetypes()
+    kind = Path(file).suffix.lower().lstrip(".")
+    if kind not in kinds:
+        known = ", ".join(f".{known}" for known in sorted(kinds))
+        raise FileFormatError(f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", str(file))
+    with replacing(file) as fresh:
+        figure.savefig(fresh, format=kind, dpi=150)
+
+
+def new_figure(width: float, height: float) -> NotebookFigure:
+    """An empty figure [inch]."""
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def heading(figure: Figure, text: str) -> None:
+    """Title of a figure of several axes."""
+    if text:
+        figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+
+
+def with_unit(text: str, unit: str) -> str:
+    """``text [unit]``."""
+    return f"{text} [{unit}]".strip() if unit else text
+
+
+def prefixed(size: float, unit: str) -> tuple[float, str]:
+    """Divisor and unit that make a number of this size read well: 12300 N m -> 1e3, "kN m"."""
+    prefixes = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
+    if not unit or not np.isfinite(size) or size <= 0.0:
+        return 1.0, unit
+    power = 3 * int(np.floor(np.log10(size * 1.0000001) / 3))
+    power = min(max(power, -9), 0 if unit == "m" else 9)
+    return 10.0**power, prefixes[power] + unit
+
+
+def choice(option: str, given: Any, known: tuple[str, ...], what: str) -> str:
+    """One of the known words, or an error that names them."""
+    if given not in known:
+        raise DataError(unknown_name(option, str(given), known, what))
+    return str(given)
+
+
+def chosen_modes(mode: Any, count: int, default: int, most: int = 12) -> list[int]:
+    """Numbers of modes, from 1: those asked for, or the first ones."""
+    if count == 0:
+        raise DataError("there are no modes to draw.")
+    if mode is None:
+        return list(range(1, min(default, count) + 1))
+    numbers = list(np.atleast_1d(np.asarray(mode, dtype=object)).tolist())
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= count:
+            raise DataError(f"there is no mode {number!r}; they are numbered 1 to {count}.")
+    if not numbers or len(numbers) > most:
+        raise DataError(f"mode= takes 1 to {most} modes for one figure, got {len(numbers)}.")
+    return [int(number) for number in numbers]
+
+
+def beside(ax: Axes, count: int) -> None:
+    """Legend on the right of an axes, outside it."""
+    place: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
+    ax.legend(**place, ncols=1 + (count - 1) // 14)

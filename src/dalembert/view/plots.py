@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DataError, FileFormatError
-from dalembert.files.atomic import replacing
+from dalembert.errors import DataError
 from dalembert.record import Array, Record
 
 if TYPE_CHECKING:
@@ -33,13 +30,7 @@ _QUANTITIES = {
 }
 
 
-def plot(
-    run: Record,
-    *names: str,
-    against: str = "time",
-    file: str | os.PathLike[str] | None = None,
-    title: str | None = None,
-) -> Figure:
+def plot_record(run: Record, *names: str, against: str = "time", title: str | None = None) -> Figure:
     """Plot channels of a record, one axes per unit, all above one another.
 
     Parameters
@@ -47,59 +38,42 @@ def plot(
     run : a simulated run or a measurement.
     names : channels, or stems (``"A"`` is every channel of joint A); without any, joint coordinates and energy.
     against : channel along the horizontal axis.
-    file : also write the figure there; the suffix tells the format (png, svg, pdf).
     title : above the figure; by default the name of the record.
     """
-    import matplotlib as mpl
     from matplotlib.ticker import AutoMinorLocator
 
-    from dalembert.view.figures import COLORS, STYLE, NotebookFigure
+    from dalembert.view.figures import COLORS, NotebookFigure
 
-    if not isinstance(run, Record):
-        raise DataError(f"plot takes a Record, not a {type(run).__name__}.")
     groups = _groups(run, names or _default_names(run), against)
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
         raise DataError(f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}.")
-    with mpl.rc_context(STYLE):
-        square = against != "time" and len(groups) == 1 and x_unit in _LENGTHS and next(iter(groups))[0] == x_unit
-        size = (6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))
-        figure = NotebookFigure(figsize=size, layout="constrained")
-        axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
-        for ax, ((unit, _), labels) in zip(axes, groups.items()):
-            for i, label in enumerate(labels):
-                drawn_x, drawn_y = _thinned(x, run[label], monotonic=against == "time")
-                style = "-" if i < len(COLORS) else "--"
-                ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=label)
-            ax.set_ylabel(_with_unit(_common(labels) or _QUANTITIES.get(unit, ""), unit))
-            ax.margins(x=0.05 if square else 0.01, y=0.08)
-            flat = _flat_limits(run, labels, unit)
-            if flat:
-                ax.set_ylim(*flat)
-            ax.yaxis.set_minor_locator(AutoMinorLocator(2))
-            if len(labels) > 1:
-                beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
-                ax.legend(**beside, ncols=1 + (len(labels) - 1) // 12)
-        axes[-1].set_xlabel(_with_unit(against, x_unit))
-        if square:
-            axes[0].set_aspect("equal", adjustable="datalim")
-        figure.align_ylabels(axes)
-        heading = run.name if title is None else title
-        if heading:
-            axes[0].set_title(heading, loc="left")
-        if file is not None:
-            _save(figure, file)
+    square = against != "time" and len(groups) == 1 and x_unit in _LENGTHS and next(iter(groups))[0] == x_unit
+    size = (6.0, 5.4) if square else (8.0, 0.9 + max(1.9 * len(groups), 2.6))
+    figure = NotebookFigure(figsize=size, layout="constrained")
+    axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
+    for ax, ((unit, _), labels) in zip(axes, groups.items()):
+        for i, label in enumerate(labels):
+            drawn_x, drawn_y = _thinned(x, run[label], monotonic=against == "time")
+            style = "-" if i < len(COLORS) else "--"
+            ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=label)
+        ax.set_ylabel(_with_unit(_common(labels) or _QUANTITIES.get(unit, ""), unit))
+        ax.margins(x=0.05 if square else 0.01, y=0.08)
+        flat = _flat_limits(run, labels, unit)
+        if flat:
+            ax.set_ylim(*flat)
+        ax.yaxis.set_minor_locator(AutoMinorLocator(2))
+        if len(labels) > 1:
+            beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.005, 1.02), "borderaxespad": 0.0}
+            ax.legend(**beside, ncols=1 + (len(labels) - 1) // 12)
+    axes[-1].set_xlabel(_with_unit(against, x_unit))
+    if square:
+        axes[0].set_aspect("equal", adjustable="datalim")
+    figure.align_ylabels(axes)
+    heading = run.name if title is None else title
+    if heading:
+        axes[0].set_title(heading, loc="left")
     return figure
-
-
-def _save(figure: Figure, file: str | os.PathLike[str]) -> None:
-    kinds = figure.canvas.get_supported_filetypes()
-    kind = Path(file).suffix.lower().lstrip(".")
-    if kind not in kinds:
-        known = ", ".join(f".{known}" for known in sorted(kinds))
-        raise FileFormatError(f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", str(file))
-    with replacing(file) as fresh:
-        figure.savefig(fresh, format=kind, dpi=150)
 
 
 def _default_names(run: Record) -> list[str]:

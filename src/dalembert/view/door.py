@@ -1,0 +1,94 @@
+"""One door to all pictures: ``plot(thing)`` draws whatever has a picture."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import DataError, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Class -> module of this folder and function. Classes by name, and drawing modules loaded on use: to draw a record
+# loads neither linear algebra nor finite elements, and to import this loads no Matplotlib.
+_DRAWN: dict[str, tuple[str, str]] = {
+    "record.record.Record": ("plots", "plot_record"),
+    "linear.frequency.FrequencyResponse": ("frequency", "plot_frequency_response"),
+    "linear.sweeps.Sweep": ("sweeps", "plot_sweep"),
+    "linear.roots.Roots": ("pole_map", "plot_roots"),
+    "linear.state_space.StateSpace": ("pole_map", "plot_state_space"),
+    "linear.second_order.SecondOrder": ("pole_map", "plot_second_order"),
+    "linear.stability.Stability": ("pole_map", "plot_stability"),
+    "linear.modes.Modes": ("modes", "plot_modes"),
+    "linear.balance.BalancedTruncation": ("comparisons", "plot_truncation"),
+    "structures.continuous.ContinuousModes": ("modes", "plot_continuous_modes"),
+    "structures.fidelity.Fidelity": ("comparisons", "plot_fidelity"),
+    "structures.structure.Structure": ("structures", "plot_structure"),
+    "structures.frame.Frame": ("structures", "plot_description"),
+    "structures.solids.Solid": ("structures", "plot_description"),
+    "structures.critical_loads.Buckling": ("structures", "plot_buckling"),
+    "structures.statics.StaticSolution": ("statics", "plot_static"),
+}
+
+
+def plot(
+    thing: Any,
+    *what: Any,
+    file: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw a result; what comes after it depends on its kind.
+
+    Parameters
+    ----------
+    thing : what to draw, with its own arguments
+        Record : ``*names, against="time"``. Channels over time, one axes per unit.
+        FrequencyResponse : ``*pairs, magnitude="log" | "dB" | "linear", frequency="Hz" | "rad/s",
+        axis="log" | "linear", phase=True, peaks=True``. Pairs are outputs or ``(output, input)``.
+        Sweep : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the parameter, or
+        eigenvalues in the complex plane.
+        Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane.
+        Modes : ``view="shapes" | "mac" | "poles", mode=..., against=other modes``.
+        Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
+        StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
+        Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
+        Fidelity, BalancedTruncation : no more arguments.
+    file : also write the figure there; the suffix tells the format (png, svg, pdf).
+    title : above the figure; by default what is known of the thing.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Shows itself in a notebook; made without ``pyplot``, so nothing else keeps it.
+    """
+    for kind in type(thing).__mro__:
+        found = _DRAWN.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if found:
+            break
+    else:
+        kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
+        raise DataError(f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
+    draw: Callable[..., Figure] = getattr(importlib.import_module(f"dalembert.view.{found[0]}"), found[1])
+    _check(draw, kind.__name__, what, options)
+    from dalembert.view.figures import drawn
+
+    return drawn(lambda: draw(thing, *what, title=title, **options), file)
+
+
+def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Arguments that this kind of picture does not have, told by name."""
+    own = list(inspect.signature(draw).parameters.values())[1:]
+    named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
+    for option in options:
+        if option not in named:
+            raise DataError(unknown_name("option", option, [*named, "file"], f"the plot of a {kind}"))
+    many = any(one.kind is one.VAR_POSITIONAL for one in own)
+    places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
+    if not many and len(what) > len(places):
+        after = f"only {' and '.join(places)} after it" if places else "nothing after it but options by name"
+        raise DataError(f"the plot of a {kind} takes {after} ({', '.join(named)}), got {what[len(places)]!r:.80}.")
