@@ -243,6 +243,14 @@ def test_a_moment_at_the_tip_bends_a_cantilever_into_a_circle():
     assert response.values[0, :, 0].real == pytest.approx([0.5, 1.0], rel=1e-12)
 
 
+def test_the_harmonic_response_is_smooth_through_the_cut_off():
+    beam = unit(theory="timoshenko", rhoI=0.01, GA=30.0)
+    cut = math.sqrt(beam.GA / beam.rhoI)
+    w = cut * (1.0 + np.array([-2e-4, -1e-4, 0.0, 1e-4, 2e-4]))
+    values = beam.frequency_response(w, forces_at=[0.7], outputs_at=[1.0]).values[:, 0, 0].real
+    assert values[2] == pytest.approx((4 * (values[1] + values[3]) - values[0] - values[4]) / 6, rel=1e-6)
+
+
 def test_a_load_with_a_jump_is_integrated_piece_by_piece():
     found = unit("supported", "supported").modes(9)
     forces = found.project(lambda z: np.where(z > 0.3, 2.0, 0.0), breaks=[0.3])

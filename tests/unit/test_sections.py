@@ -295,3 +295,8 @@ def test_sections_can_be_copied_and_print_their_units():
     assert hash(s) == hash(copy.deepcopy(s))
     assert "m⁴" in s.table()
     assert "rail" in s.table()
+
+
+def test_numpy_numbers_are_numbers():
+    assert Section.rectangle(np.float32(0.5), np.int64(2)).area == pytest.approx(1.0)
+    assert Material("m", E=np.int64(2), density=np.float32(1.0)).E == 2

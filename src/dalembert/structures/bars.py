@@ -27,7 +27,7 @@ from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.record import Record
 from dalembert.structures.continuous import ContinuousModes, checked_count
 from dalembert.structures.ends import End
-from dalembert.structures.materials import Material
+from dalembert.structures.materials import Material, is_number
 from dalembert.structures.materials import material as known_material
 from dalembert.structures.sections import Section
 
@@ -167,8 +167,7 @@ class LineBody(Frozen):
         self, kind: str, length: float, stiffness: float, mass: float, ends: tuple[Any, Any], turning: bool
     ) -> None:
         for what, value in (("length", length), ("stiffness", stiffness), ("mass per length", mass)):
-            number = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value <= 0.0:
+            if not is_number(value) or not math.isfinite(value) or value <= 0.0:
                 raise DataError(f"{what} of a {kind} must be a positive number, got {value!r}.")
         both = (_end(ends[0], "left", kind, turning), _end(ends[1], "right", kind, turning))
         spring = [end.rotational_spring if turning else end.spring for end in both]

@@ -28,7 +28,7 @@ from dalembert.structures import ends as end_names
 from dalembert.structures.beam_modes import BeamModes, Numbers
 from dalembert.structures.continuous import checked_count
 from dalembert.structures.ends import End
-from dalembert.structures.materials import Material
+from dalembert.structures.materials import Material, is_number
 from dalembert.structures.materials import material as known_material
 from dalembert.structures.modal_system import Loads, Places, modal_system, named_places
 from dalembert.structures.sections import Section
@@ -286,8 +286,7 @@ class Beam(Frozen):
 
 
 def _positive(what: str, value: Any) -> float:
-    number = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0.0:
+    if not is_number(value) or not math.isfinite(value) or value <= 0.0:
         raise DataError(f"{what} of a beam must be a positive number, got {value!r}.")
     return float(value)
 

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.structures.materials import is_number
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class End:
         for what in ("spring", "rotational_spring", "mass", "inertia"):
             value = getattr(self, what)
             finite = what in ("mass", "inertia")
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0.0:
+            if not is_number(value) or not value >= 0.0:
                 raise DataError(f"{what} of an end must be a number that is not negative, got {value!r}.")
             if finite and math.isinf(value):
                 raise DataError(f"{what} of an end must be finite; hold the end with a spring of inf instead.")

@@ -11,8 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from numbers import Real
 
 from dalembert.errors import DataError, ModelError, unknown_name
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or NumPy, and no bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Material:
             value = getattr(self, field.name)
             if field.name == "name" or (value is None and field.name in ("G", "yield_stress")):
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if not is_number(value) or not math.isfinite(value):
                 problems.append(f"{field.name} must be a finite number, got {value!r}")
         if not problems:
             problems = self._ranges()

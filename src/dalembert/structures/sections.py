@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 from dalembert.errors import DataError
 from dalembert.structures import shear
+from dalembert.structures.materials import is_number
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Section:
             value = getattr(self, what)
             if value is None and what in ("height", "width"):
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            if not is_number(value) or not math.isfinite(value):
                 problems.append(f"{what} must be a finite number, got {value!r}")
             elif value < 0.0 or (value == 0.0 and what == "area"):
                 problems.append(f"{what} must {'be positive' if what == 'area' else 'not be negative'}, got {value}")
@@ -337,7 +338,7 @@ def _sizes(shape: str, *, may_be_zero: tuple[str, ...] = (), **sizes: float) -> 
     """The dimensions, every one a positive finite number; all problems in one message."""
     problems = []
     for name, value in sizes.items():
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        number = is_number(value) and math.isfinite(value)
         if not number or value < 0.0 or (value == 0.0 and name not in may_be_zero):
             problems.append(f"{name} must be a positive number, got {value!r}")
     if problems:
