@@ -32,6 +32,9 @@ SUSPICIOUS = 1e-9
 RESIDUAL_OF_ZERO = 50.0 * EPS
 # As above for eigenvectors, which are only as exact as the eigensolver leaves them.
 RESIDUAL_OF_RIGID = 1e4 * EPS
+# Smallest pivot, relative to a unit diagonal, of a definite matrix; and of one that is surely not a rounded
+# semidefinite one, whose pivots rounding leaves at 1e-14 or so.
+SMALL_PIVOT, SOUND_PIVOT = 1e-14, 1e-10
 # Below this size a dense eigensolver is faster than Lanczos, and finds every mode.
 DENSE_EIGEN = 400
 # Above this size a sparse problem is never made dense, whatever part of its modes is asked for.
@@ -189,8 +192,11 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
     if _definite(M):
         squares, shapes = scipy.linalg.eigh(K, M)
         return squares, shapes
+    idle = ~M.any(axis=0)
+    if idle.any() and not idle.all() and _definite(K[np.ix_(idle, idle)], SOUND_PIVOT):
+        return _without_idle(M, K, idle)
     # M only semidefinite: turned round, μ = 1/(ω² - σ); μ = 0 are motions without mass.
-    shift = 0.0 if _definite(K) else _shift(M, K)
+    shift = 0.0 if _definite(K, SOUND_PIVOT) else _shift(M, K)
     try:
         mu, shapes = scipy.linalg.eigh(M, K - shift * M)
     except np.linalg.LinAlgError as error:
@@ -220,6 +226,16 @@ def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[F
         if low >= -1e-3 * shift or not np.isfinite(low):
             break
         shift = -low  # far softer than its size lets one expect: modes were crowded, look again from nearer
+    return squares, shapes
+
+
+def _without_idle(M: FloatArray, K: FloatArray, idle: Any) -> tuple[FloatArray, FloatArray]:
+    """Coordinates without mass follow statically: exact, and the rest may have rigid-body motions."""
+    follow = -np.linalg.solve(K[np.ix_(idle, idle)], K[np.ix_(idle, ~idle)])
+    condensed = K[np.ix_(~idle, ~idle)] + K[np.ix_(~idle, idle)] @ follow
+    squares, inner = dense_pairs(M[np.ix_(~idle, ~idle)], 0.5 * (condensed + condensed.T))
+    shapes = np.zeros((len(M), len(squares)))
+    shapes[~idle], shapes[idle] = inner, follow @ inner
     return squares, shapes
 
 
@@ -262,13 +278,13 @@ def _shift(M: Matrix, K: Matrix) -> float:
     return -1e-8 * middle if middle > 0.0 else -1.0
 
 
-def _definite(matrix: FloatArray) -> bool:
+def _definite(matrix: FloatArray, pivot: float = SMALL_PIVOT) -> bool:
     size = np.diag(matrix)
     if (size <= 0.0).any():
         return False
     scaled = matrix / np.sqrt(np.outer(size, size))
     try:
-        return float(np.diag(np.linalg.cholesky(scaled)).min()) > 1e-7  # its square is the smallest pivot, 1e-14
+        return float(np.diag(np.linalg.cholesky(scaled)).min()) ** 2 > pivot
     except np.linalg.LinAlgError:
         return False
 
