@@ -155,7 +155,7 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
 
 
 def substructures(system: SecondOrder, masters: Names) -> tuple[tuple[str, ...], ...]:
-    """Groups of slaves that meet each other only through the masters, by the pattern of M, C and K.
+    """Groups of slaves that meet each other only through the masters, by the pattern of all matrices.
 
     Examples
     --------
@@ -232,17 +232,16 @@ def _groups(split: Partition, groups: Mapping[str, Names] | Sequence[Names] | No
     if (owner == -1).any():
         left = [system.coordinates[i] for i in np.flatnonzero(owner == -1)]
         raise DataError(f"neither masters nor in any part: {checks.listed(left, {})}.")
-    for symbol in ("K", "M"):
-        entries = scipy.sparse.coo_array(getattr(system, symbol))
-        i, j = entries.coords
-        wrong = (owner[i] >= 0) & (owner[j] >= 0) & (owner[i] != owner[j]) & (entries.data != 0.0)
-        if symbol == "K" and wrong.any():
-            k = int(np.argmax(wrong))
-            a, b = system.coordinates[i[k]], system.coordinates[j[k]]
-            raise DataError(
-                f"{a!r} and {b!r} are in different parts but coupled in {symbol}: only masters may lie between parts. "
-                "Make one of them a master."
-            )
+    entries = scipy.sparse.coo_array(system.K)  # coupling in M alone leaves statics exact
+    i, j = entries.coords
+    wrong = (owner[i] >= 0) & (owner[j] >= 0) & (owner[i] != owner[j]) & (entries.data != 0.0)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        a, b = system.coordinates[i[k]], system.coordinates[j[k]]
+        raise DataError(
+            f"{a!r} and {b!r} are in different parts but coupled in K: only masters may lie between parts. "
+            "Make one of them a master."
+        )
     return parts
 
 
