@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 _LANDMARKS = 6
 _ROUNDS = 30
 _DIRECTIONS = 3
+_LASTS = 3  # cuts in a row that use the same picture
 _SMALL = 300  # vertices: below, a rough cut is as good
 
 
@@ -61,6 +62,15 @@ class Tree:
         a = np.diff(self.starts).astype(float)
         b = np.array([len(border) for border in self.borders], dtype=float)
         return float(np.sum(a**3 / 3 + a * a * b + a * b * b))
+
+
+class _Piece(NamedTuple):
+    """Vertices still to be cut, the block above them, their picture and how many cuts it has served."""
+
+    vertices: IntArray
+    parent: int
+    place: FloatArray | None
+    age: int
 
 
 def dissect(matrix: Any, leaf: int = 96) -> Tree:
@@ -122,22 +132,24 @@ def _cut(graph: Any, weights: IntArray, leaf: int) -> tuple[list[IntArray], IntA
     """Blocks of vertices, children first, and the parent of every block."""
     blocks: list[IntArray] = []
     parents: list[int] = []
-    waiting = [(np.arange(graph.shape[0], dtype=np.intp), -1)]
+    waiting = [_Piece(np.arange(graph.shape[0], dtype=np.intp), -1, None, 0)]
     while waiting:
-        vertices, parent = waiting.pop()
+        vertices, parent, place, age = waiting.pop()
         part = graph[vertices][:, vertices].tocsr()
         if len(vertices) > 2 and weights[vertices].sum() > leaf:
             count, label = connected_components(part, directed=False)
             if count > 1:
                 large, small = _pieces(vertices, label, weights, leaf)
-                waiting += [(piece, parent) for piece in large]
+                waiting += [_Piece(piece, parent, None, 0) for piece in large]
                 blocks += small
                 parents += [parent] * len(small)
                 continue
-            side, separator = _bisect(part, weights[vertices])
-            left, right = vertices[side & ~separator], vertices[~side & ~separator]
-            if len(left) and len(right):
-                waiting += [(left, len(blocks)), (right, len(blocks))]
+            if place is None or age >= _LASTS:
+                place, age = _picture(part), 0
+            side, separator = _bisect(part, weights[vertices], place)
+            left, right = side & ~separator, ~side & ~separator
+            if left.any() and right.any():
+                waiting += [_Piece(vertices[half], len(blocks), place[half], age + 1) for half in (left, right)]
                 vertices = vertices[separator]
         blocks.append(vertices)
         parents.append(parent)
@@ -179,9 +191,8 @@ def _pieces(vertices: IntArray, label: IntArray, weights: IntArray, leaf: int) -
     ]
 
 
-def _bisect(graph: Any, weights: IntArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Sides (m,) and separator (m,) of the best cut of a connected graph into two halves of equal weight."""
-    place = _picture(graph)
+def _bisect(graph: Any, weights: IntArray, place: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Sides (m,) and separator (m,) of the best cut across a picture (m, 3) into two halves of equal weight."""
     tails = np.repeat(np.arange(len(weights)), np.diff(graph.indptr))
 
     def halves(direction: FloatArray) -> tuple[int, NDArray[np.bool_]]:
