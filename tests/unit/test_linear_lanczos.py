@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 
 from dalembert.errors import DataError
@@ -15,6 +16,7 @@ from dalembert.linear.factor import Factor
 
 CLOSE = 1e-9
 N = 310
+L = 120  # where a dense solution of each kind is the judge
 
 
 def chain(n: int = N, k: float = 1.0, *, ends: bool = True) -> scipy.sparse.csc_array:
@@ -111,23 +113,24 @@ def test_massless_coordinates_follow_statically_in_sparse_systems_too():
 @pytest.mark.parametrize(
     "parts",
     [
-        {"C": 0.01 * masses() + 0.02 * chain()},
-        {"C": scipy.sparse.diags_array(np.linspace(0, 0.05, N))},
-        {"C": scipy.sparse.diags_array(np.linspace(0, 0.05, N)), "G": skew()},
-        {"G": skew()},
-        {"H": skew(g=1e-6), "C": 0.01 * masses()},
-        {"K_loss": 0.05 * chain()},
-        {"K_loss": scipy.sparse.diags_array(np.linspace(0, 1e-4, N))},
-        {"K_loss": 0.05 * chain(), "C": 0.001 * masses()},
-        {"K_loss": scipy.sparse.diags_array(np.linspace(0, 1e-4, N)), "C": 0.001 * masses(), "G": skew()},
+        {"C": 0.01 * masses(L) + 0.02 * chain(L)},
+        {"C": scipy.sparse.diags_array(np.linspace(0, 0.05, L))},
+        {"C": scipy.sparse.diags_array(np.linspace(0, 0.05, L)), "G": skew(L)},
+        {"G": skew(L)},
+        {"H": skew(L, g=1e-6), "C": 0.01 * masses(L)},
+        {"K_loss": 0.05 * chain(L)},
+        {"K_loss": scipy.sparse.diags_array(np.linspace(0, 1e-4, L))},
+        {"K_loss": 0.05 * chain(L), "C": 0.001 * masses(L)},
+        {"K_loss": scipy.sparse.diags_array(np.linspace(0, 1e-4, L)), "C": 0.001 * masses(L), "G": skew(L)},
     ],
     ids=["rayleigh", "damped", "damped gyroscopic", "gyroscopic", "circulatory", "loss factor", "uneven loss",
          "loss and damping", "uneven loss, damping, spin"],
 )  # fmt: skip
 @pytest.mark.parametrize("which", [{}, {"near": 0.1}])
-def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which):
+def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which, monkeypatch):
+    monkeypatch.setattr("dalembert.linear.eigenmodes.SMALL", 50)
     # The companion form of either size resolves s to √-free 1e-9 of the largest wanted one.
-    assert_same_modes(SecondOrder(masses(), chain(), **parts), 8, rtol=1e-8, **which)
+    assert_same_modes(SecondOrder(masses(L), chain(L), **parts), 8, rtol=1e-8, **which)
 
 
 def test_free_damped_chain_keeps_its_zero_and_its_decay():
@@ -214,3 +217,42 @@ def test_dense_modes_are_picked_by_count_frequency_and_band():
     np.testing.assert_allclose(system.modes(3, near=every[10]).frequencies, every[9:12])
     np.testing.assert_allclose(system.modes(band=(every[4], every[9])).frequencies, every[4:10])
     np.testing.assert_allclose(system.modes(2, band=(every[4], every[9])).frequencies, every[4:6])
+
+
+def solid(m: int, *, free: bool) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
+    """Laplacian of a cube of m³ points by trilinear elements, and its mass; free or held on all sides."""
+    K1 = (chain(m, ends=not free)).tocsc()
+    M1 = scipy.sparse.diags_array([np.ones(m - 1) / 6, np.full(m, 4 / 6), np.ones(m - 1) / 6], offsets=[-1, 0, 1])
+    if free:
+        M1 = M1.tolil()
+        M1[0, 0] = M1[m - 1, m - 1] = 2 / 6
+    K, M = scipy.sparse.csc_array((m**3, m**3)), scipy.sparse.kron(scipy.sparse.kron(M1, M1), M1).tocsc()
+    for place in range(3):
+        a, b, c = (K1 if i == place else M1 for i in range(3))
+        K = K + scipy.sparse.kron(scipy.sparse.kron(a, b), c)
+    return scipy.sparse.csc_array(K), scipy.sparse.csc_array(M)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_wide_matrices_give_the_frequencies_of_the_separated_problem(free, monkeypatch):
+    # Product shapes: μ is a sum of three one-dimensional ones. Limits lowered, so that dense fronts do the work.
+    monkeypatch.setattr("dalembert.linear.lanczos.WIDE", 50)
+    monkeypatch.setattr("dalembert.linear.ordering.LARGE", 500)
+    m = 9
+    K, M = solid(m, free=free)
+    line = solid_line(m, free=free)
+    expected = np.sort((line[:, None, None] + line[:, None] + line).ravel())[:14]
+    modes = SecondOrder(M, K).modes(14)
+    np.testing.assert_allclose(modes.frequencies**2, np.maximum(expected, 0.0), rtol=CLOSE, atol=1e-12)
+    assert np.count_nonzero(modes.eigenvalues == 0.0) == int(free)
+    bent = SecondOrder(M, K - 1.1 * expected[1] * M).modes(3)  # indefinite: the other factor takes over
+    assert np.any(bent.eigenvalues.real > 0.0)
+
+
+def solid_line(m: int, *, free: bool) -> np.ndarray:
+    K1 = chain(m, ends=not free).toarray()
+    M1 = np.diag(np.full(m, 4 / 6)) + np.diag(np.ones(m - 1) / 6, 1) + np.diag(np.ones(m - 1) / 6, -1)
+    if free:
+        M1[0, 0] = M1[-1, -1] = 2 / 6
+    values = scipy.linalg.eigvalsh(K1, M1)
+    return np.where(np.abs(values) < 1e-12, 0.0, values)

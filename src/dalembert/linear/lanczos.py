@@ -2,8 +2,8 @@
 
     (K - σ M)⁻¹ M φ = θ φ,    μ = σ + 1/θ
 
-One sparse factor, then the θ of largest modulus by ARPACK: the μ nearest to σ. M may be singular (massless
-coordinates); the shapes are then purified by one more solution each.
+One sparse factor (:mod:`factor`, or :mod:`multifrontal` for solids), then the θ of largest modulus by ARPACK: the μ
+nearest to σ. M may be singular (massless coordinates); the shapes are then purified by one more solution each.
 
 Rigid bodies. σ = 0 where K can be factored and holds: two inverse iterations give the softest motion, and its
 energy φᵀKφ is compared with its own rounding, ε √(φ²ᵀ (K∘K) φ²). Where it is no more than that, K is singular and σ
@@ -17,6 +17,7 @@ largest Ritz value would exceed the smallest θ kept. Missed modes are added unt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from dalembert.errors import ConvergenceError, DataError
+from dalembert.linear import dissection, multifrontal, ordering
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.factor import Factor
 
@@ -33,6 +35,9 @@ NOISE = 100.0
 # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
 # the lowest modes of meshes up to some hundred elements long. Corrected afterwards where it is not.
 FREE_SHIFT = 1e-9
+# Width of a matrix (:func:`ordering.width`) from which dense fronts pay: above that for one solution, because SuperLU
+# solves three times faster with a factor of the same size, and Lanczos solves a hundred times.
+WIDE = 2500
 SECOND_LOOK = 20  # steps of the run that looks for missed modes
 
 
@@ -42,7 +47,7 @@ class Undamped:
 
     mu: FloatArray
     shapes: FloatArray
-    factor: Factor
+    factor: Any  # with solve(right)
     shift: float
 
 
@@ -52,16 +57,14 @@ def nearest(M: Any, K: Any, count: int, frequency: float = 0.0) -> Undamped:
     if frequency > 0.0:
         factor, shift = _factor_near(M, K, frequency**2)
         return _cleaned(_found(M, K, count, factor, shift), M, K)
-    try:
-        factor, shift = Factor(K), 0.0
-        free = _is_free(M, K, factor)
-    except ArithmeticError:
-        free = True
-    if not free:
-        return _cleaned(_found(M, K, count, factor, shift), M, K)
+    make = _maker(M, K)
+    factor = make(0.0)
+    if factor is not None and not _is_free(M, K, factor):
+        return _cleaned(_found(M, K, count, factor, 0.0), M, K)
     shift = -FREE_SHIFT * _local_stiffness(M, K)
     for _ in range(3):
-        factor = _shifted(M, K, shift)
+        # None: neither K nor K + |σ| M is positive definite, so K is indefinite; SuperLU takes it, or tells why not.
+        factor = make(shift) or _shifted(M, K, shift)
         modes = _cleaned(_found(M, K, count, factor, shift), M, K)
         elastic = np.abs(modes.mu[modes.mu != 0.0])
         lowest = elastic.min(initial=np.inf)
@@ -94,7 +97,7 @@ def purified(modes: Undamped, M: Any) -> FloatArray:
     return result
 
 
-def _found(M: Any, K: Any, count: int, factor: Factor, shift: float) -> Undamped:
+def _found(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
     """ARPACK, the look for missed modes, M-orthonormal shapes."""
     n = M.shape[0]
     operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
@@ -199,7 +202,7 @@ def _cleaned(modes: Undamped, M: Any, K: Any) -> Undamped:
     return Undamped(np.where(small, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
 
 
-def _is_free(M: Any, K: Any, factor: Factor) -> bool:
+def _is_free(M: Any, K: Any, factor: Any) -> bool:
     """Whether the softest motion has no more energy than its rounding."""
     x = factor.solve(M @ np.random.default_rng(0).normal(size=M.shape[0]))
     for _ in range(2):
@@ -214,6 +217,31 @@ def _local_stiffness(M: Any, K: Any) -> float:
     mass, stiffness = M.diagonal(), np.abs(K.diagonal())
     both = (mass > 0.0) & (stiffness > 0.0)
     return float(np.median(stiffness[both] / mass[both])) if both.any() else 1.0
+
+
+def _maker(M: Any, K: Any) -> Callable[[float], Any]:
+    """Function of the shift that factors K - σ M, or gives None where that fails.
+
+    Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite.
+    """
+    pattern = abs(K) + abs(M)
+    if K.shape[0] >= ordering.LARGE and ordering.width(pattern) >= WIDE:
+        tree = dissection.dissect(pattern)
+
+        def make(shift: float) -> Any:
+            try:
+                return multifrontal.Cholesky(K - shift * M, tree)
+            except multifrontal.NotPositive:
+                return None
+    else:
+
+        def make(shift: float) -> Any:
+            try:
+                return Factor(K - shift * M if shift else K)
+            except ArithmeticError:
+                return None
+
+    return make
 
 
 def _shifted(M: Any, K: Any, shift: float) -> Factor:
