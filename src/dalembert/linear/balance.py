@@ -18,7 +18,8 @@ from dalembert.errors import DataError
 from dalembert.linear import checks, gramians
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.norms import PeakGain
-from dalembert.linear.roots import EPS, solve, table
+from dalembert.linear.roots import EPS, solve
+from dalembert.linear.tables import aligned
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -83,13 +84,15 @@ class BalancedTruncation(checks.Frozen):
         """Hankel singular values with what is kept."""
         sigma, r = self.hankel_values, self.system.nx
         shown = min(len(sigma), r + 5)
-        rows: list[tuple[str, ...]] = [("state", "hankel value", "relative", "")]
+        rows = []
         largest = sigma.max(initial=0.0) or 1.0
         for i in range(shown):
             rows.append((str(i + 1), f"{sigma[i]:.5g}", f"{sigma[i] / largest:.3g}", "kept" if i < r else "cut"))
         more = [f"... {len(sigma) - shown} more"] if len(sigma) > shown else []
         error = [f"H-infinity error {self.error.gain:.5g}"] if "error" in self.__dict__ else []
-        return "\n".join([table(rows), *more, f"error bound {self.bound:.5g}", *error])
+        return "\n".join(
+            [aligned(("state", "hankel value", "relative", ""), rows), *more, f"error bound {self.bound:.5g}", *error]
+        )
 
     def __repr__(self) -> str:
         return f"BalancedTruncation ({self.method}): order {self.full.nx} to {self.system.nx}\n{self.table()}"

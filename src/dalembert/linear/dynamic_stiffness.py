@@ -30,6 +30,7 @@ from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.factor import Factor
 from dalembert.linear.frequency import both_units
 from dalembert.linear.massless import SINGULAR
+from dalembert.linear.roots import balanced_matrix
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
@@ -69,8 +70,7 @@ def solve_resolvent(system: StateSpace, w: FloatArray, B: FloatArray) -> Pages:
     if not system.nx:  # a gain
         yield slice(0, len(w)), np.zeros((len(w), 0, B.shape[1]), dtype=np.complex128)
         return
-    A, (scaling, order) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True)
-    del order
+    A, scaling = balanced_matrix(system.A)
     s = np.asarray(1j * w if system.dt is None else np.exp(1j * w * system.dt), dtype=np.complex128)
     n, columns = len(A), B.shape[1] + 1
     solver = _schur(A) if len(w) > SCHUR_FREQUENCIES and n > SCHUR_SIZE else None

@@ -20,7 +20,8 @@ from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.gramians import DAMPING_FLOOR
-from dalembert.linear.roots import EPS, Roots, balancing, eigen, eigenvalues, rest_point, solve, table, text
+from dalembert.linear.roots import EPS, Roots, balanced_matrix, balancing, eigen, eigenvalues, rest_point, solve, text
+from dalembert.linear.tables import aligned
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -63,12 +64,12 @@ class ModalForm(checks.Frozen):
 
     def table(self) -> str:
         """Eigenvalue, its strongest input and its strongest output."""
-        rows: list[tuple[str, ...]] = [("eigenvalue", "strongest input", "strongest output")]
+        rows = []
         for i, value in enumerate(self.eigenvalues):
             source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
             seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
             rows.append((text(value), source, seen))
-        return table(rows)
+        return aligned(("eigenvalue", "strongest input", "strongest output"), rows)
 
     def __repr__(self) -> str:
         return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
@@ -112,7 +113,7 @@ class KalmanForm(checks.Frozen):
 
     def table(self) -> str:
         """States and poles of each part."""
-        rows: list[tuple[str, ...]] = [("part", "states", "poles")]
+        rows = []
         names = ("controllable, observable", "controllable only", "observable only", "neither")
         start = 0
         for name, size in zip(names, self.sizes, strict=True):
@@ -121,7 +122,7 @@ class KalmanForm(checks.Frozen):
             poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "")
             rows.append((name, str(size), poles))
             start += size
-        return table(rows)
+        return checks.columns(("part", "states", "poles"), rows)
 
     def __repr__(self) -> str:
         return f"KalmanForm: {self.system.nx} states\n{self.table()}"
@@ -131,14 +132,24 @@ def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "simila
     """See :meth:`StateSpace.similarity`."""
     nx = system.nx
     T_ = checks.matrix("T", T, nx, nx, "x = T z, one row and one column per state")
-    condition = float(np.linalg.cond(T_)) if nx else 1.0
+    # T = r E c: units of the old and the new states do not make it singular.
+    r = _nonzero(np.abs(T_).max(axis=1, initial=0.0))
+    c = _nonzero(np.abs(T_ / r[:, None]).max(axis=0, initial=0.0))
+    E = T_ / r[:, None] / c
+    condition = float(np.linalg.cond(E)) if nx else 1.0
     if not condition < 0.1 / EPS:
         raise DataError(f"T is singular (condition number {condition:.1e}); its columns must be independent.")
     return system.replace(
-        A=solve(T_, system.A @ T_), B=solve(T_, system.B), C=system.C @ T_,
+        A=solve(E, system.A @ T_ / r[:, None]) / c[:, None], B=solve(E, system.B / r[:, None]) / c[:, None],
+        C=system.C @ T_,
         states=checks.numbered("z", nx) if states is None else states,
         provenance={**system.provenance, "states": how},
     )  # fmt: skip
+
+
+def _nonzero(sizes: FloatArray) -> FloatArray:
+    """Sizes to divide by."""
+    return np.where(sizes > 0.0, sizes, 1.0)
 
 
 def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray, FloatArray | None]:
@@ -157,8 +168,8 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
     """Λ (nx,), pairs adjacent with Im > 0 first, and Ψ (nx, nx); refuses a defective A."""
     if system.nx == 0:
         return np.zeros(0, complex), np.zeros((0, 0), complex)
-    _, (scale, _) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True)
-    values, psi = np.linalg.eig(system.A * scale / scale[:, None])
+    A, scale = balanced_matrix(system.A)
+    values, psi = np.linalg.eig(A)
     condition = float(np.linalg.cond(psi))
     if not condition < LARGEST_CONDITION:
         raise DataError(

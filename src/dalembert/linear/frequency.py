@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.tables import aligned
 
 KINDS = ("receptance", "mobility", "accelerance", "output")
 # Rows of a printed table: a screen.
@@ -207,10 +208,7 @@ class FrequencyResponse(checks.Frozen):
         for k in rows:
             value, hertz = self.values[k, i, j], self.frequencies_hz[k]
             cells.append((f"{hertz:.6g}", f"{abs(value):.5g}", f"{np.degrees(np.angle(value)) + 0.0:.5g}"))
-        widths = [max(len(row[c]) for row in [head, *cells]) for c in range(3)]
-        lines = [f"{self.outputs[i]} per {self.inputs[j]}"]
-        for row in [head, *cells]:
-            lines.append("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+        lines = [f"{self.outputs[i]} per {self.inputs[j]}", aligned(head, cells)]
         if len(cells) < count:
             lines.append(f"({len(cells)} of {count} frequencies)")
         return "\n".join(lines)

@@ -6,7 +6,7 @@ discrete     A P Aᵀ - P + B Bᵀ = 0        Aᵀ Q A - Q + Cᵀ C = 0
 The factor L, P = L Lᵀ, is computed without ever forming P: with A = U T Uᴴ upper triangular, L is found one
 column at a time from the last. A Cholesky factor of a P that came from a plain Lyapunov solver has lost every
 singular value below √ε of the largest (or fails), and lightly damped structures live on those.
-The residual of the equation is checked after every solve.
+States are balanced first, so that the accuracy is not one of units; the residual is checked after every solve.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import EPS, complex_schur, poles, text
+from dalembert.linear.roots import EPS, balanced_matrix, balancing, complex_schur, poles, text
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -60,8 +60,9 @@ def factor(A: FloatArray, B: FloatArray, dt: float | None) -> FloatArray:
     """L (n, n) with P = L Lᵀ the controllability gramian of the stable pair (A, B)."""
     if len(A) == 0:
         return np.zeros((0, 0))
+    A, scale = balanced_matrix(A)
     T, U = complex_schur(A)
-    return _factor(A, B, T, U, dt)
+    return scale[:, None] * _factor(A, B / scale[:, None], T, U, dt)
 
 
 def both_factors(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray]:
@@ -69,10 +70,13 @@ def both_factors(system: StateSpace, what: str) -> tuple[FloatArray, FloatArray]
     require_stable(system, what)
     if system.nx == 0:
         return np.zeros((0, 0)), np.zeros((0, 0))
-    T, U = complex_schur(system.A)
-    L_c = _factor(system.A, system.B, T, U, system.dt)
+    scale = balancing(system.A, system.B, system.C)
+    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    T, U = complex_schur(A)
+    L_c = _factor(A, B, T, U, system.dt)
     # Aᵀ = Ū Tᵀ Uᵀ has a lower triangular middle; read backwards it is upper triangular.
-    return L_c, _factor(system.A.T, system.C.T, T.T[::-1, ::-1], U.conj()[:, ::-1], system.dt)
+    L_o = _factor(A.T, C.T, T.T[::-1, ::-1], U.conj()[:, ::-1], system.dt)
+    return scale[:, None] * L_c, L_o / scale[:, None]
 
 
 def _factor(A: FloatArray, B: FloatArray, T: ComplexArray, U: ComplexArray, dt: float | None) -> FloatArray:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
+from dalembert.linear.roots import balanced_matrix
 
 # Numbers of step matrices held at once: 64 MB.
 CHUNK = 8_000_000
@@ -102,7 +103,7 @@ def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArr
     """
     n, nu = B.shape
     longest = float(steps.max())
-    A_, (scaling, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    A_, scaling = balanced_matrix(A)
     B_ = longest * B / scaling[:, None]
     size = np.maximum(np.abs(B_).max(axis=0), np.finfo(np.float64).tiny)
     N = np.zeros((n + 2 * nu, n + 2 * nu))

@@ -21,6 +21,7 @@ import scipy.linalg
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.modes import Modes
+from dalembert.linear.tables import aligned
 
 if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
@@ -109,7 +110,7 @@ class Roots(checks.Frozen):
         head = (self.kind, "frequency [rad/s]", "damping ratio", "time constant [s]")
         columns = (self.frequencies, self.damping_ratios, self.time_constants)
         rows = [(text(root), *(f"{column[i]:.5g}" for column in columns)) for i, root in enumerate(self.values)]
-        return table([head, *rows])
+        return aligned(head, rows)
 
     def __repr__(self) -> str:
         time = "" if self.dt is None else f"; sampled, dt = {self.dt:g} s"
@@ -137,20 +138,13 @@ def text(s: complex) -> str:
     return f"{s.real + 0.0:.5g}" if s.imag == 0.0 else f"{s.real + 0.0:.5g}{s.imag:+.5g}i"
 
 
-def table(rows: list[tuple[str, ...]]) -> str:
-    """Lines of right-aligned columns."""
-    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-    lines = ("  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
-
-
 def continuous(values: ComplexArray, dt: float | None) -> ComplexArray:
     """ln(z)/dt on the principal branch; -∞ for z = 0."""
     if dt is None:
         return values
     result = np.full(len(values), complex(-np.inf, 0.0))
     alive = values != 0.0
-    result[alive] = np.log(values[alive]) / dt
+    result[alive] = np.log(values[alive].astype(np.complex128)) / dt  # of negative reals too
     return result
 
 
@@ -165,6 +159,14 @@ def rest_point(system: StateSpace) -> float:
     return 0.0 if system.dt is None else 1.0
 
 
+def balanced_matrix(A: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """s⁻¹ A s with rows and columns of like size, and the scales s (n,), powers of two."""
+    if not len(A):
+        return A, np.ones(0)
+    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    return balanced, scale
+
+
 def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     """Scales s (powers of two) such that s⁻¹ A s, s⁻¹ B, C s have rows and columns of like size."""
     n = len(A)
@@ -174,7 +176,7 @@ def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
     frame[:n, :n] = np.abs(A)
     frame[:n, n] = np.abs(B).sum(axis=1)
     frame[n, :n] = np.abs(C).sum(axis=0)
-    _, (scale, _) = scipy.linalg.matrix_balance(frame, permute=False, separate=True)
+    scale = balanced_matrix(frame)[1]
     relative: FloatArray = scale[:n] / scale[n]
     return relative
 
@@ -204,9 +206,7 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     Vectors (nx, number of poles other than 0 + dimension of the null space), in the states of the system.
     """
     shift = rest_point(system)
-    _, (scale, _) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True) if system.nx else (
-        None, (np.ones(0), None))  # fmt: skip
-    A = system.A * scale / scale[:, None]
+    A, scale = balanced_matrix(system.A)
     shifted = A - shift * np.eye(system.nx)
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))

@@ -24,6 +24,7 @@ from dalembert.linear.checks import FloatArray
 from dalembert.linear.excitation import checked_hold, initial_state, sampled
 from dalembert.linear.march import finite, march, march_held
 from dalembert.linear.modes import Modes
+from dalembert.linear.roots import balanced_matrix
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.linear.superposition import Basis, modal_basis, static_residual
@@ -266,7 +267,7 @@ def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[Flo
     """States (N, nx) after the times ``since`` (N,) ≥ 0."""
     if system.dt is not None:
         return finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
-    A, (scaling, _) = scipy.linalg.matrix_balance(system.A, permute=False, separate=True)
+    A, scaling = balanced_matrix(system.A)
     values, shapes = np.linalg.eig(A)
     if np.linalg.cond(shapes) <= EIGENVECTOR_CONDITION if len(A) else True:
         amplitudes = np.linalg.solve(shapes, (start / scaling).astype(np.complex128))
