@@ -24,7 +24,8 @@ from dalembert.structures.sections import Section
 from dalembert.structures.taper import TaperedElements
 
 BoolArray = NDArray[np.bool_]
-PointLoads = tuple[IntArray, FloatArray, FloatArray]  # elements (m,), places x (m,) [m], loads (m, 6) in local axes
+# elements (m,), places x (m,) [m], jumps (m, 3, 6) there in local axes: of force, of load per length, of its slope
+PointLoads = tuple[IntArray, FloatArray, FloatArray]
 
 
 class BeamGroup(Frozen):
@@ -41,7 +42,7 @@ class BeamGroup(Frozen):
         (ne, 2) the fractions of the beam where the element starts and ends.
     tapered, tapered_index : elements with varying section, or None.
     line_loads : by case, (ne, 2, 6) force and moment per length at start and end, local axes.
-    point_loads : by case.  gravity : (3,) [m/s²].
+    point_loads : by case, loads that act or start or end inside an element.  gravity : (3,) [m/s²].
     strains : by case, (ne, 3) strain and curvatures about y and z that the elements have without force.
     """
 
@@ -227,17 +228,31 @@ class BeamGroup(Frozen):
             total += np.einsum("eij,ej->ei", self.stiffness(), shape)
         return total
 
-    def _point_load_vectors(self, which: IntArray, x: FloatArray, load: FloatArray) -> FloatArray:
-        """(m, 12) end loads Nᵀ F of loads (m, 6) at places x (m,) of elements which (m,)."""
+    def _point_load_vectors(self, which: IntArray, x: FloatArray, jumps: FloatArray) -> FloatArray:
+        """(m, 12) end loads of jumps (m, 3, 6) at places x (m,) of elements which (m,).
+
+        Nᵀ F of a force, ∫ Nᵀ (q + q′ (s − x)) ds from x to the end of what starts there.
+        """
         some = self.pick(which)
-        at = x / some.length
-        N = elements.shapes(some.numbers, at[:, None])[:, 0]
-        if some.is_bar.any():
-            N[some.is_bar] = elements.bar_shapes(some.numbers.take(some.is_bar), at[some.is_bar, None])[:, 0]
-        for k in some.tapered_index:
-            N[k] = some.pick([int(k)]).shapes(at[[k]])[0, 0]
-        vectors: FloatArray = np.einsum("mri,mr->mi", N, load)
+        vectors: FloatArray = np.einsum("mri,mr->mi", some._shapes_at((x / some.length)[:, None])[:, 0], jumps[:, 0])
+        starts = np.flatnonzero(jumps[:, 1:].any(axis=(1, 2)))
+        if len(starts):
+            xi, weights = elements.gauss(12 if self.tapered is not None else 3)
+            rest = (some.length - x)[starts, None]
+            part = some.pick(starts)
+            N = part._shapes_at((x[starts, None] + rest * xi) / part.length[:, None])
+            q = jumps[starts, 1, None] + jumps[starts, 2, None] * (rest * xi)[:, :, None]
+            vectors[starts] += np.einsum("mgri,mgr,mg->mi", N, q, rest * weights)
         return vectors
+
+    def _shapes_at(self, xi: FloatArray) -> FloatArray:
+        """(ne, g, 6, 12) as :meth:`shapes`, at places ξ (ne, g) that differ by element."""
+        N = elements.shapes(self.numbers, xi)
+        if self.is_bar.any():
+            N[self.is_bar] = elements.bar_shapes(self.numbers.take(self.is_bar), xi[self.is_bar])
+        for k in self.tapered_index:
+            N[k] = self.pick([int(k)]).shapes(xi[k])[0]
+        return N
 
     def loaded_cases(self) -> set[str]:
         """Load cases with loads on elements."""

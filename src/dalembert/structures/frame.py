@@ -127,6 +127,7 @@ class Frame(LoadMethods):
 
         Parameters
         ----------
+        start, end : points, also those between the elements of another beam (``"column[2]"``).
         section : at its start, and everywhere unless ``end_section`` makes it a taper.  material : or its name.
         elements : number of elements it is cut into; the points between are ``"name[1]"``, ``"name[2]"``, ...
         up : global direction of the section's height (local y, made normal to the beam). When left out: global z, or
@@ -152,7 +153,7 @@ class Frame(LoadMethods):
         section: Section | str,
         material: Material | str,
         elements: int = 1,
-        up: Sequence[float] | None = None,
+        up: ArrayLike | None = None,
         end_section: Section | str | None = None,
         offsets: tuple[Sequence[float] | None, Sequence[float] | None] | None = None,
         releases: Mapping[str, Any] | None = None,
@@ -161,20 +162,22 @@ class Frame(LoadMethods):
         mass: str = "consistent",
         loss_factor: float | None = None,
     ) -> None:
-        """Many beams with the same properties (see :meth:`add_beam`); a prefix names them ``prefix1, prefix2, ...``."""
+        """Many beams with the same properties (see :meth:`add_beam`); a prefix names them ``prefix1, prefix2, ...``.
+
+        ``up`` may also be of shape (n, 3): a direction for each beam.
+        """
         what = f"beam {parts.shown(names)}"
         if theory not in parts.THEORIES:
             raise ModelError(f"{what}: theory must be one of {', '.join(parts.THEORIES)}, got {theory!r}.")
         properties = BeamProperties(
             kind="beam", section=section, material=material, elements=parts.element_count(elements, what),
-            up=None if up is None else self._spatial(up, f"up of {what}"),
             end_section=end_section,
-            offsets=self._offsets(offsets, what),
-            releases=self._releases(releases, what),
+            offsets=parts.end_offsets(offsets, what, self.planar),
+            releases=parts.end_releases(releases, what, self.planar),
             theory=theory, rotary=bool(rotary), lumped=parts.is_lumped(mass, what),
             loss_factor=parts.loss_of(loss_factor, what),
         )  # fmt: skip
-        self._add(properties, names, starts, ends)
+        self._add(properties, names, starts, ends, up)
 
     def add_bar(self, name: str, start: str, end: str, **properties: Any) -> None:
         """A bar: stiff along its axis only, free to turn at both ends.
@@ -357,38 +360,21 @@ class Frame(LoadMethods):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _add(
-        self, properties: BeamProperties, names: str | Iterable[str], starts: Sequence[str], ends: Sequence[str]
+        self,
+        properties: BeamProperties,
+        names: str | Iterable[str],
+        starts: Sequence[str],
+        ends: Sequence[str],
+        up: Any = None,
     ) -> None:
         if len(starts) != len(ends):
             raise ModelError(f"{properties.kind}s {parts.shown(names)}: {len(starts)} starts but {len(ends)} ends.")
         named = parts.names_of(f"{properties.kind}s", names, len(starts))
+        ups = parts.height_directions(up, len(starts), f"{properties.kind} {parts.shown(names)}")
         if not self.beams or self.beams[-1].properties != properties:  # beams added one by one share one record
             self.beams.append(Beams(properties))
         last = self.beams[-1]
         last.names.extend(named)
         last.starts.extend(starts)
         last.ends.extend(ends)
-
-    def _spatial(self, given: Any, what: str) -> parts.Vector:
-        return parts.vector(given, what, planar=False)
-
-    def _offsets(self, given: Any, what: str) -> tuple[parts.Vector, parts.Vector] | None:
-        if given is None:
-            return None
-        if len(given) != 2:
-            raise ModelError(f"offsets of {what} must be two vectors, (at the start, at the end), got {given!r}.")
-        zero = (0.0,) * (2 if self.planar else 3)
-        first, last = (parts.vector(zero if v is None else v, f"offsets of {what}", self.planar) for v in given)
-        return (first, last) if any(first) or any(last) else None
-
-    def _releases(self, given: Mapping[str, Any] | None, what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        strange = [key for key in given or {} if key not in ("start", "end")]
-        if strange:
-            raise ModelError(f"releases of {what}: expected 'start' and 'end', got {strange[0]!r}.")
-        first, last = (
-            parts.directions(given[side], f"releases of {what} at its {side}", self.planar)
-            if given and given.get(side)
-            else ()
-            for side in ("start", "end")
-        )
-        return first, last
+        last.ups.extend(ups)

@@ -73,7 +73,7 @@ def _inner(frame: Frame) -> list[str]:
 
 def _reference_problems(frame: Frame, ends: set[str]) -> list[str]:
     problems: list[str] = []
-    known = ends
+    known = ends | set(_inner(frame))
 
     def missing(what: str, names: Iterable[Any]) -> None:
         for name in names:
@@ -84,7 +84,6 @@ def _reference_problems(frame: Frame, ends: set[str]) -> list[str]:
         if not known.issuperset(group.starts) or not known.issuperset(group.ends):
             for name, start, end in zip(group.names, group.starts, group.ends):
                 missing(f"{group.properties.kind} {name!r}", (start, end))
-    known = ends | set(_inner(frame))
     for mass in frame.masses:
         missing(f"mass {mass.name!r}", (mass.point,))
     for spring in frame.springs:
@@ -143,6 +142,12 @@ def _geometry_problems(frame: Frame) -> list[str]:
     problems: list[str] = []
     numbering = frame_elements.number_points(frame)
     positions, index = numbering.positions, numbering.index
+    lost = [
+        repr(name) for group, chain in zip(frame.beams, numbering.chains)
+        for name, place in zip(group.names, positions[chain[:, 1], 0]) if np.isnan(place)
+    ]  # fmt: skip
+    if lost:
+        return [f"beams {', '.join(lost)} start or end inside each other, so that none of them has a place."]
     size = float(np.ptp(positions, axis=0).max()) if len(positions) else 0.0
     for group in frame.beams:
         start, end = (positions[[index[name] for name in names]] for names in (group.starts, group.ends))
@@ -152,9 +157,10 @@ def _geometry_problems(frame: Frame) -> list[str]:
             problems.append(
                 f"{kind} {group.names[k]!r} has no length: {group.starts[k]!r} and {group.ends[k]!r} are at one place."
             )
-        if group.properties.up is not None and not frame.planar:
-            flat = np.linalg.norm(np.cross(axes.R[:, 0], np.array(group.properties.up)), axis=1)
-            short = flat <= 1e-6 * np.linalg.norm(group.properties.up)
+        if not frame.planar and any(group.ups):
+            given = np.array([up or (np.nan,) * 3 for up in group.ups])
+            flat = np.linalg.norm(np.cross(axes.R[:, 0], given), axis=1)
+            short = flat <= 1e-6 * np.linalg.norm(given, axis=1)
             for k in np.flatnonzero(short & (axes.length > SHORT * size)):
                 problems.append(f"{kind} {group.names[k]!r}: up= points along the beam; give a direction across it.")
         problems += _release_problems(frame, group)

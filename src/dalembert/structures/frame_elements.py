@@ -20,6 +20,8 @@ from dalembert.structures.taper import GAUSS_POINTS, TaperedElements
 
 # Angle to the vertical [rad] below which a beam takes global x, not z, as the direction of its height.
 VERTICAL = 1e-6
+# Distance from the end of an element, relative to its length, below which a load starts or ends right there.
+EDGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,25 +44,39 @@ class Orientation:
 
 
 def number_points(frame: Frame) -> Numbering:
-    """Number the points; those inside beams lie on the line between the ends (offsets included)."""
+    """Number the points; those inside beams lie on the line between the ends (offsets included).
+
+    Beams may end inside other beams, so places are found in rounds; what ends inside itself stays NaN.
+    """
     names = list(frame.point_names)
-    index = {name: i for i, name in enumerate(names)}
-    positions = [np.array(frame.positions, dtype=np.float64).reshape(-1, 3)]
-    chains = []
+    between = []
     for beams in frame.beams:
-        m, n = beams.properties.elements, len(beams.names)
-        start = np.array([index[name] for name in beams.starts], dtype=np.int64)
-        end = np.array([index[name] for name in beams.ends], dtype=np.int64)
-        inner = len(names) + np.arange(n * (m - 1)).reshape(n, m - 1)
+        n, m = len(beams.names), beams.properties.elements
+        between.append(len(names) + np.arange(n * (m - 1)).reshape(n, m - 1))
         if m > 1:
             names += [f"{name}[{k}]" for name in beams.names for k in range(1, m)]
-            first, last = end_places(beams, positions[0][start], positions[0][end])
-            t = np.arange(1, m) / m
-            between = first[:, None] * (1 - t)[:, None] + last[:, None] * t[:, None]
-            positions.append(between.reshape(-1, 3))
+    index = {name: i for i, name in enumerate(names)}
+    chains = []
+    for beams, inner in zip(frame.beams, between):
+        start, end = (np.array([index[name] for name in ends], dtype=np.int64) for ends in (beams.starts, beams.ends))
         chains.append(np.column_stack([start, inner, end]))
-    index.update({name: i for i, name in enumerate(names[len(index) :], len(index))})
-    return Numbering(names, np.concatenate(positions), index, chains)
+    positions = np.full((len(names), 3), np.nan)
+    positions[: len(frame.point_names)] = np.array(frame.positions, dtype=np.float64).reshape(-1, 3)
+    while sum(_place_inner(beams, chain, positions) for beams, chain in zip(frame.beams, chains)):
+        pass
+    return Numbering(names, positions, index, chains)
+
+
+def _place_inner(beams: Beams, chain: IntArray, positions: FloatArray) -> bool:
+    """Put the inner points of beams between ends that have a place already; False when there were none."""
+    m = beams.properties.elements
+    if m == 1:
+        return False
+    ready = np.flatnonzero(~np.isnan(positions[chain[:, [0, -1]], 0]).any(axis=1) & np.isnan(positions[chain[:, 1], 0]))
+    first, last = end_places(beams, positions[chain[ready, 0]], positions[chain[ready, -1]])
+    t = (np.arange(1, m) / m)[:, None]
+    positions[chain[ready, 1:-1]] = first[:, None] * (1 - t) + last[:, None] * t
+    return bool(len(ready))
 
 
 def end_places(beams: Beams, start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -78,9 +94,9 @@ def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Or
     if frame.planar:
         y = np.column_stack([-x[:, 1], x[:, 0], np.zeros(len(x))])
     else:
-        up = np.broadcast_to(np.array(beams.properties.up or (0.0, 0.0, 1.0)), x.shape).copy()
-        if beams.properties.up is None:
-            up[np.hypot(x[:, 0], x[:, 1]) < VERTICAL] = (1.0, 0.0, 0.0)
+        up = np.array([given or (0.0, 0.0, 1.0) for given in beams.ups]).reshape(-1, 3)
+        default = np.array([given is None for given in beams.ups], dtype=bool)
+        up[default & (np.hypot(x[:, 0], x[:, 1]) < VERTICAL)] = (1.0, 0.0, 0.0)
         y = up - np.sum(up * x, axis=1)[:, None] * x
         size = np.linalg.norm(y, axis=1)
         y /= np.where(size > 0, size, 1.0)[:, None]
@@ -238,29 +254,54 @@ def _element_loads(
     line: dict[str, FloatArray] = {}
     collected: dict[str, list[tuple[int, float, FloatArray]]] = {}
     for load in frame.loads:
-        if isinstance(load, (LineLoad, BeamPointLoad)):
-            k = beam[load.beam]
-            e = np.arange(first[k], first[k + 1])
+        if not isinstance(load, (LineLoad, BeamPointLoad)):
+            continue
+        k = beam[load.beam]
+        e = np.arange(first[k], first[k + 1])
+        each = float(length[e[0]])
+        turn = np.eye(6) if load.local else np.kron(np.eye(2), R[e[0]])
         if isinstance(load, LineLoad):
-            t = np.arange(len(e) + 1) / len(e)
-            q = np.array(load.start) * (1 - t)[:, None] + np.array(load.end) * t[:, None]
-            if not load.local:
-                q = np.concatenate([q[:, :3] @ R[e[0]].T, q[:, 3:] @ R[e[0]].T], axis=1)
+            low, high = load.part[0], load.part[1] if load.part[1] is not None else each * len(e)
+            _refuse_beyond(load.beam, high if low < high else low, each * len(e))
             into = line.setdefault(load.case, np.zeros((len(length), 2, 6)))
-            into[e, 0] += q[:-1]
-            into[e, 1] += q[1:]
-        elif isinstance(load, BeamPointLoad):
-            total = float(length[e].sum())
-            if load.at > total * (1 + 1e-12):
-                raise ModelError(f"load on beam {load.beam!r} at {load.at:g} m is beyond its end ({total:g} m).")
-            k = min(int(load.at / length[e[0]]), len(e) - 1)
-            x = min(load.at - k * length[e[0]], length[e[0]])
-            vector = np.array(load.load)
-            if not load.local:
-                vector = np.concatenate([R[e[0]] @ vector[:3], R[e[0]] @ vector[3:]])
-            collected.setdefault(load.case, []).append((int(e[k]), float(x), vector))
+            jumps = _cut(low / each, high / each, turn @ load.start, turn @ load.end, into[e[0] : e[-1] + 1], each)
+            collected.setdefault(load.case, []).extend((int(e[i]), x, jump) for i, x, jump in jumps)
+        else:
+            _refuse_beyond(load.beam, load.at, each * len(e))
+            k = min(int(load.at / each), len(e) - 1)
+            jump = np.stack([turn @ load.load, np.zeros(6), np.zeros(6)])
+            collected.setdefault(load.case, []).append((int(e[k]), min(load.at - k * each, each), jump))
     point = {
         case: (np.array([f[0] for f in found]), np.array([f[1] for f in found]), np.array([f[2] for f in found]))
         for case, found in collected.items()
+        if found
     }
     return line, point
+
+
+def _refuse_beyond(beam: str, place: float, total: float) -> None:
+    if place > total * (1 + 1e-12):
+        raise ModelError(f"load on beam {beam!r} at {place:g} m is beyond its end ({total:g} m).")
+
+
+def _cut(
+    low: float, high: float, first: FloatArray, last: FloatArray, into: FloatArray, each: float
+) -> list[tuple[int, float, FloatArray]]:
+    """A load that is linear from ``low`` to ``high``, counted in elements of length ``each``.
+
+    Elements it covers take it as a linear load ``into`` (m, 2, 6); where it starts or ends inside an element, that
+    element takes jumps: (element, place [m], (3, 6) jump of force, of density and of its slope).
+    """
+    low, high = (round(edge) if abs(edge - round(edge)) < EDGE else edge for edge in (low, high))
+    slope = (last - first) / (high - low)  # per element
+    jumps = []
+    for i in range(int(low), min(int(np.ceil(high)), len(into))):
+        a, b = max(low, i), min(high, i + 1)
+        q_a, q_b = first + slope * (a - low), first + slope * (b - low)
+        if a == i and b == i + 1:
+            into[i] += [q_a, q_b]
+            continue
+        for edge, q, sign in ((a, q_a, 1.0), (b, q_b, -1.0)):
+            if edge < i + 1:
+                jumps.append((i, (edge - i) * each, sign * np.stack([np.zeros(6), q, slope / each])))
+    return jumps

@@ -46,14 +46,17 @@ class LoadMethods:
         end_force: Any = None,
         moment: Any = None,
         end_moment: Any = None,
+        start: float = 0.0,
+        end: float | None = None,
         axes: str = "global",
     ) -> None:
-        """A load along a whole beam, per length of the beam.
+        """A load along a beam or a part of it, per length of the beam.
 
         Parameters
         ----------
         force : [N/m] at the start; ``end_force`` at the end, linear between; the same when left out.
         moment, end_moment : [N m/m], likewise.
+        start, end : where the load starts and ends, from the start of the beam [m]; all of it when left out.
         axes : "global", or "local" for the axes of the beam.
         """
         what = f"line load on {beam!r}"
@@ -62,7 +65,12 @@ class LoadMethods:
         last = push if end_force is None else parts.vector(end_force, what, self.planar)
         turn = self._moment(moment, what)
         final = turn if end_moment is None else self._moment(end_moment, what)
-        self.loads.append(LineLoad(self._case(case), beam, push + turn, last + final, _local(axes, what)))
+        low = parts.number(start, f"start of the {what}", not_negative=True)
+        high = None if end is None else parts.number(end, f"end of the {what}")
+        if high is not None and high <= low:
+            raise ModelError(f"{what} must end beyond its start, got {low:g} to {high:g} m.")
+        local = _local(axes, what)
+        self.loads.append(LineLoad(self._case(case), beam, push + turn, last + final, local, (low, high)))
 
     def add_beam_force(
         self, case: str, beam: str, at: float, force: Any = None, *, moment: Any = None, axes: str = "global"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,6 @@ class BeamProperties:
     section: Section | str
     material: Material | str
     elements: int = 1
-    up: Vector | None = None
     end_section: Section | str | None = None
     offsets: tuple[Vector, Vector] | None = None
     releases: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -45,6 +44,7 @@ class Beams:
     names: list[str] = field(default_factory=list)
     starts: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
+    ups: list[Vector | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,14 @@ class PointLoad:
 
 @dataclass(frozen=True)
 class LineLoad:
-    """Force [N/m] and moment [N m/m] per length, linear from the start to the end of a beam."""
+    """Force [N/m] and moment [N m/m] per length, linear over ``part`` of a beam, (from, to) from its start [m]."""
 
     case: str
     beam: str
     start: tuple[float, ...]
     end: tuple[float, ...]
     local: bool
+    part: tuple[float, float | None] = (0.0, None)
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,40 @@ def shown(names: Any) -> str:
     if isinstance(names, str):
         return f"'{names}...'"
     return repr(names[0]) if isinstance(names, (list, tuple)) and names else "?"
+
+
+def height_directions(given: Any, count: int, what: str) -> list[Vector | None]:
+    """Height direction of each of ``count`` beams: one for all, or one each (count, 3)."""
+    if given is None or np.ndim(given) < 2:
+        return [None if given is None else vector(given, f"up of {what}", planar=False)] * count
+    if np.shape(given) != (count, 3):
+        raise ModelError(f"up of {what} must be 3 numbers or of shape ({count}, 3), got shape {np.shape(given)}.")
+    return [vector(one, f"up of {what}", planar=False) for one in np.asarray(given).tolist()]
+
+
+def end_offsets(given: Any, what: str, planar: bool) -> tuple[Vector, Vector] | None:
+    """Arms at both ends of a beam; None where there are none."""
+    if given is None:
+        return None
+    if not np.iterable(given) or len(list(given)) != 2:
+        raise ModelError(f"offsets of {what} must be two vectors, (at the start, at the end), got {given!r}.")
+    zero = (0.0,) * (2 if planar else 3)
+    first, last = (vector(zero if v is None else v, f"offsets of {what}", planar) for v in given)
+    return (first, last) if any(first) or any(last) else None
+
+
+def end_releases(given: Any, what: str, planar: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Released directions at both ends of a beam."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(f"releases of {what} must be a mapping such as {{'start': 'rz'}}, got {given!r}.")
+    strange = [key for key in given or {} if key not in ("start", "end")]
+    if strange:
+        raise ModelError(f"releases of {what}: expected 'start' and 'end', got {strange[0]!r}.")
+    first, last = (
+        directions(given[side], f"releases of {what} at its {side}", planar) if given and given.get(side) else ()
+        for side in ("start", "end")
+    )
+    return first, last
 
 
 def element_count(elements: Any, what: str) -> int:

@@ -47,7 +47,7 @@ class Loaded:
         points = [(factor, *group.point_loads[case]) for case, factor in factors.items() if case in group.point_loads]
         self.at_element = np.concatenate([p[1] for p in points]) if points else np.zeros(0, dtype=np.int64)
         self.at_place = np.concatenate([p[2] for p in points]) if points else np.zeros(0)
-        self.at_load = np.concatenate([p[0] * p[3] for p in points]) if points else np.zeros((0, 6))
+        self.at_load = np.concatenate([p[0] * p[3] for p in points]) if points else np.zeros((0, 3, 6))
 
     def forces(self, e: IntArray, x: FloatArray) -> FloatArray:
         """(k, 6) N, V_y, V_z, T, M_y, M_z in elements e (k,) at x (k,) [m] from their starts, after point loads."""
@@ -62,8 +62,9 @@ class Loaded:
             for k, (place, load) in enumerate(zip(self.at_place, self.at_load)):
                 own = order[begin[k] : end[k]]
                 after = own[x[own] >= place]
-                total[after] += load
-                moment[after] += load * (x[after] - place)[:, None]
+                s = (x[after] - place)[:, None]
+                total[after] += load[0] + load[1] * s + load[2] * s**2 / 2
+                moment[after] += load[0] * s + load[1] * s**2 / 2 + load[2] * s**3 / 6
         result: FloatArray = -p[:, :6] - total
         result[:, 4] += -x * p[:, 2] - moment[:, 2]
         result[:, 5] += x * p[:, 1] + moment[:, 1]
