@@ -126,7 +126,7 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     real = np.abs(values.imag) <= 1e-9 * np.abs(values)
     values = np.asarray(np.where(real, values.real, values), dtype=np.complex128)
     if not (storage.nonzero(system.C) or storage.nonzero(system.H) or hysteretic) and np.all(found.mu >= 0.0):
-        values = 1j * values.imag  # conservative and K ≥ 0: exactly imaginary
+        values = np.asarray(1j * values.imag, dtype=np.complex128)  # conservative and K ≥ 0: exactly imaginary
     if near == 0.0 and rigid.shape[1]:
         values = np.concatenate([np.zeros(rigid.shape[1]), values])
         vectors = np.hstack([rigid.astype(np.complex128), vectors])

@@ -113,12 +113,12 @@ class Modes(checks.Frozen):
     @property
     def modal_masses(self) -> FloatArray:
         """φᴴ M φ (k,)."""
-        return np.einsum("ik,ik->k", self.shapes.conj(), self.momenta).real
+        return np.asarray(np.einsum("ik,ik->k", self.shapes.conj(), self.momenta).real)
 
     @property
     def modal_stiffnesses(self) -> FloatArray:
         """φᴴ K φ (k,)."""
-        return np.einsum("ik,ik->k", self.shapes.conj(), self.restoring).real
+        return np.asarray(np.einsum("ik,ik->k", self.shapes.conj(), self.restoring).real)
 
     def participation(self, direction: Direction) -> FloatArray | ComplexArray:
         """Participation factors φᴴ M r / φᴴ M φ (k,) in a direction of motion r.
@@ -191,6 +191,7 @@ class Modes(checks.Frozen):
             φᴴMφ = 1; largest component 1; φᴴφ = 1; or that coordinate 1 (a mode that does not move it is refused).
         """
         shapes, numbers = self.shapes, range(len(self))
+        factor: Any
         if how == "mass":
             mass = self.modal_masses
             factor = 1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0))
@@ -337,4 +338,4 @@ class Modes(checks.Frozen):
 def _numbers(values: ArrayLike) -> FloatArray | ComplexArray:
     """Own copy, real or complex."""
     raw = np.asarray(values)
-    return np.array(raw, dtype=np.complex128 if np.iscomplexobj(raw) else np.float64)
+    return np.array(raw, dtype=np.complex128) if np.iscomplexobj(raw) else np.array(raw, dtype=np.float64)

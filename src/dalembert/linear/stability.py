@@ -123,9 +123,10 @@ def stability(system: SecondOrder | StateSpace) -> Stability:
     eigenvalue [rad/s]  algebraic  geometric  motion
                      0          2          1  growth like a power of time
     """
-    if hasattr(system, "A"):
-        A = scipy.linalg.matrix_balance(system.A)[0]
-        return judge(A, discrete=system.dt is not None)
+    from dalembert.linear.state_space import StateSpace  # which builds on this module
+
+    if isinstance(system, StateSpace):
+        return judge(scipy.linalg.matrix_balance(system.A)[0], discrete=system.dt is not None)
     if storage.nonzero(system.K_loss):
         return _hysteretic(system)
     if system.is_sparse and system.nq > DENSE:
