@@ -1,12 +1,13 @@
 """Which way to factor a large sparse symmetric matrix: an order of little fill, and a factor that suits its shape.
 
-Two ways, each the better one on its ground (measured on one core, times in s, order included):
+Two ways, each the better one on its ground (measured on one core: seconds for order and factor, seconds per solution):
 
-    matrix                                   unknowns   SuperLU, minimum degree   dissection and dense fronts
-    cube of linear hexahedra                   50 700      34    (1.2 GB)               6    (0.7 GB)
-    lattice frame 6 x 6 x 460 points           99 360       3.4                         9
-    plane grid frame 130 x 130 points         101 400       3.0                         6.4
-    chain of 16 000 points                     96 000       0.1                         4
+    matrix                                   unknowns   width   SuperLU, minimum degree   dissection, dense fronts
+    cube of linear hexahedra                   50 700    5403       37    0.11  (1.2 GB)       5.4   0.07  (0.7 GB)
+    lattice of 12 x 12 x 115 points            99 360     864       15    0.09                 6.4   0.14
+    lattice of 6 x 6 x 460 points              99 360     216        1.5  0.04                 3.7   0.08
+    plane grid of 130 x 130 points            101 400     780        2.1  0.05                 4.0   0.09
+    chain of 16 000 points                     96 000      11        0.2  0.01                 3.9   0.10
 
 So solids and thick lattices go to :mod:`dalembert.linear.multifrontal`, slender and flat structures to SuperLU.
 What tells them apart is the width of the matrix: the most unknowns equally far from an end of its graph.
