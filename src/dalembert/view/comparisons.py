@@ -12,7 +12,7 @@ from dalembert.linear.balance import BalancedTruncation
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.structures.fidelity import Fidelity
-from dalembert.view.figures import BLUE, INK, PALE, RED, heading, new_figure
+from dalembert.view.figures import BLUE, INK, PALE, RED, heading, log_ticks, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +66,7 @@ def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
     bars.barh(numbers, shown, left=0.0, color=[BLUE if fine else RED for fine in good], height=0.7)
     bars.set_xscale("log")
     bars.set_xlim(FLOOR * 0.5, max(100.0, 2.0 * float(shown.max())))
+    log_ticks(bars.xaxis)
     bars.axvline(1.0, color=INK, lw=0.8, ls="--")
     bars.set_ylim(len(report) + 0.6, 0.4)
     bars.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=20))
@@ -77,9 +78,6 @@ def plot_fidelity(report: Fidelity, *, title: str | None = None) -> Figure:
     wide = min(values.shape[1], max(len(report) + 4, int(report.partners.max())))
     matrix(figure, ax, values[:, :wide], report.frequencies / (2.0 * np.pi), np.zeros(wide),
            "NCO [-]" if with_mass else "MAC [-]")  # fmt: skip
-    for i, partner in enumerate(report.partners):
-        if partner <= wide:
-            ax.plot(partner - 1, i, "s", ms=3, color=RED if not good[i] else INK, label="_pair")
     ax.set_xlabel("mode of the model")
     ax.set_ylabel("mode of the reference, with frequency [Hz]")
     heading(figure, report.method if title is None else title)
@@ -102,6 +100,7 @@ def plot_truncation(reduced: BalancedTruncation, *, title: str | None = None) ->
             ax.bar(numbers[chosen], shown[chosen] - floor, bottom=floor, color=color, width=0.8, label=label)
     ax.set_yscale("log")
     ax.set_ylim(floor, 3.0 * float(sigma.max()))
+    log_ticks(ax.yaxis)
     ax.set_xlim(0.3, len(sigma) + 0.7)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="x", visible=False)

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from dalembert.errors import DataError, FileFormatError, unknown_name
 from dalembert.files.atomic import replacing
@@ -112,6 +113,26 @@ def prefixed(size: float, unit: str) -> tuple[float, str]:
     power = 3 * int(np.floor(np.log10(size * 1.0000001) / 3))
     power = min(max(power, -9), 0 if unit == "m" else 9)
     return 10.0**power, prefixes[power] + unit
+
+
+def log_ticks(axis: Any, *, plain: bool = False) -> None:
+    """Labels of a log axis without mathematical typesetting: 10⁻³, or plain numbers."""
+
+    def power(value: float, _: Any = None) -> str:
+        exponent = np.log10(value) if value > 0.0 else np.nan
+        if not np.isfinite(exponent) or abs(exponent - round(exponent)) > 1e-6:
+            return ""
+        return "10" + str(round(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+    def number(value: float, _: Any = None) -> str:
+        return f"{value:g}"
+
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(FuncFormatter(number if plain else power))
+    short = plain and low > 0.0 and high / low < 200.0
+    axis.set_minor_formatter(
+        FuncFormatter(lambda value, _: number(value) if short and f"{value:.0e}"[0] in "25" else "")
+    )
 
 
 def choice(option: str, given: Any, known: tuple[str, ...], what: str) -> str:

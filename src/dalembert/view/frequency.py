@@ -10,7 +10,7 @@ from matplotlib.ticker import MultipleLocator
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.frequency import FrequencyResponse
-from dalembert.view.figures import COLORS, INK, beside, choice, heading, new_figure, with_unit
+from dalembert.view.figures import COLORS, INK, beside, choice, heading, log_ticks, new_figure, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def plot_frequency_response(
         figure.subplots(rows, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     )
     for ax, (unit, group) in zip(axes, groups.items()):
-        _draw_magnitudes(ax, response, group, x, order, magnitude, scale)
+        _draw_magnitudes(ax, response, group, x, order, magnitude)
         word = "magnitude" if response.kind == "output" else response.kind
         ax.set_ylabel(f"{word} [dB re 1 {unit}]".replace(" ]", "]") if magnitude == "dB" else with_unit(word, unit))
         if peaks:
@@ -72,6 +72,8 @@ def plot_frequency_response(
     shown = x[x > 0.0] if scale == "log" else x
     if len(shown) > 1:
         axes[-1].set_xlim(float(shown.min()), float(shown.max()))
+    if scale == "log":
+        log_ticks(axes[-1].xaxis, plain=True)
     figure.align_ylabels(axes)
     if len(entries) > 1:
         beside(axes[0], len(entries))
@@ -125,13 +127,7 @@ def _label(response: FrequencyResponse, pair: Pair, inputs: int | None = None) -
 
 
 def _draw_magnitudes(
-    ax: Axes,
-    response: FrequencyResponse,
-    group: list[tuple[int, Pair]],
-    x: FloatArray,
-    order: Any,
-    how: str,
-    scale: str,
+    ax: Axes, response: FrequencyResponse, group: list[tuple[int, Pair]], x: FloatArray, order: Any, how: str
 ) -> None:
     for k, pair in group:
         size = response.decibels(*pair) if how == "dB" else response.magnitude(*pair)
@@ -149,21 +145,23 @@ def _draw_magnitudes(
             # exact zeros of a computed response are rounding: they would stretch the axis over many empty decades
             positive = values[values > 0.0]
             ax.set_ylim(bottom=max(float(positive.min()) * 0.7, float(positive.max()) * 1e-9))
-    ax.margins(y=0.12)
+            log_ticks(ax.yaxis)
+    ax.margins(y=0.15)
 
 
 def _draw_phases(
     ax: Axes, response: FrequencyResponse, entries: list[tuple[int, Pair]], x: FloatArray, order: Any
 ) -> None:
-    for k, pair in entries:
-        angle = np.degrees(response.phase(*pair))[order]
-        at = x[order].copy()
-        angle = np.where(np.abs(angle) > 180.0 - 1e-6, np.copysign(180.0, angle), angle)
-        # no line where the angle jumps from one end of its range to the other
+    angles = np.array([np.degrees(response.phase(*pair))[order] for _, pair in entries])
+    # The circle is cut where fewest curves pass: at 180 degrees, where many responses rest, they would jump to and fro.
+    cuts = [(angles + shift) % 360.0 - shift for shift in (180.0 + 1e-6, 225.0, 135.0)]
+    turned = min(cuts, key=lambda cut: int((np.abs(np.diff(cut, axis=1)) > 180.0).sum()))
+    for (k, _), angle in zip(entries, turned):
         jumps = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
-        at, angle = np.insert(at, jumps, np.nan), np.insert(angle, jumps, np.nan)
-        ax.plot(at, angle, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)])
-    ax.set_ylim(-195.0, 195.0)
+        at, broken = np.insert(x[order], jumps, np.nan), np.insert(angle, jumps, np.nan)
+        ax.plot(at, broken, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)])
+    low, high = 90.0 * np.floor((turned.min() + 8.0) / 90.0), 90.0 * np.ceil((turned.max() - 8.0) / 90.0)
+    ax.set_ylim(min(low, high - 90.0) - 15.0, high + 15.0)
     ax.yaxis.set_major_locator(MultipleLocator(90.0))
     ax.set_ylabel("phase [deg]")
 

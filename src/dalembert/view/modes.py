@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMED = 48  # coordinates up to which each has its name
+SEEN = 0.02  # imaginary part of a shape, largest component 1, below which it is drawn as a real one
 VIEWS = ("shapes", "mac", "poles")
 
 
@@ -60,7 +61,7 @@ def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
         shape = modes.shapes[:, number - 1]
         largest = shape[int(np.argmax(np.abs(shape)))]
         shape = shape / largest if largest else shape
-        if np.iscomplexobj(shape) and np.abs(shape.imag).max() > 1e-6:
+        if np.iscomplexobj(shape) and np.abs(shape.imag).max() > SEEN:
             ax.bar(place - 0.2, shape.real, 0.4, color=colors)
             ax.bar(place + 0.2, shape.imag, 0.4, color=colors, alpha=0.4)
             ax.set_ylabel("re, im (pale)")

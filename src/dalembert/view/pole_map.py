@@ -125,8 +125,9 @@ def grid(ax: Axes, left: float, right: float, top: float) -> None:
     ax.axhline(0.0, color=GREY, lw=0.8, zorder=1)
     turn = np.linspace(0.5 * np.pi, 1.5 * np.pi, 181)
     for ring in ax.get_yticks():
-        if 0.0 < ring:
+        if ring > 0.0:
             ax.plot(ring * np.cos(turn), ring * np.sin(turn), color=PALE, lw=0.7, zorder=1, label="_ring")
+    named = [(np.inf, np.inf)]
     for ratio in RATIOS:
         slope = ratio / np.sqrt(1.0 - ratio**2)
         end = -slope * top
@@ -136,10 +137,12 @@ def grid(ax: Axes, left: float, right: float, top: float) -> None:
         ax.plot([far * end, 0.0, far * end], [far * top, 0.0, -far * top], ":", color=GREY, lw=0.9, zorder=1,
                 label="_ray")  # fmt: skip
         x, y = (end, top) if end > left else (left, left / end * top)
-        if y > 0.12 * top:
+        far_off = max(abs(x - named[-1][0]) / (right - left), abs(y - named[-1][1]) / (2.0 * top))
+        if y > 0.12 * top and far_off > 0.09:
+            named.append((x, y))
             above = end > left
             ax.annotate(
-                f"ζ = {ratio:g}" if ratio >= 0.01 else f"ζ = {100 * ratio:g} %", (x, y), (0, 3) if above else (3, 0),
+                f"ζ = {ratio:g}", (x, y), (0, 3) if above else (3, 0),
                 textcoords="offset points", ha="center" if above else "left", va="bottom" if above else "top",
                 fontsize=7.5, color="#6a707a", annotation_clip=False,
             )  # fmt: skip

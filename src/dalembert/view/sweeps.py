@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.sweeps import Sweep
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 # Real parts below this, relative to the largest modulus, are drawn as zero.
 STILL = 1e-9
 NAMED = 12
+BOUNDARY: Any = {"ls": "", "marker": "D", "ms": 5, "mfc": "white", "mec": RED, "mew": 1.3, "zorder": 5,
+                 "label": "_crossing"}  # fmt: skip
 
 
 def plot_sweep(sweep: Sweep, *, view: str | None = None, frequency: str = "Hz", title: str | None = None) -> Figure:
@@ -45,43 +49,68 @@ def _growing(sweep: Sweep) -> Any:
 
 
 def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
-    s = sweep.eigenvalues
-    moving = np.abs(s.real).max(initial=0.0) > STILL * np.abs(s).max(initial=0.0)
+    factor = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
+    heights, top, seen = _heights(sweep, factor)
+    rates = np.array(sweep.growth_rates)
+    moving = np.abs(rates[:, seen]).max(initial=0.0) > STILL * np.abs(sweep.eigenvalues).max(initial=0.0)
     figure = new_figure(8.0, 6.4 if moving else 4.6)
     ratios = {"height_ratios": [1.5, 1.0]} if moving else None
     axes: list[Axes] = list(figure.subplots(1 + int(moving), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0])
-    factor = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
     for ax in axes:
         _shade(ax, sweep)
-    heights = np.where(sweep.frequencies > STILL * np.abs(s).max(initial=0.0), sweep.frequencies * factor, np.nan)
-    heights = _to_the_axis(heights)
-    _branches(axes[0], sweep, heights)
-    top = 1.08 * float(np.nanmax(heights, initial=0.0)) or 1.0
+    axes[-1].set_xlim(float(sweep.values[0]), float(sweep.values[-1]))
     axes[0].set_ylim(0.0, top)
+    _branches(axes[0], sweep, heights, seen)
     axes[0].set_ylabel(f"frequency [{unit}]")
     _orders(axes[0], sweep, factor, top)
     for crossing in sweep.crossings:
-        axes[0].plot(crossing.value, crossing.eigenvalue.imag * factor, "D", ms=5, mfc="white", mec=RED, mew=1.3,
-                     zorder=5, clip_on=False, label="_crossing")  # fmt: skip
+        at = crossing.eigenvalue.imag * factor
+        if at <= top:
+            axes[0].plot(crossing.value, at, clip_on=False, **BOUNDARY)
     if moving:
-        _branches(axes[1], sweep, np.array(sweep.growth_rates))
+        axes[1].set_ylim(*_useful_limits(rates[:, seen]))
+        _branches(axes[1], sweep, rates, seen)
         axes[1].axhline(0.0, color=INK, lw=0.8)
         for crossing in sweep.crossings:
-            axes[1].plot(crossing.value, 0.0, "D", ms=5, mfc="white", mec=RED, mew=1.3, zorder=5, label="_crossing")
+            axes[1].plot(crossing.value, 0.0, **BOUNDARY)
         axes[1].set_ylabel("growth rate [1/s]")
-        _useful_limits(axes[1], sweep.growth_rates)
-    _name_crossings(axes[-1], sweep)
-    axes[-1].set_xlabel(f"{sweep.parameter} [{sweep.unit}]" if sweep.unit else sweep.parameter)
-    axes[-1].set_xlim(float(sweep.values[0]), float(sweep.values[-1]))
+    for k, crossing in enumerate(sweep.crossings):
+        for ax in axes:
+            ax.axvline(crossing.value, color=RED, lw=0.7, ls=":", zorder=1)
+        if k < NAMED:
+            axes[0].annotate(f"{crossing.value:.4g}", (crossing.value, 1.0), (3, -2), ha="left", va="top",
+                             xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=8,
+                             color=RED)  # fmt: skip
+    axes[-1].set_xlabel(_label(sweep))
     if sweep.unit == "rad/s":
         turn = 30.0 / np.pi
         above = axes[0].secondary_xaxis("top", functions=(lambda x: x * turn, lambda x: x / turn))
-        above.set_xlabel("[1/min]")
+        above.set_xlabel(f"{sweep.parameter} [1/min]", fontsize=9)
+        above.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         above.spines["top"].set_visible(True)
     figure.align_ylabels(axes)
-    _legend(figure, axes[0], sweep)
+    _legend(figure, sweep)
     heading(figure, title)
     return figure
+
+
+def _label(sweep: Sweep) -> str:
+    return f"{sweep.parameter} [{sweep.unit}]" if sweep.unit else sweep.parameter
+
+
+def _heights(sweep: Sweep, factor: float) -> tuple[FloatArray, float, Any]:
+    """Frequencies to draw (nv, nb), the upper end of their axis, and which branches are seen below it.
+
+    With order lines the axis ends a little above the highest of them: what lies beyond no order can excite.
+    """
+    still = STILL * np.abs(sweep.eigenvalues).max(initial=0.0)
+    heights = np.where(sweep.frequencies > still, sweep.frequencies * factor, np.nan)
+    top = 1.08 * float(np.nanmax(heights, initial=0.0)) or 1.0
+    fastest = float(np.abs(sweep.values).max()) * factor
+    highest = 1.25 * fastest * max((one.order for one in sweep.critical_speeds), default=np.inf)
+    top = min(top, highest) if fastest else top
+    seen = ~(np.nan_to_num(heights, nan=0.0).min(axis=0, initial=np.inf) > top)
+    return _to_the_axis(heights), top, seen
 
 
 def _shade(ax: Axes, sweep: Sweep) -> None:
@@ -89,7 +118,7 @@ def _shade(ax: Axes, sweep: Sweep) -> None:
     if not sweep.crossings:
         return
     edges = [float(sweep.values[0]), *sorted({one.value for one in sweep.crossings}), float(sweep.values[-1])]
-    for low, high in zip(edges, edges[1:]):
+    for low, high in pairwise(edges):
         inside = (sweep.values > low) & (sweep.values < high)
         if inside.any() and np.asarray(sweep.stable)[inside].all():
             ax.axvspan(low, high, color=STABLE, lw=0, zorder=0)
@@ -104,9 +133,9 @@ def _to_the_axis(heights: FloatArray) -> FloatArray:
     return result
 
 
-def _branches(ax: Axes, sweep: Sweep, heights: FloatArray) -> None:
+def _branches(ax: Axes, sweep: Sweep, heights: FloatArray, seen: Any) -> None:
     bad = _growing(sweep)
-    for branch in range(heights.shape[1]):
+    for branch in np.flatnonzero(seen):
         y, unstable = heights[:, branch], bad[:, branch]
         ax.plot(sweep.values, y, color=BLUE, label="_branch", zorder=3)
         if unstable.any():
@@ -128,38 +157,32 @@ def _orders(ax: Axes, sweep: Sweep, factor: float, top: float) -> None:
                     textcoords="offset points", ha="center" if inside else "left",
                     va="bottom" if inside else "center", fontsize=9, color="#6a707a",
                     annotation_clip=False)  # fmt: skip
-    for k, one in enumerate(sweep.critical_speeds):
-        ax.plot(one.speed, one.eigenvalue.imag * factor, "o", ms=6, mfc="white", mec=INK, mew=1.2, zorder=5,
-                label="_critical")  # fmt: skip
-        if k < NAMED:
-            ax.annotate(f"{one.speed:.4g}", (one.speed, one.eigenvalue.imag * factor), (6, -3),
-                        textcoords="offset points", ha="left", va="top", fontsize=8, color=INK,
-                        zorder=6)  # fmt: skip
+    named: list[tuple[float, float]] = []
+    for one in sweep.critical_speeds:
+        at = one.eigenvalue.imag * factor
+        ax.plot(one.speed, at, "o", ms=6, mfc="white", mec=INK, mew=1.2, zorder=5, label="_critical")
+        apart = [max(abs(one.speed - x) / (0.07 * last), abs(at - y) / (0.05 * top)) for x, y in named]
+        if len(named) < NAMED and min(apart, default=np.inf) > 1.0:
+            named.append((one.speed, at))
+            ax.annotate(f"{one.speed:.4g}", (one.speed, at), (6, -3), textcoords="offset points", ha="left", va="top",
+                        fontsize=8, color=INK, zorder=6)  # fmt: skip
 
 
-def _name_crossings(ax: Axes, sweep: Sweep) -> None:
-    for crossing in sweep.crossings[:NAMED]:
-        ax.annotate(f"{crossing.value:.4g}", (crossing.value, 0.0), (4, 3), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", ha="left", va="bottom", fontsize=8, color=RED)  # fmt: skip
-
-
-def _useful_limits(ax: Axes, rates: FloatArray) -> None:
-    """Fast decaying branches do not squeeze what happens about zero."""
+def _useful_limits(rates: FloatArray) -> tuple[float, float]:
+    """Ends of an axis: fast decaying branches do not squeeze what happens about zero."""
     flat = np.sort(rates.ravel())
-    high = max(float(flat[-1]), 0.0)
-    low = min(float(flat[0]), 0.0)
+    high, low = max(float(flat[-1]), 0.0), min(float(flat[0]), 0.0)
     near = float(np.quantile(flat, 0.25))
-    size = max(high, abs(near), 1e-300)
-    low = max(low, -3.0 * size)
-    ax.set_ylim(low - 0.06 * (high - low), high + 0.08 * (high - low))
+    low = max(low, -3.0 * max(high, abs(near), 1e-300))
+    return low - 0.06 * (high - low), high + 0.08 * (high - low)
 
 
-def _legend(figure: Figure, ax: Axes, sweep: Sweep) -> None:
+def _legend(figure: Figure, sweep: Sweep) -> None:
     shown: list[Any] = []
     if _growing(sweep).any():
         shown += [Line2D([], [], color=BLUE, label="decays or stays"), Line2D([], [], color=RED, lw=2.2, label="grows")]
     if sweep.crossings:
-        shown.append(Line2D([], [], ls="", marker="D", ms=5, mfc="white", mec=RED, label="stability boundary"))
+        shown.append(Line2D([], [], **{**BOUNDARY, "label": "stability boundary"}))
     if sweep.critical_speeds:
         text = f"critical speed{f' [{sweep.unit}]' if sweep.unit else ''}"
         shown.append(Line2D([], [], ls="", marker="o", ms=6, mfc="white", mec=INK, label=text))
@@ -179,15 +202,14 @@ def _locus(sweep: Sweep, title: str) -> Figure:
     middle = np.tile(0.5 * (sweep.values[1:] + sweep.values[:-1]), len(paths))
     lines = LineCollection(list(pieces), array=middle, cmap="viridis", lw=2.0, zorder=3, capstyle="round")
     ax.add_collection(lines)
-    label = f"{sweep.parameter} [{sweep.unit}]" if sweep.unit else sweep.parameter
-    figure.colorbar(lines, ax=ax, label=label, pad=0.02, shrink=0.9)
+    figure.colorbar(lines, ax=ax, label=_label(sweep), pad=0.02, shrink=0.9)
     ends: Any = {"ls": "", "zorder": 4}
     for half in halves:
         ax.plot(half[0].real, half[0].imag, marker="x", ms=7, mew=1.6, color=INK, label="_start", **ends)
         ax.plot(half[-1].real, half[-1].imag, marker=".", ms=8, color=INK, label="_end", **ends)
     for k, crossing in enumerate(sweep.crossings):
         for y in {crossing.eigenvalue.imag, -crossing.eigenvalue.imag}:
-            ax.plot(0.0, y, marker="D", ms=5, mfc="white", mec=RED, mew=1.3, label="_crossing", ls="", zorder=5)
+            ax.plot(0.0, y, **BOUNDARY)
         if k < NAMED:
             ax.annotate(f"{crossing.value:.4g}", (0.0, crossing.eigenvalue.imag), (7, 4), textcoords="offset points",
                         fontsize=8, color=RED, zorder=6)  # fmt: skip
@@ -197,7 +219,7 @@ def _locus(sweep: Sweep, title: str) -> Figure:
     shown = [Line2D([], [], ls="", marker="x", ms=7, mew=1.6, color=INK, label=f"{sweep.parameter} = {first}"),
              Line2D([], [], ls="", marker=".", ms=8, color=INK, label=f"{sweep.parameter} = {last}")]  # fmt: skip
     if sweep.crossings:
-        shown.append(Line2D([], [], ls="", marker="D", ms=5, mfc="white", mec=RED, label="stability boundary"))
+        shown.append(Line2D([], [], **{**BOUNDARY, "label": "stability boundary"}))
     figure.legend(handles=shown, loc="outside lower center", ncols=len(shown))
     heading(figure, title)
     return figure
