@@ -182,6 +182,11 @@ def test_large_sparse_systems_are_judged_by_their_energy():
     bent = SecondOrder(M, K - 1e-5 * M).stability()
     assert bent.verdict == UNSTABLE
     assert bent.guilty[0].motion == "divergence"
+    free = SecondOrder(M, scipy.sparse.csc_array(chain(n, ends=False))).stability()
+    assert (free.verdict, free.guilty[0].algebraic, free.guilty[0].geometric) == (UNSTABLE, 2, 1)
+    C = scipy.sparse.csc_array(([0.1], ([3], [3])), shape=(n, n))
+    braked = SecondOrder(M, scipy.sparse.csc_array(chain(n, ends=False)), C=C).stability()
+    assert (braked.verdict, braked.guilty[0].motion) == (BOUNDED, "rest")
     with pytest.raises(DataError, match=r"energy does not decide.*Reduce it first"):
         SecondOrder(M, K, C=-0.1 * M).stability()
 

@@ -45,7 +45,7 @@ def solve(system: Any, count: int, near: float, band: tuple[float, float] | None
         if rows is not None:
             return rows
     if band:  # damping moves a few modes over the ends of the band: look a little wider
-        near = float(np.sqrt(0.5 * (band[0] ** 2 + band[1] ** 2)))
+        near = float(np.sqrt(0.5 * (band[0] ** 2 + band[1] ** 2))) if band[0] > 0.0 else 0.0
         count = len(found.mu) + 4
     return _companion(system, found, count, near)
 
@@ -107,7 +107,7 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     hysteretic = storage.nonzero(system.K_loss)
     K = system.K_full + 1j * system.K_loss if hysteretic else system.K_full
     elastic = np.sqrt(np.abs(found.mu[found.mu != 0.0]))
-    gamma = float(np.median(elastic)) if len(elastic) else 1.0
+    gamma = float(np.median(elastic)) if len(elastic) else near or 1.0
     rigid = _at_rest(system, found.shapes[:, found.mu == 0.0])
     zeros = quadratic.zeros(rigid, C, rigid) if rigid.shape[1] else 0
     if near > 0.0:

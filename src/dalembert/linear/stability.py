@@ -243,6 +243,8 @@ def _by_energy(system: SecondOrder) -> Stability:
         verdict = ASYMPTOTIC if damped == "positive definite" else BOUNDED
         note = "" if damped != "positive semidefinite" else "; it may decay as well"
         return Stability(verdict, (), [], np.nan, 0.0, reason=f"by energy: {text}{note}")
+    if holds and kinds["K"] in ("positive semidefinite", "zero") and damped in ("zero", "positive semidefinite"):
+        return _free_bodies(system, f"by energy: {text}")
     if holds and natural and kinds["K"] in ("indefinite", "negative definite", "negative semidefinite"):
         modes = system.modes(10)
         growing = tuple(Guilty(complex(s), 1, 1, "divergence") for s in modes.eigenvalues if s.real > 0.0)
@@ -251,3 +253,13 @@ def _by_energy(system: SecondOrder) -> Stability:
         f"the energy does not decide the stability of this sparse system of {system.nq} coordinates ({text}). "
         "Reduce it first, for instance system.modal(count), and judge the reduced one."
     )
+
+
+def _free_bodies(system: SecondOrder, reason: str) -> Stability:
+    """M, C, K ≥ 0 with rigid-body motions: they drift unless damping holds every one of them."""
+    modes = system.modes(20)
+    rigid = modes.shapes[:, modes.eigenvalues == 0.0].real
+    zeros = quadratic.zeros(rigid, system.C_full, rigid)
+    drifting = zeros > rigid.shape[1]
+    guilty = Guilty(0.0, zeros, rigid.shape[1], _motion(0.0, 0.0, drifting, False))
+    return Stability(UNSTABLE if drifting else BOUNDED, (guilty,), [], 0.0, 0.0, reason=reason)
