@@ -130,40 +130,52 @@ def test_bar_under_tension_stretches_by_hooke_and_narrows_by_poisson():
     assert move == pytest.approx([1e6 / 210e9 * 2.0, -0.3 * 1e6 / 210e9 * 0.1, -0.3 * 1e6 / 210e9 * 0.2], rel=1e-10)
 
 
-def test_square_bar_twists_by_saint_venant():
-    # J = 0.140577 a⁴ (Timoshenko and Goodier, art. 109); measured between the quarter points, away from the ends
-    L, a, torque = 1.0, 0.1, 1000.0
-    bar = Solid("bar", box_mesh((L, a, a), (8, 6, 6), "hex20", origin=(0, -a / 2, -a / 2)), STEEL)
+def twist_rate(cells, torque, L, a):
+    """Twist per length of a square bar between its quarter points, away from the ends [rad/m]."""
+    bar = Solid("bar", box_mesh((L, a, a), (8, cells, cells), "hex20", origin=(0, -a / 2, -a / 2)), STEEL)
     bar.add_interface("root", "x=0", rigid=False)
     bar.add_interface("tip", f"x={L}", rigid=False)
     bar.support("root", "fixed")
     bar.add_force("twist", "tip", 0, moment=(torque, 0, 0))
-    solution = static(structure(bar), "twist")
+    moved = static(structure(bar), "twist").u.reshape(-1, 6)
     twist = []
-    for x in (0.25, 0.75):
+    for x in (0.25 * L, 0.75 * L):
         points = bar.mesh.select(f"x={x}")
-        arms = bar.mesh.points[points][:, 1:]
-        move = solution.u.reshape(-1, 6)[points, 1:3]
+        arms, move = bar.mesh.points[points][:, 1:], moved[points, 1:3]
         twist.append(np.sum(arms[:, 0] * move[:, 1] - arms[:, 1] * move[:, 0]) / np.sum(arms**2))
-    rate = (twist[1] - twist[0]) / 0.5
-    G = 210e9 / 2.6
-    assert rate == pytest.approx(torque / (G * 0.140577 * a**4), rel=1e-3)
+    return (twist[1] - twist[0]) / (0.5 * L)
 
 
-@pytest.mark.parametrize("kind, divisions", [("hex8", (30, 3, 3)), ("hex20", (12, 2, 2))])
-def test_cantilever_vibrates_as_a_timoshenko_beam(kind, divisions):
+def test_square_bar_twists_by_saint_venant():
+    # J = 0.140577 a⁴ (Timoshenko and Goodier, art. 109). Displacement elements are too stiff, and what the last
+    # refinement changed is more than what is left.
+    L, a, torque = 1.0, 0.1, 1000.0
+    coarse, fine = (twist_rate(cells, torque, L, a) for cells in (3, 4))
+    exact = torque / (210e9 / 2.6 * 0.140577 * a**4)
+    assert coarse < fine < exact < fine + (fine - coarse)
+
+
+def test_cantilever_of_linear_hexahedra_converges_on_a_timoshenko_beam_with_order_two():
+    # without Poisson's ratio, which at a clamped end hinders the section in a way beams do not know (0.6 % at 0.3)
     L, h, b = 1.0, 0.1, 0.08
-    block = Solid("block", box_mesh((L, h, b), divisions, kind, origin=(0, -h / 2, -b / 2)), STEEL)
-    block.support("x=0", "xyz")
-    solid = structure(block).modes(4).frequencies_hz
+    material = Material("m", 210e9, 7850.0, 0.0)
+    found = []
+    for n in (2, 4):
+        mesh = box_mesh((L, h, b), (10 * n, n, n), origin=(0, -h / 2, -b / 2))
+        block = Solid("block", mesh, material)
+        block.support("x=0", "xyz")
+        found.append(structure(block).modes(4).frequencies_hz)
     frame = Frame("frame")
     frame.add_point("A", (0, 0, 0))
     frame.add_point("B", (L, 0, 0))
-    frame.add_beam("beam", "A", "B", section=Section.rectangle(h, b), material=STEEL, elements=40, up=(0, 1, 0))
+    section = Section.rectangle(h, b, poisson=0.0)
+    frame.add_beam("beam", "A", "B", section=section, material=material, elements=40, up=(0, 1, 0))
     frame.support("A", "fixed")
     beam = structure(frame).modes(4).frequencies_hz
-    # the clamped face cannot narrow, which beams do not know: solids are stiffer by up to 1 %
-    assert solid == pytest.approx(beam, rel=0.012)
+    coarse, fine = found
+    # order 2: a third of the last change is left; beam and solid differ themselves by some 1e-5 to 1e-4 (warping at
+    # the clamped end), a tenth of that
+    assert (coarse - beam) / (fine - beam) == pytest.approx(np.full(4, 4.0), rel=0.15)
 
 
 # NAFEMS R0015, FV52: simply supported thick square plate, u_z = 0 on the four lower edges; three rigid motions in the
@@ -251,7 +263,8 @@ def test_law_of_a_turned_material_stores_the_same_energy_in_turned_strains():
 
 
 def test_column_of_solids_buckles_at_eulers_load():
-    # pinned column: u_y = 0 on the middle lines of both ends. Shear lowers Euler's load by 1/(1 + χ P/(G A)) (Engesser)
+    # pinned column: u_y = 0 on the middle lines of both ends. Shear lowers Euler's load by 1/(1 + χ P/(G A))
+    # (Engesser), here by 0.64 %; the solid must show that, to within half of it
     L, h = 2.0, 0.1
     column = Solid("column", box_mesh((L, h, h), (20, 2, 2), "hex20", origin=(0, -h / 2, -h / 2)), STEEL, gravity=0)
     column.support("x=0, y=0", "xyz")
@@ -259,5 +272,6 @@ def test_column_of_solids_buckles_at_eulers_load():
     column.add_traction("push", f"x={L}", (-1.0 / h**2, 0, 0))
     factor = buckling(structure(column), "push", count=1).factors[0]
     euler = np.pi**2 * 210e9 * h**4 / 12 / L**2
-    engesser = euler / (1 + 1.2 * euler / (210e9 / 2.6 * h**2))
-    assert factor == pytest.approx(engesser, rel=5e-3)
+    shear = 1.2 * euler / (210e9 / 2.6 * h**2)
+    assert factor < euler
+    assert factor == pytest.approx(euler / (1 + shear), rel=0.5 * shear)
