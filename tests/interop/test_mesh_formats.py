@@ -26,6 +26,7 @@ def test_abaqus_sets_keep_their_names_and_numbers_may_have_gaps():
     mesh = read_mesh(DATA / "two_cubes.inp")
     assert np.all(mesh.points[mesh.point_sets["CLAMPED"], 0] == 0.0)
     assert np.all(mesh.points[mesh.point_sets["BOTTOM"], 2] == 0.0) and len(mesh.point_sets["BOTTOM"]) == 6
+    assert mesh.point_sets["EVERY"].tolist() == list(range(12))
     assert {name: cells.tolist() for name, cells in mesh.cell_sets.items()} == {"NEAR": [0], "FAR": [1], "BOTH": [0, 1]}
 
 

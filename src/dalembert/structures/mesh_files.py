@@ -136,7 +136,25 @@ def _abaqus(file: Path, text: str) -> Any:
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\*\s*include\b", line, re.IGNORECASE):
             raise FileFormatError("*INCLUDE is not followed; put the other file in here", str(file), number)
-    return reader._abaqus.read_buffer(io.StringIO(text))
+    return reader._abaqus.read_buffer(io.StringIO(_with_node_sets(text)))
+
+
+def _with_node_sets(text: str) -> str:
+    """The text with ``*NODE, NSET=name`` said once more as ``*NSET, NSET=name``, which the reader heeds."""
+    if re.search(r"^\s*\*\s*(part|instance|assembly)\b", text, re.IGNORECASE | re.MULTILINE):
+        return text  # numbers are local to a part
+    found: dict[str, list[str]] = {}
+    name = None
+    for line in text.splitlines():
+        if line.lstrip().startswith("**"):
+            continue
+        if line.lstrip().startswith("*"):
+            card = re.match(r"\s*\*\s*node\s*,.*\bnset\s*=\s*([^,]+)", line, re.IGNORECASE)
+            name = card.group(1).strip() if card else None
+        elif name is not None and line.strip():
+            found.setdefault(name, []).append(line.split(",")[0].strip())
+    extra = [f"*NSET, NSET={key}\n" + "\n".join(numbers) for key, numbers in found.items()]
+    return "\n".join([text.rstrip("\n"), *extra, ""]) if extra else text
 
 
 def _nastran(file: Path, text: str) -> Any:
