@@ -104,6 +104,20 @@ def test_mixed_units_do_not_turn_a_soft_small_part_into_a_rigid_mode():
     np.testing.assert_allclose(modes.frequencies, [100.0, np.sqrt(1e9)], rtol=SYMMETRIC)
 
 
+@pytest.mark.parametrize("factor", [1e6, 1e12, 1e16, 1e20])
+def test_penalty_springs_do_not_turn_elastic_modes_into_rigid_ones(factor):
+    # A chain held by a stiff spring in place of a support: the frequencies of the held chain, lower by 1/factor.
+    n = 12
+    K = chain(n + 1)
+    K[0, 0] += factor
+    modes = SecondOrder(np.eye(n + 1), K).modes()
+    expected = 2 * np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1)))
+    # the inverse problem resolves 1/ω² to n ε of its largest; the spectrum of the chain is 270 wide
+    np.testing.assert_allclose(modes.frequencies[:n], expected, rtol=max(1e-11, 2.0 / factor))
+    np.testing.assert_allclose(modes.frequencies[n], np.sqrt(factor), rtol=1e-5)
+    np.testing.assert_allclose(modes.shapes.T @ modes.shapes, np.eye(n + 1), atol=1e-12)
+
+
 # --- damped -----------------------------------------------------------------------------------------------------------
 
 

@@ -121,7 +121,7 @@ def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
     if zeros and near == 0.0:
         moving = np.argsort(np.abs(values), kind="stable")[zeros:]
         values, vectors = values[moving], vectors[:, moving]
-    upper = values.imag >= -1e-9 * np.abs(values)
+    upper = values.imag >= -(quadratic.DECAY if hysteretic else 1e-9) * np.abs(values)
     values, vectors = values[upper], vectors[:, upper]
     real = np.abs(values.imag) <= 1e-9 * np.abs(values)
     values = np.asarray(np.where(real, values.real, values), dtype=np.complex128)

@@ -28,6 +28,8 @@ from dalembert.linear import massless, storage
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 Rows = tuple[ComplexArray, ComplexArray]  # eigenvalues (k,), shapes (n, k)
+# |Im s| / |s| up to which an eigenvalue of a system with complex stiffness is a decay, not half of an oscillation.
+DECAY = 1e-3
 
 
 def zero_tolerance(n: int) -> float:
@@ -64,9 +66,7 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
         return _hysteretic(factor, M, C, K, rest.names, gyroscopic)
     # To undamped modal coordinates, x = L⁻ᵀ Q η: M = I, K = diag μ with its zeros exact, C = D. The companion form
     # gains too: its small eigenvalues no longer drown in the rounding of the stiffest mode.
-    K_ = _congruent(factor, K)
-    mu, Q = np.linalg.eigh(0.5 * (K_ + K_.T))  # condensation keeps symmetry up to rounding
-    mu[np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()] = 0.0
+    mu, Q = stiffness_modes(factor, M, K)
     D = Q.T @ _congruent(factor, C) @ Q
     found = None
     if not gyroscopic:
@@ -75,6 +75,31 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
         found = _gyroscopic(D, mu)
     values, shapes = found or _companion(np.eye(len(mu)), D, np.diag(mu), rest.names)
     return values, scipy.linalg.solve_triangular(factor, Q @ shapes, lower=True, trans="T")
+
+
+def stiffness_modes(factor: FloatArray, M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """μ ascending, those within rounding of zero exactly 0, and orthonormal Q of L⁻¹ K L⁻ᵀ with M = L Lᵀ."""
+    stiffness = _congruent(factor, K)
+    mu, Q = np.linalg.eigh(0.5 * (stiffness + stiffness.T))  # condensation keeps symmetry up to rounding
+    small = np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()
+    if not small.any():
+        return mu, Q
+    symmetric = 0.5 * (K + K.T)
+    if not massless.is_positive(symmetric):
+        mu[small] = 0.0
+        return mu, Q
+    # K > 0 though its spectrum is wider than ε (stiff penalty springs): nothing is rigid, the soft end is only drowned.
+    # It is the stiff end of the inverse problem M φ = θ K φ, where it is accurate; the two ends meet in the middle.
+    scale = 1.0 / np.sqrt(np.diag(symmetric))
+    lower = np.linalg.cholesky(scale[:, None] * symmetric * scale)
+    inverse = _congruent(lower, scale[:, None] * M * scale)
+    theta, Y = np.linalg.eigh(0.5 * (inverse + inverse.T))
+    soft = theta[::-1] > np.sqrt(theta[-1] / mu[-1])
+    Y = scale[:, None] * scipy.linalg.solve_triangular(lower, Y[:, ::-1][:, soft], lower=True, trans="T")
+    low = factor.T @ Y / np.sqrt(theta[::-1][soft])
+    high = Q[:, np.count_nonzero(soft) :]
+    Q = np.hstack([low, high - low @ (low.T @ high)])
+    return np.concatenate([1.0 / theta[::-1][soft], mu[np.count_nonzero(soft) :]]), scipy.linalg.polar(Q)[0]
 
 
 def classical(D: FloatArray, mu: FloatArray) -> Rows | None:
@@ -146,9 +171,7 @@ def _hysteretic(
     factor: FloatArray, M: FloatArray, C: FloatArray, K: Any, names: tuple[str, ...], gyroscopic: bool
 ) -> Rows:
     """Complex stiffness; real shapes where K_loss (and C) is diagonal in the undamped modes."""
-    stiffness = _congruent(factor, K.real)
-    mu, Q = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
-    mu[np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()] = 0.0
+    mu, Q = stiffness_modes(factor, M, K.real)
     loss, D = (Q.T @ _congruent(factor, part) @ Q for part in (K.imag, C))
     turned = None if gyroscopic else turn([loss, D], mu, 100.0 * zero_tolerance(len(mu)))
     if turned is None:
@@ -189,7 +212,8 @@ def _first_order(parts: massless.Separated, K: Any, C: FloatArray) -> Rows:
     null = singular <= zero_tolerance(n) * singular.max()
     still = zeros(U[:, null].conj(), C, Vt[null].conj().T) if null.any() else 0
     moving = np.argsort(np.abs(values), kind="stable")[still:]
-    moving = moving[values[moving].imag >= 0.0]
+    # A complex stiffness has no conjugate pairs: a decay may come out on either side of the real axis.
+    moving = moving[values[moving].imag >= -(DECAY * np.abs(values[moving]) if np.iscomplexobj(K) else 0.0)]
     values = np.concatenate([np.zeros(np.count_nonzero(null)), values[moving]])
     return values, np.hstack([Vt[null].conj().T.astype(np.complex128), first.X @ Z[:, moving]])
 

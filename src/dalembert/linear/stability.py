@@ -209,8 +209,9 @@ def _normal_form(system: SecondOrder) -> FloatArray:
         balanced: FloatArray = scipy.linalg.matrix_balance(first.A)[0]
         return balanced
     n = len(M)
-    mu, Phi = scipy.linalg.eigh(system.K, M)
-    mu[np.abs(mu) <= quadratic.zero_tolerance(n) * np.abs(mu).max()] = 0.0
+    factor = np.linalg.cholesky(M)
+    mu, Q = quadratic.stiffness_modes(factor, M, system.K)
+    Phi = scipy.linalg.solve_triangular(factor, Q, lower=True, trans="T")
     D, H = Phi.T @ C @ Phi, Phi.T @ system.H @ Phi
     omega = np.sqrt(np.abs(mu))
     # The rate of a free coordinate is measured in a frequency of the system, so that its coupling is no small number.
