@@ -1,5 +1,7 @@
 """Mesh files that are broken, empty, mixed or too large are refused by name, and nothing is printed."""
 
+import random
+import warnings
 from pathlib import Path
 
 import pytest
@@ -121,4 +123,24 @@ def test_what_the_reader_skips_is_a_warning_and_not_a_print(tmp_path, capfd):
     file = changed(tmp_path, "two_cubes.inp", "*MATERIAL, NAME=STEEL", extra)
     with pytest.warns(UserWarning, match="XYZ8"):
         assert len(read_mesh(file).cells) == 2
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in DATA.iterdir()))
+def test_a_damaged_file_gives_a_mesh_or_a_format_error_and_nothing_else(file, tmp_path, capfd):
+    luck = random.Random(file)
+    words = [b"9999999999", b"\n", b"-1", b"*", b"$", b",", b"nan", b" 1e400 "]
+    path = tmp_path / ("damaged" + Path(file).suffix)
+    for _ in range(40):
+        content = bytearray((DATA / file).read_bytes())
+        for _ in range(luck.randint(1, 3)):
+            place = luck.randrange(len(content))
+            content[place : place + luck.choice([0, 0, 1, 30])] = luck.choice(words)
+        path.write_bytes(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cards that were skipped
+            try:
+                read_mesh(path)
+            except FileFormatError as error:
+                assert str(path) in str(error)
     assert capfd.readouterr() == ("", "")
