@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,9 +96,16 @@ def new_figure(width: float, height: float) -> NotebookFigure:
 
 
 def heading(figure: Figure, text: str) -> None:
-    """Title of a figure of several axes."""
+    """Title of a figure of several axes, in as many lines as its width asks for."""
     if text:
-        figure.suptitle(text, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        wide, high = figure.get_size_inches()
+        place: Any = {} if figure.get_layout_engine() is not None else {"y": 1.0 - 0.08 / high}
+        figure.suptitle(wrapped(text, wide), x=0.1 / wide, ha="left", fontsize=12, fontweight="bold", **place)
+
+
+def wrapped(text: str, width: float) -> str:
+    """A heading in lines that fit a figure so many inches wide."""
+    return "\n".join(textwrap.wrap(text, max(20, int(width / 0.112)), break_long_words=False))
 
 
 def with_unit(text: str, unit: str) -> str:

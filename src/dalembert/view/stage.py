@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
 from dalembert.linear.checks import FloatArray
+from dalembert.structures.solid_group import SolidGroup
 from dalembert.structures.structure import Structure
-from dalembert.view.figures import INK
+from dalembert.view.figures import INK, NotebookFigure, heading, new_figure, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+ELEVATION, AZIMUTH = 18.0, -58.0  # from where structures in space are seen [deg]
 
 SUPPORTS: dict[str, Any] = {
     "fixed": {"marker": "s", "ms": 7, "mfc": INK, "mec": INK},
@@ -23,6 +27,7 @@ SUPPORTS: dict[str, Any] = {
     "guided": {"marker": "^", "ms": 8, "mfc": "white", "mec": INK},
     "spring to ground": {"marker": "v", "ms": 7, "mfc": "white", "mec": "#009e73"},
     "mass": {"marker": "o", "ms": 7, "mfc": "#e69f00", "mec": INK, "mew": 0.7},
+    "held": {"marker": "o", "ms": 3, "mfc": INK, "mec": INK},
     "interface": {"marker": "D", "ms": 6, "mfc": "white", "mec": "#d55e00"},
 }
 
@@ -30,6 +35,16 @@ SUPPORTS: dict[str, Any] = {
 def size_of(positions: FloatArray) -> float:
     """Diagonal of the box around all points [m]."""
     return float(np.linalg.norm(np.ptp(positions, axis=0))) or 1.0
+
+
+def seen_size(sides: FloatArray, planar: bool) -> tuple[float, float]:
+    """Width and height of the picture of a box with these sides (3,) [m]."""
+    if planar:
+        return float(sides[0]), float(sides[1])
+    e, a = np.radians(ELEVATION), np.radians(AZIMUTH)
+    right = np.abs([np.sin(a), np.cos(a), 0.0])
+    up = np.abs([np.sin(e) * np.cos(a), np.sin(e) * np.sin(a), np.cos(e)])
+    return float(right @ sides), float(up @ sides)
 
 
 class Stage:
@@ -52,7 +67,7 @@ class Stage:
         if not curves:
             return None
         self.see(np.concatenate(curves))
-        style = {"capstyle": "round", "joinstyle": "round", **style}
+        style = {"capstyle": "round", "joinstyle": "round", "clip_on": False, **style}
         if values is not None:
             style["array"] = np.asarray(values)
         if self.planar:
@@ -66,6 +81,7 @@ class Stage:
     def faces(self, corners: FloatArray, *, values: Any = None, **style: Any) -> Any:
         """Polygons (m, k, 3) in space, shaded, or coloured by one value each."""
         self.see(corners)
+        style["clip_on"] = False
         if values is None:
             drawn = Poly3DCollection(list(corners), shade=True, **style)
         else:
@@ -78,19 +94,21 @@ class Stage:
         """Filled polygons (k, 3)."""
         for one in corners:
             self.see(one)
+        if not len(corners):
+            return
         if self.planar:
             from matplotlib.collections import PolyCollection
 
             self.ax.add_collection(PolyCollection([one[:, :2] for one in corners], **style), autolim=False)
         else:
-            self.ax.add_collection3d(Poly3DCollection(list(corners), **style), autolim=False)
+            self.ax.add_collection3d(Poly3DCollection(list(corners), clip_on=False, **style), autolim=False)
 
     def marks(self, points: FloatArray, **style: Any) -> None:
         """Markers at points (m, 3)."""
         if len(points):
             self.see(points)
             coordinates = points[:, :2].T if self.planar else points.T
-            self.ax.plot(*coordinates, ls="", zorder=5, **style)
+            self.ax.plot(*coordinates, ls="", zorder=5, clip_on=False, **style)
 
     def text(self, point: FloatArray, words: str, **style: Any) -> None:
         """A name beside a point."""
@@ -99,12 +117,22 @@ class Stage:
         else:
             self.ax.text(*point, f" {words}", zorder=6, **style)
 
+    def colorbar(self, mappable: Any, label: str) -> None:
+        """Beside a single picture, in the strip that `stages` kept free in space."""
+        figure = self.ax.figure
+        if self.planar:
+            figure.colorbar(mappable, ax=self.ax, label=label, shrink=0.8, pad=0.02)
+            return
+        wide, high = figure.get_size_inches()
+        strip = figure.add_axes((1.0 - 0.95 / wide, 0.5 - 0.32, 0.2 / wide, 0.62))
+        figure.colorbar(mappable, cax=strip, label=label)
+
     def finish(self, *, bare: bool) -> None:
         """Equal scales, limits about all that was drawn, labels in metres."""
         low, high = self._low, self._high
         side = float((high - low).max()) or 1.0
         if self.planar:
-            edge = 0.06 * side
+            edge = 0.05 * side
             wide = np.maximum(high - low, 0.12 * side) - (high - low)  # a straight beam has no height
             self.ax.set_aspect("equal", adjustable="box")
             self.ax.set_xlim(low[0] - edge - wide[0] / 2, high[0] + edge + wide[0] / 2)
@@ -112,40 +140,37 @@ class Stage:
             self.ax.set_xlabel("x [m]")
             self.ax.set_ylabel("y [m]")
             return
-        middle, half = 0.5 * (low + high), 0.52 * np.maximum(high - low, 0.16 * side)
+        middle, half = 0.5 * (low + high), 0.51 * np.maximum(high - low, 0.14 * side)
         for axis, m, h in zip("xyz", middle, half):
             getattr(self.ax, f"set_{axis}lim")(m - h, m + h)
-        self.ax.set_box_aspect(2.0 * half, zoom=1.0 if not bare else 1.2)
-        self.ax.view_init(elev=18.0, azim=-58.0)
+        self.ax.set_proj_type("ortho")
+        self.ax.view_init(elev=ELEVATION, azim=AZIMUTH)
+        self.ax.set_box_aspect(half, zoom=self._zoom(half, 0.0 if bare else 0.55))
         if bare:
             self.ax.set_axis_off()
             return
         for axis, h in zip("xyz", half):
-            getattr(self.ax, f"set_{axis}label")(f"{axis} [m]")
+            getattr(self.ax, f"set_{axis}label")(f"{axis} [m]", labelpad=-2.0 if h < 0.4 * half.max() else 4.0)
             # short sides have no room for many ticks
-            getattr(self.ax, f"{axis}axis").set_major_locator(_ticks(h / half.max()))
+            getattr(self.ax, f"{axis}axis").set_major_locator(MaxNLocator(nbins=max(1, round(6 * h / half.max()))))
         self.ax.tick_params(labelsize=8, pad=1)
         for pane in (self.ax.xaxis, self.ax.yaxis, self.ax.zaxis):
             pane.set_pane_color((1.0, 1.0, 1.0, 0.0))
 
+    def _zoom(self, half: FloatArray, edge: float) -> float:
+        """What fills the cell of this axes, less ``edge`` inches for labels; its own view is a square in the cell."""
+        self.ax.set_box_aspect(half, zoom=1.0)
+        corners = np.array(np.meshgrid(*[(c.min(), c.max()) for c in map(np.array, self._limits())])).reshape(3, -1)
+        from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-def _ticks(share: float) -> Any:
-    from matplotlib.ticker import MaxNLocator
+        self.ax.apply_aspect()
+        x, y, _ = proj_transform(*corners, self.ax.get_proj())
+        shares = np.ptp(self.ax.transData.transform(np.stack([x, y], axis=1)), axis=0) / self.ax.bbox.width
+        cell = self.ax.get_position(original=True).size * self.ax.figure.get_size_inches()
+        return float(np.min((cell - 2.0 * edge) / (shares * cell.min())))
 
-    return MaxNLocator(nbins=max(1, round(6 * share)))
-
-
-def stages(figure: Figure, count: int, planar: bool) -> list[Stage]:
-    """So many axes in rows of a good width, those left over removed."""
-    columns = count if count <= 4 else int(np.ceil(count / np.ceil(count / 4)))
-    rows = -(-count // columns)
-    kind: Any = {"squeeze": False} if planar else {"squeeze": False, "subplot_kw": {"projection": "3d"}}
-    if planar:
-        kind |= {"sharex": True, "sharey": True}
-    every = figure.subplots(rows, columns, **kind).ravel()
-    for ax in every[count:]:
-        ax.remove()
-    return [Stage(ax, planar) for ax in every[:count]]
+    def _limits(self) -> list[Any]:
+        return [self.ax.get_xlim(), self.ax.get_ylim(), self.ax.get_zlim()]
 
 
 def layout(count: int) -> tuple[int, int]:
@@ -154,8 +179,49 @@ def layout(count: int) -> tuple[int, int]:
     return -(-count // columns), columns
 
 
+def stages(
+    positions: FloatArray, planar: bool, count: int, reach: float, text: str, *, bar: bool = False, marks: bool = False
+) -> tuple[Figure, list[Stage]]:
+    """A figure of so many pictures of one structure, as large as its form wants.
+
+    ``reach`` [m] is how far what is drawn leaves the structure; ``bar`` and ``marks`` keep room for a colour bar and a
+    legend.
+    """
+    rows, columns = layout(count)
+    sides = np.ptp(positions, axis=0) + reach
+    wide, high = seen_size(np.maximum(sides, 0.14 * sides.max()), planar)
+    single = count == 1
+    most_wide, most_high = (6.4, 5.6) if single else (min(10.5 / columns, 4.2), 3.4)
+    scale = min(most_wide / wide, most_high / high)
+    edge = (1.0 if single else 0.35) if planar else (1.5 if single else 0.3)
+    cell = np.array([wide * scale + edge, high * scale + (0.75 if planar else edge)])
+    if not single:
+        cell[0] = max(cell[0], 1.7)  # the words above a picture
+    right, bottom = 1.1 * bar, 0.35 * marks
+    total = max(columns * cell[0] + right, 4.6)
+    top = 0.12 + 0.24 * (1 + wrapped(text, total).count("\n")) if text else 0.05
+    full = rows * (cell[1] + 0.3 * (not single)) + top + bottom
+    if planar:
+        figure: Figure = new_figure(total, full)
+        every = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        for ax in every[count:]:
+            ax.remove()
+        heading(figure, text)
+        return figure, [Stage(ax, planar) for ax in every[:count]]
+    figure = NotebookFigure(figsize=(total, full))
+    heading(figure, text)
+    found = []
+    across = (total - right) / columns
+    for k in range(count):
+        row, column = divmod(k, columns)
+        y = full - top - (row + 1) * (cell[1] + 0.3 * (not single))
+        box = (column * across / total, y / full, across / total, cell[1] / full)
+        found.append(Stage(figure.add_axes(box, projection="3d"), planar))
+    return figure, found
+
+
 def held_kinds(structure: Structure) -> dict[str, Any]:
-    """Points by how they are held: "fixed", "pinned" (all translations) or "guided" (some directions)."""
+    """Points by how they are held: "fixed", "pinned" (all translations), "guided" (some directions); solids: "held"."""
     held = structure.held.reshape(len(structure.points), len(structure.directions))
     inactive = structure.inactive.reshape(held.shape)
     moving = np.array([way in "xyz" for way in structure.directions])
@@ -163,6 +229,8 @@ def held_kinds(structure: Structure) -> dict[str, Any]:
     turns = (held | inactive)[:, ~moving]
     turning = (~inactive[:, ~moving]).any(axis=1)
     whole = straight & turns.all(axis=1) & turning
+    if any(isinstance(group, SolidGroup) for group in structure.groups):
+        return {"held": np.flatnonzero(some)}
     return {"fixed": np.flatnonzero(whole), "pinned": np.flatnonzero(straight & ~whole),
             "guided": np.flatnonzero(some & ~straight)}  # fmt: skip
 
@@ -171,4 +239,5 @@ def legend(figure: Figure, kinds: Sequence[str]) -> None:
     """What the markers mean."""
     if kinds:
         shown = [Line2D([], [], ls="", label=kind, **SUPPORTS[kind]) for kind in kinds]
-        figure.legend(handles=shown, loc="outside lower center", ncols=len(shown))
+        outside = figure.get_layout_engine() is not None
+        figure.legend(handles=shown, loc="outside lower center" if outside else "lower center", ncols=len(shown))
