@@ -204,7 +204,7 @@ def test_inputs_that_do_not_fit_are_refused(inputs, times, words):
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [({"lefd": 1.0}, "Did you mean 'left'"), ([1.0], r"expected \(4,\)"), ({"left": np.inf}, "'left' is not")],
+    [({"lefd": 1.0}, "Did you mean 'left'"), ([1.0], r"expected \(4,\)"), ({"left": np.inf}, "'left' must be finite")],
 )
 def test_a_start_that_does_not_fit_is_refused(start, words):
     with pytest.raises(DataError, match=words):

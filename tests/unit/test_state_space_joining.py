@@ -153,6 +153,6 @@ def test_other_things_do_not_join():
     with pytest.raises(DataError, match="only StateSpace systems"):
         MASS.series(SecondOrder(1.0, 1.0, B=[1.0]))
     with pytest.raises(TypeError):
-        LAG * 3.0
+        LAG * "3"
     with pytest.raises(TypeError):
         LAG + 1

@@ -16,6 +16,7 @@ import scipy.linalg
 
 from dalembert.errors import DataError
 from dalembert.linear import checks, gramians
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.norms import PeakGain
 from dalembert.linear.roots import EPS, solve
@@ -149,7 +150,8 @@ def balanced_truncation(
 
 def _order(sigma: FloatArray, most: int, order: int | None, tolerance: float | None) -> int:
     if tolerance is not None:
-        if not tolerance >= 0.0:
+        tolerance = real_number("tolerance", tolerance)
+        if tolerance < 0.0:
             raise DataError(f"tolerance is the largest H-infinity error allowed, 0 or more; got {tolerance!r}.")
         bounds = 2.0 * np.append(np.cumsum(sigma[::-1])[::-1], 0.0)
         return min(int(np.argmax(bounds <= tolerance)), most)

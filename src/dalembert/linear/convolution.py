@@ -97,7 +97,7 @@ def duhamel(
     """
     checked_hold(hold)
     shapes, damping, stiffness = _uncoupled(system, modes)
-    t, u = sampled(inputs, system.inputs, times, where="this SecondOrder")
+    t, u = sampled(inputs, system.inputs, times, units=system.units, where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
     z = initial_state(start, names, "this SecondOrder").reshape(2, -1)
     z0 = (system.M @ z.T).T @ shapes  # (2, k): modal masses are 1

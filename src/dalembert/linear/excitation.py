@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.record import Record
 from dalembert.record.checks import checked_time, numbers
@@ -28,15 +29,17 @@ def sampled(
     times: ArrayLike | None,
     *,
     dt: float | None = None,
+    units: Mapping[str, str] | None = None,
     where: str = "this system",
 ) -> tuple[FloatArray, FloatArray]:
     """Times (N,) and inputs (N, nu) in the order of ``names``; an input left out is zero.
 
     inputs : Record with channels named like inputs, or mapping of a name to a constant, an array as long as the
-        times, a function of time or a Record; dt : sample time of a discrete system, which can count its own times.
+        times, a function of time or a Record; dt : sample time of a discrete system, which can count its own times;
+    units : of the inputs, which those of a record must match.
     """
     if isinstance(inputs, Record):
-        return _from_record(inputs, names, times, where)
+        return _from_record(inputs, names, times, units or {}, where)
     if inputs is not None and not isinstance(inputs, Mapping):
         raise DataError(f"inputs must be a Record or name channels, such as {{'force': 1.0}}; got {inputs!r}.")
     given = dict(inputs or {})
@@ -49,11 +52,11 @@ def sampled(
     u = np.zeros((len(t), len(names)))
     for j, name in enumerate(names):
         if name in given:
-            u[:, j] = _channel(given[name], name, t)
+            u[:, j] = _channel(given[name], name, t, (units or {}).get(name))
     return t, u
 
 
-def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, where: str
+def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, units: Mapping[str, str], where: str
                  ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     if times is not None:
         raise DataError("a Record brings its own times: resample it (record.resample(times=...)) instead of times=.")
@@ -68,6 +71,7 @@ def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, 
     u = np.zeros((len(t), len(names)))
     for j, name in enumerate(names):
         if name in found:
+            _refuse_other_unit(name, record.units.get(name), units.get(name))
             u[:, j] = _no_gaps(record[name], name, t)
     return t, u
 
@@ -82,31 +86,42 @@ def _own_times(given: Mapping[str, Any], dt: float | None) -> Any:
     raise DataError("times= is missing: inputs given by name need the times [s] at which they are sampled.")
 
 
-def _channel(source: Any, name: str, t: FloatArray) -> FloatArray:
+def _channel(source: Any, name: str, t: FloatArray, unit: str | None) -> FloatArray:
     if isinstance(source, Record):
         if name not in source.names:
             raise DataError(unknown_name("channel", name, source.names, f"the record given for input {name!r}"))
         if not np.array_equal(source.time, t):
             raise DataError(f"the record of input {name!r} has other times; resample(times=...) brings it in line.")
+        _refuse_other_unit(name, source.units.get(name), unit)
         return _no_gaps(source[name], name, t)
     if callable(source):
-        return _no_gaps(_called(source, name, t), name, t)
+        return _no_gaps(called(source, f"input {name!r}", t), name, t)
     values = numbers(source, f"input {name!r}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(t)):
         raise DataError(f"input {name!r} has shape {values.shape}; expected a number or one value per time, {len(t)}.")
     return _no_gaps(np.broadcast_to(values, t.shape), name, t)
 
 
-def _called(function: Callable[[Any], Any], name: str, t: FloatArray) -> FloatArray:
-    """Of all times at once where the function takes an array, else one by one (an ``if`` on t, math.sin)."""
+def _refuse_other_unit(name: str, given: str | None, expected: str | None) -> None:
+    """Refuse a signal in another unit than the input it drives; where one has none, nothing is known."""
+    if given and expected and given != expected:
+        raise DataError(
+            f"{name!r} is in {given} in the record and in {expected} as an input of the system: "
+            "convert the record, or give both the same unit."
+        )
+
+
+def called(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArray:
+    """(N,) of all times at once where the function takes an array, else one by one (an ``if`` on t, math.sin)."""
     try:
-        values = np.asarray(function(t), dtype=np.float64)
+        raw = function(t)
     except (TypeError, ValueError):
-        values = np.array([function(float(at)) for at in t], dtype=np.float64)
+        raw = [function(float(at)) for at in t]
+    values = numbers(raw, what)
     if values.ndim == 0:
         values = np.full(len(t), float(values))
     if values.shape != t.shape:
-        raise DataError(f"input {name!r} must return one value per time; it returned shape {values.shape}.")
+        raise DataError(f"{what} must return one value per time; it returned shape {values.shape}.")
     return values
 
 
@@ -130,7 +145,7 @@ def initial_state(start: Mapping[str, float] | ArrayLike | None, states: Sequenc
         for name, value in start.items():
             if name not in place:
                 raise DataError(unknown_name("state", name, states, where))
-            x[place[name]] = float(value)
+            x[place[name]] = real_number(f"start of {name!r}", value)
     else:
         values = numbers(start, "start")
         if values.shape != x.shape:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.linear import checks
+from dalembert.linear.arguments import real_number, whole_number
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.gramians import DAMPING_FLOOR
 from dalembert.linear.roots import EPS, Roots, balanced_matrix, balancing, eigen, eigenvalues, rest_point, solve, text
@@ -274,7 +275,9 @@ def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
 def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     """See :meth:`StateSpace.kalman`."""
     n = system.nx
-    cut = WEAKEST if tolerance is None else tolerance
+    cut = WEAKEST if tolerance is None else real_number("tolerance", tolerance)
+    if cut < 0.0:
+        raise DataError(f"tolerance is a relative size from 0, got {tolerance!r}.")
     scale = balancing(system.A, system.B, system.C)
     A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
     R = reachable(A, B, cut)
@@ -320,8 +323,7 @@ def _powers(A: FloatArray, B: FloatArray) -> FloatArray:
 
 def markov(system: StateSpace, count: int) -> FloatArray:
     """See :meth:`StateSpace.markov`."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise DataError(f"the number of Markov parameters must be a whole number from 1, got {count!r}.")
+    count = whole_number("the number of Markov parameters", count, 1)
     result = np.zeros((count, system.ny, system.nu))
     result[0] = system.D
     column = system.B
@@ -356,6 +358,8 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
     """
     if form not in (1, 2):
         raise DataError(f"there are two symmetric forms, 1 and 2; got {form!r}.")
+    if not hasattr(system, "coordinates"):  # second_order builds on this module, so its class is not at hand
+        raise DataError(f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
     dense = system.dense() if system.is_sparse else system
     M, C, K, B = dense.M, dense.C, dense.K, dense.B
     odd = [symbol for symbol, part in (("G", dense.G), ("H", dense.H)) if np.any(part)]

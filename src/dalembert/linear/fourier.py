@@ -11,7 +11,7 @@ between their jumps.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks, storage
+from dalembert.linear.arguments import real_number, whole_number
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.excitation import checked_hold
+from dalembert.linear.excitation import called, checked_hold
 from dalembert.linear.harmonic import frequency_response
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
@@ -54,7 +55,10 @@ class FourierSeries(checks.Frozen):
     amplitudes: ComplexArray
 
     def __init__(self, period: float, amplitudes: ArrayLike) -> None:
-        F = np.array(amplitudes, dtype=np.complex128)
+        try:
+            F = np.array(amplitudes, dtype=np.complex128)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"amplitudes must be numbers, real or complex ({error}).") from error
         if F.ndim != 1 or not len(F) or not np.isfinite(F).all():
             raise DataError(f"amplitudes must be finite and of one dimension, the mean first; got shape {F.shape}.")
         self._freeze(period=checked_period(period), amplitudes=F)
@@ -122,7 +126,7 @@ def fourier_series(
     harmonics: int,
     *,
     hold: str = "first",
-    breaks: Iterable[float] = (),
+    breaks: ArrayLike = (),
 ) -> FourierSeries:
     """Fourier series of one period of a signal.
 
@@ -141,9 +145,7 @@ def fourier_series(
     array([1.        , 0.        , 0.33333333])
     """
     T = checked_period(period)
-    if isinstance(harmonics, bool) or not isinstance(harmonics, (int, np.integer)) or harmonics < 0:
-        raise DataError(f"harmonics must be a whole number, not negative; got {harmonics!r}.")
-    count = int(harmonics)
+    count = whole_number("harmonics", harmonics)
     if callable(signal):
         return FourierSeries(T, _integrated(signal, T, count, breaks))
     values = numbers(signal, "the signal")
@@ -164,8 +166,9 @@ def _transformed(values: FloatArray, harmonics: int, hold: str) -> ComplexArray:
     return F
 
 
-def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: Iterable[float]) -> ComplexArray:
-    jumps = np.array(sorted({0.0, T, *(float(at) for at in breaks)}))
+def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: ArrayLike) -> ComplexArray:
+    inner = numbers(breaks, "breaks")
+    jumps = np.unique([0.0, T, *inner.ravel()])
     if jumps[0] < 0.0 or jumps[-1] > T:
         raise DataError(f"breaks must lie within the period, 0 to {T:.6g} s.")
     panel = T / max(16, harmonics)  # at most a wave of the highest harmonic per panel
@@ -176,10 +179,7 @@ def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: 
     middle, half = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
     t = (middle[:, None] + half[:, None] * x).ravel()
     w = (half[:, None] * weight).ravel()
-    try:
-        f = np.broadcast_to(np.asarray(signal(t), dtype=np.float64), t.shape)
-    except (TypeError, ValueError):
-        f = np.array([signal(float(at)) for at in t], dtype=np.float64)
+    f = called(signal, "the signal", t)
     if not np.isfinite(f).all():
         raise DataError(f"the signal is not finite at t = {t[int(np.argmin(np.isfinite(f)))]:.6g} s.")
     wave = -2j * np.pi / T * t
@@ -242,7 +242,9 @@ class PeriodicResponse(checks.Frozen):
         weight = (size / np.maximum(size.max(axis=0), np.finfo(np.float64).tiny)).max(axis=1)
         shown = np.sort(np.argsort(-weight, kind="stable")[:most])
         shown = shown[weight[shown] > NEGLIGIBLE]
-        head = ("harmonic", "frequency [Hz]", *self.outputs[:6])
+        units = self.record.units
+        names = (f"{name} [{units[name]}]" if units.get(name) else name for name in self.outputs[:6])
+        head = ("harmonic", "frequency [Hz]", *names)
         rows = [(str(n), f"{n / self.period:.6g}", *(f"{x:.5g}" for x in size[n, :6])) for n in shown]
         return aligned(head, rows)
 
@@ -261,7 +263,7 @@ def periodic_response(
     harmonics: int = 50,
     samples: int | None = None,
     hold: str = "first",
-    breaks: Iterable[float] = (),
+    breaks: ArrayLike = (),
     modes: int | Modes | None = None,
     static_correction: bool = True,
 ) -> PeriodicResponse:
@@ -289,9 +291,11 @@ def periodic_response(
     array([0.423473, 0.084278, 0.012112])
     """
     T = checked_period(period)
+    if not isinstance(system, (SecondOrder, StateSpace)):
+        raise DataError(f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     if isinstance(system, StateSpace) and system.dt is not None:
         raise DataError("periodic_response needs a continuous system; to_continuous() makes one.")
-    loads = _loads(system, inputs, T, harmonics, hold, breaks)
+    loads = _loads(system, inputs, T, whole_number("harmonics", harmonics), hold, breaks)
     w = harmonic_frequencies(T, len(loads))
     kept = None
     chosen = modes
@@ -314,7 +318,7 @@ def periodic_response(
                 asked = system.replace(K_loss=None)
             H = _transfer(asked, w[part], chosen, static_correction)
             amplitudes[part] = np.einsum("fyu,fu->fy", H, loads[part])
-    count = samples or max(200, 8 * len(w))
+    count = max(200, 8 * len(w)) if samples is None else whole_number("samples", samples, 1)
     t: FloatArray = T / count * np.arange(count, dtype=np.float64)
     units = {name: system.units[name] for name in system.outputs if name in system.units}
     how = {**system.provenance, "method": "Fourier series", "harmonics": len(w) - 1}
@@ -350,10 +354,9 @@ def _transfer(system: Any, w: FloatArray, modes: Any, static_correction: bool) -
     ).values
 
 
-def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks: Iterable[float]) -> ComplexArray:
+def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks: ArrayLike) -> ComplexArray:
     if not isinstance(inputs, Mapping) or not inputs:
         raise DataError(f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
-    breaks = tuple(breaks)
     loads = np.zeros((harmonics + 1, system.nu), dtype=np.complex128)
     for name, signal in inputs.items():
         if name not in system.inputs:
@@ -363,7 +366,7 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
                 raise DataError(f"the series of input {name!r} has the period {signal.period:.9g} s, not {T:.9g} s.")
             F = signal.amplitudes[: harmonics + 1]
         elif not callable(signal) and np.ndim(signal) == 0:
-            F = np.array([complex(signal)])
+            F = np.array([real_number(f"input {name!r}", signal)])
         else:
             F = fourier_series(signal, T, harmonics, hold=hold, breaks=breaks).amplitudes
         loads[: len(F), system.inputs.index(name)] = F

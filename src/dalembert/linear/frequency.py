@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
+from dalembert.linear.arguments import names_asked
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.tables import aligned
 
@@ -85,7 +86,10 @@ class FrequencyResponse(checks.Frozen):
     ) -> None:
         where = "this FrequencyResponse"
         w = checked_frequencies(frequencies)
-        H = np.array(values, dtype=np.complex128)
+        try:
+            H = np.array(values, dtype=np.complex128)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"values must be numbers, real or complex ({error}).") from error
         if H.ndim == 1:
             H = H.reshape(-1, 1, 1)
         if H.ndim != 3 or len(H) != len(w):
@@ -118,6 +122,8 @@ class FrequencyResponse(checks.Frozen):
 
     def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
         """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
+        if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
+            raise DataError(f"an entry is picked by names, fr[output, input]; got {pair!r}. values holds the numbers.")
         output, given = (pair, None) if isinstance(pair, str) else pair
         i, j = self._place(output, given)
         return self.values[:, i, j]
@@ -152,8 +158,8 @@ class FrequencyResponse(checks.Frozen):
 
     def select(self, outputs: Iterable[str] | None = None, inputs: Iterable[str] | None = None) -> FrequencyResponse:
         """The same response for some outputs and inputs only."""
-        rows = self.outputs if outputs is None else (outputs,) if isinstance(outputs, str) else tuple(outputs)
-        columns = self.inputs if inputs is None else (inputs,) if isinstance(inputs, str) else tuple(inputs)
+        rows = self.outputs if outputs is None else names_asked("output", outputs)
+        columns = self.inputs if inputs is None else names_asked("input", inputs)
         i = [self._output(name) for name in rows]
         j = [self._input(name) for name in columns]
         return FrequencyResponse(
@@ -215,8 +221,9 @@ class FrequencyResponse(checks.Frozen):
 
     def __repr__(self) -> str:
         hertz = self.frequencies_hz
+        frequencies = "1 frequency" if len(self) == 1 else f"{len(self)} frequencies"
         lines = [
-            f"FrequencyResponse ({self.kind}): {len(self)} frequencies, {hertz.min():.6g} to {hertz.max():.6g} Hz",
+            f"FrequencyResponse ({self.kind}): {frequencies}, {hertz.min():.6g} to {hertz.max():.6g} Hz",
             f"  outputs  {checks.listed(self.outputs, self.output_units) or 'none'}",
             f"  inputs   {checks.listed(self.inputs, self.input_units) or 'none'}",
         ]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
+from dalembert.linear.arguments import names_asked
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.dynamic_stiffness import solve_resolvent, solve_second_order
 from dalembert.linear.frequency import KINDS, FrequencyResponse, checked_frequencies
@@ -103,8 +104,18 @@ def harmonic_response(
     if not isinstance(amplitudes, Mapping) or not amplitudes:
         raise DataError(f"amplitudes must name inputs, such as {{'force': 1.0}}; got {amplitudes!r}.")
     response = frequency_response(system, [frequency], kind=kind, inputs=tuple(amplitudes))
-    u = np.array([complex(value) for value in amplitudes.values()])
+    u = np.array([_amplitude(name, value) for name, value in amplitudes.items()])
     return {name: complex(y) for name, y in zip(response.outputs, response.values[0] @ u, strict=True)}
+
+
+def _amplitude(name: str, value: Any) -> complex:
+    try:
+        result = complex(value) if not isinstance(value, str) else complex("nan")
+    except (TypeError, ValueError):
+        result = complex("nan")
+    if not np.isfinite(result):
+        raise DataError(f"the amplitude of {name!r} must be a finite number, real or complex; got {value!r}.")
+    return result
 
 
 def mirrored(w: FloatArray, values: ComplexArray) -> ComplexArray:
@@ -117,6 +128,8 @@ class Ports:
     """Where a second-order system is excited and read: forces F (n, nu) and rows of the outputs."""
 
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
+        if not isinstance(system, SecondOrder):
+            raise DataError(f"this needs a SecondOrder, got {type(system).__name__}.")
         if kind not in KINDS:
             raise DataError(unknown_name("kind of frequency response", kind, KINDS))
         self.system, self.kind = system, kind
@@ -225,8 +238,9 @@ def _asked(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
                 f"this system has {len(default)} possible {what}; name those you want: {what}=[{default[0]!r}, ...]."
             )
         return tuple(default)
-    names = (given,) if isinstance(given, str) else tuple(given)
-    return checks.unique_names(what.removesuffix("s"), names, ("",) * len(names), "the call")
+    kind = what.removesuffix("s")
+    names = names_asked(kind, given)
+    return checks.unique_names(kind, names, ("",) * len(names), "the call")
 
 
 def _dense(column: Any) -> FloatArray:

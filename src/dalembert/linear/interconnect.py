@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
+from dalembert.linear.arguments import names_asked
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.roots import EPS, solve
 
@@ -26,11 +27,26 @@ if TYPE_CHECKING:
     from dalembert.linear.state_space import StateSpace
 
 
-def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
-    """Systems side by side; a name that occurs twice gets ``#2``, ``#3``, ..."""
+def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
+    """Systems side by side, each with its own inputs and outputs.
+
+    Parameters
+    ----------
+    systems : StateSpace objects of one sample time
+        A name that occurs twice gets ``#2``, ``#3``, ...
+    how : str
+        What the provenance says made the whole.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> lag = StateSpace(-1.0, 1.0, 1.0)
+    >>> append([lag, lag]).inputs
+    ('u1', 'u1#2')
+    """
+    systems = _several(systems)
     if not systems:
         raise DataError("there is no system to join.")
-    _only_state_spaces(systems)
     first = systems[0]
     names = {kind: _distinct([name for s in systems for name in getattr(s, kind)]) for kind in _KINDS}
     units: dict[str, str] = {}
@@ -44,10 +60,20 @@ def append(systems: Sequence[StateSpace], how: str = "append") -> StateSpace:
     )  # fmt: skip
 
 
-def _only_state_spaces(systems: Sequence[object]) -> None:
+def _several(systems: Iterable[StateSpace]) -> list[StateSpace]:
+    if not isinstance(systems, Iterable):
+        raise DataError(f"several systems are joined, as in [first, second]; got {type(systems).__name__}.")
+    parts = list(systems)
+    _only_state_spaces(parts)
+    return parts
+
+
+def _only_state_spaces(systems: Iterable[object]) -> None:
     for system in systems:
         if not hasattr(system, "states"):  # state_space imports this module, so its class is not at hand
+            number = isinstance(system, (int, float, np.ndarray))
             hint = "; use its state_space()" if hasattr(system, "state_space") else ""
+            hint = "; StateSpace.gain(D) makes one of numbers" if number else hint
             raise DataError(f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
 
 
@@ -107,13 +133,13 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
 
 def series(first: StateSpace, second: StateSpace) -> StateSpace:
     """See :meth:`StateSpace.series`."""
+    _only_state_spaces([first, second])
     if first.ny != second.nu:
         raise DataError(
             f"series: the first system has {checks.counted(first.ny, 'output')} "
             f"and the second {checks.counted(second.nu, 'input')}; select(...) picks among them."
         )
-    for out, into in zip(first.outputs, second.inputs, strict=True):
-        _same_unit(first.units.get(out), second.units.get(into), f"output {out!r} and input {into!r}")
+    _same_units(first, second)
     whole = append([first, second], "series")
     K = np.zeros((whole.nu, whole.ny))
     K[first.nu :, : first.ny] = np.eye(first.ny)
@@ -125,6 +151,7 @@ def series(first: StateSpace, second: StateSpace) -> StateSpace:
 
 def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateSpace:
     """See :meth:`StateSpace.parallel`."""
+    _only_state_spaces([first, second])
     if (first.nu, first.ny) != (second.nu, second.ny):
         raise DataError(
             f"parallel: the first system has {first.nu} inputs and {first.ny} outputs, "
@@ -152,11 +179,14 @@ def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSp
         K = sign * np.eye(first.nu)
         provenance = {"made by": "unity feedback", "parts": [dict(first.provenance)]}
         return close(first, K, np.eye(first.nu), np.eye(first.ny), provenance=provenance)
+    _only_state_spaces([second])
     if (second.nu, second.ny) != (first.ny, first.nu):
         raise DataError(
             f"feedback: the return path must take {first.ny} outputs and give {first.nu} inputs; "
             f"it has {second.nu} inputs and {second.ny} outputs."
         )
+    _same_units(first, second)
+    _same_units(second, first)
     whole = append([first, second], "feedback")
     K = np.block([
         [np.zeros((first.nu, first.ny)), sign * np.eye(first.nu)],
@@ -176,9 +206,15 @@ def _units(whole: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[s
     return units
 
 
-def _same_unit(one: str | None, other: str | None, what: str) -> None:
-    if one and other and one != other:
-        raise DataError(f"{what} are joined but have different units, {one} and {other}; put a gain between them.")
+def _same_units(first: StateSpace, second: StateSpace) -> None:
+    """Refuse outputs of the first and inputs of the second, joined in order, in different units."""
+    for out, into in zip(first.outputs, second.inputs, strict=True):
+        one, other = first.units.get(out), second.units.get(into)
+        if one and other and one != other:
+            raise DataError(
+                f"output {out!r} and input {into!r} are joined but have different units, {one} and {other}; "
+                "put a gain between them."
+            )
 
 
 def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
@@ -194,7 +230,7 @@ def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
 def _indices(kind: str, wanted: str | Iterable[str] | None, known: Sequence[str]) -> list[int]:
     if wanted is None:
         return list(range(len(known)))
-    names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    names = names_asked(kind, wanted)
     for name in names:
         if name not in known:
             raise DataError(unknown_name(kind, name, known, "this StateSpace"))
@@ -237,15 +273,14 @@ def connect(
         _only_state_spaces(list(systems.values()))
         parts = [_prefixed(part, prefix) for prefix, part in systems.items()]
     else:
-        parts = list(systems)
-    _only_state_spaces(parts)
+        parts = _several(systems)
     into = [name for part in parts for name in part.inputs]
     out = [name for part in parts for name in part.outputs]
     _check_signals(parts, out)
     whole = append(parts, "connect")
     free = list(dict.fromkeys(name for name in into if name not in out))
-    given = free if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
-    shown = out if outputs is None else [outputs] if isinstance(outputs, str) else list(outputs)
+    given = free if inputs is None else names_asked("input", inputs)
+    shown = out if outputs is None else names_asked("output", outputs)
     for kind, names, known in (("input", given, into), ("output", shown, out)):
         for name in names:
             if name not in known:

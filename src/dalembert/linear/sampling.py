@@ -18,6 +18,8 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.errors import ConvergenceError, DataError, unknown_name
+from dalembert.linear import checks
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.roots import eigenvalues, solve
 
@@ -105,6 +107,7 @@ def _bilinear_step(step: float, prewarp: float | None) -> float:
     """1/α of s = α (z - 1)/(z + 1)."""
     if prewarp is None:
         return 0.5 * step
+    prewarp = real_number("prewarp", prewarp)
     if not 0.0 < prewarp < np.pi / step:
         raise DataError(
             f"prewarp must lie between 0 and the Nyquist frequency {np.pi / step:g} rad/s of dt = {step:g} s, "
@@ -167,6 +170,6 @@ def _refuse_negative(z: ComplexArray) -> None:
     bad = z[(np.abs(z.imag) <= floor) & (z.real <= floor)]
     if len(bad):
         raise DataError(
-            f"{len(bad)} poles lie on the negative real axis or at 0 (z = {bad[0].real:.4g}): no continuous system, "
-            "sampled with a zero-order hold, has them. Use method='tustin', or a smaller sample time."
+            f"{checks.counted(len(bad), 'pole')} on the negative real axis or at 0 (z = {bad[0].real:.4g}): no "
+            "continuous system, sampled with a zero-order hold, has them. Use method='tustin', or sample faster."
         )

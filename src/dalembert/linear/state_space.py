@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.errors import DataError
+from dalembert.errors import DataError, unknown_name
 from dalembert.linear import balance, checks, forms, gramians, interconnect, interop, norms, roots, sampling
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
@@ -128,6 +128,9 @@ class StateSpace(checks.Frozen):
             left = {name for kind in names for name in ([fields[kind]] if isinstance(fields[kind], str)
                                                         else fields[kind] or ())}  # fmt: skip
             fields["units"] = {name: unit for name, unit in self.units.items() if name in left}
+        for name in changes:
+            if name not in (*"ABCD", "dt", *names, "units", "provenance"):
+                raise DataError(unknown_name("argument", name, fields, "StateSpace"))
         return StateSpace(**fields)
 
     @classmethod
@@ -329,9 +332,16 @@ class StateSpace(checks.Frozen):
     def __neg__(self) -> StateSpace:
         return self.replace(C=-self.C, D=-self.D)
 
-    def __mul__(self, other: StateSpace) -> StateSpace:
-        """``G2 * G1`` as of transfer matrices: ``G1`` acts first."""
-        return interconnect.series(other, self) if isinstance(other, StateSpace) else NotImplemented
+    def __mul__(self, other: StateSpace | float) -> StateSpace:
+        """``G2 * G1`` as of transfer matrices: ``G1`` acts first; a number scales the outputs."""
+        if isinstance(other, StateSpace):
+            return interconnect.series(other, self)
+        if isinstance(other, (int, float, np.integer, np.floating)) and np.isfinite(other):
+            return self.replace(C=float(other) * self.C, D=float(other) * self.D)
+        return NotImplemented
+
+    __rmul__ = __mul__
+    __array_ufunc__ = None  # a NumPy number times a system is a system
 
     # Exchange
 

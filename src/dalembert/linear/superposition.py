@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.linear import storage
+from dalembert.linear.arguments import real_number, whole_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.dynamic_stiffness import resonance, solve_second_order, sparse_solve
 from dalembert.linear.frequency import FrequencyResponse, checked_frequencies
@@ -194,8 +195,12 @@ def frequency_grid(
     """
     if spacing not in ("log", "linear"):
         raise DataError(f"spacing must be 'log' or 'linear', not {spacing!r}.")
+    if not isinstance(system, SecondOrder):
+        raise DataError(f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
+    low, high = real_number("low", low), real_number("high", high)
+    points, per_mode = whole_number("points", points), whole_number("per_mode", per_mode)
     floor = 0.0 if spacing == "linear" else np.finfo(float).tiny
-    if not (np.isfinite([low, high]).all() and floor <= low < high) or points < 2:
+    if not floor <= low < high or points < 2:
         raise DataError(
             f"a frequency grid needs 0 < low < high and at least 2 points, got low = {low!r}, high = {high!r}, "
             f"points = {points!r} (low = 0 is for spacing='linear')."

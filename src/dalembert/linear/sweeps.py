@@ -7,7 +7,7 @@ A critical speed of order k is a speed Ω with a natural frequency Im s(Ω) = k 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -23,6 +23,7 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.linear.tables import aligned
 from dalembert.linear.tracking import Spectra, jumps
 from dalembert.progress import Progress, Setting
+from dalembert.record.checks import numbers
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
@@ -117,6 +118,10 @@ class Sweep(checks.Frozen):
             for i in shown
         ]  # fmt: skip
         lines = [aligned(head, cells)]
+        sizes = ((len(cells), len(self), "values"), (branches, self.eigenvalues.shape[1], "branches"))
+        cut = [f"{shown} of {count} {what}" for shown, count, what in sizes if shown < count]
+        if cut:
+            lines.append(f"({', '.join(cut)})")
         for crossing in self.crossings:
             hertz = crossing.eigenvalue.imag / (2.0 * np.pi)
             how = f"{crossing.motion}{f' at {hertz:.5g} Hz' if hertz else ''}"
@@ -139,7 +144,7 @@ def sweep(
     *,
     parameter: str = "parameter",
     unit: str = "",
-    orders: Iterable[float] = (),
+    orders: ArrayLike = (),
     count: int | None = None,
     precision: float = PRECISION,
     progress: Setting = None,
@@ -171,13 +176,16 @@ def sweep(
     [(-0.3, 'unstable', 'flutter'), (0.3, 'stable', 'flutter')]
     """
     at = _checked_values(values)
+    multiples = numbers(orders, "orders").ravel().tolist()
+    if not callable(build):
+        raise DataError(f"build must be a function of one number that returns a system, got {type(build).__name__}.")
     spectra = Spectra(build, parameter, count)
     with Progress(progress, f"sweep of {parameter}") as bar:
         branches = spectra.follow(at, bar)
     grid = at.tolist()
     crossings = _boundaries(spectra, grid, precision)
     critical = [
-        one for order in orders for a, b in pairwise(grid) for one in _critical(spectra, a, b, float(order), precision)
+        one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, precision)
     ]
     stable = np.array([spectra.growing(float(value)) == 0 for value in at])
     return Sweep(
@@ -191,7 +199,7 @@ def campbell(
     build: Callable[[float], SecondOrder | StateSpace],
     speeds: ArrayLike,
     *,
-    orders: Iterable[float] = (1.0,),
+    orders: ArrayLike = (1.0,),
     count: int | None = None,
 ) -> Sweep:
     """Natural frequencies over the spin speed [rad/s], with critical speeds of the given orders.
@@ -218,6 +226,8 @@ def root_locus(
     >>> round(locus.crossings[0].value, 9), round(locus.crossings[0].eigenvalue.imag ** 2, 9)
     (60.0, 11.0)
     """
+    if not isinstance(system, (SecondOrder, StateSpace)):
+        raise DataError(f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     first = system if isinstance(system, StateSpace) else system.state_space()
     j = _one("input", input, first.inputs)
     i = _one("output", output, first.outputs)
@@ -281,7 +291,7 @@ def _upper_half(branches: ComplexArray) -> ComplexArray:
 
 
 def _checked_values(values: ArrayLike) -> FloatArray:
-    at = np.array(values, dtype=np.float64)
+    at = np.array(numbers(values, "values of a sweep"))
     if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0.0).all():
         raise DataError(f"values of a sweep must be at least two, finite and increasing; got shape {at.shape}.")
     return at

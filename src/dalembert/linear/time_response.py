@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import storage
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.excitation import checked_hold, initial_state, sampled
 from dalembert.linear.march import finite, march, march_held
@@ -88,7 +89,7 @@ def response(
     """
     checked_hold(hold)
     plan = _plan(system, modes, static_correction)
-    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, where=plan.where)
+    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, units=system.units, where=plan.where)
     x0 = plan.initial(start)
     first = plan.system
     if first.dt is not None:
@@ -128,7 +129,8 @@ def free_response(
     """
     plan = _plan(system, modes, False)
     t = np.array(checked_time(times))
-    if not np.isfinite(at) or t[0] < at:
+    at = real_number("at", at)
+    if t[0] < at:
         raise DataError(f"times start at {t[0]:.6g} s, before the initial state at {at!r} s; set at=.")
     path, how = _free(plan.system, plan.initial(start), t - at)
     return plan.record(t, path, np.zeros((len(t), system.nu)), how, states=states, with_inputs=False)
@@ -174,6 +176,7 @@ def impulse_response(
     if t[0] < 0.0:
         raise DataError(f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s).")
     first = plan.system
+    amplitude = real_number("amplitude", amplitude)
     push = amplitude * first.B[:, j]
     if first.dt is None:
         path, how = _free(first, push, t)
@@ -234,13 +237,17 @@ class _Plan:
         return Record(t, np.hstack(data), names, units, provenance={**self.asked.provenance, **about})
 
 
+def _only_systems(system: object) -> None:
+    if not isinstance(system, (SecondOrder, StateSpace)):
+        raise DataError(f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+
+
 def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
     if isinstance(system, StateSpace):
         if modes is not None:
             raise DataError("modes= is for a SecondOrder; reduce a StateSpace by balanced_truncation.")
         return _Plan(system, system, None, 0)
-    if not isinstance(system, SecondOrder):
-        raise DataError(f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+    _only_systems(system)
     if storage.nonzero(system.K_loss):
         raise DataError(
             "hysteretic damping (K_loss) has no time response: it is defined for harmonic motion only. Use "
@@ -313,6 +320,7 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
 
 
 def _one_input(system: System, name: str | None) -> str:
+    _only_systems(system)
     if name is None:
         if len(system.inputs) != 1:
             raise DataError(

@@ -1,0 +1,132 @@
+"""Mistakes of a user with matrices: each is answered by a DataError that says what was expected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Record, linear
+from dalembert.errors import DataError
+from dalembert.linear import FourierSeries, FrequencyResponse, SecondOrder, StateSpace
+
+CHAIN = SecondOrder(np.diag([2.0, 1.0]), [[300, -100], [-100, 100]], C=np.diag([1.0, 2.0]), B=[1, 0],
+                    coordinates=["base", "tip"], inputs="force", units={"force": "N", "tip": "m"})  # fmt: skip
+SPACE = CHAIN.state_space()
+TIMES = np.linspace(0.0, 1.0, 11)
+RESPONSE = CHAIN.frequency_response([1.0, 2.0])
+FORCED = {"times": TIMES}
+
+MISTAKES = {
+    # state space
+    "prewarp as text": (lambda: SPACE.to_discrete(0.1, "tustin", prewarp="5"), "prewarp must be a number"),
+    "tolerance as text": (lambda: SPACE.balanced_truncation(tolerance="1"), "tolerance must be a number"),
+    "negative Kalman tolerance": (lambda: SPACE.kalman(tolerance=-1.0), "tolerance .* from 0"),
+    "Kalman tolerance as text": (lambda: SPACE.minimal(tolerance="a"), "tolerance must be a number"),
+    "outputs by number": (lambda: SPACE.select(outputs=0), "given by name"),
+    "an option that is none": (lambda: SPACE.replace(E=1.0), "no argument named 'E'"),
+    "series with nothing": (lambda: SPACE.series(None), "only StateSpace systems"),
+    "series with a SecondOrder": (lambda: SPACE.series(CHAIN), r"use its state_space\(\)"),
+    "parallel with a SecondOrder": (lambda: SPACE.parallel(CHAIN), r"use its state_space\(\)"),
+    "feedback of a number": (lambda: SPACE.feedback(5.0), "StateSpace.gain"),
+    "feedback into other units": (
+        lambda: SPACE.select(outputs="tip").feedback(StateSpace.gain(1.0).replace(inputs="mm", units={"mm": "mm"})),
+        "different units",
+    ),
+    "connect of one system": (lambda: linear.connect(SPACE), "several systems"),
+    "connect of nothing": (lambda: linear.connect(None), "several systems"),
+    "append of one system": (lambda: linear.append(SPACE), "several systems"),
+    "connect with inputs by number": (lambda: linear.connect([SPACE], inputs=0), "given by name"),
+    "symmetric form of a StateSpace": (lambda: linear.symmetric_form(SPACE), "needs a SecondOrder"),
+    # frequency
+    "frequency response to an input by number": (lambda: CHAIN.frequency_response([1.0], inputs=0), "given by name"),
+    "amplitude as text": (lambda: linear.harmonic_response(CHAIN, 1.0, {"force": "a"}), "amplitude of 'force'"),
+    "amplitude not a number": (lambda: linear.harmonic_response(CHAIN, 1.0, {"force": np.nan}), "amplitude of 'force'"),
+    "response picked by number": (lambda: RESPONSE[0], r"fr\[output, input\]"),
+    "response picked by three names": (lambda: RESPONSE["tip", "force", "x"], r"fr\[output, input\]"),
+    "selected by number": (lambda: RESPONSE.select(outputs=0), "given by name"),
+    "values as text": (lambda: FrequencyResponse([1.0], ["a"]), "values must be numbers"),
+    "grid from text": (lambda: linear.frequency_grid(CHAIN, "a", 10.0), "low must be a number"),
+    "grid of half a point": (lambda: linear.frequency_grid(CHAIN, 1.0, 10.0, points=2.5), "whole number"),
+    "grid with points taken away": (lambda: linear.frequency_grid(CHAIN, 1.0, 10.0, per_mode=-1), "whole number"),
+    "grid of a StateSpace": (lambda: linear.frequency_grid(SPACE, 1.0, 10.0), "needs a SecondOrder"),
+    "superposition on a StateSpace": (
+        lambda: linear.modal_frequency_response(SPACE, CHAIN.modes(), [1.0]),
+        "needs a SecondOrder",
+    ),
+    # time
+    "input function that returns text": (lambda: CHAIN.response({"force": lambda t: "a"}, **FORCED), "'force'"),
+    "input function that is complex": (
+        lambda: CHAIN.response({"force": lambda t: np.exp(1j * t)}, **FORCED),
+        "input 'force' must be .* real",
+    ),
+    "start as text": (lambda: CHAIN.response(None, start={"tip": "a"}, **FORCED), "start of 'tip'"),
+    "start that is missing": (lambda: CHAIN.response(None, start={"tip": None}, **FORCED), "start of 'tip'"),
+    "start as an array": (lambda: CHAIN.response(None, start={"tip": [1, 2]}, **FORCED), "start of 'tip'"),
+    "record in other units": (
+        lambda: CHAIN.response(Record(TIMES, np.ones((11, 1)), ["force"], {"force": "kN"})),
+        "'force' is in kN .* in N",
+    ),
+    "record of an input in other units": (
+        lambda: CHAIN.response({"force": Record(TIMES, np.ones((11, 1)), ["force"], {"force": "kN"})}),
+        "'force' is in kN .* in N",
+    ),
+    "initial time as text": (lambda: CHAIN.free_response({"tip": 1.0}, TIMES, at="0"), "at must be a number"),
+    "impulse of text": (lambda: CHAIN.impulse_response(TIMES, amplitude="a"), "amplitude must be a number"),
+    "impulse that is not a number": (lambda: CHAIN.impulse_response(TIMES, amplitude=np.nan), "amplitude must be"),
+    "step of no system": (lambda: linear.step_response(3, TIMES), "needs a SecondOrder or a StateSpace"),
+    "impulse on no system": (lambda: linear.impulse_response("a", TIMES), "needs a SecondOrder or a StateSpace"),
+    # periodic
+    "signal that returns text": (lambda: linear.fourier_series(lambda t: "a", 1.0, 2), "the signal"),
+    "breaks as text": (lambda: linear.fourier_series(lambda t: t, 1.0, 2, breaks="a"), "breaks must be"),
+    "a break not in a list": (lambda: linear.fourier_series(lambda t: t, 1.0, 2, breaks="0.5"), "breaks must be"),
+    "amplitudes as text": (lambda: FourierSeries(1.0, "a"), "amplitudes must be"),
+    "harmonics as text": (lambda: linear.periodic_response(CHAIN, {"force": 1.0}, 1.0, harmonics="3"), "harmonics"),
+    "half a harmonic": (lambda: linear.periodic_response(CHAIN, {"force": 1.0}, 1.0, harmonics=2.5), "harmonics"),
+    "periodic load as text": (lambda: linear.periodic_response(CHAIN, {"force": "a"}, 1.0), "'force'"),
+    "periodic load that is no number": (lambda: linear.periodic_response(CHAIN, {"force": np.nan}, 1.0), "'force'"),
+    "periodic load that is complex": (lambda: linear.periodic_response(CHAIN, {"force": 1j}, 1.0), "'force'"),
+    "periodic load on no system": (lambda: linear.periodic_response(3, {"force": 1.0}, 1.0), "needs a SecondOrder"),
+    "no samples of a period": (
+        lambda: linear.periodic_response(CHAIN, {"force": 1.0}, 1.0, samples=0),
+        "samples must be a whole number",
+    ),
+    # sweeps
+    "sweep over text": (lambda: linear.sweep(lambda k: CHAIN, "abc"), "values of a sweep"),
+    "sweep of a system": (lambda: linear.sweep(CHAIN, [1.0, 2.0]), "function of one number"),
+    "orders as text": (lambda: linear.campbell(lambda k: CHAIN, [1.0, 2.0], orders="a"), "orders must be"),
+    "root locus of a matrix": (lambda: linear.root_locus(np.eye(2), [0.0, 1.0]), "needs a SecondOrder or a StateSpace"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_answered_with_what_was_expected(mistake):
+    call, message = MISTAKES[mistake]
+    with pytest.raises(DataError, match=message):
+        call()
+
+
+def test_one_break_and_one_order_need_no_list():
+    def ramp(t):
+        return np.where(t < 0.3, t, 0.0)
+
+    one, listed = (linear.fourier_series(ramp, 1.0, 4, breaks=breaks) for breaks in (0.3, [0.3]))
+    np.testing.assert_array_equal(one.amplitudes, listed.amplitudes)
+
+    def rotor(speed):
+        return SecondOrder(np.eye(2), np.diag([4.0, 9.0]), G=[[0, speed], [-speed, 0]])
+
+    one, listed = (linear.campbell(rotor, [0.0, 1.0, 4.0], orders=orders) for orders in (1, [1.0]))
+    assert one.critical_speeds == listed.critical_speeds
+
+
+def test_a_number_scales_a_system():
+    for scaled in (2.0 * SPACE, SPACE * 2, np.float64(2.0) * SPACE, SPACE * np.int64(2)):
+        np.testing.assert_array_equal(scaled.C, 2.0 * SPACE.C)
+        np.testing.assert_array_equal(scaled.A, SPACE.A)
+        assert scaled.outputs == SPACE.outputs
+    with pytest.raises(TypeError):
+        SPACE * "2"
+
+
+def test_systems_to_append_may_come_from_a_generator():
+    assert linear.append(system for system in (SPACE, SPACE)).nx == 8
