@@ -52,7 +52,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.events", "Event Switch"),
     # linear models, structures: the nouns here, what is done with them in rooms of their own
     **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
-    **_from("structures", "Frame Section Material Structure"),
+    **_from("structures", "Frame Solid Section Material Structure read_mesh"),
     **_rooms("linear structures"),
     # data, files, pictures
     **_from("record", "Record"),
@@ -151,7 +151,9 @@ if TYPE_CHECKING:
     from dalembert.structures import Frame as Frame
     from dalembert.structures import Material as Material
     from dalembert.structures import Section as Section
+    from dalembert.structures import Solid as Solid
     from dalembert.structures import Structure as Structure
+    from dalembert.structures import read_mesh as read_mesh
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot
 
