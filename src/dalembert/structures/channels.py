@@ -21,11 +21,19 @@ OUTPUT_KINDS = ("position", "velocity", "acceleration", "absolute_acceleration")
 PER_TIME = {"velocity": "/s", "acceleration": "/s²", "absolute_acceleration": "/s²"}
 
 
-def named(given: Channels | None) -> dict[str, str]:
-    """Names of channels and the coordinates they belong to."""
+def named(given: Channels | None, what: str, structure: str) -> dict[str, str]:
+    """Names of channels and the coordinates they belong to; ``what``: "inputs" or "outputs"."""
     if isinstance(given, Mapping):
         return dict(given)
-    return {name: name for name in ([given] if isinstance(given, str) else given or ())}
+    if given is not None and not np.iterable(given):
+        raise DataError(f"{what} must be coordinate names or a mapping of names to them, got {given!r}.")
+    names = [given] if isinstance(given, str) else list(given or ())
+    twice = (
+        [name for k, name in enumerate(names) if name in names[:k]] if len(set(map(str, names))) < len(names) else []
+    )
+    if twice:
+        raise DataError(f"{what} of structure {structure!r}: {twice[0]!r} is given twice.")
+    return {name: name for name in names}
 
 
 def input_matrix(s: Structure, inputs: dict[str, str], base: list[str]) -> tuple[sp.csc_array, list[str]]:
@@ -73,5 +81,5 @@ def channel_units(s: Structure, inputs: dict[str, str], outputs: dict[str, str],
 
 def _kind(coordinate: str) -> tuple[str, str]:
     """``"A.x.velocity"`` -> ``("A.x", "velocity")``."""
-    stem, _, kind = coordinate.rpartition(".")
+    stem, _, kind = coordinate.rpartition(".") if isinstance(coordinate, str) else ("", "", "")
     return (stem, kind) if kind in OUTPUT_KINDS else (coordinate, "position")

@@ -7,7 +7,7 @@ one were found is counted by Sylvester's law: K + λ K_g has as many negative pi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,9 +19,7 @@ from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.linear.factor import Factor as InertiaFactor
 from dalembert.structures import factors
 from dalembert.structures.prestress import solved, stiffness_under
-
-if TYPE_CHECKING:
-    from dalembert.structures.structure import Structure
+from dalembert.structures.structure import Structure, needs_structure
 
 # 1/λ of a load that does nothing is rounding; below this part of the largest |1/λ| it is no buckling load.
 ROUNDING = 1e-10
@@ -91,6 +89,7 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     >>> round(buckling(structure(f), "weight", count=2).critical, 3)
     6.907
     """
+    needs_structure("buckling", structure)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
     state = solved(structure, load)

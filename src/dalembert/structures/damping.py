@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -38,14 +40,18 @@ class Rayleigh:
     beta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and math.isfinite(self.beta)):
+        if not (_finite(self.alpha) and _finite(self.beta)):
             raise DataError(f"Rayleigh damping needs finite numbers, got {self.alpha!r} and {self.beta!r}.")
 
     @classmethod
     def from_ratios(cls, omega_1: float, ratio_1: float, omega_2: float, ratio_2: float) -> Rayleigh:
         """The two numbers that give two damping ratios at two angular frequencies [rad/s]."""
-        if not 0 < omega_1 < omega_2:
-            raise DataError(f"two different positive frequencies in rising order are needed, got {omega_1}, {omega_2}.")
+        if not (_finite(omega_1) and _finite(omega_2) and 0 < omega_1 < omega_2):
+            raise DataError(
+                f"two different positive frequencies in rising order are needed, got {omega_1!r}, {omega_2!r}."
+            )
+        if not (_finite(ratio_1) and _finite(ratio_2)):
+            raise DataError(f"damping ratios must be finite numbers, got {ratio_1!r} and {ratio_2!r}.")
         beta = 2 * (ratio_2 * omega_2 - ratio_1 * omega_1) / (omega_2**2 - omega_1**2)
         return cls(round(2 * ratio_1 * omega_1 - beta * omega_1**2, 15), round(beta, 15))
 
@@ -63,12 +69,17 @@ class ModalDamping:
     ratios: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        values = np.atleast_1d(np.asarray(self.ratios, dtype=np.float64))
-        if values.ndim != 1 or not np.all(np.isfinite(values)) or np.any(values < 0):
+        given: Any = self.ratios
+        values = list(given) if isinstance(given, (tuple, list, np.ndarray)) else [given]
+        if not values or not all(_finite(value) and value >= 0 for value in values):
             raise DataError(f"damping ratios must be finite and not negative, got {self.ratios!r}.")
 
 
 Damping = Rayleigh | ModalDamping
+
+
+def _finite(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
 
 
 def damping_matrix(damping: Damping | None, M: sp.csc_array, K: sp.csc_array, C: sp.csc_array) -> sp.csc_array:

@@ -94,7 +94,7 @@ class Frame(LoadMethods):
         names : one per point, or a prefix: ``"p"`` makes ``p1, p2, ...``.
         positions : (n, 3) [m], or (n, 2) for a planar frame.
         """
-        array = np.asarray(positions, dtype=np.float64)
+        array = parts.numbers(positions, f"positions of points {parts.shown(names)} must be numbers, (n, 2) or (n, 3).")
         sizes = (2, 3) if self.planar else (3,)
         if array.ndim != 2 or array.shape[1] not in sizes or not np.all(np.isfinite(array)):
             raise ModelError(f"positions must be finite, of shape (n, {sizes[0]}), got shape {array.shape}.")
@@ -205,14 +205,21 @@ class Frame(LoadMethods):
         )
         self._add(properties, names, starts, ends)
 
-    def add_section(self, name: str, section: Section) -> str:
+    def add_section(self, name: str, section: Any) -> str:
         """A section that beams can call by name."""
-        self.sections[name] = section
+        if not isinstance(section, Section):
+            raise ModelError(f"section {name!r} must be a Section, got {type(section).__name__}.")
+        if self.sections.setdefault(name, section) != section:
+            raise ModelError(f"section {name!r} is there already, with other numbers.")
         return name
 
-    def add_material(self, material: Material) -> str:
+    def add_material(self, material: Any) -> str:
         """A material that beams can call by its name, beside those of the library."""
-        self.materials[material.name] = material
+        if not isinstance(material, Material):
+            kind = type(material).__name__
+            raise ModelError(f"a material must be a Material, got {kind}; those of the library need no adding.")
+        if self.materials.setdefault(material.name, material) != material:
+            raise ModelError(f"material {material.name!r} is there already, with other numbers.")
         return material.name
 
     # -- masses, springs, links --------------------------------------------------------------------------------------
@@ -229,17 +236,19 @@ class Frame(LoadMethods):
         offset : of its centre from the point, in global axes [m].
         """
         what = f"mass {name!r}"
+        parts.text(point, what)
         three = np.broadcast_to(np.asarray(mass, dtype=object), (3,)) if np.ndim(mass) == 0 else list(mass)
         if len(three) != 3:
             raise ModelError(f"{what} must be one number or three, got {mass!r}.")
         masses = tuple(parts.number(m, what, not_negative=True) for m in three)
-        J = np.zeros((3, 3)) if inertia is None else np.array(inertia, dtype=np.float64)
+        expected = f"inertia of {what} must be a number, three numbers or a symmetric 3 x 3 matrix."
+        J = np.zeros((3, 3)) if inertia is None else parts.numbers(inertia, expected)
         if J.ndim == 0:
             J = np.diag([0.0, 0.0, float(J)]) if self.planar else float(J) * np.eye(3)
         elif J.shape == (3,):
             J = np.diag(J)
         if J.shape != (3, 3) or not np.all(np.isfinite(J)) or np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
-            raise ModelError(f"inertia of {what} must be a number, three numbers or a symmetric 3 x 3 matrix.")
+            raise ModelError(expected)
         if np.linalg.eigvalsh(J)[0] < -1e-9 * np.abs(J).max():
             raise ModelError(f"inertia of {what} must not have negative eigenvalues.")
         rows = tuple((row[0], row[1], row[2]) for row in J.tolist())
@@ -273,6 +282,8 @@ class Frame(LoadMethods):
         both as stretch: model such a link by a beam, or by a rigid link to a point at the same place.
         """
         what = f"spring {name!r}"
+        for point in (a,) if b is None else (a, b):
+            parts.text(point, what)
         loss = parts.number(loss_factor, f"loss factor of {what}", not_negative=True)
         scalars = all(
             value is None or (np.ndim(value) == 0 and not isinstance(value, dict)) for value in (stiffness, damping)
@@ -311,7 +322,9 @@ class Frame(LoadMethods):
         ``directions="x y rz"`` makes a floor that is rigid in its own plane. Slaves lose those coordinates.
         """
         ways = parts.directions(directions, f"rigid link {name!r}", self.planar)
-        followers = (slaves,) if isinstance(slaves, str) else tuple(slaves)
+        followers = (slaves,) if isinstance(slaves, str) or not np.iterable(slaves) else tuple(slaves)
+        for point in (master, *followers):
+            parts.text(point, f"rigid link {name!r}")
         self.rigids.append(Rigid(name, master, followers, ways))
 
     def support(self, points: str | Iterable[str], directions: Any = "fixed", *, values: Any = None) -> None:
@@ -323,8 +336,8 @@ class Frame(LoadMethods):
         directions : ``"fixed"`` (all), ``"pinned"`` (translations) or some of x y z rx ry rz, as in ``"xy rz"``.
         values : prescribed displacement [m, rad]: a number for all directions or ``{"y": -0.01}``; 0 when left out.
         """
-        for point in (points,) if isinstance(points, str) else tuple(points):
-            what = f"support of {point!r}"
+        for point in (points,) if isinstance(points, str) or not np.iterable(points) else tuple(points):
+            what = f"support of {parts.text(point, 'support')!r}"
             ways = parts.directions(directions, what, self.planar)
             given = values if isinstance(values, Mapping) else dict.fromkeys(ways, 0.0 if values is None else values)
             strange = [key for key in given if key not in ways]
@@ -338,11 +351,11 @@ class Frame(LoadMethods):
     ) -> None:
         """Rayleigh damping ``alpha M + beta K``, or damping ratios of the modes (one number for all of them)."""
         if ratios is None:
-            self.damping = Rayleigh(float(alpha), float(beta))
+            self.damping = Rayleigh(parts.number(alpha, "alpha"), parts.number(beta, "beta"))
             return
         if alpha or beta:
             raise ModelError("give alpha and beta (Rayleigh) or ratios (modal), not both.")
-        self.damping = ModalDamping(float(ratios) if np.isscalar(ratios) else tuple(float(r) for r in ratios))  # type: ignore[arg-type, union-attr]
+        self.damping = ModalDamping(ratios if np.isscalar(ratios) else tuple(ratios))  # type: ignore[arg-type]
 
     def problems(self) -> list[str]:
         """Everything wrong with the description; empty when it is sound."""
@@ -367,10 +380,15 @@ class Frame(LoadMethods):
         ends: Sequence[str],
         up: Any = None,
     ) -> None:
+        what = f"{properties.kind} {parts.shown(names)}"
+        if isinstance(starts, str) or isinstance(ends, str):
+            raise ModelError(f"{what}: starts and ends must be lists of names, got {starts!r} and {ends!r}.")
         if len(starts) != len(ends):
-            raise ModelError(f"{properties.kind}s {parts.shown(names)}: {len(starts)} starts but {len(ends)} ends.")
+            raise ModelError(f"{what}: {len(starts)} starts but {len(ends)} ends.")
+        for point in (*starts, *ends):
+            parts.text(point, what)
         named = parts.names_of(f"{properties.kind}s", names, len(starts))
-        ups = parts.height_directions(up, len(starts), f"{properties.kind} {parts.shown(names)}")
+        ups = parts.height_directions(up, len(starts), what)
         if not self.beams or self.beams[-1].properties != properties:  # beams added one by one share one record
             self.beams.append(Beams(properties))
         last = self.beams[-1]

@@ -28,13 +28,14 @@ class LoadMethods:
 
     def add_force(self, case: str, point: str, force: Any, *, moment: Any = None) -> None:
         """A force [N] (and moment [N m]) on a point, in global axes; several on one point add up."""
+        parts.text(point, f"load case {case!r}")
         push = parts.vector(force, f"force on point {point!r}", self.planar)
         turn = self._moment(moment, f"moment on point {point!r}")
         self.loads.append(PointLoad(self._case(case), point, push, turn))
 
     def add_moment(self, case: str, point: str, moment: Any) -> None:
         """A moment [N m] on a point: three numbers, or the one about z of a planar frame."""
-        turn = self._moment(moment, f"moment on point {point!r}")
+        turn = self._moment(moment, f"moment on point {parts.text(point, f'load case {case!r}')!r}")
         self.loads.append(PointLoad(self._case(case), point, (0.0, 0.0, 0.0), turn))
 
     def add_line_load(
@@ -59,12 +60,14 @@ class LoadMethods:
         start, end : where the load starts and ends, from the start of the beam [m]; all of it when left out.
         axes : "global", or "local" for the axes of the beam.
         """
-        what = f"line load on {beam!r}"
+        what = f"line load on {parts.text(beam, f'load case {case!r}', 'beam')!r}"
         zero = (0.0, 0.0, 0.0)
         push = zero if force is None else parts.vector(force, what, self.planar)
         last = push if end_force is None else parts.vector(end_force, what, self.planar)
         turn = self._moment(moment, what)
         final = turn if end_moment is None else self._moment(end_moment, what)
+        if not any(push + last + turn + final):
+            raise ModelError(f"{what} has neither force nor moment.")
         low = parts.number(start, f"start of the {what}", not_negative=True)
         high = None if end is None else parts.number(end, f"end of the {what}")
         if high is not None and high <= low:
@@ -76,9 +79,11 @@ class LoadMethods:
         self, case: str, beam: str, at: float, force: Any = None, *, moment: Any = None, axes: str = "global"
     ) -> None:
         """A force [N] and moment [N m] on a place of a beam, ``at`` from its start [m]; no point is needed there."""
-        what = f"force on beam {beam!r}"
+        what = f"force on beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
         push = (0.0, 0.0, 0.0) if force is None else parts.vector(force, what, self.planar)
         load = push + self._moment(moment, what)
+        if not any(load):
+            raise ModelError(f"{what} has neither force nor moment.")
         place = parts.number(at, f"place of the {what}", not_negative=True)
         self.loads.append(BeamPointLoad(self._case(case), beam, place, load, _local(axes, what)))
 
@@ -92,7 +97,7 @@ class LoadMethods:
         strain : α ΔT for a change of temperature ΔT.
         curvature_y, curvature_z : about the local axes [1/m]; −α ΔT/h about z for a top (+y) warmer by ΔT.
         """
-        what = f"strain of beam {beam!r}"
+        what = f"strain of beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
         first, second, third = (parts.number(value, what) for value in (strain, curvature_y, curvature_z))
         self.loads.append(InitialStrain(self._case(case), beam, (first, second, third)))
 

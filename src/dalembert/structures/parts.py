@@ -172,6 +172,21 @@ def number(value: Any, what: str, *, positive: bool = False, not_negative: bool 
     return result
 
 
+def numbers(given: Any, message: str) -> Any:
+    """Array of numbers; ``message`` where it is none."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(message) from None
+
+
+def text(name: Any, what: str, kind: str = "point") -> str:
+    """The name given, a text."""
+    if not isinstance(name, str):
+        raise ModelError(f"{what}: the name of a {kind} must be a text, got {name!r}.")
+    return name
+
+
 def vector(given: Any, what: str, planar: bool) -> Vector:
     """Three finite numbers; a planar frame takes two and adds z = 0."""
     size = 2 if planar else 3
@@ -231,13 +246,14 @@ def direction_vector(way: Any, what: str, planar: bool) -> Any:
 
 
 def _full_matrix(given: Sequence[Any], what: str, planar: bool) -> Any:
-    array = np.array(given, dtype=float)
     keep = [0, 1, 5] if planar else list(range(6))
     size = len(keep)
+    expected = f"{what} must be a number, a mapping, {size} numbers or a {size} x {size} matrix."
+    array = numbers(given, expected)
     if array.shape == (size,):
         array = np.diag(array)
     if array.shape != (size, size) or not np.all(np.isfinite(array)):
-        raise ModelError(f"{what} must be a number, a mapping, {size} numbers or a {size} x {size} matrix.")
+        raise ModelError(expected)
     if np.abs(array - array.T).max() > 1e-9 * np.abs(array).max():
         raise ModelError(f"{what} must be symmetric.")
     if np.linalg.eigvalsh(array)[0] < -1e-9 * np.abs(array).max():
@@ -266,11 +282,15 @@ def shown(names: Any) -> str:
 
 def height_directions(given: Any, count: int, what: str) -> list[Vector | None]:
     """Height direction of each of ``count`` beams: one for all, or one each (count, 3)."""
-    if given is None or np.ndim(given) < 2:
-        return [None if given is None else vector(given, f"up of {what}", planar=False)] * count
-    if np.shape(given) != (count, 3):
+    if given is None:
+        return [None] * count
+    rows = [given] * min(count, 1) if np.ndim(given) < 2 else list(given)
+    if np.ndim(given) > 1 and np.shape(given) != (count, 3):
         raise ModelError(f"up of {what} must be 3 numbers or of shape ({count}, 3), got shape {np.shape(given)}.")
-    return [vector(one, f"up of {what}", planar=False) for one in np.asarray(given).tolist()]
+    found = [vector(row, f"up of {what}", planar=False) for row in rows]
+    if not all(map(any, found)):
+        raise ModelError(f"up of {what} has no length.")
+    return [*found] if len(found) == count else [*found] * count
 
 
 def end_offsets(given: Any, what: str, planar: bool) -> tuple[Vector, Vector] | None:

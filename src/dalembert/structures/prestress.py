@@ -24,7 +24,7 @@ from dalembert.structures import geometric
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
 from dalembert.structures.statics import load_vector, static
-from dalembert.structures.structure import DIRECTIONS, Structure
+from dalembert.structures.structure import DIRECTIONS, Structure, needs_structure
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
     >>> [round(float(s.modes(1).frequencies_hz[0]), 2) for s in (free, tight)]
     [2.03, 63.71]
     """
+    needs_structure("prestressed", structure)
     if load is None and tension is None:
         raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
     K_g = sp.csc_array(structure.K.shape)
@@ -77,6 +78,7 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
 
 def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
     """(N, N) geometric stiffness of the internal forces of a load, on all coordinates."""
+    needs_structure("geometric_stiffness", structure)
     return stiffness_under(structure, solved(structure, load))
 
 
@@ -216,6 +218,8 @@ def known_groups(structure: Structure) -> list[Any]:
 
 
 def _of_tensions(structure: Structure, tension: Mapping[str, float]) -> sp.csc_array:
+    if not isinstance(tension, Mapping):
+        raise DataError(f"tension must be a mapping such as {{'guy': 2e4}}, got {tension!r}.")
     groups = [group for group in structure.groups if isinstance(group, BeamGroup)]
     known = {name: (group, k) for group in groups for k, name in enumerate(group.beams)}
     values = {id(group): np.zeros(len(group.points)) for group in groups}

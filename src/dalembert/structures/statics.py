@@ -21,7 +21,7 @@ from dalembert.linear.checks import FloatArray, Frozen, listed
 from dalembert.structures import stresses
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
-from dalembert.structures.structure import Structure
+from dalembert.structures.structure import Structure, needs_structure
 
 # A rigid motion whose held part is below this, relative to its size, is not held.
 HELD = 1e-9
@@ -46,7 +46,11 @@ class Named:
         point = self._structure._point_index.get(name)
         if point is not None:
             return self.array[point * d : point * d + d]
-        return float(self.array[self._structure.index(name)])
+        s = self._structure
+        if isinstance(name, str) and name.rpartition(".")[2] in s.directions:
+            return float(self.array[s.index(name)])
+        known = (*s.points, *s.coordinates)
+        raise DataError(unknown_name("point or coordinate", name, known, f"structure {s.name!r}"))
 
     def __iter__(self) -> Iterator[str]:
         return (self._structure.coordinates[i] for i in self._which)
@@ -103,11 +107,7 @@ class StaticSolution(Frozen):
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m]."""
         for group in self.structure.groups:
             if isinstance(group, BeamGroup) and name in group.beams:
-                loaded = self._loaded(group)
-                places = stations if isinstance(stations, int) else np.array(stations, dtype=np.float64)
-                if isinstance(places, int) and places < 2:
-                    raise DataError(f"at least 2 stations are needed along a beam, got {places}.")
-                return stresses.along_beam(loaded, name, places)
+                return stresses.along_beam(self._loaded(group), name, stations)
         known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
         raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
 
@@ -120,6 +120,8 @@ class StaticSolution(Frozen):
 
     def largest_stresses(self, stations: int = 5) -> dict[str, float]:
         """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
+        if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
+            raise DataError(f"stations must be a whole number, 1 or more, got {stations!r}.")
         found: dict[str, float] = {}
         for group in self.structure.groups:
             if isinstance(group, BeamGroup):
@@ -180,6 +182,7 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
     >>> solution.displacement["B.x"], solution.reaction["A.x"], solution.strain_energy
     (0.5, -4.0, 1.0)
     """
+    needs_structure("static", structure)
     f, factors = load_vector(structure, load)
     if not structure.free:
         return StaticSolution(structure, np.array(structure.prescribed), f, factors)
@@ -219,9 +222,15 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
     if isinstance(load, str):
         load = {load: 1.0}
     if not isinstance(load, Mapping):
-        vector = np.array(load, dtype=np.float64)
+        try:
+            vector = np.array(load, dtype=np.float64)
+        except (TypeError, ValueError):
+            vector = np.zeros(0)
         if vector.shape != (N,) or not np.all(np.isfinite(vector)):
-            raise DataError(f"a load on structure {structure.name!r} must be {N} finite numbers, one per coordinate.")
+            raise DataError(
+                f"a load on structure {structure.name!r} must be the name of a case, a mapping of cases and "
+                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {load!r}."
+            )
         return vector, {}
     total, factors = np.zeros(N), {}
     for name, value in load.items():
@@ -230,7 +239,7 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
         if name in structure.loads:
             factors[name] = float(value)  # type: ignore[arg-type]
             total += factors[name] * structure.loads[name]
-        elif isinstance(name, str) and name.rpartition(".")[2] in structure.directions:
+        elif isinstance(name, str) and (name.rpartition(".")[2] in structure.directions or _on_point(structure, name)):
             total[structure.index(name)] += float(value)  # type: ignore[arg-type]
         else:
             raise DataError(unknown_name("load case", name, structure.loads, f"structure {structure.name!r}"))
@@ -238,6 +247,11 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
     if len(lost):
         raise DataError(f"a load acts on {structure.coordinates[lost[0]]}, which no element holds (bars do not turn).")
     return total, factors
+
+
+def _on_point(structure: Structure, name: str) -> bool:
+    """Whether a name starts like a coordinate of a known point."""
+    return name.rpartition(".")[0] in structure._point_index
 
 
 def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
@@ -309,10 +323,12 @@ def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
         shape = np.abs(motions[:, k])
         most = [structure.free[i] for i in np.argsort(-shape)[:4] if shape[i] > 1e-3 * shape.max()]
         words.append(f"a mechanism that moves {listed(most, {})}")
-    return (
-        f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. "
-        "Support it, or use inertia_relief=True for a part that flies freely."
-    )
+    advice = []
+    if rigid.shape[1]:
+        advice.append("Support it, or use inertia_relief=True for a part that flies freely.")
+    if rigid.shape[1] < motions.shape[1]:
+        advice.append("Brace it, or release less: beams hold angles, bars and released ends do not.")
+    return f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. {' '.join(advice)}"
 
 
 def _rigid_words(structure: Structure, motion: FloatArray) -> str:

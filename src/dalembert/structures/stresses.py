@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.structures.assembly import IntArray
 from dalembert.structures.beam_group import BeamGroup
@@ -200,14 +201,14 @@ class BeamResult(Frozen):
         return self.table()
 
 
-def along_beam(loaded: Loaded, beam: str, stations: int | FloatArray) -> BeamResult:
+def along_beam(loaded: Loaded, beam: str, stations: Any) -> BeamResult:
     """Everything along one beam at evenly spaced stations, or at given places x [m]."""
     group = loaded.group
     k = group.beams.index(beam)
     own = np.arange(group.first[k], group.first[k + 1])
     each = group.length[own[0]]
     total = each * len(own)
-    x = np.linspace(0.0, total, stations) if isinstance(stations, int) else np.asarray(stations, dtype=np.float64)
+    x = _places(beam, stations, float(total))
     place = np.minimum((x / each * (1 + 1e-14)).astype(np.int64), len(own) - 1)
     e, local = own[place], np.clip(x - place * each, 0.0, each)
     moved = loaded.deflections(e, local)
@@ -218,6 +219,24 @@ def along_beam(loaded: Loaded, beam: str, stations: int | FloatArray) -> BeamRes
         rotation=moved[:, 3:], axes=group.R[own[0]].copy(), **stress,
         highest_strain=stress["highest"] / E, lowest_strain=stress["lowest"] / E,
     )  # fmt: skip
+
+
+def _places(beam: str, stations: Any, total: float) -> FloatArray:
+    """Checked places [m] along a beam."""
+    if isinstance(stations, (int, np.integer)) and not isinstance(stations, bool):
+        if stations < 2:
+            raise DataError(f"at least 2 stations are needed along a beam, got {stations}.")
+        return np.linspace(0.0, total, int(stations))
+    try:
+        x = np.array(stations, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.zeros(())
+    if x.ndim != 1 or isinstance(stations, str):
+        raise DataError(f"stations must be a whole number or places along the beam [m], got {stations!r}.")
+    beyond = x[~((x >= -1e-9 * total) & (x <= total * (1 + 1e-9)))]
+    if len(beyond):
+        raise DataError(f"beam {beam!r} is {total:g} m long, there is no place {beyond[0]:g} m on it.")
+    return x
 
 
 def section_numbers(group: BeamGroup, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:

@@ -201,7 +201,10 @@ class Structure(Frozen):
 
     def expand(self, free: ArrayLike, *, prescribed: bool = False) -> FloatArray:
         """All coordinates (N,) or (N, k) from the free ones (n,) or (n, k); ``prescribed=True`` adds u₀."""
-        full: FloatArray = self.T @ np.asarray(free)
+        given = np.asarray(free)
+        if given.ndim not in (1, 2) or len(given) != len(self.free):
+            raise DataError(f"structure {self.name!r} has {len(self.free)} free coordinates, got shape {given.shape}.")
+        full: FloatArray = self.T @ given
         if not prescribed:
             return full
         return full + (self.prescribed if full.ndim == 1 else self.prescribed[:, None])
@@ -212,7 +215,7 @@ class Structure(Frozen):
         Rotations about ``about`` [m]. A planar structure (x, y, rz) has 3, one without turning points still has
         the rotations that its translations allow.
         """
-        return rigid_motions(self.positions - np.asarray(about, dtype=np.float64), self.directions)
+        return rigid_motions(self.positions - place(about, "a place"), self.directions)
 
     @property
     def rigid_names(self) -> tuple[str, ...]:
@@ -273,7 +276,9 @@ class Structure(Frozen):
             raise ModelError(f"structure {self.name!r} has no free coordinate: every point is held.")
         M, K = self.reduced(self.M), self.reduced(self.K)
         C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduced(self.C))
-        forces, read = channels.named(inputs), channels.named(outputs)
+        forces, read = channels.named(inputs, "inputs", self.name), channels.named(outputs, "outputs", self.name)
+        if base is not None and not np.iterable(base):
+            raise DataError(f"base must be directions, such as 'x' or 'x y', got {base!r}.")
         ways = base.split() if isinstance(base, str) else list(base or ())
         B, input_names = channels.input_matrix(self, forces, ways)
         optional: dict[str, Any] = {}
@@ -289,7 +294,8 @@ class Structure(Frozen):
 
     def modes(self, count: int = 20, **options: Any) -> Modes:
         """The lowest ``count`` modes on the free coordinates: ``system().modes(count)``."""
-        return self.system().modes(min(count, len(self.free)), **options)
+        most = min(count, len(self.free)) if isinstance(count, (int, np.integer)) else count
+        return self.system().modes(most, **options)
 
     def base_motion(self, way: str) -> FloatArray:
         """(N,) displacement of every coordinate when the base moves by one unit in ``way``."""
@@ -310,6 +316,25 @@ class Structure(Frozen):
 def structure(description: Any, **options: Any) -> Structure:
     """The checked, numbered and assembled model of a description: a `Frame` or a `Solid`."""
     raise ModelError(f"a structure is made of a Frame or a Solid, got {type(description).__name__}.")
+
+
+def needs_structure(function: str, given: Any) -> None:
+    """Refuse what is no `Structure`, and tell the way from a description to one."""
+    if not isinstance(given, Structure):
+        kind = type(given).__name__
+        way = f": give it structure({kind.lower()})" if kind in ("Frame", "Solid") else ""
+        raise ModelError(f"{function} needs a Structure, got {kind}{way}.")
+
+
+def place(given: ArrayLike, what: str) -> FloatArray:
+    """(3,) finite numbers."""
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
+    if array.shape != (3,) or not np.isfinite(array).all():
+        raise DataError(f"{what} must be three finite numbers, got {given!r}.")
+    return array
 
 
 def rigid_directions(directions: Sequence[str]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from dalembert.structures import elements, prestress, slices
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.lumps import lumps_of
 from dalembert.structures.prestress import finite
-from dalembert.structures.structure import DIRECTIONS, Structure
+from dalembert.structures.structure import DIRECTIONS, Structure, needs_structure, place
 
 # Elements handled at once: some hundred MB at most for the matrices of their slices.
 CHUNK = 10_000
@@ -77,7 +77,8 @@ def spinning(
     >>> [round(float(spinning(structure(f), "z", w).modes(1).frequencies_hz[0]), 3) for w in (0.0, 60.0)]
     [3.342, 10.691]
     """
-    spin = spin_of(structure, _vector(axis, speed), np.asarray(centre, dtype=np.float64))
+    needs_structure("spinning", structure)
+    spin = spin_of(structure, _vector(axis, speed), place(centre, "centre"))
     K = structure.K + spin.K
     if stiffening and speed != 0:
         K = K + stiffening_of(structure, spin)
@@ -93,7 +94,8 @@ def centrifugal_load(
     structure: Structure, axis: str | Sequence[float], speed: float, *, centre: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> FloatArray:
     """(N,) forces on the points of a structure that turns; a load for :func:`static`."""
-    return spin_of(structure, _vector(axis, speed), np.asarray(centre, dtype=np.float64)).f
+    needs_structure("centrifugal_load", structure)
+    return spin_of(structure, _vector(axis, speed), place(centre, "centre")).f
 
 
 def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **options: Any) -> SecondOrder:
@@ -106,6 +108,7 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
     axis : ``"x"``, ``"y"``, ``"z"`` or a vector.  speed : [rad/s].
     **options : as for :meth:`Structure.system`.
     """
+    needs_structure("rotor", structure)
     spin = _vector(axis, speed)
     unit = spin / speed if speed else np.zeros(3)
     G = sp.csc_array(structure.K.shape)
@@ -207,11 +210,11 @@ def _beams(
     turned = group.R @ spin
     for part in _parts(group):
         e, g = len(part.which), len(part.xi)
-        place = np.repeat(start[part.which, None], g, axis=1)
-        place[..., 0] += part.xi * group.length[part.which, None]
+        places = np.repeat(start[part.which, None], g, axis=1)
+        places[..., 0] += part.xi * group.length[part.which, None]
         J = part.inertia.reshape(e * g, 3)[:, :, None] * np.eye(3)
         G6, K6, f6 = slices.spin_matrices(
-            part.mass.ravel(), np.zeros((e * g, 3)), J, place.reshape(-1, 3), np.repeat(turned[part.which], g, axis=0)
+            part.mass.ravel(), np.zeros((e * g, 3)), J, places.reshape(-1, 3), np.repeat(turned[part.which], g, axis=0)
         )
         N = part.shapes.reshape(e, g * 6, 12)
         for total, blocks in ((G, G6), (K, K6)):
@@ -290,7 +293,10 @@ def _vector(axis: str | Sequence[float], speed: float) -> FloatArray:
             raise DataError(f"the axis must be 'x', 'y', 'z' or a vector, got {axis!r}.")
         unit = np.eye(3)["xyz".index(axis)]
     else:
-        unit = np.asarray(axis, dtype=np.float64)
+        try:
+            unit = np.array(axis, dtype=np.float64)
+        except (TypeError, ValueError):
+            unit = np.zeros(0)
         if unit.shape != (3,) or not np.isfinite(unit).all() or not unit.any():
             raise DataError(f"the axis must be 'x', 'y', 'z' or a vector of three numbers, got {axis!r}.")
         unit = unit / np.linalg.norm(unit)
