@@ -78,8 +78,7 @@ class StaticSolution(Frozen):
     u : (N,) displacements of all coordinates [m, rad].  load : (N,) what acted [N, N m].
     displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
     reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
-    factors : load cases that were combined.  strain_energy : ½ uᵀKu [J]
-        (without initial strains, that is what is stored).
+    factors : load cases that were combined.
     """
 
     structure: Structure
@@ -88,7 +87,6 @@ class StaticSolution(Frozen):
     factors: Mapping[str, float]
     displacement: Named
     reaction: Named
-    strain_energy: float
 
     def __init__(self, structure: Structure, u: FloatArray, load: FloatArray, factors: Mapping[str, float]) -> None:
         independent = np.flatnonzero(structure.held)
@@ -97,11 +95,24 @@ class StaticSolution(Frozen):
         self._freeze(
             structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
             reaction=Named(structure, forces, independent.tolist()),
-            strain_energy=0.5 * float(u @ (structure.K @ u)),
         )  # fmt: skip
 
     def __reduce__(self) -> Any:
         return (StaticSolution, (self.structure, np.array(self.u), np.array(self.load), dict(self.factors)))
+
+    @property
+    def strain_energy(self) -> float:
+        """Energy stored [J]: ½ uᵀKu and what loads and initial strains do inside the elements, exactly."""
+        known: dict[str, float] = self.__dict__.setdefault("_energy", {})
+        if not known:
+            s = self.structure
+            known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
+            for group in s.groups:
+                if isinstance(group, BeamGroup) and ({*group.loaded_cases(), "gravity"} & {*self.factors}):
+                    ends = group.ends(self.u)
+                    at_points = 0.5 * float(np.einsum("ei,eij,ej->", ends, group.stiffness(), ends, optimize=True))
+                    known["all"] += self._loaded(group).energy() - at_points
+        return known["all"]
 
     def beam(self, name: str, stations: int | Sequence[float] = 11) -> stresses.BeamResult:
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m]."""
@@ -139,7 +150,9 @@ class StaticSolution(Frozen):
 
     def table(self, most: int = 12) -> str:
         """The largest displacements and the reactions."""
-        cases = " + ".join(f"{factor:g} {case}" for case, factor in self.factors.items()) or "given"
+        cases = " + ".join(f"{factor:g} {case}" for case, factor in self.factors.items())
+        if not cases:
+            cases = "given forces" if self.load.any() else "prescribed displacements"
         lines = [f"Static solution of {self.structure.name!r} under {cases}; strain energy {self.strain_energy:.6g} J"]
         size = np.abs(self.u)
         order = [int(i) for i in np.argsort(-size, kind="stable")[:most] if size[i] > 0]
@@ -147,12 +160,16 @@ class StaticSolution(Frozen):
         for i in order:
             unit = self.structure.units[self.structure.coordinates[i].rpartition(".")[2]]
             lines.append(f"    {self.structure.coordinates[i]:<16} {self.u[i]: .6e} {unit}")
+        if not order:
+            lines.append("    none")
         lines.append("  reactions of supports")
         for name in list(self.reaction)[:most]:
             unit = "N m" if name.rpartition(".")[2][0] == "r" else "N"
             lines.append(f"    {name:<16} {self.reaction[name]: .6e} {unit}")
         if len(self.reaction) > most:
             lines.append(f"    ... ({len(self.reaction)} in all)")
+        if not len(self.reaction):
+            lines.append("    none")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

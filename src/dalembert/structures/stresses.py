@@ -98,15 +98,35 @@ class Loaded:
 
     def strains(self, e: IntArray, x: FloatArray) -> FloatArray:
         """(k, 6): ε, γ_y, γ_z, twist, curvature about y and z."""
+        strain: FloatArray = self.forces(e, x) * self.give(e, x)
+        strain[:, [0, 4, 5]] += self.initial[e]
+        return strain
+
+    def energy(self) -> float:
+        """½ ∫ (N²/EA + χV²/GA + T²/GJ + M²/EI) of all elements [J]; bars are stretched only."""
+        ne = len(self.group.points)
+        e = np.concatenate([np.arange(ne), self.at_element])
+        start = np.concatenate([np.zeros(ne), self.at_place])
+        order = np.lexsort((start, e))
+        e, start = e[order], start[order]
+        last = np.append(e[1:] != e[:-1], True)
+        end = np.where(last, self.group.length[e], np.append(start[1:], 0.0))
+        xi, weights = gauss(12 if self.group.tapered is not None else 4)
+        x = (start[:, None] + (end - start)[:, None] * xi).ravel()
+        which = np.repeat(e, len(xi))
+        density = self.forces(which, x) ** 2 * self.give(which, x)
+        density[self.group.is_bar[which], 1:] = 0.0
+        return 0.5 * float(density.sum(axis=1) @ ((end - start)[:, None] * weights).ravel())
+
+    def give(self, e: IntArray, x: FloatArray) -> FloatArray:
+        """(k, 6) strains of unit forces."""
         s = section_numbers(self.group, e, x)
         E, G = (np.array([getattr(m, name) for m in self.group.materials])[self.group.material_of[e]] for name in "EG")
         shear = self.group.shear[e] / (G * s["area"])
         stiff = np.stack([E * s["area"], G * s["J"], E * s["I_y"], E * s["I_z"]], axis=1)
         give = np.divide(1.0, stiff, out=np.zeros_like(stiff), where=stiff > 0)
-        soft = np.stack([give[:, 0], s["shear_y"] * shear, s["shear_z"] * shear, *give[:, 1:].T], axis=1)
-        strain: FloatArray = self.forces(e, x) * soft
-        strain[:, [0, 4, 5]] += self.initial[e]
-        return strain
+        soft: FloatArray = np.stack([give[:, 0], s["shear_y"] * shear, s["shear_z"] * shear, *give[:, 1:].T], axis=1)
+        return soft
 
     def stresses(self, e: IntArray, x: FloatArray) -> dict[str, FloatArray]:
         """Stresses [Pa] at places: highest, lowest (σ at the extreme fibres), shear, torsion, von_mises."""
@@ -169,32 +189,13 @@ class BeamResult(Frozen):
 
     def table(self) -> str:
         """One row per station."""
-        heads = (
-            "x [m]",
-            "N [N]",
-            "V_y [N]",
-            "V_z [N]",
-            "T [N m]",
-            "M_y [N m]",
-            "M_z [N m]",
-            "σ_max [Pa]",
-            "σ_min [Pa]",
-            "σ_v [Pa]",
-        )
-        columns = (
-            self.x,
-            self.N,
-            self.V_y,
-            self.V_z,
-            self.T,
-            self.M_y,
-            self.M_z,
-            self.highest,
-            self.lowest,
-            self.von_mises,
-        )
+        heads = ["x [m]", *(f"{name} [N]" for name in FORCES[:3]), *(f"{name} [N m]" for name in FORCES[3:])]
+        columns = [self.x, *(getattr(self, name) for name in FORCES)]
+        shown = [k for k, column in enumerate(columns) if k < 2 or column.any()]  # a plane has no V_z, T, M_y
+        heads = [heads[k] for k in shown] + ["σ_max [Pa]", "σ_min [Pa]", "σ_v [Pa]"]
+        columns = [columns[k] for k in shown] + [self.highest, self.lowest, self.von_mises]
         lines = [f"beam {self.beam!r}", "  ".join(head.rjust(11) for head in heads)]
-        lines += ["  ".join(f"{value:11.4g}" for value in row) for row in zip(*columns)]
+        lines += ["  ".join(f"{value + 0.0:11.4g}" for value in row) for row in zip(*columns)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
