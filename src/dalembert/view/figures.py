@@ -105,7 +105,7 @@ def heading(figure: Figure, text: str) -> None:
 
 def wrapped(text: str, width: float) -> str:
     """A heading in lines that fit a figure so many inches wide."""
-    return "\n".join(textwrap.wrap(text, max(20, int(width / 0.112)), break_long_words=False))
+    return "\n".join(textwrap.wrap(text, max(20, int(width / 0.108)), break_long_words=False))
 
 
 def with_unit(text: str, unit: str) -> str:

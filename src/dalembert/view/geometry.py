@@ -69,12 +69,12 @@ def places(group: BeamGroup) -> FloatArray:
 
 
 def rest_lines(structure: Structure, group: BeamGroup, xi: FloatArray) -> FloatArray:
-    """(ne, g, 3) positions along the elements at rest."""
+    """(ne, g, 3) positions along the elements at rest, at ξ (g,) or (ne, g)."""
     start = structure.positions[group.points[:, 0]]
     if group.arms is not None:
         start = start + np.einsum("eji,ej->ei", group.R, group.arms[:, 0])
     along = group.R[:, 0, :] * group.length[:, None]
-    lines: FloatArray = start[:, None, :] + xi[None, :, None] * along[:, None, :]
+    lines: FloatArray = start[:, None, :] + np.atleast_2d(xi)[:, :, None] * along[:, None, :]
     return lines
 
 
@@ -136,6 +136,20 @@ def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     heavy = _without_beams(structure, "M")
     masses = np.unique(heavy.coords[0] // d).astype(np.int64)
     return pairs, _grounded(structure, stiff), masses
+
+
+def rigid_links(structure: Structure) -> Pairs:
+    """(k, 2) points of a frame that follow another point, and that point."""
+    if not structure.has_links or solids(structure):
+        return np.zeros((0, 2), dtype=np.int64)
+    d = len(structure.directions)
+    found = []
+    fixed = np.flatnonzero(structure.held)
+    for matrix, own in ((structure.T, structure.free_index), (structure.T_held, fixed)):
+        entries = matrix.tocoo()
+        found.append(np.stack([entries.coords[0] // d, own[entries.coords[1]] // d], axis=1))
+    pairs = np.concatenate(found)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64)
 
 
 def _without_beams(structure: Structure, name: str) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ELEVATION, AZIMUTH = 18.0, -58.0  # from where structures in space are seen [deg]
 
+LABELS = 0.75  # room for the labels of axes in space [inch]
 SUPPORTS: dict[str, Any] = {
     "fixed": {"marker": "s", "ms": 7, "mfc": INK, "mec": INK},
     "pinned": {"marker": "^", "ms": 8, "mfc": INK, "mec": INK},
@@ -117,13 +118,21 @@ class Stage:
         else:
             self.ax.text(*point, f" {words}", zorder=6, **style)
 
+    def title(self, words: str) -> None:
+        """Above the picture; in space the axes are a square in the middle of their cell, the words stand above it."""
+        height = 1.0
+        if not self.planar:
+            cell = self.ax.get_position(original=True).size * self.ax.figure.get_size_inches()
+            height = 0.5 + 0.5 * float(cell[1] / cell.min())
+        self.ax.set_title(words, fontsize=10, fontweight="normal", pad=4, y=height)
+
     def colorbar(self, mappable: Any, label: str) -> None:
         """Beside a single picture, in the strip that `stages` kept free in space."""
         figure = self.ax.figure
         if self.planar:
             figure.colorbar(mappable, ax=self.ax, label=label, shrink=0.8, pad=0.02)
             return
-        wide, high = figure.get_size_inches()
+        wide = figure.get_size_inches()[0]
         strip = figure.add_axes((1.0 - 0.95 / wide, 0.5 - 0.32, 0.2 / wide, 0.62))
         figure.colorbar(mappable, cax=strip, label=label)
 
@@ -145,7 +154,7 @@ class Stage:
             getattr(self.ax, f"set_{axis}lim")(m - h, m + h)
         self.ax.set_proj_type("ortho")
         self.ax.view_init(elev=ELEVATION, azim=AZIMUTH)
-        self.ax.set_box_aspect(half, zoom=self._zoom(half, 0.0 if bare else 0.55))
+        self.ax.set_box_aspect(half, zoom=self._zoom(half, 0.12 if bare else LABELS))
         if bare:
             self.ax.set_axis_off()
             return
@@ -173,9 +182,10 @@ class Stage:
         return [self.ax.get_xlim(), self.ax.get_ylim(), self.ax.get_zlim()]
 
 
-def layout(count: int) -> tuple[int, int]:
-    """Rows and columns of so many small pictures."""
-    columns = count if count <= 4 else int(np.ceil(count / np.ceil(count / 4)))
+def layout(count: int, ratio: float) -> tuple[int, int]:
+    """Rows and columns of so many pictures of this width over height: long ones in two columns, tall ones in four."""
+    most = 2 if ratio > 1.8 else 3 if ratio > 1.2 and count != 4 else 4
+    columns = count if count <= most else int(np.ceil(count / np.ceil(count / most)))
     return -(-count // columns), columns
 
 
@@ -187,17 +197,17 @@ def stages(
     ``reach`` [m] is how far what is drawn leaves the structure; ``bar`` and ``marks`` keep room for a colour bar and a
     legend.
     """
-    rows, columns = layout(count)
     sides = np.ptp(positions, axis=0) + reach
     wide, high = seen_size(np.maximum(sides, 0.14 * sides.max()), planar)
+    rows, columns = layout(count, wide / high)
     single = count == 1
-    most_wide, most_high = (6.4, 5.6) if single else (min(10.5 / columns, 4.2), 3.4)
+    most_wide, most_high = (6.4, 5.6) if single else (min(10.5 / columns, 4.6), 3.4)
     scale = min(most_wide / wide, most_high / high)
-    edge = (1.0 if single else 0.35) if planar else (1.5 if single else 0.3)
-    cell = np.array([wide * scale + edge, high * scale + (0.75 if planar else edge)])
+    edge = (1.0 if single else 0.35) if planar else (2.0 * LABELS if single else 0.5)
+    cell = np.array([wide * scale + edge, high * scale + (0.75 if single else 0.3) if planar else high * scale + edge])
     if not single:
-        cell[0] = max(cell[0], 1.7)  # the words above a picture
-    right, bottom = 1.1 * bar, 0.35 * marks
+        cell[0] = max(cell[0], 2.1)  # the words above a picture
+    right, bottom = 1.4 * bar, 0.35 * marks + 0.3 * (planar and not single)
     total = max(columns * cell[0] + right, 4.6)
     top = 0.12 + 0.24 * (1 + wrapped(text, total).count("\n")) if text else 0.05
     full = rows * (cell[1] + 0.3 * (not single)) + top + bottom
@@ -218,6 +228,24 @@ def stages(
         box = (column * across / total, y / full, across / total, cell[1] / full)
         found.append(Stage(figure.add_axes(box, projection="3d"), planar))
     return figure, found
+
+
+def fit(figure: Figure, scenes: Sequence[Stage], *, bar: bool = False, marks: bool = False) -> None:
+    """Take away the height that pictures with equal scales leave empty, now that their limits are known."""
+    ax = scenes[0].ax
+    place = ax.get_subplotspec() if scenes[0].planar else None
+    if place is None:
+        return
+    rows, columns = place.get_gridspec().get_geometry()
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    total = float(figure.get_size_inches()[0])
+    width = (total - 0.6 - 1.0 * bar) / columns - (0.15 if columns > 1 else 0.1)
+    words = figure.get_suptitle()
+    top = 0.12 + 0.24 * (1 + words.count("\n")) if words else 0.05
+    named = 0.3 if ax.get_title() else 0.1
+    figure.set_size_inches(
+        total, rows * (width * (high - low) / (right - left) + named) + top + 0.45 + 0.35 * marks + 0.1 * (rows - 1)
+    )
 
 
 def held_kinds(structure: Structure) -> dict[str, Any]:

@@ -31,6 +31,7 @@ SIDE = {"N": (1, 1.0), "V_y": (1, 1.0), "V_z": (2, 1.0), "T": (1, 1.0), "M_y": (
 REACH = 0.16  # height of the largest value of a diagram, as part of the size of the structure
 NAMED = 14  # beams up to which their largest value is written
 SPREAD = 0.1
+SEEN = 2e-3  # part of the largest value below which a beam has no diagram
 
 
 def plot_static(
@@ -89,6 +90,7 @@ def _shape(solution: StaticSolution, scale: float | None, title: str | None) -> 
     figure, scene = _stage(solution, factor * largest, text if title is None else title, bar=colored)
     drawn = structures.draw_displaced(scene, structure, solution.u, factor, along=along)
     scene.finish(bare=False)
+    stage.fit(figure, [scene])
     if drawn is not None:
         drawn.set_array(drawn.get_array() / divisor)
         drawn.set_clim(0.0, largest / divisor or 1.0)
@@ -125,21 +127,22 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
     figure, scene = _stage(solution, 2.0 * factor * largest, text if title is None else title)
     for one, (xi, values) in zip(loaded, along):
         group = one.group
-        lines = np.stack([geometry.rest_lines(structure, group.pick([e]), xi[e])[0] for e in range(len(xi))])
+        lines = geometry.rest_lines(structure, group, xi)
         value = values[:, :, column] if largest else np.zeros(values.shape[:2])
         tips = lines + (factor * sign * value)[:, :, None] * group.R[:, way, None, :]
         scene.lines(lines[:, [0, -1]], colors=INK, linewidths=1.8, label="beams")
         for part, color in ((np.maximum(value, 0.0), BLUE), (np.minimum(value, 0.0), RED)):
             ends = lines + (factor * sign * part)[:, :, None] * group.R[:, way, None, :]
-            which = np.flatnonzero(np.abs(part).max(axis=1) > 1e-6 * largest) if largest else []
+            which = np.flatnonzero(np.abs(part).max(axis=1) > SEEN * largest)
             scene.areas([np.concatenate([lines[e], ends[e, ::-1]]) for e in which], facecolors=color, alpha=0.28,
                         linewidths=0)  # fmt: skip
-        seen = np.abs(value).max(axis=1) > 1e-6 * largest
+        seen = np.abs(value).max(axis=1) > SEEN * largest
         scene.lines(tips[seen], colors=GREY, linewidths=1.0, label="diagram")
         if largest:
             _write_largest(scene, group, value, tips, largest, divisor)
     structures.draw_marks(scene, structure)
     scene.finish(bare=False)
+    stage.fit(figure, [scene])
     return figure
 
 
@@ -148,7 +151,7 @@ def _forces_along(loaded: Loaded) -> tuple[FloatArray, FloatArray]:
     group = loaded.group
     ne = len(group.points)
     base = np.linspace(0.0, 1.0, 3 if ne > geometry.MANY else 13)
-    at = [[] for _ in range(ne)]  # type: list[list[float]]
+    at: list[list[float]] = [[] for _ in range(ne)]
     for element, place in zip(loaded.at_element.tolist(), loaded.at_place.tolist()):
         share = place / float(group.length[element])
         at[element] += [min(max(share + step, 0.0), 1.0) for step in (-1e-9, 1e-9)]
@@ -207,6 +210,7 @@ def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
         structures.draw_faces(scene, structure, structure.positions, values=padded / divisor, cmap=cmap, norm=norm)
     structures.draw_marks(scene, structure)
     scene.finish(bare=False)
+    stage.fit(figure, [scene], bar=True)
     scene.colorbar(ScalarMappable(norm, cmap), f"{words} [{unit}]")
     return figure
 

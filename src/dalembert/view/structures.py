@@ -58,7 +58,7 @@ def plot_structure(
         raise DataError(f"a structure is drawn with its Modes, not with a {type(modes).__name__}.")
     if modes.coordinates != structure.free:
         raise DataError(
-            f"these Modes have {len(modes.coordinates)} coordinates that are not the {len(structure.free)} free ones of "
+            f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
             f"structure {structure.name!r}. Take structure.modes(), or expand those of a reduced model first."
         )
     numbers = chosen_modes(mode, len(modes), 4)
@@ -108,6 +108,7 @@ def _at_rest(structure: Structure, names: bool | None, title: str | None) -> Fig
     scene.see(structure.positions)
     scene.finish(bare=False)
     stage.legend(figure, kinds)
+    stage.fit(figure, [scene], marks=bool(kinds))
     return figure
 
 
@@ -118,6 +119,8 @@ def draw_marks(scene: Stage, structure: Structure, moved: FloatArray | None = No
     if not structure.groups:
         scene.marks(where, marker=".", ms=6, color=BLUE, label="points")
     scene.lines([where[pair] for pair in pairs], colors=GREEN, linewidths=1.2, linestyles="--", label="springs")
+    links = geometry.rigid_links(structure)
+    scene.lines([where[pair] for pair in links], colors=GREY, linewidths=1.0, linestyles=":", label="rigid links")
     found = dict(stage.held_kinds(structure))
     solid = bool(geometry.solids(structure))
     found["spring to ground"] = grounded
@@ -161,7 +164,7 @@ def _small_multiples(
         largest = largest_displacement(structure, u)
         factor = scale if scale is not None else REACH * size / largest if largest > 0.0 else 1.0
         draw_displaced(scene, structure, u, factor)
-        scene.ax.set_title(words, fontsize=10, fontweight="normal", pad=4, loc="center", y=1.0 if planar else None)
+        scene.title(words)
     if planar:  # axes share their limits: the widest wins
         for scene in scenes[1:]:
             scenes[0].see(np.stack([scene._low, scene._high]))
@@ -171,6 +174,7 @@ def _small_multiples(
         scene.finish(bare=len(shapes) > 1)
         if planar:
             scene.ax.label_outer()
+    stage.fit(figure, scenes)
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
     axes[-1].set_xlabel(_label(sweep))
     if sweep.unit == "rad/s":
         turn = 30.0 / np.pi
-        above = axes[0].secondary_xaxis("top", functions=(lambda x: x * turn, lambda x: x / turn))
+        above = axes[0].secondary_xaxis("top", functions=(_times(turn), _times(1.0 / turn)))
         above.set_xlabel(f"{sweep.parameter} [1/min]", fontsize=9)
         above.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         above.spines["top"].set_visible(True)
@@ -92,6 +93,10 @@ def _campbell(sweep: Sweep, unit: str, title: str) -> Figure:
     _legend(figure, sweep)
     heading(figure, title)
     return figure
+
+
+def _times(factor: float) -> Callable[[Any], Any]:
+    return lambda x: np.asarray(x) * factor
 
 
 def _label(sweep: Sweep) -> str:
