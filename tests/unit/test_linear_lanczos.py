@@ -256,3 +256,28 @@ def solid_line(m: int, *, free: bool) -> np.ndarray:
         M1[0, 0] = M1[-1, -1] = 2 / 6
     values = scipy.linalg.eigvalsh(K1, M1)
     return np.where(np.abs(values) < 1e-12, 0.0, values)
+
+
+def beam(elements: int) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
+    """Clamped-free Euler-Bernoulli beam, EI = ρA = l = 1, consistent mass."""
+    h = 1.0 / elements
+    k = np.array([[12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2],
+                  [-12, -6 * h, 12, -6 * h], [6 * h, 2 * h**2, -6 * h, 4 * h**2]]) / h**3  # fmt: skip
+    m = np.array([[156, 22 * h, 54, -13 * h], [22 * h, 4 * h**2, 13 * h, -3 * h**2],
+                  [54, 13 * h, 156, -22 * h], [-13 * h, -3 * h**2, -22 * h, 4 * h**2]]) * h / 420  # fmt: skip
+    places = 2 * np.arange(elements)[:, None] + np.arange(4)
+    rows, columns = np.repeat(places, 4, axis=1).ravel(), np.tile(places, 4).ravel()
+    K, M = (
+        scipy.sparse.coo_array((np.tile(part.ravel(), elements), (rows, columns))).tocsc()[2:, 2:] for part in (k, m)
+    )
+    return K, M
+
+
+@pytest.mark.parametrize("elements", [500, 6000])
+def test_slender_meshes_keep_their_lowest_modes(elements):
+    # 6000 elements: φᵀKφ of the first mode is 74 times its own rounding, as close as a rigid body; but no gap follows.
+    K, M = beam(elements)
+    modes = SecondOrder(M, K).modes(4)
+    # Rounding moves μ by 1/74 where it is coherent, by 1e-4 as a random sum over thousands of elements.
+    rtol = 1e-6 if elements == 500 else 1e-3
+    np.testing.assert_allclose(modes.frequencies, [3.516015, 22.034492, 61.697214, 120.901916], rtol=rtol)

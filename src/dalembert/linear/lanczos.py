@@ -5,10 +5,10 @@
 One sparse factor (:mod:`factor`, or :mod:`multifrontal` for solids), then the θ of largest modulus by ARPACK: the μ
 nearest to σ. M may be singular (massless coordinates); the shapes are then purified by one more solution each.
 
-Rigid bodies. σ = 0 where K can be factored and holds: two inverse iterations give the softest motion, and its
-energy φᵀKφ is compared with its own rounding, ε √(φ²ᵀ (K∘K) φ²). Where it is no more than that, K is singular and σ
-is a small negative number, chosen again if it turns out far from the lowest elastic μ. Every μ within its
-rounding is reported as exactly 0.
+Rigid bodies. σ = 0 where K can be factored and holds: inverse iterations give the softest motion, and its energy φᵀKφ
+is compared with its own rounding, ε √(φ²ᵀ (K∘K) φ²). Where it is no more than that, K is singular and σ is a small
+negative number, chosen again if it turns out far from the lowest elastic μ. Every μ within its rounding is
+reported as exactly 0.
 
 Repeated frequencies. A Krylov space holds one vector of each eigenspace in exact arithmetic; rounding brings in the
 others, usually but not surely. So a second Lanczos run starts orthogonal to all modes found: had one been missed, its
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 from dalembert.errors import ConvergenceError, DataError
@@ -30,8 +31,10 @@ from dalembert.linear import dissection, multifrontal, ordering
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.factor import Factor
 
-# Multiple of its own rounding up to which an energy is zero.
+# Multiple of its own rounding up to which an energy may be zero, and the gap to the next one that makes it so.
 NOISE = 100.0
+GAP = 100.0
+TINY = float(np.finfo(np.float64).tiny)
 # Shift of a system with rigid-body modes, relative to the median of K_ii/M_ii; wide of both the rounding of K and
 # the lowest modes of meshes up to some hundred elements long. Corrected afterwards where it is not.
 FREE_SHIFT = 1e-9
@@ -198,19 +201,42 @@ def energy_noise(K: Any, shapes: FloatArray) -> FloatArray:
 
 
 def _cleaned(modes: Undamped, M: Any, K: Any) -> Undamped:
-    small = np.abs(modes.mu) <= NOISE * energy_noise(K, modes.shapes)
-    return Undamped(np.where(small, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
+    zero = _zeros(np.abs(modes.mu) / np.maximum(energy_noise(K, modes.shapes), TINY))
+    return Undamped(np.where(zero, 0.0, modes.mu), modes.shapes, modes.factor, modes.shift)
+
+
+def _zeros(ratio: FloatArray) -> Any:
+    """Which μ are zero, from their ratios to their own rounding.
+
+    Rigid bodies are found at some tens of it, and a gap follows; a long slender mesh brings its lowest modes as close
+    to their rounding, but without a gap.
+    """
+    doubtful = ratio <= NOISE
+    rest = ratio[~doubtful].min(initial=np.inf)
+    return doubtful if rest >= GAP * ratio[doubtful].max(initial=0.0) else ratio <= 1.0
 
 
 def _is_free(M: Any, K: Any, factor: Any) -> bool:
-    """Whether the softest motion has no more energy than its rounding."""
-    x = factor.solve(M @ np.random.default_rng(0).normal(size=M.shape[0]))
-    for _ in range(2):
+    """Whether the softest motions have no more energy than their rounding."""
+    random = np.random.default_rng(0)
+    x = _softest(M, K, factor, random.normal(size=(M.shape[0], 1)))
+    if x is None or x[0] > NOISE:
+        return x is None
+    block = _softest(M, K, factor, random.normal(size=(M.shape[0], min(8, M.shape[0]))))  # is there a gap?
+    return block is None or bool(_zeros(block).any())
+
+
+def _softest(M: Any, K: Any, factor: Any, x: FloatArray) -> FloatArray | None:
+    """Ratios of energy to rounding (k,), ascending, after three inverse iterations; None where they overflow."""
+    for _ in range(3):
+        x = factor.solve(np.asfortranarray(M @ x))
         if not np.isfinite(x).all():
-            return True
-        x = factor.solve(M @ (x / np.abs(x).max()))
-    x = x[:, None] / np.abs(x).max()
-    return bool(abs(float((x.T @ (K @ x))[0, 0])) <= NOISE * float(energy_noise(K, x)[0]))
+            return None
+        x = np.linalg.qr(x / np.abs(x).max(axis=0))[0]
+    if x.shape[1] > 1:
+        x = x @ np.linalg.eigh(x.T @ (K @ x))[1]
+    energy = np.abs(np.einsum("ik,ik->k", x, K @ x))
+    return np.sort(energy / np.maximum(energy_noise(K, x), TINY))
 
 
 def _local_stiffness(M: Any, K: Any) -> float:
@@ -225,7 +251,7 @@ def _maker(M: Any, K: Any) -> Callable[[float], Any]:
     Wide matrices (solids) go to the multifrontal Cholesky factor, which needs them positive definite.
     """
     pattern = abs(K) + abs(M)
-    if K.shape[0] >= ordering.LARGE and ordering.width(pattern) >= WIDE:
+    if K.shape[0] >= ordering.LARGE and _in_one_piece(pattern) and ordering.width(pattern) >= WIDE:
         tree = dissection.dissect(pattern)
 
         def make(shift: float) -> Any:
@@ -242,6 +268,11 @@ def _maker(M: Any, K: Any) -> Callable[[float], Any]:
                 return None
 
     return make
+
+
+def _in_one_piece(pattern: Any) -> bool:
+    """Whether the graph is connected; the width of several pieces says nothing, and they factor apart anyway."""
+    return bool(scipy.sparse.csgraph.connected_components(pattern, directed=False, return_labels=False) == 1)
 
 
 def _shifted(M: Any, K: Any, shift: float) -> Factor:
