@@ -63,6 +63,13 @@ BAD = [
     (lambda: SecondOrder(np.eye(2), np.eye(2), Y_position=np.ones((1, 3))), "one column per coordinate"),
     (lambda: SecondOrder(np.eye(2), np.eye(2), Y_position=[1, 0], Y_velocity=np.eye(2)), "Y_velocity has shape"),
     (lambda: SecondOrder(np.eye(2), np.eye(2), B=[1, 0], D=np.ones((1, 2))), "D has shape"),
+    (lambda: SecondOrder(np.eye(2), np.eye(2), K_loss=[[1, 2], [0, 1]]), "K_loss is not symmetric"),
+    (lambda: SecondOrder(np.eye(2), np.eye(2), Y_acceleration=np.ones((1, 3))), "Y_acceleration has shape"),
+    (
+        lambda: SecondOrder(np.eye(2), np.eye(2), Y_position=[1, 0], Y_acceleration=np.eye(2)),
+        "Y_acceleration has shape",
+    ),
+    (lambda: SecondOrder(np.eye(2), np.eye(2)).replace(K=np.eye(3)), "K has shape"),
     (lambda: SecondOrder(np.eye(2), np.eye(2), coordinates=["a", "a"]), "given twice in this SecondOrder: a"),
     (lambda: SecondOrder(np.eye(2), np.eye(2), coordinates=["a"]), "has 2 coordinates but 1 coordinate names"),
     (lambda: SecondOrder(np.eye(2), np.eye(2), coordinates=["a", ""]), "non-empty strings"),

@@ -104,11 +104,6 @@ def nonzero(array: Matrix) -> bool:
     return bool(np.any(array.data if scipy.sparse.issparse(array) else array))
 
 
-def diagonal_of_product(left: Matrix, middle: Matrix, right: Matrix) -> Any:
-    """diag(leftᵀ middle right) for dense (n, k) ``left`` and ``right``, without the k x k product."""
-    return np.einsum("ik,ik->k", left, middle @ right)
-
-
 def _same_pattern(a: Any, b: Any) -> bool:
     return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
