@@ -243,9 +243,8 @@ def fit(figure: Figure, scenes: Sequence[Stage], *, bar: bool = False, marks: bo
     words = figure.get_suptitle()
     top = 0.12 + 0.24 * (1 + words.count("\n")) if words else 0.05
     named = 0.3 if ax.get_title() else 0.1
-    figure.set_size_inches(
-        total, rows * (width * (high - low) / (right - left) + named) + top + 0.45 + 0.35 * marks + 0.1 * (rows - 1)
-    )
+    wanted = rows * (width * (high - low) / (right - left) + named + 0.1) + top + 0.35 + 0.35 * marks
+    figure.set_size_inches(total, min(wanted, float(figure.get_size_inches()[1])))
 
 
 def held_kinds(structure: Structure) -> dict[str, Any]:
