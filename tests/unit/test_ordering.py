@@ -94,3 +94,10 @@ def test_an_indefinite_wide_matrix_is_factored_and_its_negative_eigenvalues_coun
 def test_a_dense_matrix_is_refused():
     with pytest.raises(DataError, match="must be sparse, square and not empty"):
         ordering.factor_symmetric(np.eye(3))
+
+
+def test_separate_parts_are_as_wide_as_the_largest_of_them():
+    chain = sp.diags_array([-np.ones(5999), 2.1 * np.ones(6000), -np.ones(5999)], offsets=[-1, 0, 1])
+    pair = sp.csc_array(sp.block_diag([chain, chain]))
+    assert ordering.width(pair) == 1
+    assert ordering.factor_symmetric(pair).kind == "lu"

@@ -226,11 +226,11 @@ def _compass(dimensions: int) -> FloatArray:
 def _picture(graph: Any) -> FloatArray:
     """Smooth coordinates (m, up to 3) of the vertices, the direction of least stretch first."""
     m = graph.shape[0]
-    distance = _distances(graph, 0)
+    distance = distances(graph, 0)
     nearest = np.full(m, np.iinfo(np.intp).max)
     columns: list[FloatArray] = []
     for _ in range(min(_LANDMARKS, m - 1)):
-        distance = _distances(graph, int(np.argmax(distance if not columns else nearest)))
+        distance = distances(graph, int(np.argmax(distance if not columns else nearest)))
         columns.append(distance.astype(float))
         nearest = np.minimum(nearest, distance)
     place = np.stack(columns, axis=1)
@@ -248,8 +248,11 @@ def _picture(graph: Any) -> FloatArray:
     return np.asarray(basis @ turn[:, :kept] / np.sqrt(np.maximum(size[:kept], 1e-12 * size[-1])))
 
 
-def _distances(graph: Any, source: int) -> IntArray:
-    """Steps from ``source`` to every vertex: depth in the breadth-first tree, by doubling the stride upwards."""
+def distances(graph: Any, source: int) -> IntArray:
+    """Steps from ``source`` to every vertex of a connected graph.
+
+    Depth in the breadth-first tree, by doubling the stride upwards.
+    """
     _, above = breadth_first_order(graph, source)
     above[source] = source
     depth = np.ones(graph.shape[0], dtype=np.intp)

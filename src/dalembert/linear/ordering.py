@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from dalembert.errors import DataError
-from dalembert.linear.dissection import _distances, dissect
+from dalembert.linear.dissection import dissect, distances
 from dalembert.linear.factor import Factor as PlainFactor
 from dalembert.linear.multifrontal import Cholesky, NotPositive
 
@@ -39,15 +40,21 @@ class SymmetricFactor:
     Attributes
     ----------
     kind : ``"cholesky"`` (dense fronts, A is positive definite) or ``"lu"`` (SuperLU).
-    negative : how many eigenvalues of A are negative; None where the pivots do not tell.
     pivots : (n,) pivots in the order of A, or None; tiny against the diagonal of A where A is nearly singular.
     """
 
-    def __init__(self, kind: str, factor: Any, negative: int | None, pivots: FloatArray | None) -> None:
+    def __init__(self, kind: str, factor: Any, pivots: FloatArray | None) -> None:
         self.kind = kind
-        self.negative = negative
         self.pivots = pivots
         self._factor = factor
+
+    @property
+    def negative(self) -> int | None:
+        """How many eigenvalues of A are negative; None where the pivots do not tell."""
+        if self.kind == "cholesky":
+            return 0
+        count: int | None = self._factor.negative  # counted when asked: SuperLU copies its factor out for it
+        return count
 
     def solve(self, right: FloatArray) -> FloatArray:
         """x of ``A x = right`` for (n,) or (n, k)."""
@@ -81,9 +88,8 @@ def factor_symmetric(matrix: Any) -> SymmetricFactor:
         except NotPositive:
             pass  # indefinite: SuperLU pivots
         else:
-            return SymmetricFactor("cholesky", fronts, 0, fronts.pivots)
-    plain = PlainFactor(matrix)
-    return SymmetricFactor("lu", plain, plain.negative, None)
+            return SymmetricFactor("cholesky", fronts, fronts.pivots)
+    return SymmetricFactor("lu", PlainFactor(matrix), None)
 
 
 def fill_reducing(matrix: Any) -> NDArray[np.intp]:
@@ -99,10 +105,16 @@ def fill_reducing(matrix: Any) -> NDArray[np.intp]:
 
 
 def width(matrix: Any) -> int:
-    """Most unknowns at the same number of steps from an end of the graph of a sparse symmetric matrix."""
+    """Most unknowns at the same number of steps from an end of the graph of a sparse symmetric matrix.
+
+    Of a matrix that falls into separate parts, the largest part counts.
+    """
     graph = _square(matrix).tocsr()
-    start = _distances(graph, 0)
-    far = _distances(graph, int(np.argmax(start)))
+    count, label = connected_components(graph, directed=False)
+    if count > 1:  # a straight beam, say: stretching and bending know nothing of each other
+        largest = np.flatnonzero(label == np.argmax(np.bincount(label)))
+        graph = graph[largest][:, largest].tocsr()
+    far = distances(graph, int(np.argmax(distances(graph, 0))))
     return int(np.bincount(far).max())
 
 
