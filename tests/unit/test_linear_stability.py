@@ -59,7 +59,7 @@ def test_small_systems_of_every_kind_are_judged(system, verdict, motion):
     else:
         assert found.guilty == ()
         assert found.margin > 0.0
-    assert found.is_stable == (verdict != UNSTABLE)
+    assert found.is_bounded == (verdict != UNSTABLE)
     assert found.is_asymptotic == (verdict == ASYMPTOTIC)
     assert system.state_space().stability().verdict == verdict
 

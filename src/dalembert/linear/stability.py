@@ -81,7 +81,7 @@ class Stability(checks.Frozen):
                      tolerance=float(tolerance), discrete=bool(discrete), reason=reason)  # fmt: skip
 
     @property
-    def is_stable(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether every free motion stays bounded."""
         return self.verdict != UNSTABLE
 
