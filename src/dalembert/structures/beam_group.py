@@ -291,12 +291,29 @@ class BeamGroup(Frozen):
                 q += factor * self.line_loads[case]
             if case == "gravity":
                 pull = factor * self.R @ self.gravity
-                m = np.repeat(self.numbers.rhoA[:, None], 2, axis=1)
-                if self.tapered is not None:  # the linear density of the same mass and centre
-                    m[self.tapered_index] = _linear_density(self.tapered)
-                m[self.lumped] = 0.0
-                q[:, :, :3] += m[:, :, None] * pull[:, None, :]
+                q[:, :, :3] += self.mass_per_length()[:, :, None] * pull[:, None, :]
         return q
+
+    def mass_per_length(self) -> FloatArray:
+        """(ne, 2) [kg/m] at start and end of each element; none where it is lumped."""
+        m = np.repeat(self.numbers.rhoA[:, None], 2, axis=1)
+        if self.tapered is not None:  # the linear density of the same mass and centre
+            m[self.tapered_index] = _linear_density(self.tapered)
+        m[self.lumped] = 0.0
+        return m
+
+    def inertia_loads(self, acceleration: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """End loads (ne, 12) and loads per length (ne, 2, 6) of the mass against a rigid acceleration (N,)."""
+        a = self.ends(acceleration)
+        taken: FloatArray = -np.einsum("eij,ej->ei", self.mass(), a)
+        ends = a.reshape(-1, 2, 6)
+        per_length = np.zeros_like(ends)
+        per_length[:, :, :3] = -self.mass_per_length()[:, :, None] * ends[:, :, :3]
+        b = self.numbers
+        turning = np.stack([b.rhoI_p, b.rhoI_y, b.rhoI_z], axis=1)
+        turning[self.lumped | self.is_bar] = 0.0
+        per_length[:, :, 3:] = -turning[:, None, :] * ends[:, :, 3:]
+        return taken, per_length
 
     def stresses(
         self, u: FloatArray, factors: Mapping[str, float] | None = None, *, stations: int = 5
@@ -304,11 +321,7 @@ class BeamGroup(Frozen):
         """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
         from dalembert.structures.stresses import Loaded
 
-        ne = len(self.points)
-        e = np.repeat(np.arange(ne), stations)
-        x = (np.linspace(0, 1, stations) * self.length[:, None]).ravel()
-        worst = Loaded(self, u, factors or {}).stresses(e, x)["von_mises"].reshape(ne, stations).max(axis=1)
-        return dict(zip(self.beams, np.maximum.reduceat(worst, self.first[:-1]).tolist()))
+        return Loaded(self, u, factors or {}).largest(stations)
 
     def pick(self, which: Any) -> BeamGroup:
         """The same group with some of its elements only (no load cases, no names)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,8 @@ def beam_group(frame: Frame, numbering: Numbering, keep: tuple[int, ...]) -> Bea
     arms = joined.pop("arms")
     names = [name for beams in frame.beams for name in beams.names]
     tapered, tapered_index = _tapered(frame, joined["span"], numbers)
+    if tapered is not None:
+        numbers = _with_means(numbers, tapered, tapered_index)
     place = dict(zip(names, range(len(names))))
     line, point = _element_loads(frame, place, first_element, numbers.length, joined["R"])
     strains = _initial_strains(frame, place, first_element)
@@ -235,6 +237,18 @@ def _at_gauss(
         "rhoI_z": [spin * mat.density * s.I_z for s in cut],
         "rhoI_p": [mat.density * s.I_p for s in cut],
     }
+
+
+def _with_means(numbers: BeamNumbers, tapered: TaperedElements, index: IntArray) -> BeamNumbers:
+    """Tapered elements with the means of their own sections, for what knows constant sections only."""
+    mean = {key: value @ tapered.weights for key, value in tapered.at_gauss.items()}
+    square = tapered.length**2
+    mean["phi_y"] = 12 * mean["EI_z"] * mean.pop("shear_y") / square
+    mean["phi_z"] = 12 * mean["EI_y"] * mean.pop("shear_z") / square
+    changed = {key: getattr(numbers, key).copy() for key in mean}
+    for key, value in mean.items():
+        changed[key][index] = value
+    return replace(numbers, **changed)
 
 
 def _initial_strains(frame: Frame, beam: dict[str, int], first: IntArray) -> dict[str, FloatArray]:

@@ -25,11 +25,14 @@ Four Gauss points integrate every polynomial here exactly (degree 6 at most, N o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dalembert.linear.checks import FloatArray
 from dalembert.structures import elements
 from dalembert.structures.elements import AXIAL, PLANE_XY, PLANE_XZ, SIGNS, TORSION, BeamNumbers
+from dalembert.structures.taper import TaperedElements
 
 STATIONS, WEIGHTS = elements.gauss(4)
 
@@ -50,16 +53,47 @@ def geometric_stiffness(
 
     Returns (ne, 12, 12), symmetric.
     """
-    N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + STATIONS[:, None] * (end - start)[:, None, :], 2, 0)
+    places = Places(
+        b.length, STATIONS, WEIGHTS, elements.shapes(b, STATIONS), rates(b),
+        ((b.EI_y + b.EI_z) / b.EA)[:, None],  # I_p/A, whatever the density
+    )  # fmt: skip
+    return _second_order_work(places, start, end, bulge, couple)
+
+
+def tapered_geometric_stiffness(
+    t: TaperedElements, start: FloatArray, end: FloatArray, bulge: FloatArray | None, couple: FloatArray | None
+) -> FloatArray:
+    """As :func:`geometric_stiffness` for elements of varying section, with their own shape functions."""
+    at = t.at_gauss
+    places = Places(t.length, t.xi, t.weights, t.shapes(t.xi), t.rates(), (at["EI_y"] + at["EI_z"]) / at["EA"])
+    return _second_order_work(places, start, end, bulge, couple)
+
+
+class Places(NamedTuple):
+    """Where the work is summed: ξ and weights (g,), shapes (ne, g, 6, 12), their rates, I_p/A (ne, g) or (ne, 1)."""
+
+    length: FloatArray
+    xi: FloatArray
+    weights: FloatArray
+    shapes: FloatArray
+    rates: tuple[FloatArray, ...]
+    polar: FloatArray
+
+
+def _second_order_work(
+    at: Places, start: FloatArray, end: FloatArray, bulge: FloatArray | None, couple: FloatArray | None
+) -> FloatArray:
+    """(ne, 12, 12) of U, the module's formula."""
+    xi, length = at.xi, at.length[:, None]
+    N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + xi[:, None] * (end - start)[:, None, :], 2, 0)
     if bulge is not None:
-        N = N + bulge[:, None] * 4 * STATIONS * (1 - STATIONS)
-    m = np.zeros((len(b.length), 3)) if couple is None else couple
-    V_z, V_y = (sign * (end - start)[:, place, None] / b.length[:, None] for place, sign in ((4, 1.0), (5, -1.0)))
+        N = N + bulge[:, None] * 4 * xi * (1 - xi)
+    m = np.zeros((len(length), 3)) if couple is None else couple
+    V_z, V_y = (sign * (end - start)[:, place, None] / length for place, sign in ((4, 1.0), (5, -1.0)))
     V_y, V_z = V_y - m[:, 2:], V_z + m[:, 1:2]
-    polar = ((b.EI_y + b.EI_z) / b.EA)[:, None]  # I_p/A, whatever the density
-    motion = elements.shapes(b, STATIONS)
-    phi, theta_y, theta_z = motion[..., 3, :], motion[..., 4, :], motion[..., 5, :]
-    stretch, twist, slope_v, slope_w, bend_y, bend_z = rates(b)
+    polar = at.polar
+    phi, theta_y, theta_z = at.shapes[..., 3, :], at.shapes[..., 4, :], at.shapes[..., 5, :]
+    stretch, twist, slope_v, slope_w, bend_y, bend_z = at.rates
     terms = (  # (weight, left, right): ∫ weight · left · right dx is a part of U
         (0.5 * N, slope_v, slope_v),
         (0.5 * N, slope_w, slope_w),
@@ -70,9 +104,9 @@ def geometric_stiffness(
         (-0.5 * T, theta_y, bend_z), (0.5 * T, theta_z, bend_y),
         (0.5 * m[:, 1:2], phi, theta_z), (-0.5 * m[:, 2:], phi, theta_y),
     )  # fmt: skip
-    U = np.zeros((len(b.length), 12, 12))
+    U = np.zeros((len(length), 12, 12))
     for weight, left, right in terms:
-        U += np.matmul(((weight * WEIGHTS * b.length[:, None])[..., None] * left).transpose(0, 2, 1), right)
+        U += np.matmul(((weight * at.weights * length)[..., None] * left).transpose(0, 2, 1), right)
     U[:, 3, 5] -= 0.5 * start[:, 4]
     U[:, 3, 4] += 0.5 * start[:, 5]
     U[:, 9, 11] += 0.5 * end[:, 4]

@@ -130,12 +130,12 @@ def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray, coup
 
 
 def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
-    """(N, N) geometric stiffness of a group of beams and bars.
-
-    A beam of varying section takes the shape functions of its mean section: they still join the elements, so the
-    result converges as the others do.
-    """
-    K_g = geometric.geometric_stiffness(group.numbers, forces.start, forces.end, forces.bulge, forces.couple)
+    """(N, N) geometric stiffness of a group of beams and bars."""
+    each = (forces.start, forces.end, forces.bulge, forces.couple)
+    K_g = geometric.geometric_stiffness(group.numbers, *each)
+    if group.tapered is not None:
+        some = (values[group.tapered_index] for values in each)
+        K_g[group.tapered_index] = geometric.tapered_geometric_stiffness(group.tapered, *some)
     bars = group.is_bar
     if bars.any():
         mean = 0.5 * (forces.start[bars, 0] + forces.end[bars, 0])

@@ -17,17 +17,12 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.linear.checks import FloatArray, Frozen, listed
+from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.structures import stresses
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
+from dalembert.structures.free_motions import free_motions, not_held
 from dalembert.structures.structure import Structure, needs_structure
-
-# A rigid motion whose held part is below this, relative to its size, is not held.
-HELD = 1e-9
-# Forces of a motion that costs nothing, relative to the sum of their absolute terms.
-COSTLESS = 1e-13
-
 
 # Structures up to this many free coordinates keep their factors for the next load.
 KEPT = 20_000
@@ -79,6 +74,7 @@ class StaticSolution(Frozen):
     displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
     reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
     factors : load cases that were combined.
+    acceleration : (N,) of a part that flies freely (inertia relief) [m/s², rad/s²], or None.
     """
 
     structure: Structure
@@ -87,18 +83,27 @@ class StaticSolution(Frozen):
     factors: Mapping[str, float]
     displacement: Named
     reaction: Named
+    acceleration: FloatArray | None
 
-    def __init__(self, structure: Structure, u: FloatArray, load: FloatArray, factors: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        structure: Structure,
+        u: FloatArray,
+        load: FloatArray,
+        factors: Mapping[str, float],
+        acceleration: FloatArray | None = None,
+    ) -> None:
         independent = np.flatnonzero(structure.held)
         forces = np.zeros(len(u))
         forces[independent] = structure.T_held.T @ (structure.K @ u - load)
         self._freeze(
             structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
-            reaction=Named(structure, forces, independent.tolist()),
+            reaction=Named(structure, forces, independent.tolist()), acceleration=acceleration,
         )  # fmt: skip
 
     def __reduce__(self) -> Any:
-        return (StaticSolution, (self.structure, np.array(self.u), np.array(self.load), dict(self.factors)))
+        arrays = [None if array is None else np.array(array) for array in (self.u, self.load, self.acceleration)]
+        return (StaticSolution, (self.structure, arrays[0], arrays[1], dict(self.factors), arrays[2]))
 
     @property
     def strain_energy(self) -> float:
@@ -108,7 +113,9 @@ class StaticSolution(Frozen):
             s = self.structure
             known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
             for group in s.groups:
-                if isinstance(group, BeamGroup) and ({*group.loaded_cases(), "gravity"} & {*self.factors}):
+                if not isinstance(group, BeamGroup):
+                    continue
+                if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
                     ends = group.ends(self.u)
                     at_points = 0.5 * float(np.einsum("ei,eij,ej->", ends, group.stiffness(), ends, optimize=True))
                     known["all"] += self._loaded(group).energy() - at_points
@@ -126,7 +133,7 @@ class StaticSolution(Frozen):
         """Forces on the ends of all elements, found once."""
         known: dict[int, stresses.Loaded] = self.__dict__.setdefault("_known", {})
         if id(group) not in known:
-            known[id(group)] = stresses.Loaded(group, self.u, self.factors)
+            known[id(group)] = stresses.Loaded(group, self.u, self.factors, self.acceleration)
         return known[id(group)]
 
     def largest_stresses(self, stations: int = 5) -> dict[str, float]:
@@ -136,15 +143,13 @@ class StaticSolution(Frozen):
         found: dict[str, float] = {}
         for group in self.structure.groups:
             if isinstance(group, BeamGroup):
-                found.update(group.stresses(self.u, self.factors, stations=stations))
+                found.update(self._loaded(group).largest(stations))
         return found
 
     def stresses(self, stations: int = 5) -> list[Any]:
         """What every group of elements says about its stresses."""
         return [
-            group.stresses(self.u, self.factors, stations=stations)
-            if isinstance(group, BeamGroup)
-            else group.stresses(self.u)
+            self._loaded(group).largest(stations) if isinstance(group, BeamGroup) else group.stresses(self.u)
             for group in self.structure.groups
         ]
 
@@ -208,8 +213,9 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
     if motions.shape[1] and not inertia_relief:
         raise ModelError(not_held(structure, K, motions))
     if motions.shape[1]:
-        x, taken = _relieved(structure, K, right, motions)
-        f = f - structure.M @ structure.expand(taken)
+        x, free = _relieved(structure, K, right, motions)
+        taken = structure.expand(free)
+        return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
     else:
         x = factor.solve(right)
         x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
@@ -269,102 +275,6 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
 def _on_point(structure: Structure, name: str) -> bool:
     """Whether a name starts like a coordinate of a known point."""
     return name.rpartition(".")[0] in structure._point_index
-
-
-def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
-    """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms."""
-    rigid = structure.rigid_motions() @ rigid_freedom(structure, K)
-    known = rigid[structure.free_index]
-    found = factor.free_motions()
-    if not found.shape[1]:
-        return known
-    if known.shape[1]:  # what is left of the null space beside the rigid motions
-        basis = np.linalg.qr(known)[0]
-        found = found / np.linalg.norm(found, axis=0)
-        found = found - basis @ (basis.T @ found)
-        left, size, _ = np.linalg.svd(found, full_matrices=False)
-        found = left[:, size > 1e-6]
-    return np.column_stack([known, found])
-
-
-def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
-    """(m, k) combinations of the rigid motions that supports and springs to the ground leave free.
-
-    Rotations come first, one axis each; then translations.
-    """
-    R = structure.rigid_motions()
-    names = structure.rigid_names
-    size = max(float(np.abs(structure.positions).max()), 1e-300)
-    scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in names])
-    scaled = R * scale
-    x = scaled[structure.free_index]
-    # energy of the rigid motions, and how much of them the supports see
-    force = K @ x
-    weight = np.abs(K) @ np.abs(x)
-    stretch = force / max(float(weight.max()), 1e-300)
-    seen = np.vstack([scaled[structure.held], stretch * (HELD / COSTLESS)])
-    # the triangular factor has the same singular values and is only as large as the number of motions
-    _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
-    rank = int((values > HELD * np.sqrt(len(names))).sum())
-    null = vectors[rank:].T
-    order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
-    freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
-    return freedom
-
-
-def _echelon(rows: FloatArray) -> FloatArray:
-    """Row-reduced form with full pivoting inside each column order: simple combinations of the rows."""
-    A = rows.copy()
-    done = 0
-    for column in range(A.shape[1]):
-        if done == len(A):
-            break
-        best = done + int(np.abs(A[done:, column]).argmax())
-        if abs(A[best, column]) < 1e-7:
-            continue
-        A[[done, best]] = A[[best, done]]
-        A[done] /= A[done, column]
-        for other in range(len(A)):
-            if other != done:
-                A[other] -= A[other, column] * A[done]
-        done += 1
-    A[np.abs(A) < 1e-12] = 0.0
-    return A
-
-
-def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
-    """What is free, in words."""
-    rigid = rigid_freedom(structure, K)
-    words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]
-    for k in range(rigid.shape[1], motions.shape[1]):
-        shape = np.abs(motions[:, k])
-        most = [structure.free[i] for i in np.argsort(-shape)[:4] if shape[i] > 1e-3 * shape.max()]
-        words.append(f"a mechanism that moves {listed(most, {})}")
-    advice = []
-    if rigid.shape[1]:
-        advice.append("Support it, or use inertia_relief=True for a part that flies freely.")
-    if rigid.shape[1] < motions.shape[1]:
-        advice.append("Brace it, or release less: beams hold angles, bars and released ends do not.")
-    return f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. {' '.join(advice)}"
-
-
-def _rigid_words(structure: Structure, motion: FloatArray) -> str:
-    parts = dict(zip(structure.rigid_names, motion))
-    turn = np.array([parts.get(f"r{way}", 0.0) for way in "xyz"])
-    move = np.array([parts.get(way, 0.0) for way in "xyz"])
-    if not turn.any():
-        return f"translation along {_axis(move)}"
-    through = np.cross(turn, move) / (turn @ turn)
-    place = ", ".join(f"{value:.4g}" for value in through + 0.0)
-    return f"rotation about {_axis(turn)} through ({place})"
-
-
-def _axis(vector: FloatArray) -> str:
-    unit = vector / np.linalg.norm(vector)
-    for way, one in zip("xyz", np.eye(3)):
-        if abs(abs(unit @ one) - 1) < 1e-9:
-            return way
-    return f"({', '.join(f'{value:.4g}' for value in unit)})"
 
 
 def _relieved(

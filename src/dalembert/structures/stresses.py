@@ -35,15 +35,20 @@ ROUND = ("circle", "tube", "thin_tube")
 class Loaded:
     """A group of beams with displacements and loads: forces, strains and stresses at any place of any element.
 
-    u : (N,).  factors : of the load cases.
+    u : (N,).  factors : of the load cases.  acceleration : (N,) of a part that flies freely, as a rigid body.
     """
 
-    def __init__(self, group: BeamGroup, u: FloatArray, factors: Mapping[str, float]) -> None:
+    def __init__(
+        self, group: BeamGroup, u: FloatArray, factors: Mapping[str, float], acceleration: FloatArray | None = None
+    ) -> None:
         self.group = group
         self.loads = group.load_vectors(factors)
+        self.q = group.density(factors)
+        if acceleration is not None:
+            taken, along = group.inertia_loads(acceleration)
+            self.loads, self.q = self.loads + taken, self.q + along
         self.ends = group.ends(u, self.loads)
         self.end_forces = np.einsum("eij,ej->ei", group.stiffness(), self.ends) - self.loads
-        self.q = group.density(factors)
         self.initial = group.initial_strains(factors)
         points = [(factor, *group.point_loads[case]) for case, factor in factors.items() if case in group.point_loads]
         self.at_element = np.concatenate([p[1] for p in points]) if points else np.zeros(0, dtype=np.int64)
@@ -117,6 +122,15 @@ class Loaded:
         density = self.forces(which, x) ** 2 * self.give(which, x)
         density[self.group.is_bar[which], 1:] = 0.0
         return 0.5 * float(density.sum(axis=1) @ ((end - start)[:, None] * weights).ravel())
+
+    def largest(self, stations: int) -> dict[str, float]:
+        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
+        group = self.group
+        ne = len(group.points)
+        e = np.repeat(np.arange(ne), stations)
+        x = (np.linspace(0, 1, stations) * group.length[:, None]).ravel()
+        worst = self.stresses(e, x)["von_mises"].reshape(ne, stations).max(axis=1)
+        return dict(zip(group.beams, np.maximum.reduceat(worst, group.first[:-1]).tolist()))
 
     def give(self, e: IntArray, x: FloatArray) -> FloatArray:
         """(k, 6) strains of unit forces."""

@@ -92,11 +92,7 @@ class TaperedElements:
             ((1, 5), PLANE_XY, "y", ("EI_z", "shear_y"), np.ones(4), 1.0),
             ((2, 4), PLANE_XZ, "z", ("EI_y", "shear_z"), SIGNS, -1.0),
         ):
-            forces = self._bending[key]
-            EI, shear = self.at_gauss[names[0]], self.at_gauss[names[1]]
-            kappa = forces[:, None, 1] + (L * (1 - self.xi))[:, :, None] * forces[:, None, 0]  # (ne, g, 4), times EI
-            kappa = kappa / EI[:, :, None]
-            gamma = shear[:, :, None] * forces[:, None, 0]
+            kappa, gamma = self._bending_strains(key, names)
             theta = np.einsum("ag,egk->eak", once, kappa) * self.length[:, None, None]
             v = np.einsum("ag,egk->eak", moment, kappa) * (self.length**2)[:, None, None]
             v += np.einsum("ag,egk->eak", once, gamma) * self.length[:, None, None]
@@ -106,6 +102,29 @@ class TaperedElements:
             N[:, :, rows[0], index] = v * signs
             N[:, :, rows[1], index] = turn * theta * signs
         return N
+
+    def rates(self) -> tuple[FloatArray, ...]:
+        """u′, φ′, v′, w′, θ_y′, θ_z′ at the Gauss points from the twelve coordinates: (ne, g, 12) each."""
+        motion = self.shapes(self.xi)
+        stretch, twist, slope_v, slope_w, bend_y, bend_z = (np.zeros((*motion.shape[:2], 12)) for _ in range(6))
+        for rate, index, name in ((stretch, AXIAL, "EA"), (twist, TORSION, "GJ")):
+            give = 1 / self.at_gauss[name]
+            each = give / (give @ self.weights * self.length)[:, None]
+            rate[..., index[0]], rate[..., index[1]] = -each, each
+        bend_z[..., PLANE_XY], shear_y = self._bending_strains("y", ("EI_z", "shear_y"))
+        slope_v[..., PLANE_XY] = motion[:, :, 5, PLANE_XY] + shear_y
+        curved, shear_z = self._bending_strains("z", ("EI_y", "shear_z"))
+        bend_y[..., PLANE_XZ] = -curved * SIGNS
+        slope_w[..., PLANE_XZ] = -motion[:, :, 4, PLANE_XZ] + shear_z * SIGNS
+        return stretch, twist, slope_v, slope_w, bend_y, bend_z
+
+    def _bending_strains(self, key: str, names: tuple[str, str]) -> tuple[FloatArray, FloatArray]:
+        """(ne, g, 4) curvature and shear strain at the Gauss points from (v₁, θ₁, v₂, θ₂)."""
+        forces = self._bending[key]
+        arm = self.length[:, None] * (1 - self.xi)
+        moment = forces[:, None, 1] + arm[:, :, None] * forces[:, None, 0]
+        EI, shear = self.at_gauss[names[0]], self.at_gauss[names[1]]
+        return moment / EI[:, :, None], shear[:, :, None] * forces[:, None, 0]
 
 
 def _partial_integrals(nodes: FloatArray, xi: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -224,8 +224,7 @@ def _beams(
         couple[part.which] += f6.reshape(e, g, 6)[:, :, 3:].sum(axis=1) / group.length[part.which, None]
     pull = (turned**2).sum(1)[:, None] * np.eye(3)[0] - turned[:, :1] * turned  # row of -A = Ω² - ΩΩᵀ along the axis
     first = (pull * start).sum(1)
-    density = np.where(group.lumped, 0.0, group.numbers.rhoA)
-    axial = density[:, None] * np.stack([first, first + pull[:, 0] * group.length], axis=1)
+    axial = group.mass_per_length() * np.stack([first, first + pull[:, 0] * group.length], axis=1)
     return G, K, f, axial, couple
 
 
