@@ -62,6 +62,16 @@ def test_a_transfer_function_of_python_control_becomes_a_state_space():
     np.testing.assert_allclose(space.zeros().values, [-3], **TIGHT)
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: control.tf([1.0, 0.0, 0.0], [1.0, 1.0]), lambda: control.frd([1.0, 2.0], [1.0, 2.0])]
+)
+def test_what_has_no_state_space_is_refused_in_our_words(make):
+    with pytest.raises(DataError, match="no state space of this"):
+        StateSpace.from_control(make())
+    with pytest.raises(DataError, match="no state space of this"):
+        StateSpace.from_scipy(scipy.signal.lti([1.0, 0.0, 0.0], [1.0, 1.0]))
+
+
 def test_a_gain_goes_to_python_control_and_back():
     back = StateSpace.from_control(StateSpace.gain([[1.0, 2.0]], outputs="sum").to_control())
     assert (back.nx, back.outputs) == (0, ("sum",))

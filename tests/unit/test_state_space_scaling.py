@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.linear import StateSpace
+from dalembert.linear import Roots, StateSpace
 
 OSCILLATOR = StateSpace([[0, 1], [-4, -0.2]], [0, 1], [[1, 0]])
 
@@ -42,3 +42,34 @@ def test_gramians_hold_in_any_units_continuous_and_sampled(state):
 def test_modes_of_a_sampled_system_with_a_negative_real_pole_are_numbers():
     modes = StateSpace(-0.5, 1.0, 1.0, dt=0.1).modes()
     np.testing.assert_allclose(modes.eigenvalues, [(np.log(0.5) + 1j * np.pi) / 0.1])
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e9])
+def test_steps_of_very_slow_and_very_fast_oscillators_are_exact(rate):
+    space = StateSpace([[0, 1], [-(rate**2), 0]], [0, 1], [[1, 0]])
+    step = 0.3 / rate
+    sampled = space.to_discrete(step)
+    np.testing.assert_allclose(sampled.A[0], [np.cos(0.3), np.sin(0.3) / rate], rtol=1e-14)
+    np.testing.assert_allclose(sampled.B[:, 0], [(1 - np.cos(0.3)) / rate**2, np.sin(0.3) / rate], rtol=1e-14)
+    back = sampled.to_continuous()
+    np.testing.assert_allclose(back.A[[0, 1], [1, 0]], [1.0, -(rate**2)], rtol=1e-12)
+    times = step * np.arange(2000)
+    moved = space.response({"u1": 1.0}, times=times)["y1"]
+    np.testing.assert_allclose(moved * rate**2, 1 - np.cos(rate * times), atol=1e-11)
+
+
+@pytest.mark.parametrize("rate", [1e-3, 1.0, 1e9])
+def test_an_accelerometer_has_its_double_zero_exactly_at_rest(rate):
+    space = StateSpace([[0, 1], [-(rate**2), -0.02 * rate]], [0, 1], [[-(rate**2), -0.02 * rate]], 1.0)
+    assert space.zeros().values.tolist() == [0, 0]
+    # with a zero-order hold (1 - 1/z) Z{cos} is left: zeros at z = 1 and cos
+    sampled = StateSpace([[0, 1], [-(rate**2), 0]], [0, 1], [[-(rate**2), 0]], 1.0).to_discrete(0.3 / rate)
+    zeros = np.sort_complex(sampled.zeros().values)
+    assert zeros[1] == 1.0
+    np.testing.assert_allclose(zeros[0], np.cos(0.3), rtol=1e-13)
+
+
+@pytest.mark.parametrize("rate", [1e-14, 1.0, 1e14])
+def test_roots_are_listed_by_frequency_and_pairs_with_the_negative_half_first_in_any_units(rate):
+    pair = np.array([-1.0 + 3.0j, -1.0 - 3.0j * (1.0 + 1e-15), -1.0 - 1e-15 + 2.0j, -1.0 - 2.0j, -0.5])
+    assert (Roots(rate * pair).values.imag / rate).round(9).tolist() == [0, -2, 2, -3, 3]

@@ -120,7 +120,7 @@ class KalmanForm(checks.Frozen):
         for name, size in zip(names, self.sizes, strict=True):
             part = self.system.A[start : start + size, start : start + size]
             values = Roots(eigenvalues(part)).values
-            poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "")
+            poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
             rows.append((name, str(size), poles))
             start += size
         return checks.columns(("part", "states", "poles"), rows)

@@ -31,7 +31,13 @@ def from_control(cls: type[StateSpace], other: Any, units: Any) -> StateSpace:
     if not isinstance(other, control.StateSpace):
         if not isinstance(other, control.lti.LTI):
             raise DataError(f"from_control needs a linear system of python-control, got {type(other).__name__}.")
-        other = control.ss(other)
+        try:
+            other = control.ss(other)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise DataError(
+                f"python-control finds no state space of this {type(other).__name__}: {error}. Transfer functions must "
+                "be proper; those with several inputs or outputs are converted entry by entry (and joined by connect)."
+            ) from error
     if other.dt is True:
         raise DataError("this python-control system is sampled with an unknown time (dt = True); set its dt first.")
     return cls(
@@ -58,6 +64,9 @@ def from_scipy(cls: type[StateSpace], other: Any, names: dict[str, Any]) -> Stat
     dt = other.dt
     if dt is True:
         raise DataError("this scipy.signal system is sampled with an unknown time (dt = True); set its dt first.")
-    space = other.to_ss()
+    try:
+        space = other.to_ss()
+    except ValueError as error:
+        raise DataError(f"scipy.signal finds no state space of this {type(other).__name__}: {error}") from error
     D = np.asarray(space.D).reshape(len(space.C), space.B.shape[1])
     return cls(space.A, space.B, space.C, D, dt, provenance={"from": "scipy.signal"}, **names)

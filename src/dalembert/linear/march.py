@@ -86,29 +86,42 @@ def held(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatAr
 
     Returns Φ (n, n), Γ and Δ (n, nu). With Δ left out u is held at u₀.
     """
-    n, nu = B.shape
-    block = np.zeros((n + 2 * nu, n + 2 * nu))
-    block[:n, :n], block[:n, n : n + nu] = step * A, step * B
-    block[n : n + nu, n + nu :] = np.eye(nu)
+    N, scaling, size = _augmented(A, B, step)
     with np.errstate(over="ignore", invalid="ignore"):
-        power = scipy.linalg.expm(block)
-    return power[:n, :n], power[:n, n : n + nu], power[:n, n + nu :]
+        power = scipy.linalg.expm(N)
+        return _unscaled(power, scaling, size)
+
+
+def _augmented(A: FloatArray, B: FloatArray, step: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """[[A, B, 0], [0, 0, I], [0, 0, 0]] step, states and inputs scaled so that its norm is not one of units.
+
+    Returns the matrix (n + 2nu, n + 2nu), and the scales (n,) of the states and (nu,) of the inputs.
+    """
+    n, nu = B.shape
+    A_, scaling = balanced_matrix(A)
+    B_ = step * B / scaling[:, None]
+    size = np.maximum(np.abs(B_).max(axis=0, initial=0.0), np.finfo(np.float64).tiny)
+    N = np.zeros((n + 2 * nu, n + 2 * nu))
+    N[:n, :n], N[:n, n : n + nu] = step * A_, B_ / size
+    N[n : n + nu, n + nu :] = np.eye(nu)
+    return N, scaling, size
+
+
+def _unscaled(power: FloatArray, scaling: FloatArray, size: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Φ, Γ, Δ of the exponential of :func:`_augmented`, one or a stack of them."""
+    n, nu = len(scaling), len(size)
+    inputs = scaling[:, None] * power[..., :n, n:] * np.tile(size, 2)
+    return scaling[:, None] * power[..., :n, :n] / scaling, inputs[..., :nu], inputs[..., nu:]
 
 
 def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """As :func:`held` for many steps (m,) at once: Φ (m, n, n), Γ and Δ (m, n, nu).
 
     exp(θ N) for all θ = step/longest from one set of powers: Σ θʲ Nʲ/j! is a single matrix product, then squarings.
-    Order 16 at norm 1/2 leaves 2⁻¹⁷/17! ≈ 2e-20. A and B are balanced first, so that the norm is not one of units.
+    Order 16 at norm 1/2 leaves 2⁻¹⁷/17! ≈ 2e-20.
     """
-    n, nu = B.shape
     longest = float(steps.max())
-    A_, scaling = balanced_matrix(A)
-    B_ = longest * B / scaling[:, None]
-    size = np.maximum(np.abs(B_).max(axis=0), np.finfo(np.float64).tiny)
-    N = np.zeros((n + 2 * nu, n + 2 * nu))
-    N[:n, :n], N[:n, n : n + nu] = longest * A_, B_ / size
-    N[n : n + nu, n + nu :] = np.eye(nu)
+    N, scaling, size = _augmented(A, B, longest)
     halvings = max(0, int(np.ceil(np.log2(float(np.linalg.norm(N, 1)) or 1.0))) + 1)
     term, terms = np.eye(len(N)), [np.eye(len(N)).ravel()]
     for j in range(1, 17):
@@ -119,10 +132,9 @@ def held_many(A: FloatArray, B: FloatArray, steps: FloatArray) -> tuple[FloatArr
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(halvings):
             power = power @ power
-        phi = scaling[:, None] * power[:, :n, :n] / scaling
-        inputs = scaling[:, None] * power[:, :n, n:] * np.tile(size, 2)
+        phi, gamma, delta = _unscaled(power, scaling, size)
     # the last block answers to a slope per unit of θ: u₁ - u₀ is θ times that
-    return phi, inputs[:, :, :nu], inputs[:, :, nu:] / theta[:, None, None]
+    return phi, gamma, delta / theta[:, None, None]
 
 
 def march_held(A: FloatArray, B: FloatArray, u: FloatArray, times: FloatArray, start: FloatArray, hold: str,

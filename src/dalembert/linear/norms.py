@@ -68,6 +68,8 @@ class PeakGain:
 
     def table(self) -> str:
         """Gain and frequency."""
+        if math.isinf(self.frequency):
+            return f"peak gain {self.gain:.10g} at infinite frequency (direct term)"
         return f"peak gain {self.gain:.10g} at {self.frequency:.10g} rad/s ({self.frequency_hz:.6g} Hz)"
 
     def __repr__(self) -> str:

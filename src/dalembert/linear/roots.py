@@ -54,7 +54,9 @@ class Roots(checks.Frozen):
     ) -> None:
         roots = np.array(values, dtype=np.complex128)
         s = continuous(roots, dt)
-        order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
+        # rounding must not decide which half of a pair comes first
+        largest = float(np.abs(s[np.isfinite(s)]).max(initial=0.0)) or 1.0
+        order = np.lexsort((s.imag, np.round(s.real / largest, 12), np.round(np.abs(s) / largest, 12)))
         self._freeze(values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
 
     @property
@@ -163,7 +165,9 @@ def balanced_matrix(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """s⁻¹ A s with rows and columns of like size, and the scales s (n,), powers of two."""
     if not len(A):
         return A, np.ones(0)
-    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    # scipy.linalg.matrix_balance casts the scales to integers on its way, and warns where they are beyond 2⁶³
+    (gebal,) = scipy.linalg.get_lapack_funcs(("gebal",), (A,))
+    balanced, _, _, scale, _ = gebal(A, scale=1, permute=0)
     return balanced, scale
 
 
@@ -200,6 +204,20 @@ def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int
     return first, rest, count
 
 
+def _deflated(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int]:
+    """Eigenvalues other than ``shift``, basis of the null space of A - shift I, and how often ``shift`` is one."""
+    shifted = A - shift * np.eye(len(A))
+    every = eigenvalues(A)
+    plain = np.sort(np.abs(every - shift))
+    size = float(np.linalg.norm(A))  # of a quickly sampled system A - I is small, its rounding is not
+    small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
+    if len(A) and plain[0] <= small:
+        null, rest, count = null_levels(shifted, size)
+        if count and plain[count - 1] <= small:
+            return eigenvalues(rest) + shift, null, count
+    return every, np.zeros((len(A), 0)), 0
+
+
 def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexArray, int]:
     """Poles other than 0 (z = 1), all of their vectors and then those of the null space, multiplicity of the latter.
 
@@ -207,17 +225,7 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     """
     shift = rest_point(system)
     A, scale = balanced_matrix(system.A)
-    shifted = A - shift * np.eye(system.nx)
-    every = eigenvalues(A)
-    plain = np.sort(np.abs(every - shift))
-    null, rest, count = np.zeros((system.nx, 0)), shifted, 0
-    size = float(np.linalg.norm(A))  # of a quickly sampled system A - I is small, its rounding is not
-    small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
-    if system.nx and plain[0] <= small:
-        null, rest, count = null_levels(shifted, size)
-        if count and plain[count - 1] > small:
-            null, rest, count = null[:, :0], shifted, 0
-    values = eigenvalues(rest) + shift if count else every
+    values, null, count = _deflated(A, shift)
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
     every, psi = np.linalg.eig(A)
@@ -276,8 +284,33 @@ def zeros(system: StateSpace) -> Roots:
         return Roots(rate * eigenvalues(A), system.dt, "zero", system.provenance)
     # D is square and invertible now. On the null space of [C, D] the pencil is A_f - λ E_f, with E_f invertible.
     W = scipy.linalg.qr(np.hstack([C, D]).T)[0][:, m:]
-    values = scipy.linalg.eigvals(np.hstack([A, B]) @ W, W[:n])
-    return Roots(rate * values[np.isfinite(values)], system.dt, "zero", system.provenance)
+    F, E = np.hstack([A, B]) @ W, W[:n]
+    rest = rest_point(system)
+    values, count = _pencil_values(F - rest / rate * E, E)
+    values = rest + rate * values[np.isfinite(values)]
+    return Roots(np.concatenate([np.full(count, rest), values]), system.dt, "zero", system.provenance)
+
+
+def _pencil_values(F: FloatArray, E: FloatArray) -> tuple[ComplexArray, int]:
+    """λ of F - λ E (of size 1, E invertible), those at 0 counted apart.
+
+    Every accelerometer adds a double 0, which rounding would split as it does a double pole: null spaces of F are
+    deflated one Jordan level after the other, as in :func:`null_levels`.
+    """
+    every = scipy.linalg.eigvals(F, E)
+    rest_F, rest_E, count = F, E, 0
+    floor = 10.0 * len(F) * EPS * float(np.linalg.norm(F))
+    while len(rest_F):
+        _, singular, Vt = np.linalg.svd(rest_F)
+        null = int(np.count_nonzero(singular <= floor))
+        if null == 0:
+            break
+        keep = len(rest_F) - null
+        Q = scipy.linalg.qr(rest_E @ Vt[keep:].T)[0][:, null:]
+        rest_F, rest_E, count = Q.T @ rest_F @ Vt[:keep].T, Q.T @ rest_E @ Vt[:keep].T, count + null
+    if not count or np.sort(np.abs(every))[count - 1] > SMALL:
+        return every, 0
+    return (scipy.linalg.eigvals(rest_F, rest_E) if len(rest_F) else every[:0]), count
 
 
 def _full_row_rank(

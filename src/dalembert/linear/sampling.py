@@ -21,6 +21,7 @@ from dalembert.errors import ConvergenceError, DataError, unknown_name
 from dalembert.linear import checks
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.march import held
 from dalembert.linear.roots import eigenvalues, solve
 
 if TYPE_CHECKING:
@@ -89,17 +90,11 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
 
 
 def _held(system: StateSpace, step: float, *, linear: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    nx, nu = system.B.shape
-    block = np.zeros((nx + 2 * nu, nx + 2 * nu))
-    block[:nx, :nx], block[:nx, nx : nx + nu] = system.A * step, system.B * step
-    block[nx : nx + nu, nx + nu :] = np.eye(nu)
-    power = scipy.linalg.expm(block if linear else block[: nx + nu, : nx + nu])
-    if not np.all(np.isfinite(power)):
+    A, constant, ramp = held(system.A, system.B, step)
+    if not all(np.isfinite(part).all() for part in (A, constant, ramp)):
         raise DataError(f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt.")
-    A, constant = power[:nx, :nx], power[:nx, nx : nx + nu]
     if not linear:
         return A, constant, system.C, system.D
-    ramp = power[:nx, nx + nu :]
     return A, constant - ramp + A @ ramp, system.C, system.D + system.C @ ramp
 
 
