@@ -20,6 +20,7 @@ from dalembert.structures import (
     box_mesh,
     buckling,
     guyan,
+    prestressed,
     static,
     structure,
 )
@@ -167,6 +168,19 @@ def test_a_solid_is_drawn_by_its_outer_faces_with_their_middles() -> None:
     figure = plot(solution.structure)
     assert marked(figure.axes[0], "held")
     drawn(figure)
+
+
+def test_a_fine_mesh_is_drawn_without_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dalembert.view.structures.SMALL_MESH", 3)
+    for figure in (plot(block().structure), plot(block())):
+        drawn(figure)
+        assert figure.axes[0].collections[0].get_linewidths()[0] == 0.0
+
+
+def test_prestress_is_not_drawn_as_springs() -> None:
+    figure = plot(prestressed(portal(), "wind"))
+    assert not curves(figure.axes[0], "springs")
+    assert not marked(figure.axes[0], "spring to ground")
 
 
 def test_a_structure_of_matrices_alone_is_drawn_by_its_points() -> None:

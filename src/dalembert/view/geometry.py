@@ -62,6 +62,11 @@ def translations(structure: Structure, u: FloatArray) -> FloatArray:
     return moved
 
 
+def thickness(group: BeamGroup) -> float:
+    """Width of the lines of a group, as part of the usual one: many beams are drawn thinner."""
+    return float(np.clip(np.sqrt(150.0 / max(len(group.points), 1)), 0.3, 1.0))
+
+
 def places(group: BeamGroup) -> FloatArray:
     """(g,) fractions of the length of an element at which its curve is sampled."""
     straight = len(group.points) > MANY
@@ -133,6 +138,10 @@ def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     stiff = _without_beams(structure, "K")
     i, j = (index // d for index in stiff.coords)
     pairs = np.unique(np.stack([i, j], axis=1)[i < j], axis=0).astype(np.int64).reshape(-1, 2)
+    # what joins the two ends of an element is the geometric stiffness of a prestressed one, and no spring
+    ends = np.concatenate([np.sort(group.points, axis=1) for group in beams(structure)] or [pairs[:0]])
+    count = len(structure.points)
+    pairs = pairs[~np.isin(pairs @ [count, 1], ends @ np.array([count, 1]))]
     heavy = _without_beams(structure, "M")
     masses = np.unique(heavy.coords[0] // d).astype(np.int64)
     return pairs, _grounded(structure, stiff), masses
@@ -165,13 +174,15 @@ def _without_beams(structure: Structure, name: str) -> Any:
 
 
 def _grounded(structure: Structure, stiff: Any) -> Pairs:
-    """Points whose springs resist that all points move together: they are tied to the ground."""
+    """Points tied to the ground: something resists that all points move together, or turns against nothing else."""
     if not beams(structure):
         return np.zeros(0, dtype=np.int64)
-    d = len(structure.directions)
+    d, N = len(structure.directions), len(structure.coordinates)
     i, j = stiff.coords
     same = (i % d) == (j % d)
-    total = np.bincount(i[same], weights=stiff.data[same], minlength=len(structure.coordinates))
-    size = np.bincount(i[same], weights=np.abs(stiff.data[same]), minlength=len(structure.coordinates))
-    tied = np.flatnonzero(np.abs(total) > 1e-6 * np.maximum(size, 1e-300))
-    return np.unique(tied // d).astype(np.int64)
+    total, size = (np.bincount(i[same], weights=w[same], minlength=N) for w in (stiff.data, np.abs(stiff.data)))
+    joined = np.bincount(i[i // d != j // d] // d, minlength=len(structure.points)) > 0
+    turning = np.array([way[0] == "r" for way in structure.directions])
+    tied = (np.abs(total) > 1e-6 * np.maximum(size, 1e-300)).reshape(-1, d)
+    tied[:, turning] &= ~joined[:, None]
+    return np.flatnonzero(tied.any(axis=1)).astype(np.int64)

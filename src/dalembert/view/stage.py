@@ -62,6 +62,11 @@ class Stage:
         if len(flat):
             self._low, self._high = np.minimum(self._low, flat.min(axis=0)), np.maximum(self._high, flat.max(axis=0))
 
+    def see_all(self, others: Sequence[Stage]) -> None:
+        """Have the limits of all of these, for axes that share them."""
+        for other in others:
+            self._low, self._high = np.minimum(self._low, other._low), np.maximum(self._high, other._high)
+
     def lines(self, curves: Any, *, values: Any = None, label: str = "", **style: Any) -> Any:
         """Curves (m, g, 3), or a list of (g, 3); ``values`` one per curve for a colour map."""
         curves = list(curves)

@@ -130,14 +130,14 @@ def _diagram(solution: StaticSolution, view: str, scale: float | None, title: st
         lines = geometry.rest_lines(structure, group, xi)
         value = values[:, :, column] if largest else np.zeros(values.shape[:2])
         tips = lines + (factor * sign * value)[:, :, None] * group.R[:, way, None, :]
-        scene.lines(lines[:, [0, -1]], colors=INK, linewidths=1.8, label="beams")
+        scene.lines(lines[:, [0, -1]], colors=INK, linewidths=1.8 * geometry.thickness(group), label="beams")
         for part, color in ((np.maximum(value, 0.0), BLUE), (np.minimum(value, 0.0), RED)):
             ends = lines + (factor * sign * part)[:, :, None] * group.R[:, way, None, :]
             which = np.flatnonzero(np.abs(part).max(axis=1) > SEEN * largest)
             scene.areas([np.concatenate([lines[e], ends[e, ::-1]]) for e in which], facecolors=color, alpha=0.28,
                         linewidths=0)  # fmt: skip
         seen = np.abs(value).max(axis=1) > SEEN * largest
-        scene.lines(tips[seen], colors=GREY, linewidths=1.0, label="diagram")
+        scene.lines(tips[seen], colors=GREY, linewidths=geometry.thickness(group), label="diagram")
         if largest:
             _write_largest(scene, group, value, tips, largest, divisor)
     structures.draw_marks(scene, structure)
@@ -203,8 +203,9 @@ def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
     words = "von Mises stress" if view == "von_mises" else f"stress {view}"
     text = f"{structure.name}: {words} under {_load(solution)}, largest {largest / divisor:.4g} {unit}"
     figure, scene = _stage(solution, 0.0, text if title is None else title, bar=True)
-    for pieces, values in along:
-        scene.lines(pieces, values=values / divisor, cmap=cmap, norm=norm, linewidths=3.5, label="stress")
+    for group, (pieces, values) in zip(geometry.beams(structure), along):
+        thick = 3.5 * geometry.thickness(group)
+        scene.lines(pieces, values=values / divisor, cmap=cmap, norm=norm, linewidths=thick, label="stress")
     if at_points is not None:
         padded = np.concatenate([at_points, np.zeros(len(structure.points) - len(at_points))])
         structures.draw_faces(scene, structure, structure.positions, values=padded / divisor, cmap=cmap, norm=norm)

@@ -95,8 +95,9 @@ def _at_rest(structure: Structure, names: bool | None, title: str | None) -> Fig
     for group in geometry.beams(structure):
         xi = np.array([0.0, 1.0])
         lines = geometry.rest_lines(structure, group, xi)
-        scene.lines(lines[~group.is_bar], colors=BLUE, linewidths=2.4, label="beams")
-        scene.lines(lines[group.is_bar], colors=BLUE, linewidths=1.2, label="bars")
+        thick = geometry.thickness(group)
+        scene.lines(lines[~group.is_bar], colors=BLUE, linewidths=2.4 * thick, label="beams")
+        scene.lines(lines[group.is_bar], colors=BLUE, linewidths=1.2 * thick, label="bars")
         scene.lines(geometry.arms(structure, group), colors=GREY, linewidths=1.2, label="arms")
     draw_faces(scene, structure, structure.positions)
     kinds = draw_marks(scene, structure)
@@ -139,7 +140,7 @@ def draw_faces(scene: Stage, structure: Structure, where: FloatArray, *, values:
     for group in geometry.solids(structure):
         faces = geometry.outer_faces(group)
         fine = len(faces.points) > SMALL_MESH
-        look = {"facecolors": "#a9c4dc", "edgecolors": "none" if fine else "#5f7f9c", "linewidths": 0.4, **style}
+        look = {"facecolors": "#a9c4dc", "edgecolors": "#5f7f9c", "linewidths": 0.0 if fine else 0.4, **style}
         if values is None:
             drawn = scene.faces(where[faces.points], **look)
         else:
@@ -165,11 +166,9 @@ def _small_multiples(
         factor = scale if scale is not None else REACH * size / largest if largest > 0.0 else 1.0
         draw_displaced(scene, structure, u, factor)
         scene.title(words)
-    if planar:  # axes share their limits: the widest wins
-        for scene in scenes[1:]:
-            scenes[0].see(np.stack([scene._low, scene._high]))
+    if planar:  # axes share their limits
         for scene in scenes:
-            scene._low, scene._high = scenes[0]._low, scenes[0]._high
+            scene.see_all(scenes)
     for scene in scenes:
         scene.finish(bare=len(shapes) > 1)
         if planar:
@@ -196,10 +195,11 @@ def draw_displaced(
         xi = geometry.places(group)
         rest = geometry.rest_lines(structure, group, xi)
         moved = geometry.moved_by_shape(group, u, xi) if along is None else along[k]
-        scene.lines(rest[:, [0, -1]], colors=PALE, linewidths=1.2, label="at rest")
+        thick = geometry.thickness(group)
+        scene.lines(rest[:, [0, -1]], colors=PALE, linewidths=1.2 * thick, label="at rest")
         curves = rest + factor * moved
-        scene.lines(curves[~group.is_bar], colors=BLUE, linewidths=2.2, label="beams")
-        scene.lines(curves[group.is_bar], colors=BLUE, linewidths=1.2, label="bars")
+        scene.lines(curves[~group.is_bar], colors=BLUE, linewidths=2.2 * thick, label="beams")
+        scene.lines(curves[group.is_bar], colors=BLUE, linewidths=1.2 * thick, label="bars")
     drawn = None
     if geometry.solids(structure):
         values = np.linalg.norm(geometry.translations(structure, u), axis=1)
