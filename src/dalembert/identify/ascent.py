@@ -1,0 +1,160 @@
+"""Ascent of the likelihood of a modal model: Levenberg-Marquardt on (b, z₀, ln λ), C and D eliminated.
+
+V = N/2 ln det R,   R = Σ e eᵀ/N  (diagonal where the sensors are independent): the likelihood with R at its best.
+step   (S + μ diag S) δ = Jᵀ R⁻¹ e.  δᵀ S δ is the squared length of the step in standard deviations of the estimate:
+       the ascent ends where that is small, which no scale of the data can change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.identify import likelihood
+from dalembert.identify.likelihood import BoolArray, ModalModel, Score
+from dalembert.identify.parametrisation import LEAST_DECAY, MOST_DECAY, normalised
+from dalembert.linear.checks import FloatArray
+
+Segments = tuple[FloatArray, ...]
+# Squared length of the last step, in standard deviations of the estimate.
+CLOSE = 1e-6
+# Noise below this, relative to the rms of an output, is rounding of the data.
+NOISE_FLOOR = 1e-13
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model with C and D at their best, and what the data say there."""
+
+    model: ModalModel
+    score: Score
+    noise: FloatArray
+    value: float
+
+
+@dataclass(frozen=True)
+class Summit:
+    """Where the ascent ended."""
+
+    point: Point
+    free: BoolArray
+    iterations: int
+    converged: bool
+    history: tuple[float, ...]
+
+
+class Ascent:
+    """The data, and how their noise is modelled: ``full`` covariance or independent outputs; ``start`` estimated."""
+
+    def __init__(self, u: Segments, y: Segments, *, full: bool, start: bool) -> None:
+        self.u, self.y, self.full, self.start = u, y, full, start
+        power = np.zeros(y[0].shape[1])
+        for part in y:
+            power += np.einsum("ta,ta->a", part, part)
+        self.samples = sum(map(len, y))
+        self.floor = NOISE_FLOOR**2 * power / self.samples + np.finfo(float).tiny
+
+    def look(self, model: ModalModel) -> Point:
+        """One pass over the data; C and D are moved to their best."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = likelihood.project(model, likelihood.products(model, self.u, self.y))
+        C, D = model.with_linear(model.linear() + score.change)
+        noise = score.residual / self.samples
+        noise = noise if self.full else np.diag(np.diag(noise))
+        noise = noise + np.diag(np.maximum(self.floor - np.diag(noise), 0.0))
+        sign, log = np.linalg.slogdet(noise)
+        value = 0.5 * self.samples * log if sign > 0 and np.isfinite(log) else np.inf
+        return Point(replace(model, C=C, D=D), score, noise, float(value))
+
+    def begin(self, model: ModalModel) -> Point:
+        """The first point, its starts z₀ the least-squares fit for the given C."""
+        if not self.start or not len(model.poles):
+            return self.look(model)
+        sums = likelihood.products(model, self.u, self.y)
+        precision = np.diag(1.0 / (np.diag(sums.ee) / self.samples + self.floor))
+        nu, S = model.nu, len(self.y)
+        here = np.zeros(sums.zz.shape[:3], dtype=bool)
+        here[:, nu : nu + S] = True
+        here[model.real, :, 1] = False
+        H = likelihood.information(model.C, precision, sums.zz)[here][:, here]
+        g = likelihood.gradient(model.C, precision, sums.ze)[here]
+        step = np.zeros(here.shape)
+        step[here] = likelihood.symmetric_inverse(H) @ g
+        return self.look(_moved(model, step)[0])
+
+    def climb(self, model: ModalModel, iterations: int) -> Summit:
+        """From a start to the nearest summit."""
+        here = self.begin(normalised(model))
+        history, damping = [here.value], FIRST_DAMPING
+        free, S, g = self.slope(here)
+        for iteration in range(1, iterations + 1):
+            while True:
+                step = _solve(S, g, damping)
+                length = float(step @ S @ step)
+                if length < CLOSE or damping > MOST_DAMPING:
+                    return Summit(here, free, iteration - 1, length < CLOSE or _flat(history), tuple(history))
+                there = self.look(self.trial(here, free, step))
+                if there.value < here.value:
+                    break
+                # a step that gains nothing within rounding of V is the summit as well
+                if 0.5 * length < 1e-11 * self.samples and np.isfinite(there.value):
+                    return Summit(here, free, iteration - 1, True, tuple(history))
+                damping = max(10.0 * damping, 1e-6)
+            here, damping = there, max(0.1 * damping, LEAST_DAMPING)
+            history.append(here.value)
+            free, S, g = self.slope(here)
+        return Summit(here, free, iterations, float(_solve(S, g, 0.0) @ g) < CLOSE, tuple(history))
+
+    def slope(self, point: Point) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Free parameters (J, P, 2), their information and the gradient."""
+        free = likelihood.free_parameters(point.model, point.score, len(self.y), start=self.start)
+        precision = likelihood.symmetric_inverse(point.noise)
+        S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
+        return free, S, likelihood.gradient(point.model.C, precision, point.score.cross)[free]
+
+    def trial(self, point: Point, free: BoolArray, step: FloatArray) -> ModalModel:
+        """The model after a step, C and D following to first order."""
+        whole = np.zeros(free.shape)
+        whole[free] = step
+        moved, applied = _moved(point.model, whole)
+        through = np.einsum("ajgc,jpc->ajpg", likelihood.output_map(point.model.C), applied)
+        follow = np.einsum("ljpg,ajpg->la", point.score.follow, through)
+        C, D = moved.with_linear(point.model.linear() - follow)
+        return replace(moved, C=C, D=D)
+
+
+def _flat(history: list[float]) -> bool:
+    return len(history) > 1 and abs(history[-1] - history[-2]) <= 1e-10 * max(1.0, abs(history[-1]))
+
+
+def _moved(model: ModalModel, step: FloatArray) -> tuple[ModalModel, FloatArray]:
+    """Parameters after a step (J, P, 2), and the step that was taken: poles stay inside the unit circle."""
+    applied = step.copy()
+    decay = model.poles.real + step[:, -1, 0]
+    decay = np.where(decay > 0.1 * model.poles.real, 0.1 * model.poles.real, decay)
+    decay = np.clip(decay, -MOST_DECAY, -LEAST_DECAY)
+    applied[:, -1, 0] = decay - model.poles.real
+    wave = model.poles.imag + step[:, -1, 1]
+    inside = np.where(model.real, model.poles.imag, np.clip(wave, 0.1 * model.poles.imag, None))
+    inside = np.where(model.real, inside, np.minimum(inside, np.pi - 0.1 * (np.pi - model.poles.imag)))
+    applied[:, -1, 1] = inside - model.poles.imag
+    weights = model.weights + (step[:, :-1, 0] + 1j * step[:, :-1, 1])
+    return replace(model, poles=decay + 1j * inside, weights=weights), applied
+
+
+def _solve(S: FloatArray, g: FloatArray, damping: float) -> FloatArray:
+    """Damped step; parameters that the data do not move stay."""
+    if not len(g):
+        return g
+    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
+    back = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+    matrix = S * back[:, None] * back
+    matrix[np.diag_indices_from(matrix)] += damping + np.where(scale > 0.0, 0.0, 1.0)
+    try:
+        step = scipy.linalg.solve(matrix, g * back, assume_a="pos")
+    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+        step = likelihood.symmetric_inverse(matrix) @ (g * back)
+    return np.asarray(step * back)
