@@ -37,6 +37,7 @@ MISTAKES = {
     "append of one system": (lambda: linear.append(SPACE), "several systems"),
     "connect with inputs by number": (lambda: linear.connect([SPACE], inputs=0), "given by name"),
     "symmetric form of a StateSpace": (lambda: linear.symmetric_form(SPACE), "needs a SecondOrder"),
+    "sample time as text": (lambda: StateSpace(-1.0, dt="0.1"), "dt .* must be a number"),
     # frequency
     "frequency response to an input by number": (lambda: CHAIN.frequency_response([1.0], inputs=0), "given by name"),
     "amplitude as text": (lambda: linear.harmonic_response(CHAIN, 1.0, {"force": "a"}), "amplitude of 'force'"),
@@ -75,6 +76,8 @@ MISTAKES = {
     "impulse that is not a number": (lambda: CHAIN.impulse_response(TIMES, amplitude=np.nan), "amplitude must be"),
     "step of no system": (lambda: linear.step_response(3, TIMES), "needs a SecondOrder or a StateSpace"),
     "impulse on no system": (lambda: linear.impulse_response("a", TIMES), "needs a SecondOrder or a StateSpace"),
+    "modes as text": (lambda: CHAIN.response({"force": 1.0}, modes="all", **FORCED), "modes must be a whole number"),
+    "modes as a list": (lambda: CHAIN.response({"force": 1.0}, modes=[1], **FORCED), "modes must be a whole number"),
     # periodic
     "signal that returns text": (lambda: linear.fourier_series(lambda t: "a", 1.0, 2), "the signal"),
     "breaks as text": (lambda: linear.fourier_series(lambda t: t, 1.0, 2, breaks="a"), "breaks must be"),

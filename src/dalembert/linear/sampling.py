@@ -41,11 +41,8 @@ def sample_time(dt: object) -> float | None:
     """A positive number of seconds, or None."""
     if dt is None:
         return None
-    try:
-        value = float(dt)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise DataError(f"dt must be a number of seconds or None, got {dt!r}.") from error
-    if isinstance(dt, bool) or not np.isfinite(value) or value <= 0.0:
+    value = real_number("dt [s]", dt)
+    if value <= 0.0:
         raise DataError(f"dt must be positive and finite, got {dt!r}; None means continuous time.")
     return value
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import storage
-from dalembert.linear.arguments import real_number
+from dalembert.linear.arguments import real_number, whole_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.excitation import checked_hold, initial_state, sampled
 from dalembert.linear.march import finite, march, march_held
@@ -260,7 +260,7 @@ def _plan(system: System, modes: Modes | int | None, static_correction: bool) ->
                 "(or Modes), or reduce it first (craig_bampton, guyan); dense() insists on all coordinates."
             )
         return _Plan(system, system.state_space(), None, 0)
-    chosen = modes if isinstance(modes, Modes) else system.modes(modes)
+    chosen = modes if isinstance(modes, Modes) else system.modes(whole_number("modes", modes, 1))
     basis = modal_basis(system, chosen)
     reduced = basis.reduced
     if static_correction and system.nu and storage.nonzero(system.B):
