@@ -65,6 +65,13 @@ def plot(
     -------
     matplotlib.figure.Figure
         Shows itself in a notebook; made without ``pyplot``, so nothing else keeps it.
+
+    Examples
+    --------
+    >>> from dalembert.linear import SecondOrder
+    >>> figure = plot(SecondOrder(1.0, 4.0).modes())
+    >>> figure.axes[0].get_title(loc="left")
+    'mode 1: 0.3183 Hz'
     """
     for kind in type(thing).__mro__:
         found = _DRAWN.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))

@@ -203,8 +203,8 @@ def _stresses(solution: StaticSolution, view: str, title: str | None) -> Figure:
     words = "von Mises stress" if view == "von_mises" else f"stress {view}"
     text = f"{structure.name}: {words} under {_load(solution)}, largest {largest / divisor:.4g} {unit}"
     figure, scene = _stage(solution, 0.0, text if title is None else title, bar=True)
-    for group, (pieces, values) in zip(geometry.beams(structure), along):
-        thick = 3.5 * geometry.thickness(group)
+    for beams, (pieces, values) in zip(geometry.beams(structure), along):
+        thick = 3.5 * geometry.thickness(beams)
         scene.lines(pieces, values=values / divisor, cmap=cmap, norm=norm, linewidths=thick, label="stress")
     if at_points is not None:
         padded = np.concatenate([at_points, np.zeros(len(structure.points) - len(at_points))])

@@ -169,8 +169,10 @@ def _orders(ax: Axes, sweep: Sweep, factor: float, top: float) -> None:
         apart = [max(abs(one.speed - x) / (0.07 * last), abs(at - y) / (0.05 * top)) for x, y in named]
         if len(named) < NAMED and min(apart, default=np.inf) > 1.0:
             named.append((one.speed, at))
-            ax.annotate(f"{one.speed:.4g}", (one.speed, at), (6, -3), textcoords="offset points", ha="left", va="top",
-                        fontsize=8, color=INK, zorder=6)  # fmt: skip
+            inside = one.speed > 0.92 * last
+            ax.annotate(f"{one.speed:.4g}", (one.speed, at), (-2 if inside else 6, -5), textcoords="offset points",
+                        ha="right" if inside else "left", va="top", fontsize=8, color=INK, zorder=6,
+                        bbox={"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.8})  # fmt: skip
 
 
 def _useful_limits(rates: FloatArray) -> tuple[float, float]:
