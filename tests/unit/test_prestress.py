@@ -164,7 +164,7 @@ class TestPrestressed:
 
     def test_a_structure_of_bare_matrices_is_refused(self) -> None:
         spring = Structure("spring", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
-        with pytest.raises(DataError, match="made from matrices"):
+        with pytest.raises(DataError, match="no beams, bars or solids"):
             prestressed(spring, {"A.x": 1.0})
 
 

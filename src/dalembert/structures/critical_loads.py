@@ -92,19 +92,20 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     needs_structure("buckling", structure)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
-    state = solved(structure, load)
+    state = solved(structure, load, hanging=False)
     K, K_g = (structure.reduced(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
     name = load if isinstance(load, str) else "given"
     if not K_g.nnz or not abs(K_g).max():
         raise DataError(f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.")
     try:
         inverse, shapes = _largest(K, K_g, int(count), state.factor)
+        scale = max(float(np.abs(inverse).max()), _size(K, K_g, state.factor))
     except np.linalg.LinAlgError as error:
         raise DataError(
             f"stiffness of structure {structure.name!r} is not positive definite: it has buckled already "
             "under what it was prestressed with."
         ) from error
-    keep = inverse > ROUNDING * np.abs(inverse).max()
+    keep = inverse > ROUNDING * scale
     if not keep.any():
         raise DataError(
             f"structure {structure.name!r} does not buckle under load {name!r}: nothing in it is compressed enough. "
@@ -129,6 +130,18 @@ def _largest(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
             return mu[:count], shapes[:, :count]
         extra = max(below, 2 * extra)
     raise ConvergenceError(f"Lanczos missed some of the {count} smallest load factors. Ask for more of them.")
+
+
+def _size(K: Any, K_g: Any, factor: factors.Factor) -> float:
+    """A lower bound of the largest |μ|, near it: the quotient after two steps of the power method."""
+    x = np.random.default_rng(1).standard_normal(int(K.shape[0]))
+    for _ in range(2):
+        x = factor.solve(K_g @ x)
+        if not x.any():
+            return 0.0
+        x = x / np.abs(x).max()
+    energy = float(x @ (K @ x))
+    return abs(float(x @ (K_g @ x))) / energy if energy > 0.0 else 0.0
 
 
 def _lanczos(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[FloatArray, FloatArray]:

@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.errors import DataError, unknown_name
+from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.linear.checks import FloatArray
 from dalembert.structures import geometric
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
 from dalembert.structures.statics import load_vector, static
 from dalembert.structures.structure import DIRECTIONS, Structure, needs_structure
+
+# Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
+BALANCED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,18 +95,32 @@ class Solved:
     factor: Factor
 
 
-def solved(structure: Structure, load: Any) -> Solved:
-    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`static`."""
+def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
+    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`static`.
+
+    ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
+    """
     f, cases = load_vector(structure, load)
     K = structure.reduced(structure.K)
     factor = Factor(K)
     if not structure.free or factor.free_motions().shape[1] or not factor.exists:
-        found = static(structure, load)
-        return Solved(found.u, f, cases, factor)
+        return Solved(_hanging(structure, load) if hanging else static(structure, load).u, f, cases, factor)
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
     x = factor.solve(right)
     x = x + factor.solve(right - K @ x)
     return Solved(structure.expand(x, prescribed=True), f, cases, factor)
+
+
+def _hanging(structure: Structure, load: Any) -> FloatArray:
+    """(N,) displacements of a structure with free motions, if the load is in balance without them."""
+    try:
+        found = static(structure, load, inertia_relief=True)
+    except ModelError:  # a free motion without mass
+        return static(structure, load).u
+    f = load_vector(structure, load)[0]
+    if found.acceleration is not None and np.abs(found.load - f).max() > BALANCED * np.abs(f).max():
+        return static(structure, load).u  # refuses, with the names of the motions
+    return found.u
 
 
 def stiffness_under(structure: Structure, state: Solved) -> sp.csc_array:
@@ -213,7 +230,7 @@ def known_groups(structure: Structure) -> list[Any]:
                 "is not known."
             )
     if not structure.groups and not structure.has_links:
-        raise DataError(f"structure {structure.name!r} was made from matrices: its internal forces are not known.")
+        raise DataError(f"structure {structure.name!r} has no beams, bars or solids whose internal forces are known.")
     return list(structure.groups)
 
 

@@ -24,6 +24,8 @@ from dalembert.structures.factors import Factor
 from dalembert.structures.free_motions import free_motions, not_held
 from dalembert.structures.structure import Structure, needs_structure
 
+# Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
+UNSTABLE = 1e-9
 # Structures up to this many free coordinates keep their factors for the next load.
 KEPT = 20_000
 
@@ -219,6 +221,11 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
     else:
         x = factor.solve(right)
         x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
+        if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
+            raise ModelError(
+                f"structure {structure.name!r} is not stable: it gives way to this load. It has buckled under what it "
+                "was prestressed with; see buckling()."
+            )
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
 
 

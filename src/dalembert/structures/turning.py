@@ -109,6 +109,12 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
     **options : as for :meth:`Structure.system`.
     """
     needs_structure("rotor", structure)
+    missing = [way for way in ("rx", "ry", "rz") if way not in structure.directions]
+    if missing and any(isinstance(group, BeamGroup) for group in structure.groups):
+        raise DataError(
+            f"a rotor whirls in space; structure {structure.name!r} has no rotations {', '.join(missing)}. Make its "
+            "frame without planar=True."
+        )
     spin = _vector(axis, speed)
     unit = spin / speed if speed else np.zeros(3)
     G = sp.csc_array(structure.K.shape)
