@@ -313,6 +313,19 @@ def test_shear_jumps_at_a_point_load() -> None:
     assert sorted({abs(round(float(y), 9)) for y in tips[:, 1]}) == pytest.approx([0.25, 0.75])
 
 
+def test_the_moment_of_a_free_beam_vanishes_at_its_ends() -> None:
+    f = Frame("free", planar=True, gravity=0)
+    f.add_points(["A", "B", "C"], [[0, 0], [2, 0], [4, 0]])
+    f.add_beams("b", ["A", "B"], ["B", "C"], section=Section.rectangle(0.2, 0.1), material="steel", rotary=False)
+    f.add_force("push", "B", (0, 800.0))
+    solution = static(structure(f), "push", inertia_relief=True)
+    left, right = curves(plot(solution, view="moment", scale=1e-3).axes[0], "diagram")
+    assert left[0, 1] == pytest.approx(0.0, abs=1e-9)
+    assert right[-1, 1] == pytest.approx(0.0, abs=1e-9)
+    # the inertia of either half, 400 N over 2 m, acts at 1 m from the middle
+    assert abs(left[-1, 1]) == pytest.approx(0.4, rel=1e-9)
+
+
 def test_forces_that_are_zero_are_said_to_be() -> None:
     figure = plot(static(simple_beam(), "roof"), view="axial")
     assert "zero everywhere" in figure.get_suptitle().replace("\n", " ")

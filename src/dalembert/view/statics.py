@@ -68,7 +68,8 @@ def _load(solution: StaticSolution) -> str:
 
 
 def _loaded(solution: StaticSolution) -> list[Loaded]:
-    return [Loaded(group, solution.u, solution.factors) for group in geometry.beams(solution.structure)]
+    beams = geometry.beams(solution.structure)
+    return [Loaded(group, solution.u, solution.factors, solution.acceleration) for group in beams]
 
 
 def _stage(solution: StaticSolution, reach: float, text: str, *, bar: bool = False) -> tuple[Figure, stage.Stage]:
