@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown_name
 from dalembert.structures import frame_elements
 from dalembert.structures.materials import Material
-from dalembert.structures.parts import BeamPointLoad, Beams, InitialStrain, LineLoad, PointLoad
+from dalembert.structures.parts import DIRECTIONS, BeamPointLoad, Beams, InitialStrain, LineLoad, PointLoad
 from dalembert.structures.sections import Section
 
 if TYPE_CHECKING:
@@ -56,8 +56,14 @@ def _name_problems(frame: Frame) -> list[str]:
     problems += [
         f"a name must be a non-empty text without outer blanks, got {name!r} in {_where(frame)}."
         for name in [*frame.point_names, *beams, *parts]
-        if not isinstance(name, str) or not name or name != name.strip()
+        if not isinstance(name, str) or not name or name != name.strip() or not name.isprintable()
     ]
+    points = set(frame.point_names)
+    for kind, names in (("point", frame.point_names), ("load case", frame.cases)):
+        for name in names:
+            stem, _, way = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+            if stem in points and way in DIRECTIONS:
+                problems.append(f"{kind} {name!r} is called like a coordinate of point {stem!r}; give it another name.")
     if "base" in frame.point_names:
         problems.append("a point may not be called 'base': base.x is the name of a base excitation.")
     return problems
@@ -180,7 +186,7 @@ def _release_problems(frame: Frame, group: Beams) -> list[str]:
     problems = []
     for way in ("x", "rx"):
         if way in first and way in last:
-            problems.append(f"{what} releases {way} at both ends: nothing holds it along that direction.")
+            problems.append(f"{what} releases {way} at both ends: nothing holds it in that direction.")
     turns = (("rz", "y"), ("ry", "z"))
     for turn, push in turns:
         total = [way in first for way in (turn, push)] + [way in last for way in (turn, push)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+import scipy.sparse.csgraph
 
 from dalembert.linear.checks import FloatArray, listed
 from dalembert.structures.factors import Factor
@@ -17,6 +18,8 @@ from dalembert.structures.structure import Structure
 HELD = 1e-9
 # Forces of a motion that costs nothing, relative to the sum of their absolute terms.
 COSTLESS = 1e-13
+# Distance of two points, relative to the size of the structure, below which they are at one place.
+SAME = 1e-9
 
 
 def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
@@ -93,12 +96,37 @@ def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
     rigid = rigid_freedom(structure, K)
     words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]
     words += _mechanism_words(structure, motions[:, rigid.shape[1] :])
-    advice = []
+    advice = _parts_words(structure)
     if rigid.shape[1]:
         advice.append("Support it, or use inertia_relief=True for a part that flies freely.")
     if rigid.shape[1] < motions.shape[1]:
         advice.append("Brace it, or release less: beams hold angles, bars and released ends do not.")
     return f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. {' '.join(advice)}"
+
+
+def _parts_words(structure: Structure) -> list[str]:
+    """Parts of the structure that nothing joins, and points at one place that may have been meant as one."""
+    d, count = len(structure.directions), len(structure.points)
+    joined = abs(structure.K) + abs(structure.C)
+    to_free = sp.hstack([structure.T, structure.T_held])
+    joined = (joined + abs(to_free @ to_free.T)).tocoo()
+    graph = sp.csr_array((np.ones(joined.nnz), tuple(place // d for place in joined.coords)), shape=(count, count))
+    number, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    if number == 1:
+        return []
+    names = [[structure.points[i] for i in np.flatnonzero(part == k)] for k in range(min(number, 4))]
+    shown = " | ".join(listed(group, {}, most=6) for group in names) + (" | ..." if number > 4 else "")
+    words = [f"It falls into {number} parts that nothing joins: {shown}."]
+    order = np.lexsort(structure.positions.T)
+    near = (
+        np.abs(np.diff(structure.positions[order], axis=0)).max(axis=1)
+        <= SAME * np.ptp(structure.positions, axis=0).max()
+    )
+    pairs = [sorted((order[k], order[k + 1])) for k in np.flatnonzero(near) if part[order[k]] != part[order[k + 1]]]
+    words += [
+        f"{structure.points[a]} and {structure.points[b]} are at one place, but two points." for a, b in pairs[:3]
+    ]
+    return words
 
 
 def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -> list[str]:

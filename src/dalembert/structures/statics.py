@@ -157,22 +157,29 @@ class StaticSolution(Frozen):
 
     def table(self, most: int = 12) -> str:
         """The largest displacements and the reactions."""
-        cases = " + ".join(f"{factor:g} {case}" for case, factor in self.factors.items())
-        if not cases:
-            cases = "given forces" if self.load.any() else "prescribed displacements"
-        lines = [f"Static solution of {self.structure.name!r} under {cases}; strain energy {self.strain_energy:.6g} J"]
+        s = self.structure
+        rest = self.load - sum((factor * s.loads[case] for case, factor in self.factors.items()), np.zeros(len(self.u)))
+        if self.acceleration is not None:
+            rest = rest + s.M @ self.acceleration
+        cases = [f"{factor:g} {case}" for case, factor in self.factors.items()]
+        if np.abs(rest).max() > 1e-9 * np.abs(self.load).max():
+            cases.append("given forces")
+        what = " + ".join(cases) or "prescribed displacements"
+        lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
         size = np.abs(self.u)
         order = [int(i) for i in np.argsort(-size, kind="stable")[:most] if size[i] > 0]
+        reactions = list(self.reaction)[:most]
+        wide = max([16, *(len(s.coordinates[i]) for i in order), *map(len, reactions)])
         lines.append("  largest displacements")
         for i in order:
-            unit = self.structure.units[self.structure.coordinates[i].rpartition(".")[2]]
-            lines.append(f"    {self.structure.coordinates[i]:<16} {self.u[i]: .6e} {unit}")
+            unit = s.units[s.coordinates[i].rpartition(".")[2]]
+            lines.append(f"    {s.coordinates[i]:<{wide}} {self.u[i]: .6e} {unit}")
         if not order:
             lines.append("    none")
         lines.append("  reactions of supports")
-        for name in list(self.reaction)[:most]:
+        for name in reactions:
             unit = "N m" if name.rpartition(".")[2][0] == "r" else "N"
-            lines.append(f"    {name:<16} {self.reaction[name]: .6e} {unit}")
+            lines.append(f"    {name:<{wide}} {self.reaction[name]: .6e} {unit}")
         if len(self.reaction) > most:
             lines.append(f"    ... ({len(self.reaction)} in all)")
         if not len(self.reaction):
@@ -275,7 +282,10 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
             raise DataError(unknown_name("load case", name, structure.loads, f"structure {structure.name!r}"))
     lost = np.flatnonzero(structure.inactive & (total != 0))
     if len(lost):
-        raise DataError(f"a load acts on {structure.coordinates[lost[0]]}, which no element holds (bars do not turn).")
+        raise DataError(
+            f"a load acts on {structure.coordinates[lost[0]]}, which no element holds: bars and released ends "
+            "do not turn their points."
+        )
     return total, factors
 
 

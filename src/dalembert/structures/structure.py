@@ -306,9 +306,10 @@ class Structure(Frozen):
 
     def __repr__(self) -> str:
         cases = ", ".join(self.loads) or "none"
+        stiffness = self.provenance.get("stiffness", "K")
         return (
             f"Structure({self.name!r}: {len(self.points)} points, {len(self.coordinates)} coordinates, "
-            f"{len(self.free)} free, {int(self.held.sum())} held; {self.K.nnz} non-zero in K; loads: {cases})"
+            f"{len(self.free)} free, {int(self.held.sum())} held; {self.K.nnz} non-zero in {stiffness}; loads: {cases})"
         )
 
 

@@ -1,0 +1,83 @@
+"""What a frame tells its user: parts that nothing joins, names that mean two things, tables that stay in line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dalembert.errors import DataError, ModelError
+from dalembert.structures import Frame, Section, prestressed, static, structure
+
+BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
+
+
+def frame():
+    f = Frame("roof", planar=True)
+    f.add_points(["A", "B", "C"], [[0, 0], [2, 0], [2, 1]])
+    f.add_beams(["rafter", "post"], ["A", "B"], ["B", "C"], **BEAM, elements=2)
+    f.support("A")
+    f.add_force("snow", "C", (0, -1e3))
+    return f
+
+
+def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
+    f = frame()
+    f.add_points(["B2", "D"], [[2, 0], [3, 0]])
+    f.add_beam("eaves", "B2", "D", **BEAM)
+    with pytest.raises(ModelError) as error:
+        static(structure(f), "snow")
+    text = str(error.value)
+    assert "It falls into 2 parts that nothing joins: A, B, C, rafter[1], post[1] | B2, D." in text
+    assert "B and B2 are at one place, but two points." in text
+
+
+def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
+    f = frame()
+    f.add_points(["D", "E"], [[3, 0], [4, 0]])
+    f.add_bar("tie", "D", "E", **BEAM)
+    f.add_rigid("link", "B", "D")
+    with pytest.raises(ModelError) as error:
+        static(structure(f), "snow")
+    assert "a mechanism that moves E.y" in str(error.value)
+    assert "parts that nothing joins" not in str(error.value)
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda f: (f.add_point("C.x", 3, 3), f.add_beam("q", "C", "C.x", **BEAM)),
+     "point 'C.x' is called like a coordinate of point 'C'"),
+    (lambda f: f.add_force("C.y", "B", (0, 1)), "load case 'C.y' is called like a coordinate of point 'C'"),
+    (lambda f: (f.add_point("a\nb", 3, 3), f.add_beam("q", "C", "a\nb", **BEAM)), "a name must be a non-empty text"),
+])  # fmt: skip
+def test_names_that_mean_two_things_are_refused(change, words):
+    f = frame()
+    change(f)
+    with pytest.raises(ModelError, match=words):
+        structure(f)
+
+
+def test_tables_stay_in_line_and_tell_all_that_acts():
+    f = frame()
+    f.add_point("a point with a rather long name", 3, 1)
+    f.add_beam("q", "C", "a point with a rather long name", **BEAM)
+    s = structure(f)
+    text = static(s, {"gravity": 1.35, "C.x": 10.0}).table()
+    assert "under 1.35 gravity + given forces" in text
+    exponents = [re.search(r"e[+-]\d\d ", line) for line in text.splitlines()[1:]]
+    assert len({found.start() for found in exponents if found}) == 1
+    assert "under 1 snow;" in static(s, "snow").table()
+    assert "under given forces;" in static(s, {"C.x": 1.0}).table()
+
+
+def test_a_prestressed_structure_says_so():
+    assert "K + geometric stiffness" in repr(prestressed(structure(frame()), "snow"))
+
+
+def test_a_moment_on_a_released_end_is_refused_in_words():
+    f = frame()
+    f.add_point("D", 3, 1)
+    f.add_beam("q", "C", "D", **BEAM, releases={"end": "rz"})
+    f.support("D", "y")
+    f.add_moment("twist", "D", 5.0)
+    with pytest.raises(DataError, match=r"a load acts on D\.rz, which no element holds: bars and released ends"):
+        static(structure(f), "twist")
