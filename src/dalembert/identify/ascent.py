@@ -62,12 +62,18 @@ class Ascent:
         with np.errstate(over="ignore", invalid="ignore"):
             score = likelihood.project(model, likelihood.products(model, self.u, self.y))
         C, D = model.with_linear(model.linear() + score.change)
-        noise = score.residual / self.samples
-        noise = noise if self.full else np.diag(np.diag(noise))
-        noise = noise + np.diag(np.maximum(self.floor - np.diag(noise), 0.0))
-        sign, log = np.linalg.slogdet(noise)
-        value = 0.5 * self.samples * log if sign > 0 and np.isfinite(log) else np.inf
-        return Point(replace(model, C=C, D=D), score, noise, float(value))
+        noise = self.covariance(score.residual)
+        return Point(replace(model, C=C, D=D), score, noise, self.value(score.residual))
+
+    def covariance(self, total: FloatArray) -> FloatArray:
+        """R of Σ e eᵀ (ny, ny), not below the rounding of the data."""
+        noise = total / self.samples if self.full else np.diag(np.diag(total) / self.samples)
+        return np.asarray(noise + np.diag(np.maximum(self.floor - np.diag(noise), 0.0)))
+
+    def value(self, total: FloatArray) -> float:
+        """V of Σ e eᵀ; infinite where it is no number."""
+        sign, log = np.linalg.slogdet(self.covariance(total))
+        return float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
 
     def begin(self, model: ModalModel) -> Point:
         """The first point, its starts z₀ the least-squares fit for the given C."""

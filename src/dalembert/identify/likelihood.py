@@ -3,8 +3,8 @@
 model        z_j[t+1] = λ_j z_j[t] + b_jᵀ u[t],   z_j[0] = one start per segment        (one complex z per pair)
              ŷ[t] = Σ_j Re(c_j z_j[t]) + D u[t],   e = y - ŷ white, covariance R
 signals      f_jk = (q - λ_j)⁻¹ u_k,   h_j = λ_jᵗ,   λ_j g_j = ∂z_j/∂(ln λ_j),  g_j = (q - λ_j)⁻¹ z_j
-             every derivative of ŷ is a fixed 2 x 2 combination of these: the Gram matrix of [f, h, λg, u, e] holds all that
-             the data say, whatever their number (blocks of samples are added up, so memory does not grow).
+             every derivative of ŷ is a fixed 2 x 2 combination of these: the Gram matrix of [f, h, λg, u, e] holds all
+             that the data say, whatever their number (blocks of samples are added up, so memory does not grow).
 elimination  c_j, D are linear for given λ, b, z₀ (variable projection): with L = [Re z, -Im z, u],
              G⊥ = G - G_zL G_LL⁻¹ G_Lz,  and the information on (ln λ, b, z₀) is M ∘ G⊥, M = Kᵀ R⁻¹ K with the K of c_j
              (since all outputs share L, R drops out of the elimination).
@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 BoolArray = NDArray[np.bool_]
-# Numbers of one block of signals held at once: 16 MB.
-BLOCK = 2_000_000
+# Numbers of one block of signals held at once, 4 MB, and its samples: what stays near the processor.
+BLOCK = 500_000
+LEAST_LENGTH, MOST_LENGTH = 256, 4096
 # A free motion below this, relative to its beginning, is not followed further: it would end in denormal numbers.
 DEAD = 1e-17
 
@@ -48,7 +49,7 @@ class ModalModel:
     @property
     def nu(self) -> int:
         """Inputs."""
-        return self.D.shape[1]
+        return int(self.D.shape[1])
 
     @property
     def nx(self) -> int:
@@ -108,7 +109,7 @@ def products(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, 
         # signals of this segment take the places of f, of its own h, and of g
         place = np.array([*range(nu), nu + s, nu + S])
         inner = gram[:signals, :signals].reshape(J, nu + 2, 2, J, nu + 2, 2)
-        zz[np.ix_(range(J), place, range(2), range(J), place, range(2))] += inner
+        zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
         outer = gram[:signals, signals:].reshape(J, nu + 2, 2, d + ny)
         zu[:, place] += outer[..., :d]
         ze[:, place] += outer[..., d:]
@@ -122,7 +123,7 @@ def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: Comp
     lam = model.multipliers()
     d = int(model.direct.sum())
     size = 2 * J * (nu + 2) + d + ny
-    length = int(np.clip(BLOCK // size, 256, 65536))
+    length = int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))
     total = np.zeros((size, size))
     memory = np.zeros((J, nu + 1, 1), dtype=complex)  # what the filters carry from block to block
     for begin in range(0, len(u), length):
@@ -151,7 +152,9 @@ def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
     result = np.zeros(count, dtype=complex)
     decay = -pole.real
     last = count if decay <= 0.0 else int(np.clip(-np.log(DEAD) / decay + 1.0 - begin, 0, count))
-    result[:last] = np.exp(pole * np.arange(begin, begin + last))
+    # λ^(64 a + b) = λ^(64 a) λ^b: few exponentials
+    coarse = np.exp(pole * (begin + 64 * np.arange(-(-last // 64))))
+    result[:last] = np.outer(coarse, np.exp(pole * np.arange(64))).ravel()[:last]
     return result
 
 
@@ -159,7 +162,7 @@ def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
 class Score:
     """What one pass says, C and D already at their best for the given λ, b, z₀.
 
-    change (nx + d, ny) of the linear part; residual (ny, ny), the sum of e eᵀ after it; projected G⊥ (J, P, 2, J, P, 2);
+    change (nx + d, ny) of the linear part; residual (ny, ny), Σ e eᵀ after it; projected G⊥ (J, P, 2, J, P, 2);
     cross zᵀe (J, P, 2, ny); inverse G_LL⁻¹; follow G_LL⁻¹ G_Lz (nx + d, J, P, 2); energy of the signals (J, P).
     """
 

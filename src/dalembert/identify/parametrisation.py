@@ -29,9 +29,9 @@ MOST_DECAY = 7.0
 
 def modal_model(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int
-) -> tuple[ModalModel, int]:
-    """Modal parameters, starts z₀ zero, and how many poles had to be moved inside the unit circle."""
-    values, V = _eigen(A)
+) -> tuple[ModalModel, tuple[str, ...]]:
+    """Modal parameters, starts z₀ zero, and what had to be changed for them to exist."""
+    values, V, spread = _eigen(A)
     keep = values.imag >= 0.0
     values, b, c = values[keep], np.linalg.solve(V, B.astype(complex))[keep], (C @ V)[:, keep]
     real = values.imag == 0.0
@@ -39,25 +39,27 @@ def modal_model(
     c = np.where(real, c, 2.0 * c)
     poles = np.log(np.where(values == 0.0, np.exp(-MOST_DECAY), values).astype(complex))
     outside = poles.real > -LEAST_DECAY
-    moved = int(np.count_nonzero(poles.real > 1e-12))
+    moved = int(np.count_nonzero(poles.real > LEAST_DECAY))
+    changes: tuple[str, ...] = (f"{moved} poles of the start moved inside the unit circle",) if moved else ()
+    changes += ("coinciding poles of the start spread apart",) if spread else ()
     poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -MOST_DECAY, -LEAST_DECAY)
     weights = np.hstack([b, np.zeros((len(b), segments))])
-    return normalised(ModalModel(poles, real, weights, c, D.copy(), direct)), moved
+    return normalised(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
 
 
-def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray]:
-    """Eigenvalues, exactly real or in exactly conjugate pairs, and vectors that can be told apart."""
+def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
+    """Eigenvalues, exactly real or in exactly conjugate pairs, vectors that can be told apart, and whether A had to be
+    changed for that."""
     if not len(A):
-        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False
     balanced, scaling = balanced_matrix(A)
     size = max(float(np.abs(balanced).max()), 1e-3)
     spread = np.diag(np.linspace(-1.0, 1.0, len(A))) + np.diag(np.linspace(0.3, 1.0, len(A) - 1), -1)
-    trial = balanced
     for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
         trial = balanced + step * SPREAD * size * spread
         values, V = np.linalg.eig(trial)
         if np.linalg.cond(V) < LARGEST_CONDITION:
-            return values.astype(complex), (scaling[:, None] * V).astype(complex)
+            return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
     raise DataError(
         "this start cannot be refined: its poles coincide without independent shapes. Choose another order, or another "
         "method for the start."
