@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import Record, linear
 from dalembert.errors import DataError
-from dalembert.linear import FourierSeries, FrequencyResponse, SecondOrder, StateSpace
+from dalembert.linear import FourierSeries, FrequencyResponse, SecondOrder, StateSpace, Validity
 
 CHAIN = SecondOrder(np.diag([2.0, 1.0]), [[300, -100], [-100, 100]], C=np.diag([1.0, 2.0]), B=[1, 0],
                     coordinates=["base", "tip"], inputs="force", units={"force": "N", "tip": "m"})  # fmt: skip
@@ -93,6 +93,10 @@ MISTAKES = {
         lambda: linear.periodic_response(CHAIN, {"force": 1.0}, 1.0, samples=0),
         "samples must be a whole number",
     ),
+    # validity
+    "coefficient as text": (lambda: Validity(["x"], {"a": {"x": "q"}}, linear={"a": 1.0}), "coefficient of 'x'"),
+    "limits as text": (lambda: Validity(["x"], {"a": [1.0]}, linear={"a": "ab"}), "a pair"),
+    "limit as a list": (lambda: Validity(["x"], {"a": [1.0]}, linear={"a": [[1.0], 2.0]}), "a pair"),
     # sweeps
     "sweep over text": (lambda: linear.sweep(lambda k: CHAIN, "abc"), "values of a sweep"),
     "sweep of a system": (lambda: linear.sweep(CHAIN, [1.0, 2.0]), "function of one number"),
@@ -133,3 +137,11 @@ def test_a_number_scales_a_system():
 
 def test_systems_to_append_may_come_from_a_generator():
     assert linear.append(system for system in (SPACE, SPACE)).nx == 8
+
+
+def test_an_input_named_like_a_coordinate_does_not_take_its_unit():
+    tip = SecondOrder(1.0, 4.0, C=0.1, B=[1.0], coordinates="tip.y", inputs="tip.y", units={"tip.y": "m"})
+    assert tip.frequency_response([1.0]).unit("tip.y") == "m"
+    assert tip.state_space().frequency_response([1.0]).unit("tip.y") == "m"
+    force = Record(TIMES, np.ones((11, 1)), ["tip.y"], {"tip.y": "N"})
+    assert len(tip.response(force)) == len(linear.duhamel(tip, force)) == 11

@@ -372,3 +372,11 @@ def test_a_gain_without_states_passes_its_input_on():
 def test_a_state_space_takes_no_modes():
     with pytest.raises(DataError, match="balanced_truncation"):
         step_response(StateSpace(-1.0, 1.0), [0.0, 1.0], modes=3)
+
+
+def test_an_input_named_like_an_output_is_recorded_beside_it():
+    mass = SecondOrder(1.0, 0.0, B=[1.0], coordinates="x", inputs="x")
+    moved = mass.response({"x": 2.0}, times=[0.0, 1.0], with_inputs=True)
+    assert moved.names == ("x", "x (input)")
+    np.testing.assert_allclose(moved["x (input)"], 2.0)
+    np.testing.assert_allclose(moved["x"], [0.0, 1.0])

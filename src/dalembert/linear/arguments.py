@@ -48,3 +48,9 @@ def whole_number(what: str, value: Any, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError(f"{what} must be a whole number from {least}, got {value!r}.")
     return int(value)
+
+
+def input_units(system: Any) -> dict[str, str]:
+    """Units of the inputs by name, but of those named like a coordinate, state or output, whose unit it is."""
+    others = {*getattr(system, "coordinates", ()), *getattr(system, "states", ()), *system.outputs}
+    return {name: system.units[name] for name in system.inputs if name in system.units and name not in others}

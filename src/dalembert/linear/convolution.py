@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.linear import storage
+from dalembert.linear.arguments import input_units
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.excitation import checked_hold, initial_state, sampled
 from dalembert.linear.march import finite, march, march_varying, uniform_step
@@ -97,7 +98,7 @@ def duhamel(
     """
     checked_hold(hold)
     shapes, damping, stiffness = _uncoupled(system, modes)
-    t, u = sampled(inputs, system.inputs, times, units=system.units, where="this SecondOrder")
+    t, u = sampled(inputs, system.inputs, times, units=input_units(system), where="this SecondOrder")
     names = [*system.coordinates, *(f"{name}.rate" for name in system.coordinates)]
     z = initial_state(start, names, "this SecondOrder").reshape(2, -1)
     z0 = (system.M @ z.T).T @ shapes  # (2, k): modal masses are 1

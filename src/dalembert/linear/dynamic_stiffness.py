@@ -230,8 +230,8 @@ def resonance(w: float) -> str:
     """What to say where the dynamic stiffness is singular to working precision."""
     if w == 0.0:
         return (
-            "the stiffness is singular: at frequency 0 a rigid-body motion has no finite response. "
-            "Start above 0, or support the structure."
+            "the stiffness (or A) is singular: at frequency 0 a rigid-body motion has no finite response, nor has an "
+            "integrator. Start above 0, or support the structure."
         )
     return (
         f"resonance: {both_units(w)} is an undamped natural frequency, where the response is not finite. "

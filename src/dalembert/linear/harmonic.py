@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
-from dalembert.linear.arguments import names_asked
+from dalembert.linear.arguments import input_units, names_asked
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.dynamic_stiffness import solve_resolvent, solve_second_order
 from dalembert.linear.frequency import KINDS, FrequencyResponse, checked_frequencies
@@ -190,7 +190,7 @@ class Ports:
         units, suffix = self.system.units, SUFFIX[self.kind]
         return FrequencyResponse(
             w, values, self.inputs, self.outputs, kind=self.kind,
-            input_units={name: units[name] for name in self.inputs if name in self.system.inputs and name in units},
+            input_units={name: unit for name, unit in input_units(self.system).items() if name in self.inputs},
             output_units={name: units[name] + suffix for name in self.outputs if units.get(name)},
             provenance={**self.system.provenance, **how},
         )  # fmt: skip
@@ -217,7 +217,7 @@ def _of_state_space(
     units = system.units
     return FrequencyResponse(
         w, values, names_in, names_out, kind="output",
-        input_units={name: units[name] for name in names_in if name in units},
+        input_units={name: unit for name, unit in input_units(system).items() if name in names_in},
         output_units={name: units[name] for name in names_out if name in units},
         provenance={**system.provenance, "method": "direct"},
     )  # fmt: skip

@@ -140,9 +140,9 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     near = np.abs(np.angle(z)) > np.pi * (1.0 - NYQUIST_MARGIN)
     if aliases or near.any():
         what = (
-            f"{aliases} pole pairs lay above the Nyquist frequency before sampling; their aliases are returned"
+            f"{checks.counted(aliases, 'pole pair')} above the Nyquist frequency before sampling, returned as aliases"
             if aliases
-            else f"{np.count_nonzero(near)} poles lie within 1 % of the Nyquist frequency and may be aliases"
+            else f"{np.count_nonzero(near)} of {len(z)} poles within 1 % of the Nyquist frequency may be aliases"
         )
         warnings.warn(f"{what} (dt = {step:g} s, principal logarithm).", stacklevel=4)
     block = np.eye(nx + nu)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import storage
-from dalembert.linear.arguments import real_number, whole_number
+from dalembert.linear.arguments import input_units, real_number, whole_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.excitation import checked_hold, initial_state, sampled
 from dalembert.linear.march import finite, march, march_held
@@ -89,7 +89,7 @@ def response(
     """
     checked_hold(hold)
     plan = _plan(system, modes, static_correction)
-    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, units=system.units, where=plan.where)
+    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
     x0 = plan.initial(start)
     first = plan.system
     if first.dt is not None:
@@ -227,8 +227,9 @@ class _Plan:
         names, data = list(first.outputs), [path @ first.C.T + u @ first.D.T]
         extra = [(first.states, path, states), (first.inputs, u, with_inputs)]
         for more, values, wanted in extra:
-            fresh = [i for i, name in enumerate(more) if wanted and name not in names]
-            names += [more[i] for i in fresh]
+            # a state of the name of an output is that output; an input is not
+            fresh = [i for i, name in enumerate(more) if wanted and (more is first.inputs or name not in names)]
+            names += [f"{more[i]} (input)" if more[i] in names else more[i] for i in fresh]
             data.append(values[:, fresh])
         if not names:
             raise DataError(f"{self.where} has no outputs: give it some, or ask for states=True.")

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.tables import aligned
 from dalembert.record import Record
@@ -226,7 +227,7 @@ def _row(name: str, given: Any, axes: tuple[str, ...]) -> FloatArray:
         for axis, value in given.items():
             if axis not in axes:
                 raise DataError(unknown_name("coordinate", axis, axes, f"measure {name!r}"))
-            row[axes.index(axis)] = float(value)
+            row[axes.index(axis)] = real_number(f"the coefficient of {axis!r} in measure {name!r}", value)
     else:
         row = np.array(numbers(given, f"measure {name!r}"))
         if row.shape != (len(axes),):
@@ -239,11 +240,13 @@ def _row(name: str, given: Any, axes: tuple[str, ...]) -> FloatArray:
 def _limit(name: str, given: Limit, what: str) -> tuple[float, float]:
     if given is None:
         return -np.inf, np.inf
-    pair = (-abs(given), abs(given)) if isinstance(given, (int, float, np.number)) else tuple(given)
-    if len(pair) != 2:
-        raise DataError(f"the {what} limit of {name!r} must be a number or a pair (low, high), got {given!r}.")
-    low = -np.inf if pair[0] is None else float(pair[0])
-    high = np.inf if pair[1] is None else float(pair[1])
+    try:
+        pair = (-abs(given), abs(given)) if isinstance(given, (int, float, np.number)) else tuple(given)
+        low, high = (float(end if at is None else at) for at, end in zip(pair, (-np.inf, np.inf), strict=True))
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"the {what} limit of {name!r} must be a number or a pair (low, high), got {given!r}."
+        ) from error
     if not low <= 0.0 <= high:  # also NaN
         raise DataError(f"the {what} limit of {name!r} must hold 0, the equilibrium; got {low:g} to {high:g}.")
     return low, high
