@@ -34,6 +34,8 @@ BLOCK_BYTES = 16e6
 CORRELATION_ROWS = 8192
 # Largest condition number of the Gram matrix (of columns of unit length) that Cholesky may lose digits to.
 GRAM_CONDITION = 1e8
+# An estimated inverse condition number this many times above the rank tolerance needs no singular values.
+CLEARLY_REGULAR = 1e3
 # Residuals below this, relative, are not told from rounding in a Gram matrix.
 GRAM_RESIDUAL = 1e-5
 
@@ -71,14 +73,15 @@ class Triangle:
         R, right = self.R[:q, :q] / scale, self.R[:q, -self.ny :]
         if rcond is None:
             rcond = float(np.finfo(np.float64).eps * max(self.rows, q))
-        U, s, Vt = scipy.linalg.svd(R, lapack_driver="gesdd")
-        rank = int(np.count_nonzero(s > rcond * s[0])) if s.size else 0
-        inner = (U[:, :rank].T @ right) / s[:rank, None]
-        condition = float(s[0] / s[-1]) if s.size and s[-1] > 0.0 else np.inf
-        if rank == q:
+        inverse = scipy.linalg.lapack.dtrcon(R, norm="1", uplo="U", diag="N")[0] if q else 1.0
+        if inverse > CLEARLY_REGULAR * rcond:
             inner = scipy.linalg.solve_triangular(R, right)
-            return np.asarray((inner / scale[:, None]).T), rank, condition
-        return np.asarray((Vt[:rank].T @ inner / scale[:, None]).T), rank, condition
+            return np.asarray((inner / scale[:, None]).T), q, float(1.0 / inverse)
+        U, s, Vt = scipy.linalg.svd(R)
+        rank = int(np.count_nonzero(s > rcond * s[0]))
+        inner = Vt[:rank].T @ ((U[:, :rank].T @ right) / s[:rank, None])
+        condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
+        return np.asarray((inner / scale[:, None]).T), rank, condition
 
 
 def triangle(

@@ -35,6 +35,8 @@ from dalembert.record import Record
 
 # Largest side of a matrix that is decomposed without being told to: a second or so.
 LARGEST_SIDE = 1200
+# Block rows that weakly damped modes want whatever the observer.
+LEAST_ROWS = 100
 # A gap of the singular values smaller than this does not tell the order.
 CLEAR_GAP = 3.0
 
@@ -284,8 +286,8 @@ def default_window(
         return max(a, 1), max(min(count - a, LARGEST_SIDE // nw), 1)
     assert observer is not None
     need = 0 if order is None else order
-    a = max(observer.order, -(-2 * need // ny), 10)
-    b = max(2 * observer.order, -(-2 * need // nw), 20)
+    a = max(observer.order, -(-2 * need // ny), LEAST_ROWS)
+    b = max(2 * a, -(-2 * need // nw))
     return max(min(a, side // ny), 1), max(min(b, LARGEST_SIDE // nw), 1)
 
 

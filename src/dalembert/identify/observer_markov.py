@@ -36,6 +36,9 @@ EXACT = 1e-9
 # The first trial of the automatic order, and the most unknowns per output it goes up to.
 FIRST_ORDER = 20
 MOST_UNKNOWNS = 1500
+# The realization leaves out the noise that a longer observer lets in, but not the bias of a short one: twice the order
+# of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once was twice the bound.
+LENGTHENING = 2
 # Samples per unknown that are left to tell noise from dynamics.
 SAMPLES_PER_UNKNOWN = 4
 
@@ -261,20 +264,19 @@ def _automatic(data: Data, least: int, options: Mapping[str, Any]) -> tuple[Tria
     longest = min(most, max(FIRST_ORDER, 2 * least))
     while True:
         factor = triangle(data.u, data.y, longest, **options)
-        p, values, exact = choose_order(factor, least)
-        if exact or longest == most or p <= 0.8 * longest:
+        best, values, exact = choose_order(factor, least)
+        if exact or longest == most or LENGTHENING * best <= longest:
             break
-        longest = min(2 * longest, most)
+        longest = min(max(LENGTHENING * best, 2 * longest), most)
     if exact:
-        reason = f"observer of order {p}: the shortest that leaves nothing but rounding, so the data have no noise"
-    elif p == most:
-        reason = (
-            f"observer of order {p}: Akaike's criterion still falls at the longest that the data allow; damping may "
-            "be biased - measure longer"
-        )
-    else:
-        reason = f"observer of order {p}: lowest value of Akaike's criterion among orders up to {longest}"
-    return factor, p, values, reason
+        reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
+        return factor, best, values, reason
+    p = min(LENGTHENING * best, longest)
+    reason = f"observer of order {p}: {LENGTHENING} times that of Akaike's criterion ({best}), so that damping is not"
+    if p == LENGTHENING * best:
+        return factor, p, values, f"{reason} biased"
+    limit = f"the longest that the data and the arithmetic allow; Akaike's criterion asks for {best}"
+    return factor, p, values, f"observer of order {p}: {limit} or more, twice that keeps damping from bias"
 
 
 def choose_order(factor: Triangle, least: int = 1) -> tuple[int, FloatArray, bool]:
