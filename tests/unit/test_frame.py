@@ -393,15 +393,6 @@ def test_prescribed_displacements_move_the_structure():
     assert solution.reaction["A.y"] == pytest.approx(0.01 * k, rel=1e-9)
 
 
-def test_supports_masses_and_loads_may_sit_inside_a_beam():
-    f = line(2)
-    f.support(["A", "B", "beam[1]"], "y")
-    f.support("A", "x")
-    f.add_mass("m", "beam[1]", 2.0)
-    f.add_force("f", "beam[1]", (0, -1.0))
-    assert static(structure(f), "f").reaction["beam[1].y"] == pytest.approx(1.0, rel=1e-9)
-
-
 def test_frames_print_what_they_have():
     assert repr(line()) == (
         "Frame('line', planar, 2 points, 1 beams and bars, 0 masses, 0 springs, 0 supports, 0 load cases)"

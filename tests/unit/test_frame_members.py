@@ -39,6 +39,21 @@ def test_members_may_start_and_end_inside_others():
     np.testing.assert_allclose(ours.modes(6).frequencies, theirs.modes(6).frequencies, rtol=1e-11)
 
 
+def test_supports_masses_springs_and_loads_may_sit_inside_a_beam():
+    f = Frame("line", planar=True)
+    f.add_points(["A", "B"], [[0, 0], [2, 0]])
+    f.add_beam("beam", "A", "B", **BEAM, elements=4)
+    f.support(["A", "B", "beam[1]"], "y")
+    f.support("A", "x")
+    f.add_mass("m", "beam[1]", 2.0)
+    f.add_spring("s", "beam[3]", None, 1e30, direction="y")
+    f.add_force("f", "beam[1]", (0, -1.0))
+    f.add_force("f", "beam[3]", (0, -5.0))
+    solution = static(structure(f), "f")
+    assert solution.reaction["beam[1].y"] == pytest.approx(1.0, rel=1e-9)
+    assert solution.displacement["beam[3].y"] == pytest.approx(-5e-30, rel=1e-9)
+
+
 def test_members_may_be_given_before_those_they_end_in():
     f = Frame("tree")
     f.add_points(["A", "B", "C", "D"], [[0, 0, 0], [0, 0, 4], [4, 0, 2], [2, 2, 2]])

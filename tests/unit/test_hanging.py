@@ -57,8 +57,9 @@ def column(P=1.0):
 
 
 def test_a_column_that_is_pulled_does_not_buckle():
-    with pytest.raises(DataError, match="does not buckle under load"):
+    with pytest.raises(DataError, match="does not buckle under load '-1 P'"):
         buckling(column(), {"P": -1.0})
+    assert "under '2 P'" in repr(buckling(column(), {"P": 2.0}))
     f = Frame("large")
     f.add_points(["a", "b"], [[0, 0, 0], [0, 0, 3]])
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=80)

@@ -235,7 +235,7 @@ class TestBuckling:
         )
 
     def test_a_pulled_column_is_refused(self) -> None:
-        with pytest.raises(DataError, match=r"does not buckle under load 'given'.*Turn the load round"):
+        with pytest.raises(DataError, match=r"does not buckle under load '-1 down'.*Turn the load round"):
             buckling(structure(pillar()), {"down": -1.0})
 
     def test_a_load_without_internal_forces_is_refused(self) -> None:

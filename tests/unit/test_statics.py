@@ -215,14 +215,6 @@ def test_cases_combine_with_factors_and_coordinates():
     np.testing.assert_allclose(static(s, both.load).u, both.u, rtol=1e-10)
 
 
-def test_strain_energy_is_half_the_work_of_the_load():
-    f = simply_supported(2)
-    f.add_line_load("q", "beam", (1.0, -5.0))
-    solution = static(structure(f), "q")
-    bent = 25 * L**5 / (240 * STEEL.E * PLANK.I_z) + 25 * L**3 * PLANK.shear_y / (24 * STEEL.G * PLANK.area)
-    assert solution.strain_energy == pytest.approx(bent + L**3 / (6 * STEEL.E * PLANK.area), rel=1e-10)
-
-
 def test_points_give_vectors_and_coordinates_numbers():
     f = beam()
     f.support("A", "fixed")

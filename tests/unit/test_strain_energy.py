@@ -37,6 +37,15 @@ def test_a_bar_heated_between_walls_stores_energy_and_a_free_one_none(n):
     assert static(structure(f), "hot").strain_energy == pytest.approx(0.5 * (EA * 1e-8 + EI * 1e-6) * L, rel=1e-11)
 
 
+def test_energy_is_half_the_work_of_a_line_load():
+    f = beam(2, "timoshenko")
+    f.support("A", "xy")
+    f.support("B", "y")
+    f.add_line_load("q", "beam", (1.0, -5.0))
+    bent = 25 * L**5 / (240 * EI) + 25 * L**3 * PLANK.shear_y / (24 * STEEL.G * PLANK.area)
+    assert static(structure(f), "q").strain_energy == pytest.approx(bent + L**3 / (6 * EA), rel=1e-10)
+
+
 def test_energy_is_that_of_any_mesh():
     solutions = []
     for n in (1, 2, 8):

@@ -33,7 +33,7 @@ class Buckling(Frozen):
     factors : (k,), ascending: the structure buckles under ``factors[0]`` times the load.
     shapes : (n, k), on the free coordinates, largest displacement 1.
     coordinates : names of the n free coordinates.
-    structure : the `Structure`.  load : its name, or "given".
+    structure : the `Structure`.  load : its name, the cases in it, or "given".
     """
 
     factors: FloatArray
@@ -94,7 +94,9 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
     state = solved(structure, load, hanging=False)
     K, K_g = (structure.reduced(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
-    name = load if isinstance(load, str) else "given"
+    name = (
+        load if isinstance(load, str) else " + ".join(f"{x:g} {case}" for case, x in state.factors.items()) or "given"
+    )
     if not K_g.nnz or not abs(K_g).max():
         raise DataError(f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.")
     try:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Length of a beam, relative to the size of the frame, below which its ends count as one place.
 SHORT = 1e-12
-# A release is a mechanism when the released stiffness has an eigenvalue this small beside its largest.
-LOOSE = 1e-10
 
 
 def find_problems(frame: Frame) -> list[str]:

@@ -166,7 +166,9 @@ class StaticSolution(Frozen):
             cases.append("given forces")
         what = " + ".join(cases) or "prescribed displacements"
         lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
-        size = np.abs(self.u)
+        # rotations beside translations by what they move at the far end of the structure
+        reach = float(np.ptp(s.positions, axis=0).max()) or 1.0
+        size = np.abs(self.u) * np.tile([reach if way[0] == "r" else 1.0 for way in s.directions], len(s.points))
         order = [int(i) for i in np.argsort(-size, kind="stable")[:most] if size[i] > 0]
         reactions = list(self.reaction)[:most]
         wide = max([16, *(len(s.coordinates[i]) for i in order), *map(len, reactions)])
