@@ -65,7 +65,8 @@ class Loaded:
         if len(self.at_element):
             order = np.argsort(e, kind="stable")
             begin, end = (np.searchsorted(e[order], self.at_element, side) for side in ("left", "right"))
-            for k, (place, load) in enumerate(zip(self.at_place, self.at_load)):
+            for k in np.flatnonzero(end > begin):
+                place, load = self.at_place[k], self.at_load[k]
                 own = order[begin[k] : end[k]]
                 after = own[x[own] >= place]
                 s = (x[after] - place)[:, None]
