@@ -69,6 +69,24 @@ def test_tables_stay_in_line_and_tell_all_that_acts():
     assert "under given forces;" in static(s, {"C.x": 1.0}).table()
 
 
+def test_a_section_without_size_leaves_out_the_stresses_and_says_why():
+    f = frame()
+    f.add_beam("q", "A", "C", section=Section(area=0.01, I_y=1e-5, I_z=1e-5, J=1e-5), material="steel")
+    solution = static(structure(f), "snow")
+    text = solution.beam("q").table()
+    assert "no stresses: its section has no height and width" in text
+    assert "nan" not in text and "σ" not in text
+    assert "σ_v [Pa]" in solution.beam("rafter").table()
+
+
+def test_a_curvature_of_a_bar_is_refused():
+    f = frame()
+    f.add_bar("tie", "A", "C", **BEAM)
+    f.add_strain("hot", "tie", 1e-4, curvature_z=0.1)
+    with pytest.raises(ModelError, match="a curvature of 'tie' does nothing: bars do not bend"):
+        structure(f)
+
+
 def test_a_prestressed_structure_says_so():
     assert "K + geometric stiffness" in repr(prestressed(structure(frame()), "snow"))
 

@@ -54,6 +54,7 @@ def frame():
     (lambda f: f.add_line_load("snow", ["rafter"], (0, 1)), "the name of a beam must be a text"),
     (lambda f: f.add_line_load("snow", "rafter"), "line load on 'rafter' has neither force nor moment"),
     (lambda f: f.add_beam_force("snow", "rafter", 1.0), "force on beam 'rafter' has neither force nor moment"),
+    (lambda f: f.add_strain("hot", "rafter"), "strain of beam 'rafter' has neither strain nor curvature"),
     (lambda f: f.set_damping(alpha="1"), "alpha must be a finite number, got '1'"),
     (lambda f: f.set_damping(ratios="2%"), "damping ratios must be finite and not negative, got '2%'"),
     (lambda f: f.set_damping(ratios=[0.1, "b"]), "damping ratios must be finite and not negative"),

@@ -258,7 +258,7 @@ def _lonely(frame: Frame) -> list[str]:
 
 
 def _idle_loads(frame: Frame) -> list[str]:
-    """Moments on points of bars only: there is nothing they could turn."""
+    """Moments on points of bars only and curvatures of bars: there is nothing they could turn."""
     turning: set[str] = set()
     for group in frame.beams:
         if group.properties.kind == "beam":
@@ -270,7 +270,13 @@ def _idle_loads(frame: Frame) -> list[str]:
     for spring in frame.springs:
         if spring.line is None:
             turning.update(point for point in (spring.a, spring.b) if point is not None)
-    return [
+    bars = {name for group in frame.beams if group.properties.kind == "bar" for name in group.names}
+    problems = [
+        f"load case {load.case!r}: a curvature of {load.beam!r} does nothing: bars do not bend."
+        for load in frame.loads
+        if isinstance(load, InitialStrain) and any(load.strain[1:]) and load.beam in bars
+    ]
+    return problems + [
         f"load case {load.case!r}: a moment acts on point {load.point!r}, which has no rotation (bars and masses only)."
         for load in frame.loads
         if isinstance(load, PointLoad) and any(load.moment) and load.point not in turning

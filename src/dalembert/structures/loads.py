@@ -99,6 +99,8 @@ class LoadMethods:
         """
         what = f"strain of beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
         first, second, third = (parts.number(value, what) for value in (strain, curvature_y, curvature_z))
+        if not (first or second or third):
+            raise ModelError(f"{what} has neither strain nor curvature.")
         self.loads.append(InitialStrain(self._case(case), beam, (first, second, third)))
 
     def _moment(self, given: Any, what: str) -> parts.Vector:

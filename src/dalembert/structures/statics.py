@@ -139,7 +139,10 @@ class StaticSolution(Frozen):
         return known[id(group)]
 
     def largest_stresses(self, stations: int = 5) -> dict[str, float]:
-        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
+        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element.
+
+        NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
+        """
         if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
             raise DataError(f"stations must be a whole number, 1 or more, got {stations!r}.")
         found: dict[str, float] = {}

@@ -207,9 +207,15 @@ class BeamResult(Frozen):
         heads = ["x [m]", *(f"{name} [N]" for name in FORCES[:3]), *(f"{name} [N m]" for name in FORCES[3:])]
         columns = [self.x, *(getattr(self, name) for name in FORCES)]
         shown = [k for k, column in enumerate(columns) if k < 2 or column.any()]  # a plane has no V_z, T, M_y
-        heads = [heads[k] for k in shown] + ["σ_max [Pa]", "σ_min [Pa]", "σ_v [Pa]"]
-        columns = [columns[k] for k in shown] + [self.highest, self.lowest, self.von_mises]
-        lines = [f"beam {self.beam!r}", "  ".join(head.rjust(11) for head in heads)]
+        heads, columns = [heads[k] for k in shown], [columns[k] for k in shown]
+        known = not np.isnan(self.von_mises).any()
+        if known:
+            heads += ["σ_max [Pa]", "σ_min [Pa]", "σ_v [Pa]"]
+            columns += [self.highest, self.lowest, self.von_mises]
+        lines = [
+            f"beam {self.beam!r}" + ("" if known else " (no stresses: its section has no height and width)"),
+            "  ".join(head.rjust(11) for head in heads),
+        ]
         lines += ["  ".join(f"{value + 0.0:11.4g}" for value in row) for row in zip(*columns)]
         return "\n".join(lines)
 
