@@ -187,7 +187,7 @@ def sweep(
     critical = [
         one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, precision)
     ]
-    stable = np.array([spectra.growing(float(value)) == 0 for value in at])
+    stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
     return Sweep(
         at, _upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
         critical_speeds=tuple(sorted(critical, key=lambda one: (one.order, one.speed))), stable=stable,
@@ -246,10 +246,10 @@ def root_locus(
 
 
 def _boundaries(spectra: Spectra, values: list[float], precision: float) -> list[Crossing]:
-    growing = [one for a, b in pairwise(values) for one in jumps(spectra.growing, a, b, precision)]
+    growing = [one for a, b in pairwise(values) for one in jumps(spectra.growth, a, b, precision)]
     if not growing:
         return []
-    decaying = [one for a, b in pairwise(values) for one in jumps(spectra.decaying, a, b, precision)]
+    decaying = [one for a, b in pairwise(values) for one in jumps(spectra.decay, a, b, precision)]
     step = min(b - a for a, b in pairwise(values))
     found = []
     for value, change in growing:
@@ -277,7 +277,7 @@ def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: 
 
 def _critical(spectra: Spectra, a: float, b: float, order: float, precision: float) -> list[CriticalSpeed]:
     found = []
-    for speed, _ in jumps(lambda value: spectra.above(value, order), a, b, precision):
+    for speed, _ in jumps(lambda value: spectra.excess(value, order), a, b, precision):
         s = spectra.quick(speed)
         met = s[int(np.argmin(np.abs(s.imag - order * abs(speed))))]
         found.append(CriticalSpeed(float(speed), order, complex(met)))

@@ -131,20 +131,20 @@ class Spectra:
         result: FloatArray = AXIS * np.where(size > NEAR_ZERO * largest, size, largest)
         return result
 
-    def growing(self, value: float) -> int:
-        """How many eigenvalues lie right of the imaginary axis."""
+    def growth(self, value: float) -> FloatArray:
+        """(k,) how far each eigenvalue lies right of the imaginary axis."""
         s = self.quick(value)
-        return int(np.count_nonzero(s.real > self.axis_tolerance(s)))
+        return np.asarray(s.real - self.axis_tolerance(s))
 
-    def decaying(self, value: float) -> int:
-        """How many lie left of it."""
+    def decay(self, value: float) -> FloatArray:
+        """(k,) how far each lies left of it."""
         s = self.quick(value)
-        return int(np.count_nonzero(s.real < -self.axis_tolerance(s)))
+        return np.asarray(-s.real - self.axis_tolerance(s))
 
-    def above(self, value: float, order: float) -> int:
-        """How many have a frequency above order x value."""
+    def excess(self, value: float, order: float) -> FloatArray:
+        """(k,) by how much each frequency is above order x value."""
         s = self.quick(value)
-        return int(np.count_nonzero(s.imag > max(order * abs(value), AXIS * np.abs(s).max(initial=0.0))))
+        return np.asarray(s.imag - max(order * abs(value), AXIS * np.abs(s).max(initial=0.0)))
 
     def quick(self, value: float) -> ComplexArray:
         """Eigenvalues at a value that need not be kept."""
@@ -159,22 +159,29 @@ def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
     return bool((moved < -((1e-9 * scale) ** 2)).any())
 
 
-def jumps(count: Callable[[float], int], a: float, b: float, precision: float) -> list[tuple[float, int]]:
-    """Where a whole-numbered function changes between a and b, and by how much; ascending."""
+def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: float) -> list[tuple[float, int]]:
+    """Where gaps change sign between a and b, and by how much the number of positive ones changes; ascending.
+
+    The m-th largest of continuous gaps is continuous, whichever of them it is: one bracketed root for every m.
+    """
+    first, last = (int(np.count_nonzero(gaps(value) > 0.0)) for value in (a, b))
+    if first == last:
+        return []
+    from scipy.optimize import brentq
+
+    change = 1 if last > first else -1
     found: list[tuple[float, int]] = []
+    for m in range(min(first, last) + 1, max(first, last) + 1):
 
-    def halve(low: float, at_low: int, high: float, at_high: int) -> None:
-        middle = 0.5 * (low + high)
-        if high - low <= precision * max(abs(low), abs(high)) or middle in (low, high):
-            found.append((middle, at_high - at_low))
-            return
-        at_middle = count(middle)
-        if at_middle != at_low:
-            halve(low, at_low, middle, at_middle)
-        if at_middle != at_high:
-            halve(middle, at_middle, high, at_high)
+        def level(value: float, m: int = m) -> float:
+            return float(np.sort(gaps(value))[-m])
 
-    first, last = count(a), count(b)
-    if first != last:
-        halve(a, first, b, last)
-    return found
+        root = float(brentq(level, a, b, xtol=precision * max(abs(a), abs(b)) * 1e-3, rtol=max(precision, 9e-16)))
+        found.append((root, change))
+    merged: list[tuple[float, int]] = []
+    for root, by in sorted(found):
+        if merged and abs(root - merged[-1][0]) <= 4.0 * precision * max(abs(root), abs(merged[-1][0])):
+            merged[-1] = (merged[-1][0], merged[-1][1] + by)
+        else:
+            merged.append((root, by))
+    return merged
