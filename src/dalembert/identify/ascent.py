@@ -19,7 +19,7 @@ from dalembert.linear.checks import FloatArray
 
 Segments = tuple[FloatArray, ...]
 # Squared length of the last step, in standard deviations of the estimate.
-CLOSE = 1e-6
+CLOSE = 1e-5
 # Noise below this, relative to the rms of an output, is rounding of the data.
 NOISE_FLOOR = 1e-13
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8

@@ -1,8 +1,8 @@
 """What data can tell at most: the Cramér-Rao bound, and deviations of models that were not refined.
 
 No unbiased estimate scatters less than the inverse of the Fisher information (Cramér 1946, Rao 1945); the
-maximum-likelihood estimate of :func:`~dalembert.identify.refine` reaches it for long records. The information is that of
-the modal model with all its parameters unknown (poles, B, C, D, starts): :mod:`dalembert.identify.likelihood`.
+maximum-likelihood estimate of :func:`~dalembert.identify.refine` reaches it for long records. The information is that
+of the modal model with all its parameters unknown (poles, B, C, D, starts): :mod:`dalembert.identify.likelihood`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def deviations(
         How many simulated records, and the seed of their noise.
     """
     if method == "bootstrap":
-        from dalembert.identify.bootstrap import bootstrap
+        from dalembert.identify.resampling import bootstrap
 
         return bootstrap(fit, record, identify, runs, seed)
     if method != "fisher":
