@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import DataError
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.observer_gain import fitted_gain
+from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.observer_markov import ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
     Realization,
