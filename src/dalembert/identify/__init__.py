@@ -4,12 +4,20 @@ Every function takes one :class:`~dalembert.record.Record` or a sequence of them
 their transients) and returns a frozen result with names, units and provenance.
 """
 
+from dalembert.identify.bounds import ModalBounds, cramer_rao, deviations, intervals
 from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity, phase_deviation
 from dalembert.identify.data import Data, IdentificationWarning, read_data
+from dalembert.identify.frf import Coherence, FrfEstimate, coherence, frf
+from dalembert.identify.hammer import HammerWindows, hammer_windows
 from dalembert.identify.identified import Identified
+from dalembert.identify.markov import Markov, markov
 from dalembert.identify.prepare import average, bandpass, cut, decimate, detrend, highpass, lowpass, trim
 from dalembert.identify.quality import Fit, Residuals
+from dalembert.identify.refinement import refine
 from dalembert.identify.repair import Repair, hampel, repair
+from dalembert.identify.spectra import Spectra, spectra
+from dalembert.identify.structured_fit import StructuredFit, refine_structured
+from dalembert.identify.structured_model import StructuredModel, Unknown
 from dalembert.identify.synchronise import Synchronised, delay, shift, synchronise
 
 __all__ = [
@@ -31,10 +39,29 @@ __all__ = [
     "delay",
     "shift",
     "synchronise",
+    "Spectra",
+    "spectra",
+    "Coherence",
+    "coherence",
+    "FrfEstimate",
+    "frf",
+    "HammerWindows",
+    "hammer_windows",
+    "Markov",
+    "markov",
     "mean_phase",
     "modal_phase_collinearity",
     "phase_deviation",
     "Identified",
     "Fit",
     "Residuals",
+    "refine",
+    "cramer_rao",
+    "deviations",
+    "intervals",
+    "ModalBounds",
+    "StructuredModel",
+    "Unknown",
+    "StructuredFit",
+    "refine_structured",
 ]
