@@ -46,6 +46,16 @@ class Data:
     means: tuple[FloatArray, ...] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("units", "provenance"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for name in ("u", "y"):
+            object.__setattr__(self, name, tuple(_read_only(part) for part in getattr(self, name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = dict(self.units), self.means, dict(self.provenance)
+        return Data, (self.u, self.y, self.dt, self.inputs, self.outputs, *plain)
+
     @property
     def nu(self) -> int:
         """How many inputs."""
@@ -186,13 +196,10 @@ def read_data(
         blocks = [_block(run, names) for names in (names_in, names_out)]
         if detrend != "none":
             blocks = [_detrended(block, detrend, means) for block in blocks]
-        u.append(_read_only(blocks[0]))
-        y.append(_read_only(blocks[1]))
+        u.append(blocks[0])
+        y.append(blocks[1])
     paired = tuple(np.concatenate(means[k : k + 2]) for k in range(0, len(means), 2)) if means else None
-    return Data(
-        tuple(u), tuple(y), dt, names_in, names_out, MappingProxyType(units), paired,
-        MappingProxyType(_provenance(runs, detrend)),
-    )  # fmt: skip
+    return Data(tuple(u), tuple(y), dt, names_in, names_out, units, paired, _provenance(runs, detrend))
 
 
 def _again(data: Data, inputs: Any, outputs: Any, detrend: str) -> Data:

@@ -1,0 +1,381 @@
+"""Records at the border of identification: what is refused, what is warned of, what passes untouched."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from dalembert.errors import DataError
+from dalembert.identify import Data, IdentificationWarning, read_data
+from dalembert.record import Record
+
+N = 600
+DT = 0.01
+
+
+def good(seed=0, samples=N, name="", units=None):
+    rng = np.random.default_rng(seed)
+    t = DT * np.arange(samples)
+    force = rng.normal(size=samples)
+    a = np.convolve(force, 0.9 ** np.arange(50))[:samples]
+    channels = {"force": force, "a1": a, "a2": 0.4 * a + rng.normal(size=samples)}
+    return Record.from_channels(t, channels, units or {"force": "N", "a1": "m/s^2", "a2": "m/s^2"}, name=name)
+
+
+def changed(record, **columns):
+    """The record with some channels replaced."""
+    channels = {name: columns.get(name, record[name]) for name in record.names}
+    return Record.from_channels(record.time, channels, record.units, name=record.name)
+
+
+def quiet(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return read_data(*args, **kwargs)
+
+
+# ---- good data
+
+
+def test_good_data_pass_without_a_warning_and_keep_names_units_and_numbers():
+    record = good()
+    data = quiet(record, "force", ["a1", "a2"])
+    assert (data.nu, data.ny, data.samples, data.segments) == (1, 2, N, 1)
+    assert data.inputs == ("force",) and data.outputs == ("a1", "a2")
+    assert data.units == {"force": "N", "a1": "m/s^2", "a2": "m/s^2"}
+    assert data.dt == pytest.approx(DT, rel=1e-12)
+    np.testing.assert_array_equal(data.u[0][:, 0], record["force"])
+    np.testing.assert_array_equal(data.y[0], record[["a1", "a2"]])
+
+
+def test_outputs_left_out_are_all_channels_that_are_no_inputs():
+    assert read_data(good(), "force").outputs == ("a1", "a2")
+
+
+def test_repeated_tests_stay_separate_segments():
+    data = quiet([good(1), good(2, samples=400)], "force")
+    assert data.lengths == (600, 400)
+    assert data.samples == 1000
+    assert data.duration == pytest.approx(10.0)
+
+
+def test_neighbouring_channels_are_a_view_of_the_record_not_a_copy():
+    record = good()
+    assert np.shares_memory(read_data(record, "force").y[0], record.data)
+
+
+def test_arrays_are_read_only():
+    data = read_data(good(), "force", ["a2", "a1"])
+    with pytest.raises(ValueError, match="read-only"):
+        data.y[0][0, 0] = 1.0
+
+
+def test_a_stem_names_all_channels_below_it():
+    record = Record(DT * np.arange(50), np.random.default_rng(0).normal(size=(50, 3)), ["f", "tip.x", "tip.y"])
+    assert read_data(record, "f", "tip").outputs == ("tip.x", "tip.y")
+
+
+@pytest.mark.parametrize("kind", ["mean", "linear"])
+def test_detrending_takes_the_trend_off_every_record_by_itself(kind):
+    t = DT * np.arange(N)
+    drift = 3.0 + (2.0 * t if kind == "linear" else 0.0 * t)
+    one, two = good(1), good(2)
+    data = read_data([changed(one, a1=one["a1"] + drift), changed(two, a1=two["a1"] - drift)], "force", detrend=kind)
+    plain = read_data([one, two], "force", detrend=kind)
+    for a, b in zip(data.y, plain.y):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    assert data.means is not None and len(data.means) == 2 and data.means[0].shape == (3,)
+
+
+def test_no_means_are_kept_where_none_were_taken_off():
+    assert read_data(good(), "force").means is None
+
+
+def test_data_read_before_are_handed_back():
+    data = read_data(good(), "force")
+    assert read_data(data) is data
+    assert read_data(data, "force", ["a1", "a2"]) is data
+
+
+def test_data_read_before_refuse_other_channels():
+    with pytest.raises(DataError, match="were read already"):
+        read_data(read_data(good(), "force"), "a1")
+
+
+def test_provenance_says_what_was_prepared():
+    from dalembert.identify import lowpass
+
+    data = read_data(lowpass(good(name="run 7"), 20.0), "force", detrend="mean")
+    assert data.provenance["records"] == ["run 7"]
+    assert data.provenance["preparation"] == ["lowpass 20 Hz, order 4, zero phase", "mean taken off"]
+
+
+def test_data_print_their_size_and_channels():
+    text = repr(read_data(good(), "force"))
+    assert "600 samples in 1 segment" in text and "force [N]" in text
+
+
+def test_a_binary_input_is_no_saturation():
+    u = np.sign(np.random.default_rng(3).normal(size=N))
+    quiet(changed(good(), force=u), "force")
+
+
+def test_a_hammer_input_that_rests_most_of_the_time_is_no_saturation():
+    u = np.zeros(N)
+    u[50:53] = 1.0, 2.0, 1.0
+    y = np.convolve(u, 0.95 ** np.arange(400) * np.sin(0.5 * np.arange(400)))[:N]
+    quiet(Record.from_channels(DT * np.arange(N), {"force": u, "a": y}), "force")
+
+
+def test_an_input_resting_in_one_of_several_tests_is_allowed():
+    rng = np.random.default_rng(4)
+    first, second = (Record(DT * np.arange(N), rng.normal(size=(N, 3)), ["u1", "u2", "y"]) for _ in range(2))
+    quiet([changed(first, u2=0.0), changed(second, u1=0.0)], ["u1", "u2"])
+
+
+# ---- bad data refused
+
+
+def test_not_a_number_is_refused_with_channel_count_and_time():
+    a = good()["a1"].copy()
+    a[[100, 101, 300]] = np.nan
+    with pytest.raises(DataError, match=r"'a1' of the record has 3 samples that are not finite.*t = 1 s.*repair"):
+        read_data(changed(good(), a1=a), "force")
+
+
+def test_infinite_samples_are_refused():
+    a = good()["a2"].copy()
+    a[7] = np.inf
+    with pytest.raises(DataError, match=r"'a2'.*not finite"):
+        read_data(changed(good(), a2=a), "force")
+
+
+def test_gaps_in_channels_not_used_do_not_matter():
+    a = good()["a2"].copy()
+    a[7] = np.nan
+    assert quiet(changed(good(), a2=a), "force", "a1").ny == 1
+
+
+def test_a_constant_output_is_refused_as_a_dead_sensor():
+    with pytest.raises(DataError, match=r"'a2' is constant \(4.2\).*dead"):
+        read_data(changed(good(), a2=4.2), "force")
+
+
+def test_a_constant_input_is_refused_since_it_excites_nothing():
+    with pytest.raises(DataError, match=r"'force' is constant.*excites nothing"):
+        read_data(changed(good(), force=1.0), "force")
+
+
+def test_a_channel_constant_up_to_rounding_is_refused():
+    with pytest.raises(DataError, match="'a2' is constant"):
+        read_data(changed(good(), a2=5.0 + 1e-15 * np.arange(N) / N), "force")
+
+
+def test_uneven_time_is_refused_with_a_remedy():
+    t = DT * np.arange(N)
+    t[300:] += 0.004
+    with pytest.raises(DataError, match=r"not sampled uniformly.*resample"):
+        read_data(Record(t, good().data, good().names), "force")
+
+
+def test_uneven_time_in_one_of_several_records_is_told_by_number():
+    t = DT * np.arange(N)
+    t[300:] += 0.004
+    with pytest.raises(DataError, match=r"record 2: .*not sampled uniformly"):
+        read_data([good(), Record(t, good().data, good().names, good().units)], "force")
+
+
+def test_records_of_different_sample_times_are_refused():
+    slow = Record(2 * DT * np.arange(N), good(1).data, good().names, good().units)
+    with pytest.raises(DataError, match=r"record 2 is sampled every 0.02 s, record 1 every 0.01 s"):
+        read_data([good(), slow], "force")
+
+
+def test_time_rounded_by_a_logger_is_accepted():
+    t = np.round(1 / 128 * np.arange(N), 6)
+    assert quiet(Record(t, good().data, good().names), "force").dt == pytest.approx(1 / 128, rel=1e-5)
+
+
+def test_one_sample_is_refused():
+    with pytest.raises(DataError, match="one sample"):
+        read_data(Record([0.0], [[1.0, 2.0]], ["u", "y"]), "u")
+
+
+def test_a_record_too_short_for_its_channels_is_refused():
+    with pytest.raises(DataError, match="has 7 samples, too few for 3 channels: at least 8"):
+        read_data(good().between(0.0, 6.5 * DT), "force")
+
+
+def test_too_few_samples_for_a_method_are_refused_with_its_purpose():
+    with pytest.raises(DataError, match="a model of order 40 needs at least 5000 samples; there are 600"):
+        read_data(good(), "force").require(5000, "a model of order 40")
+
+
+def test_the_shortest_record_decides_where_each_must_be_long_enough():
+    data = read_data([good(1), good(2, samples=50)], "force")
+    data.require(600, "OKID")
+    with pytest.raises(DataError, match="the shortest record has 50"):
+        data.require(60, "OKID with 59 past samples", each=True)
+
+
+def test_an_unknown_channel_gets_a_suggestion():
+    with pytest.raises(DataError, match=r"no channel named 'forse'.*Did you mean 'force'"):
+        read_data(good(), "forse")
+
+
+def test_a_channel_cannot_be_input_and_output():
+    with pytest.raises(DataError, match="a1 cannot be input and output at once"):
+        read_data(good(), ["force", "a1"], ["a1", "a2"])
+
+
+def test_a_channel_named_twice_is_refused():
+    with pytest.raises(DataError, match="a1 named twice in outputs"):
+        read_data(good(), "force", ["a1", "a1"])
+
+
+def test_all_channels_as_inputs_leave_no_output():
+    with pytest.raises(DataError, match="no output channel"):
+        read_data(good(), ["force", "a1", "a2"])
+
+
+def test_a_record_without_a_channel_that_the_first_has_is_refused():
+    with pytest.raises(DataError, match="record 2 'b' has no channel 'a2'"):
+        read_data([good(), good(1, name="b").select("force", "a1")], "force")
+
+
+def test_one_channel_in_two_units_is_refused():
+    other = good(1, units={"force": "N", "a1": "g", "a2": "m/s^2"})
+    with pytest.raises(DataError, match=r"'a1' is in \[g\] in record 2 and in \[m/s\^2\] in record 1"):
+        read_data([good(), other], "force")
+
+
+def test_one_record_given_twice_is_refused():
+    record = good()
+    with pytest.raises(DataError, match="record 2 is given twice"):
+        read_data([record, record], "force")
+
+
+@pytest.mark.parametrize("wrong", [None, 3.0, "run.csv", {"a": 1}, [], [1, 2]])
+def test_anything_but_records_is_refused(wrong):
+    with pytest.raises(DataError, match="Record"):
+        read_data(wrong, "force")
+
+
+@pytest.mark.parametrize("wrong", [3, [3], [None]])
+def test_channels_by_number_are_refused(wrong):
+    with pytest.raises(DataError, match="must be channel names"):
+        read_data(good(), wrong)
+
+
+def test_an_unknown_detrending_is_refused():
+    with pytest.raises(DataError, match="detrend must be one of"):
+        read_data(good(), "force", detrend="constant")
+
+
+def test_methods_that_need_inputs_refuse_data_without():
+    with pytest.raises(DataError, match=r"needs at least one input channel.*output-only"):
+        read_data(good()).require_inputs("OKID")
+
+
+@pytest.mark.parametrize("order", [0, -2, 2.5, True, "6"])
+def test_an_order_that_is_no_positive_whole_number_is_refused(order):
+    with pytest.raises(DataError, match="order must be a whole number from 1"):
+        read_data(good(), "force").check_order(order)
+
+
+def test_an_order_with_more_unknowns_than_samples_is_refused():
+    with pytest.raises(DataError, match="order 500 has 1502 unknowns, more than 600 samples of 2 outputs"):
+        read_data(good(), "force").check_order(500)
+
+
+# ---- bad data warned of
+
+
+@pytest.mark.parametrize("channel", ["force", "a1"])
+def test_a_clipped_channel_is_warned_of(channel):
+    x = good()[channel]
+    clipped = np.clip(x, -np.inf, 0.8 * x.std())
+    with pytest.warns(IdentificationWarning, match=f"'{channel}' looks saturated"):
+        read_data(changed(good(), **{channel: clipped}), "force")
+
+
+def test_clipping_on_one_record_only_is_found():
+    x = good(1)["a1"]
+    with pytest.warns(IdentificationWarning, match="'a1' looks saturated"):
+        read_data([changed(good(), a1=0.1 * good()["a1"]), changed(good(1), a1=np.clip(x, -2, 2))], "force")
+
+
+def test_an_output_stuck_for_a_while_is_warned_of():
+    a = good()["a1"].copy()
+    a[200:260] = a[200]
+    with pytest.warns(IdentificationWarning, match="'a1' does not change for 60 samples from t = 2 s"):
+        read_data(changed(good(), a1=a), "force")
+
+
+def test_an_output_of_few_levels_is_warned_of():
+    a = np.round(good()["a1"] / good()["a1"].std())
+    with pytest.warns(IdentificationWarning, match="'a1' takes only . different values"):
+        read_data(changed(good(), a1=a), "force")
+
+
+def test_an_offset_that_hides_the_motion_is_warned_of_unless_taken_off():
+    record = changed(good(), a1=9.81 + 0.01 * good()["a1"])
+    with pytest.warns(IdentificationWarning, match=r"'a1' has a mean of 9.8.*detrend='mean'"):
+        read_data(record, "force")
+    quiet(record, "force", detrend="mean")
+
+
+def test_like_units_with_scales_a_million_apart_are_warned_of():
+    with pytest.warns(IdentificationWarning, match=r"'a1' varies .* more than 'a2', both in \[m/s\^2\]: wrong units"):
+        read_data(changed(good(), a1=1e7 * good()["a1"]), "force")
+
+
+def test_different_units_may_have_any_scale():
+    record = good(units={"force": "N", "a1": "Pa", "a2": "m"})
+    quiet(changed(record, a1=1e9 * record["a1"]), "force")
+
+
+def test_a_channel_scaled_differently_in_a_repeated_test_is_warned_of():
+    with pytest.warns(IdentificationWarning, match=r"'a1' varies .* in one record than in another: wrong units"):
+        read_data([good(), changed(good(1), a1=1e5 * good(1)["a1"])], "force")
+
+
+def test_two_channels_that_are_the_same_are_warned_of():
+    with pytest.warns(IdentificationWarning, match="outputs a1, a2 are linearly dependent"):
+        read_data(changed(good(), a2=2.0 * good()["a1"]), "force")
+
+
+def test_dependent_inputs_are_warned_of():
+    record = Record.from_channels(good().time, {"u1": good()["force"], "u2": -good()["force"], "y": good()["a1"]})
+    with pytest.warns(IdentificationWarning, match=r"inputs u1, u2 are linearly dependent.*cannot be told apart"):
+        read_data(record, ["u1", "u2"])
+
+
+def test_more_outputs_than_the_order_allows_are_warned_of():
+    rng = np.random.default_rng(5)
+    data = read_data(Record(DT * np.arange(N), rng.normal(size=(N, 6)), ["u", *"abcde"]), "u")
+    with pytest.warns(IdentificationWarning, match="5 outputs are more than order 2 allows"):
+        data.check_order(2)
+
+
+def test_an_order_that_fits_is_silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_data(good(), "force").check_order(6)
+
+
+def test_warnings_point_at_the_caller():
+    with pytest.warns(IdentificationWarning) as caught:
+        read_data(changed(good(), a1=1e7 * good()["a1"]), "force")
+    assert caught[0].filename == __file__
+
+
+def test_data_survive_pickling():
+    data = read_data(good(), "force")
+    again = pickle.loads(pickle.dumps(data))  # noqa: S301
+    assert isinstance(again, Data)
+    np.testing.assert_array_equal(again.y[0], data.y[0])
+    assert again.units == data.units and not again.y[0].flags.writeable
