@@ -1,0 +1,283 @@
+"""Modes from outputs alone: free decays, correlations that decay like them (NExT), ERA and Ibrahim's method.
+
+free decay      y(k) = C Aᵏ x₀, one column of initial states per test
+NExT            white excitation makes R(τ) = E[y(t + τ) y_ref(t)ᵀ] = C A^{τ-1} G for τ ≥ 1: a free decay as well, one
+                column per reference. R(0) is left out: it holds the white sensor noise (James, Carne & Lauffer 1995).
+ERA             as with Markov parameters, spec 000, 55, decays in their place
+Ibrahim (ITD)   Φ₁, Φ₂ the decays and the decays one sample later, stacked with delays; A Φ₁ = Φ₂ solved by the mean of
+                two least squares, ½ [Φ₂ Φ₁ᵀ (Φ₁ Φ₁ᵀ)⁻¹ + Φ₂ Φ₂ᵀ (Φ₁ Φ₂ᵀ)⁻¹], whose damping biases cancel to first order
+
+Without a measured force nothing is told of masses: shapes, frequencies and damping only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.fft
+
+from dalembert.errors import DataError, unknown_name
+from dalembert.identify.data import Data, IdentificationWarning, read_data
+from dalembert.identify.identified import Identified
+from dalembert.identify.realization import decompose, era_matrices, hankel, largest_gap
+from dalembert.linear import checks
+from dalembert.linear.checks import FloatArray
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+
+Detrend = Literal["none", "mean", "linear"]
+# Lags of a correlation, and the largest side of a matrix to decompose, when not told.
+DEFAULT_LAGS = 512
+LARGEST_SIDE = 900
+# Samples whose correlations are summed at a time.
+BLOCK = 16384
+CLEAR_GAP = 3.0
+
+
+class Decays(checks.Frozen):
+    """Free decays or correlations that are like them; frozen.
+
+    values : (count, ny, nw), one column per test or reference; dt [s]; outputs, columns : names; kind : text.
+    """
+
+    values: FloatArray
+    dt: float
+    outputs: tuple[str, ...]
+    columns: tuple[str, ...]
+    kind: str
+    units: Mapping[str, str]
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    @property
+    def times(self) -> FloatArray:
+        """(count,) [s] from the first value."""
+        return self.dt * np.arange(len(self.values), dtype=np.float64)
+
+    def record(self) -> Record:
+        """The decays as a Record with channels ``"output, column"``."""
+        names = [f"{output}, {column}" for output in self.outputs for column in self.columns]
+        return Record(self.times, self.values.reshape(len(self.values), -1), names, name=self.kind)
+
+    def __repr__(self) -> str:
+        sizes = f"{checks.counted(len(self.outputs), 'output')}, {checks.counted(len(self.columns), 'column')}"
+        return f"Decays ({self.kind}): {len(self.values)} samples, {sizes}, dt = {self.dt:g} s"
+
+
+def free_decays(
+    records: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, start: float = 0.0
+) -> Decays:
+    """Free decays from records that hold nothing else, one column per record.
+
+    Parameters
+    ----------
+    records, outputs : see :func:`read_data`
+    start : float
+        Time [s] after the beginning of every record from which the motion is free.
+    """
+    data = read_data(records, (), outputs)
+    skip = round(start / data.dt)
+    count = min(data.lengths) - skip
+    if start < 0.0 or count < 8:
+        raise DataError(
+            f"start = {start!r} s leaves {max(count, 0)} samples of the shortest record; at least 8 needed."
+        )
+    values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
+    return Decays(
+        values=values, dt=data.dt, outputs=data.outputs, columns=checks.numbered("test", data.segments),
+        kind="free decays", units=dict(data.units), notes=(), provenance=dict(data.provenance),
+    )  # fmt: skip
+
+
+def correlation_decays(
+    records: Record | Sequence[Record] | Data,
+    outputs: str | Iterable[str] | None = None,
+    *,
+    references: str | Iterable[str] | None = None,
+    lags: int | None = None,
+    detrend: Detrend = "mean",
+) -> Decays:
+    """Correlation functions of outputs under ambient excitation (NExT), which decay as free motion does.
+
+    Parameters
+    ----------
+    records, outputs, detrend : see :func:`read_data`
+    references : names, optional
+        Outputs with which all are correlated; all of them when left out.
+    lags : int, optional
+        How many, from one sample on; 512 or a tenth of the samples when left out.
+
+    Returns
+    -------
+    Decays
+        Unbiased estimates, summed block by block.
+    """
+    data = read_data(records, (), outputs, detrend=detrend)
+    wanted = data.outputs if references is None else (references,) if isinstance(references, str) else tuple(references)
+    for name in wanted:
+        if name not in data.outputs:
+            raise DataError(unknown_name("output", name, data.outputs, "references"))
+    count = min(DEFAULT_LAGS, max(data.samples // 10, 8)) if lags is None else lags
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 8:
+        raise DataError(f"lags must be a whole number from 8 on, got {lags!r}.")
+    data.require(2 * count, f"correlations over {count} lags", each=True)
+    places = [data.outputs.index(name) for name in wanted]
+    values = correlate(data.y, places, int(count))[1:]
+    return Decays(
+        values=values, dt=data.dt, outputs=data.outputs, columns=wanted, kind="correlations", units=dict(data.units),
+        notes=(f"correlations with {', '.join(wanted)} from lag 1 to {count}; excitation taken for white noise",),
+        provenance=dict(data.provenance),
+    )  # fmt: skip
+
+
+def correlate(parts: Sequence[FloatArray], references: Sequence[int], lags: int) -> FloatArray:
+    """R(0) ... R(lags), (lags + 1, ny, references): mean of y(k + τ) y_ref(k) over all segments."""
+    ny = parts[0].shape[1]
+    total = np.zeros((lags + 1, ny, len(references)))
+    number = np.zeros(lags + 1)
+    step = max(BLOCK, 4 * lags)
+    for y in parts:
+        size = scipy.fft.next_fast_len(min(step, len(y)) + lags, real=True)
+        for start in range(0, len(y), step):
+            ahead = scipy.fft.rfft(y[start : start + step + lags], size, axis=0)
+            here = scipy.fft.rfft(y[start : start + step, references], size, axis=0)
+            product = ahead[:, :, None] * here.conj()[:, None, :]
+            total += scipy.fft.irfft(product, size, axis=0)[: lags + 1]
+        number += np.maximum(len(y) - np.arange(lags + 1), 0)
+    return np.asarray(total / number[:, None, None])
+
+
+def decay_era(
+    decays: Decays | Record | Sequence[Record],
+    order: int | None = None,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+) -> Identified:
+    """Modes from free decays or correlations by ERA.
+
+    Parameters
+    ----------
+    decays : Decays, or records of free decays
+    order, rows, columns : see :func:`era`
+    outputs : names, for records
+
+    Returns
+    -------
+    Identified
+        Without inputs.
+
+    Examples
+    --------
+    >>> t = 0.05 * np.arange(200)
+    >>> bell = Record(t, (np.exp(-0.2 * t) * np.cos(6.0 * t))[:, None], ["strain"])
+    >>> decay_era(bell, order=2).modes().damped_frequencies.round(6).tolist()
+    [6.0]
+    """
+    source = decays if isinstance(decays, Decays) else free_decays(decays, outputs)
+    a, b = _window(source, rows, columns)
+    n, why = _order(source, a, b, order)
+    made = era_matrices(source.values, a, b, n)
+    window = f"singular values of the Hankel matrix of {a} x {b} blocks"
+    return _named(source, made.A, made.C, made.singular_values, "ERA", [why, window])
+
+
+def next_era(
+    records: Record | Sequence[Record] | Data,
+    outputs: str | Iterable[str] | None = None,
+    order: int | None = None,
+    *,
+    references: str | Iterable[str] | None = None,
+    lags: int | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+    detrend: Detrend = "mean",
+) -> Identified:
+    """Modes from ambient records: :func:`correlation_decays`, then :func:`decay_era`."""
+    found = correlation_decays(records, outputs, references=references, lags=lags, detrend=detrend)
+    return decay_era(found, order, rows=rows, columns=columns)
+
+
+def ibrahim(
+    decays: Decays | Record | Sequence[Record],
+    order: int | None = None,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    rows: int | None = None,
+) -> Identified:
+    """Modes from free decays or correlations by Ibrahim's time-domain method with double least squares.
+
+    Parameters
+    ----------
+    decays : Decays, or records of free decays
+    order : int, optional
+        Number of states; at the largest gap of the singular values when left out.
+    outputs : names, for records
+    rows : int, optional
+        Delayed copies of the outputs that are stacked.
+    """
+    source = decays if isinstance(decays, Decays) else free_decays(decays, outputs)
+    a, b = _window(source, rows, None)
+    n, why = _order(source, a, b, order)
+    U, s, _ = decompose(hankel(source.values, a, b))
+    basis = U[:, :n]
+    now, later = basis.T @ hankel(source.values, a, b), basis.T @ hankel(source.values, a, b, 1)
+    A = double_least_squares(now, later)
+    notes = [why, f"singular values of {a} delayed copies; two least squares averaged"]
+    return _named(source, A, basis[: len(source.outputs)], s, "Ibrahim's method", notes)
+
+
+def double_least_squares(now: FloatArray, later: FloatArray) -> FloatArray:
+    """A of A now = later, the mean of two estimates whose noise biases are opposite; now, later : (n, columns)."""
+    cross = later @ now.T
+    first = np.linalg.solve(now @ now.T, cross.T).T
+    second = np.linalg.solve(cross, later @ later.T).T  # Φ₂Φ₂ᵀ (Φ₁Φ₂ᵀ)⁻¹, transposed
+    return np.asarray(0.5 * (first + second))
+
+
+# ---- inside
+
+
+def _window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:
+    count, ny, nw = source.values.shape
+    a = max(1, min(count // 2, LARGEST_SIDE // ny)) if rows is None else rows
+    b = max(1, min(count - a, max(2 * LARGEST_SIDE // nw, 1))) if columns is None else columns
+    for name, value in (("rows", a), ("columns", b)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise DataError(f"{name} must be a whole number from 1 on, got {value!r}.")
+    if a + b > count:
+        raise DataError(f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.")
+    return int(a), int(b)
+
+
+def _order(source: Decays, a: int, b: int, order: int | None) -> tuple[int, str]:
+    most = min(a * len(source.outputs), b * len(source.columns))
+    if order is not None:
+        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 1 <= order <= most:
+            raise DataError(f"order must be a whole number from 1 to {most} (rows and columns given), got {order!r}.")
+        return int(order), f"order {order} as asked"
+    n, ratio = largest_gap(decompose(hankel(source.values, a, b))[1])
+    if ratio < CLEAR_GAP:
+        warnings.warn(
+            f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess. "
+            "Give order=..., or look at a stabilization diagram.",
+            IdentificationWarning,
+            stacklevel=3,
+        )
+    return n, f"order {n} by the largest gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
+
+
+def _named(source: Decays, A: FloatArray, C: FloatArray, values: FloatArray, how: str, notes: list[str]) -> Identified:
+    units = {name: unit for name, unit in source.units.items() if name in source.outputs}
+    system = StateSpace(A, C=C, dt=source.dt, outputs=source.outputs, units=units)
+    method = f"NExT and {how}" if source.kind == "correlations" else f"{how} of free decays"
+    return Identified(
+        system, method=method, singular_values=values, notes=[*source.notes, *notes], provenance=source.provenance
+    )
