@@ -40,6 +40,35 @@ def demo(
 
 
 @app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="A study; `list` shows them, `all` runs them all.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results.json, report.html and figures; study-output/NAME.")
+    ] = None,
+) -> None:
+    """Run a case study; write its results, figures and a report."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from dalembert.studies import runner
+
+    console = Console()
+    if name == "list":
+        table = Table("study", "what it shows")
+        for key, (_, about) in runner.STUDIES.items():
+            table.add_row(key, about)
+        console.print(table)
+        return
+    base = Path("study-output") if out is None else out
+    chosen = runner.names() if name == "all" else (name,)
+    for one in chosen:
+        written = runner.run(one, base / one if name == "all" or out is None else base)
+        console.print(written.outcome.title, style="bold", highlight=False, soft_wrap=True)
+        for path in written.files:
+            console.print(f"wrote {path}", highlight=False, soft_wrap=True, markup=False)
+
+
+@app.command()
 def doctor() -> None:
     """Tell what this installation computes with: engine, compiler, cache."""
     from dalembert.expressions import doctor as examine
