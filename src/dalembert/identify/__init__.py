@@ -4,13 +4,19 @@ Every function takes one :class:`~dalembert.record.Record` or a sequence of them
 their transients) and returns a frozen result with names, units and provenance.
 """
 
+from dalembert.identify.ambient import Decays, correlation_decays, decay_era, free_decays, ibrahim, next_era
 from dalembert.identify.bounds import ModalBounds, cramer_rao, deviations, intervals
 from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity, phase_deviation
+from dalembert.identify.damping_fit import ProportionalDamping, proportional_damping
 from dalembert.identify.data import Data, IdentificationWarning, read_data
+from dalembert.identify.eigensystem import era, era_dc, okid_era
 from dalembert.identify.frf import Coherence, FrfEstimate, coherence, frf
+from dalembert.identify.gain_fit import observer_gain
 from dalembert.identify.hammer import HammerWindows, hammer_windows
 from dalembert.identify.identified import Identified
 from dalembert.identify.markov import Markov, markov
+from dalembert.identify.observer_markov import ObserverMarkov, okid
+from dalembert.identify.physical_model import physical
 from dalembert.identify.prepare import average, bandpass, cut, decimate, detrend, highpass, lowpass, trim
 from dalembert.identify.quality import Fit, Residuals
 from dalembert.identify.refinement import refine
@@ -64,4 +70,19 @@ __all__ = [
     "Unknown",
     "StructuredFit",
     "refine_structured",
+    "ObserverMarkov",
+    "okid",
+    "era",
+    "era_dc",
+    "okid_era",
+    "observer_gain",
+    "Decays",
+    "correlation_decays",
+    "decay_era",
+    "free_decays",
+    "ibrahim",
+    "next_era",
+    "physical",
+    "ProportionalDamping",
+    "proportional_damping",
 ]
