@@ -145,3 +145,21 @@ def test_an_input_named_like_a_coordinate_does_not_take_its_unit():
     assert tip.state_space().frequency_response([1.0]).unit("tip.y") == "m"
     force = Record(TIMES, np.ones((11, 1)), ["tip.y"], {"tip.y": "N"})
     assert len(tip.response(force)) == len(linear.duhamel(tip, force)) == 11
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: SecondOrder(1.0, 1.0, coordinates=3), "coordinate names must be strings"),
+        (lambda: SecondOrder(1.0, 1.0, units=["m"]), "mapping of names to units"),
+        (lambda: SecondOrder(1.0, 1.0, units="m"), "mapping of names to units"),
+        (lambda: SecondOrder([["1"]], 1.0), "text or None"),
+        (lambda: SecondOrder([[None]], 1.0), "text or None"),
+        (lambda: SecondOrder(1.0, 1.0).modes("all"), "count must be a whole number"),
+        (lambda: SecondOrder(1.0, 1.0).modes([1]), "count must be a whole number"),
+        (lambda: SecondOrder(1.0, 1.0).modes(near="low"), "must be a number"),
+    ],
+)
+def test_wrong_names_units_and_counts_are_answered(make, says):
+    with pytest.raises(DataError, match=says):
+        make()

@@ -58,6 +58,8 @@ def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: 
         raw = np.asarray(value)
         if np.iscomplexobj(raw):
             raise DataError(f"{symbol} must be real, got complex numbers.")
+        if raw.dtype.kind in "USO" and any(entry is None or isinstance(entry, str) for entry in raw.flat):
+            raise DataError(f"{symbol} must be a matrix of numbers, got text or None among them.")
         array = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{symbol} must be a matrix of numbers, got {type(value).__name__}: {error}") from error
@@ -93,7 +95,10 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
     """Names as a tuple of distinct, non-empty strings, as many as in ``default``."""
     if given is None:
         return tuple(default)
-    names = (given,) if isinstance(given, str) else tuple(given)
+    try:
+        names = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError as error:
+        raise DataError(f"{kind} names must be strings, one per {kind}, got {given!r} in {where}.") from error
     for name in names:
         if not isinstance(name, str) or not name:
             raise DataError(f"{kind} names must be non-empty strings, got {name!r} in {where}.")
@@ -124,6 +129,8 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
     """Units by name, every name known."""
     if not units:
         return {}
+    if not isinstance(units, Mapping):
+        raise DataError(f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}.")
     names = set(known)
     for name, unit in units.items():
         if name not in names:
@@ -194,4 +201,4 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def complex_text(s: complex, digits: int = 5) -> str:
     """``"-1.5"``, ``"0+3.1416i"``."""
-    return f"{s.real:.{digits}g}" if s.imag == 0.0 else f"{s.real + 0.0:.{digits}g}{s.imag:+.{digits}g}i"
+    return f"{s.real + 0.0:.{digits}g}" if s.imag == 0.0 else f"{s.real + 0.0:.{digits}g}{s.imag:+.{digits}g}i"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DataError
-from dalembert.linear import arnoldi, quadratic
+from dalembert.linear import arguments, arnoldi, quadratic
 from dalembert.linear.checks import ComplexArray
 from dalembert.linear.modes import Modes
 
@@ -66,12 +66,13 @@ def _better_dense(system: SecondOrder, count: int | None) -> bool:
 def _checked(
     system: SecondOrder, count: int | None, near: float, band: tuple[float, float] | None
 ) -> tuple[int | None, float, tuple[float, float] | None]:
-    if count is not None and (isinstance(count, bool) or int(count) != count or count < 1):
-        raise DataError(f"count must be a positive number of modes, got {count!r}.")
-    if not (np.isreal(near) and np.isfinite(near) and near >= 0.0):
+    if count is not None:
+        count = arguments.whole_number("count", count, 1)
+    near = arguments.real_number("near", near)
+    if near < 0.0:
         raise DataError(f"near must be a frequency ≥ 0 in rad/s, got {near!r}.")
     if band is None:
-        return (None if count is None else int(count)), float(near), None
+        return count, near, None
     if near:
         raise DataError("give near or band, not both.")
     try:
@@ -80,4 +81,4 @@ def _checked(
         raise DataError(f"band must be (low, high) in rad/s, got {band!r}.") from error
     if not (0.0 <= low < high < np.inf):
         raise DataError(f"band must be (low, high) with 0 ≤ low < high in rad/s, got {band!r}.")
-    return (None if count is None else int(count)), 0.0, (low, high)
+    return count, 0.0, (low, high)

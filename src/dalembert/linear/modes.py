@@ -331,7 +331,8 @@ class Modes(checks.Frozen):
         return kinds
 
     def __repr__(self) -> str:
-        head = f"Modes: {len(self)} on {len(self.coordinates)} coordinates ({checks.listed(self.coordinates, {})})"
+        size = checks.counted(len(self.coordinates), "coordinate")
+        head = f"Modes: {len(self)} on {size} ({checks.listed(self.coordinates, {})})"
         return f"{head}\n{self.table()}"
 
 

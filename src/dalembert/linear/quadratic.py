@@ -91,7 +91,7 @@ def stiffness_modes(factor: FloatArray, M: FloatArray, K: FloatArray) -> tuple[F
     # K > 0 though its spectrum is wider than ε (stiff penalty springs): nothing is rigid, the soft end is only drowned.
     # It is the stiff end of the inverse problem M φ = θ K φ, where it is accurate; the two ends meet in the middle.
     scale = 1.0 / np.sqrt(np.diag(symmetric))
-    lower = np.linalg.cholesky(scale[:, None] * symmetric * scale)
+    lower: FloatArray = np.linalg.cholesky(scale[:, None] * symmetric * scale).astype(np.float64)
     inverse = _congruent(lower, scale[:, None] * M * scale)
     theta, Y = np.linalg.eigh(0.5 * (inverse + inverse.T))
     soft = theta[::-1] > np.sqrt(theta[-1] / mu[-1])
