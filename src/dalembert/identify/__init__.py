@@ -16,14 +16,18 @@ from dalembert.identify.hammer import HammerWindows, hammer_windows
 from dalembert.identify.identified import Identified
 from dalembert.identify.markov import Markov, markov
 from dalembert.identify.observer_markov import ObserverMarkov, okid
+from dalembert.identify.order import OrderChoice
 from dalembert.identify.physical_model import physical
 from dalembert.identify.prepare import average, bandpass, cut, decimate, detrend, highpass, lowpass, trim
 from dalembert.identify.quality import Fit, Residuals
 from dalembert.identify.refinement import refine
 from dalembert.identify.repair import Repair, hampel, repair
 from dalembert.identify.spectra import Spectra, spectra
+from dalembert.identify.ssi import ssi_cov, ssi_data
+from dalembert.identify.stable_poles import Stabilization, Tolerances, stabilization
 from dalembert.identify.structured_fit import StructuredFit, refine_structured
 from dalembert.identify.structured_model import StructuredModel, Unknown
+from dalembert.identify.subspace import cva, moesp, n4sid
 from dalembert.identify.synchronise import Synchronised, delay, shift, synchronise
 
 __all__ = [
@@ -85,4 +89,13 @@ __all__ = [
     "physical",
     "ProportionalDamping",
     "proportional_damping",
+    "OrderChoice",
+    "ssi_cov",
+    "ssi_data",
+    "Stabilization",
+    "Tolerances",
+    "stabilization",
+    "cva",
+    "moesp",
+    "n4sid",
 ]

@@ -1,6 +1,6 @@
 """Block-Hankel data compressed to a triangular factor, block by block (spec 000, 61).
 
-w[k] = (u[k], y[k]), q numbers per sample; column j of the block-Hankel matrix H is (w[j], ..., w[j + 2i - 1]), and every
+w[k] = (u[k], y[k]), q numbers per sample; column j of the block-Hankel matrix H is (w[j], ..., w[j + 2i - 1]), and a
 subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however long the record.
 
 products     H Hᵀ by its shift structure: the first block row holds the correlations Σ_j w[j] w[j + τ]ᵀ, and
@@ -19,14 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import scipy.linalg
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from dalembert.errors import DataError
 from dalembert.identify.data import Data
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
 
+Places = NDArray[np.intp]
 # A pivot of the Cholesky factor below this, relative to its row, has lost more than ε/1e-10 of its digits.
 WEAKEST_PIVOT = 1e-5
 # Numbers of a block held at once: 8 MB.
@@ -66,18 +67,17 @@ class HankelFactor(checks.Frozen):
     ) -> None:  # fmt: skip
         self._freeze(factor=factor, rows=rows, columns=columns, nu=nu, ny=ny, scales=scales, how=how, weakest=weakest)
 
-    def places(self, kind: str, first: int, last: int) -> FloatArray:
+    def places(self, kind: str, first: int, last: int) -> Places:
         """Row numbers of the inputs ("u") or outputs ("y") of samples ``first`` <= k < ``last`` of the window."""
         q = self.nu + self.ny
         inside = np.arange(self.nu) if kind == "u" else np.arange(self.nu, q)
         return (np.arange(first, last)[:, None] * q + inside).reshape(-1)
 
-    def triangle(self, places: Sequence[FloatArray]) -> FloatArray:
+    def triangle(self, places: Sequence[Places]) -> FloatArray:
         """Lower triangular factor of the rows in this order."""
         part = self.factor[np.concatenate(places)]
         if self.how == "products":
-            L: FloatArray = np.linalg.cholesky(part @ part.T)
-            return L
+            return np.asarray(np.linalg.cholesky(part @ part.T), dtype=np.float64)
         return lower(part)
 
     def note(self) -> str:
@@ -85,8 +85,8 @@ class HankelFactor(checks.Frozen):
         size = len(self.factor)
         if self.how == "products":
             return (
-                f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed "
-                f"by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far above rounding."
+                f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) "
+                f"compressed by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far above rounding."
             )
         return (
             f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed by "
@@ -146,7 +146,7 @@ def _by_products(data: Data, window: int, scales: FloatArray) -> tuple[FloatArra
     gram /= size[:, None]
     gram /= size
     try:
-        L = np.linalg.cholesky(gram)
+        L = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None, 0.0
     pivots = np.diagonal(L) / np.linalg.norm(L, axis=1)

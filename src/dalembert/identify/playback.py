@@ -7,6 +7,8 @@ start        x[0] is the least-squares fit of C Ā^k x[0] to what the run from z
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
@@ -18,9 +20,9 @@ BLOCK = 4096
 DEAD = 1e-12
 
 
-def free_motion(A: FloatArray, C: FloatArray, count: int) -> FloatArray:
-    """C Aᵏ for k < count: (count, ny, n), by doubling."""
-    result = np.empty((count, *C.shape))
+def free_motion(A: Any, C: Any, count: int) -> Any:
+    """C Aᵏ for k < count: (count, ny, n), real or complex, by doubling."""
+    result = np.empty((count, *C.shape), dtype=np.result_type(A, C))
     if not count:
         return result
     result[0] = C

@@ -1,0 +1,256 @@
+"""B, D and the starts of the records by least squares on the outputs, A and C being known.
+
+y[k] = C Aᵏ x₀ + Σ_t C A^(k-1-t) B u[t] + D u[k] + v[k]  is linear in x₀ (one per record), B and D. For sensor noise
+this is the maximum-likelihood estimate given A and C, and it uses every sample, where the state equation of n4sid sees the
+inputs through states that are themselves estimates. In modal coordinates, A = Ψ Λ Ψ⁻¹, all outputs share the same
+filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data are compressed once to a small triangle (x₀
+eliminated record by record), and what is solved does not depend on the number of samples. Outputs are weighted by what
+a first solution leaves of them.
+
+Where A is not stable the predictor A - K C takes its place: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D.
+Where A lacks a full set of eigenvectors the responses are made one by one from the first samples of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.signal
+
+from dalembert.identify.data import Data
+from dalembert.identify.playback import free_motion
+from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.march import march
+
+LARGEST_CONDITION = 1e7
+BLOCK = 400_000
+# Numbers of the matrix of all responses one by one.
+MOST = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Modal coordinates: poles with Im z > 0, then real ones."""
+
+    pairs: ComplexArray
+    real: FloatArray
+    vectors: ComplexArray
+
+    @property
+    def order(self) -> int:
+        """Number of states."""
+        return 2 * len(self.pairs) + len(self.real)
+
+    @property
+    def poles(self) -> ComplexArray:
+        """All that are kept."""
+        return np.concatenate([self.pairs, self.real.astype(np.complex128)])
+
+    def real_columns(self, xi: ComplexArray) -> FloatArray:
+        """(N, poles) -> (N, order): real parts of all, then imaginary parts of the pairs."""
+        return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
+
+    def output_map(self, c: ComplexArray) -> FloatArray:
+        """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
+        p, count = len(self.pairs), len(self.poles)
+        weight = np.where(np.arange(count) < p, 2.0, 1.0)
+        T = np.zeros((self.order, self.order))
+        place = np.arange(count)
+        T[place, place] = weight * c.real
+        T[place[:p], count + place[:p]] = T[count + place[:p], place[:p]] = -2.0 * c[:p].imag
+        T[count + place[:p], count + place[:p]] = -2.0 * c[:p].real
+        return T
+
+    def to_states(self, b: FloatArray) -> FloatArray:
+        """Rows (order, nu) of real and imaginary parts -> B (n, nu) in the states of A."""
+        p, count = len(self.pairs), len(self.poles)
+        modal = b[:count].astype(np.complex128)
+        modal[:p] = 2.0 * (modal[:p] + 1j * b[count:])
+        result: FloatArray = (self.vectors @ modal).real
+        return result
+
+
+def filters(A: FloatArray) -> Filters | None:
+    """Modal coordinates of A, or None where it has no full set of eigenvectors."""
+    values, vectors = np.linalg.eig(A)
+    values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
+    if len(A) and np.linalg.cond(vectors) > LARGEST_CONDITION:
+        return None
+    up, flat = values.imag > 0.0, values.imag == 0.0
+    return Filters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))
+
+
+def input_matrices(
+    data: Data, scales: FloatArray, A: FloatArray, C: FloatArray, K: FloatArray | None, *, feedthrough: bool,
+    exact: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, str]:  # fmt: skip
+    """B (n, nu), D (ny, nu), covariance (ny, ny) of what the simulation leaves (None where not known), and a note.
+
+    All of the scaled channels.
+
+    scales : (q,) of the channels; exact : by reflections (noise-free data), not by products.
+    """
+    nu, ny = data.nu, data.ny
+    if nu == 0:
+        return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, ""
+    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
+    closed = A if stable or K is None else A - K @ C
+    note = (
+        "B, D and the starts of the records by least squares on the outputs." if closed is A else
+        "A is unstable, so B and D come from least squares on the one-step predictions."
+    )  # fmt: skip
+    modal = filters(closed)
+    used = None if closed is A else K
+    covariance = None
+    if modal is None:
+        note += " A has no full set of eigenvectors: responses made one by one from the first samples."
+        B, D = _one_by_one(data, scales, closed, C, used, feedthrough)
+    else:
+        triangle = _compressed(data, scales, modal, closed, C, used, exact)
+        b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
+        B = modal.to_states(b)
+        if used is None:
+            covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
+    return (B if used is None else B + used @ D), D, covariance, note
+
+
+def _compressed(
+    data: Data, scales: FloatArray, modal: Filters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
+    exact: bool,
+) -> FloatArray:  # fmt: skip
+    """Upper triangle of (filtered inputs, inputs, outputs), the free motion of each record eliminated."""
+    n = modal.order
+    width = n * data.nu + data.nu + data.ny
+    total = np.zeros((0, width)) if exact else np.zeros((width, width))
+    for u, y in zip(data.u, data.y, strict=True):
+        part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
+        for block in _regressors(u, y, scales, modal, closed, C, K):
+            part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
+        if exact:
+            total = _triangle(np.vstack([total, part[n:, n:]]))
+        else:
+            # a free motion that dies at once leaves columns too small to divide by
+            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
+            total += part[n:, n:] - part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
+    if exact:
+        return total
+    size = np.sqrt(np.maximum(np.diagonal(total), np.finfo(np.float64).tiny))
+    values, vectors = np.linalg.eigh(total / np.outer(size, size))
+    rows: FloatArray = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * size
+    return rows
+
+
+def _triangle(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _regressors(
+    u: FloatArray,
+    y: FloatArray,
+    scales: FloatArray,
+    modal: Filters,
+    closed: FloatArray,
+    C: FloatArray,
+    K: FloatArray | None,
+) -> Iterator[FloatArray]:
+    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
+    nu, n = u.shape[1], modal.order
+    if K is not None:
+        y = y - (march(closed, (y[:-1] / scales[nu:]) @ K.T, np.zeros(n)) @ C.T) * scales[nu:]
+    poles = modal.poles
+    states = np.zeros((len(poles), nu), dtype=np.complex128)
+    size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
+    free = np.ones(len(poles), dtype=np.complex128)
+    powers = _powers(poles, min(size, len(y))) if len(poles) else None
+    for first in range(0, len(y), size):
+        part = u[first : first + size] / scales[:nu]
+        count = len(part)
+        columns = [modal.real_columns(powers[:count] * free)] if powers is not None else []
+        xi = np.empty((len(poles), count, nu), dtype=np.complex128)
+        for s, pole in enumerate(poles):
+            # ξ before this sample is the output; the filter's own memory is the next one
+            xi[s], after = scipy.signal.lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
+            states[s] = after[0]
+        columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
+        free = free * poles**size
+        yield np.hstack([*columns, part, y[first : first + size] / scales[nu:]])
+
+
+def _powers(poles: ComplexArray, count: int) -> ComplexArray:
+    """λᵏ for k < count, (count, poles), by doubling."""
+    result = np.ones((count, len(poles)), dtype=np.complex128)
+    done = 1
+    while done < count:
+        more = min(done, count - done)
+        result[done : done + more] = result[:more] * (result[done - 1] * poles)
+        done += more
+    return result
+
+
+def _solved(
+    triangle: FloatArray, modal: Filters, C: FloatArray, nu: int, ny: int, feedthrough: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals."""
+    n = modal.order
+    driven, direct = triangle[:, : n * nu], triangle[:, n * nu : n * nu + nu]
+    wanted = triangle[:, n * nu + nu :]
+    maps = [modal.output_map(row) for row in C @ modal.vectors]
+    rows = [np.hstack([driven[:, j * n : (j + 1) * n] @ T for j in range(nu)]) for T in maps]
+    weights = np.ones(ny)
+    b, D, left = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
+    for _ in range(2):
+        stacked = []
+        for i, row in enumerate(rows):
+            own = np.zeros((len(row), ny * nu if feedthrough else 0))
+            if feedthrough:
+                own[:, i * nu : (i + 1) * nu] = direct
+            stacked.append(weights[i] * np.hstack([row, own]))
+        target = (wanted * weights).T.reshape(-1)
+        theta = _least_squares(np.vstack(stacked), target)
+        left = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
+        b = theta[: n * nu].reshape(nu, n).T
+        D = theta[n * nu :].reshape(ny, nu) if feedthrough else D
+        size = np.linalg.norm(left, axis=0)
+        weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
+        weights /= weights.max()
+    return b, D, left
+
+
+def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
+    """Columns scaled to length 1 first: modal coordinates differ in size."""
+    size = np.linalg.norm(M, axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    solution: FloatArray = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")[
+        0
+    ]
+    return solution / size
+
+
+def _one_by_one(
+    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Every response of every entry of B, D and x₀ to the data, of at most MOST numbers."""
+    n, nu, ny = len(closed), data.nu, data.ny
+    unknown = n * nu + (ny * nu if feedthrough else 0)
+    most = max(4 * n, MOST // (max(1, unknown + n * data.segments) * ny * data.segments))
+    blocks, targets = [], []
+    for k, (u, y) in enumerate(zip(data.u, data.y, strict=True)):
+        v, z = u[:most] / scales[:nu], y[:most] / scales[nu:]
+        if K is not None:
+            z = z - march(closed, z[:-1] @ K.T, np.zeros(n)) @ C.T
+        M = np.zeros((len(z), ny, unknown + n * data.segments))
+        for j in range(nu):
+            for s in range(n):
+                M[:, :, j * n + s] = march(closed, np.outer(v[:-1, j], np.eye(n)[s]), np.zeros(n)) @ C.T
+        if feedthrough:
+            for i in range(ny):
+                M[:, i, n * nu + i * nu : n * nu + (i + 1) * nu] = v
+        M[:, :, unknown + k * n : unknown + (k + 1) * n] = free_motion(closed, C, len(z))
+        blocks.append(M.reshape(-1, M.shape[2]))
+        targets.append(z.reshape(-1))
+    theta = _least_squares(np.vstack(blocks), np.concatenate(targets))
+    D = theta[n * nu : unknown].reshape(ny, nu) if feedthrough else np.zeros((ny, nu))
+    return theta[: n * nu].reshape(nu, n).T, D

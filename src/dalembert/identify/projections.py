@@ -1,0 +1,146 @@
+"""Projections of block-Hankel data and the observability matrix they give (spec 000, 61).
+
+With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
+
+    [U_f]   [L11          ]
+    [W_p] = [L21  L22     ] Q,        Q Qᵀ = I
+    [Y_f]   [L31  L32  L33]
+
+moesp   Γ from L32: the future outputs without future inputs, on the past (Verhaegen 1994, past outputs as instruments)
+n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X (Van Overschee and De Moor 1996)
+cva     Γ from (L32 L32ᵀ + L33 L33ᵀ)^(-1/2) L32: its singular values are the canonical correlations of past and future
+        given the future inputs (Larimore 1990)
+
+L33 = H_e diag(S^(1/2)), H_e lower block triangular with I, C K, C A K, ... below each other: the innovations that the
+future itself brings, which give K and S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.identify.compress import HankelFactor
+from dalembert.linear.checks import FloatArray
+
+# Directions of the past weaker than this are rounding of exactly dependent (noise-free) data.
+RANK = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Γ of every order at once.
+
+    ``vectors`` (i·ny, k) and ``values`` (k,): Γ of order n is ``vectors[:, :n] √values[:n]``, outputs scaled;
+    ``explained`` and ``fresh``: L32 and L33.
+    """
+
+    method: str
+    hankel: HankelFactor
+    vectors: FloatArray
+    values: FloatArray
+    explained: FloatArray
+    fresh: FloatArray
+    meaning: str
+
+    def correlations(self) -> FloatArray:
+        """Canonical correlations of past and future given the future inputs, (k,)."""
+        return self.values if self.method == "cva" else _canonical(self.explained, self.fresh)[1]
+
+    def observability(self, order: int) -> FloatArray:
+        """Γ (i, ny, order), outputs scaled to unit root mean square."""
+        gamma: FloatArray = self.vectors[:, :order] * np.sqrt(self.values[:order])
+        return gamma.reshape(self.hankel.rows, self.hankel.ny, order)
+
+
+def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """L21, L22, L31, L32, L33 with the first ``past`` samples of the window as the past."""
+    window = 2 * hankel.rows
+    order = [hankel.places("u", past, window), hankel.places("u", 0, past), hankel.places("y", 0, past),
+             hankel.places("y", past, window)]  # fmt: skip
+    L = hankel.triangle(order)
+    a = len(order[0])
+    b = a + len(order[1]) + len(order[2])
+    return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
+
+
+def through_past(L22: FloatArray, L32: FloatArray, exact: bool) -> FloatArray:
+    """L32 L22⁺: future outputs as combinations of the past."""
+    if not exact:
+        result: FloatArray = scipy.linalg.solve_triangular(L22, L32.T, lower=True, trans="T", check_finite=False).T
+        return result
+    U, s, Vt = scipy.linalg.svd(L22, check_finite=False)
+    keep = s > RANK * s[0]
+    combined: FloatArray = ((L32 @ Vt[keep].T) / s[keep]) @ U[:, keep].T
+    return combined
+
+
+def project(hankel: HankelFactor, method: str) -> Projection:
+    """Γ and its singular values."""
+    exact = hankel.how == "orthogonal"
+    L21, L22, _, L32, L33 = split(hankel, hankel.rows)
+    if method == "cva":
+        vectors, values = _canonical(L32, L33)
+        meaning = "canonical correlations of past and future given the future inputs"
+    elif method == "n4sid":
+        oblique = through_past(L22, L32, exact) @ np.hstack([L21, L22])
+        vectors, values = _left(oblique)
+        meaning = "singular values of the oblique projection of the future outputs on the past along the future inputs"
+    elif method == "ssi_cov":
+        F, i = hankel.factor, hankel.rows
+        vectors, values = _left(F[hankel.places("y", i, 2 * i)] @ F[hankel.places("y", 0, i)].T)
+        meaning = "singular values of the output covariances"
+    else:
+        vectors, values = _left(L32)
+        meaning = "singular values of the future outputs, free of the future inputs, projected on the past"
+    return Projection(method, hankel, vectors, values, L32, L33, meaning)
+
+
+def _left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Left singular vectors and singular values."""
+    U, s, _ = scipy.linalg.svd(M, full_matrices=False, check_finite=False)
+    return U, s
+
+
+def _canonical(L32: FloatArray, L33: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Γ directions and canonical correlations; directions of the future that are rounding are left out."""
+    basis, spread = _left(np.hstack([L32, L33]))
+    keep = spread > RANK * spread[0]
+    turn, rho = _left((basis[:, keep].T @ L32) / spread[keep, None])
+    return (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)
+
+
+def shift_invariance(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A, C from Γ (i, ny, n): C its first rows, A the least-squares solution of Γ[:-1] A = Γ[1:]."""
+    n = gamma.shape[2]
+    upper, below = gamma[:-1].reshape(-1, n), gamma[1:].reshape(-1, n)
+    A: FloatArray = scipy.linalg.lstsq(upper, below, check_finite=False, lapack_driver="gelsy")[0]
+    return A, gamma[0].copy()
+
+
+def by_states(projection: Projection, order: int) -> tuple[FloatArray, FloatArray]:
+    """A, C from two state sequences one sample apart (spec 000, 61): X_i = Γ⁺ O_i, X_{i+1} = Γ₋⁺ O_{i+1}.
+
+    [X_{i+1}; Y_i] = [A B; C D] [X_i; U_i] + residuals, by least squares in the coordinates of the factor.
+    """
+    hankel = projection.hankel
+    i = hankel.rows
+    exact = hankel.how == "orthogonal"
+    gamma = projection.observability(order).reshape(-1, order)
+    now = np.linalg.pinv(gamma) @ _oblique(hankel, i, exact)
+    then = np.linalg.pinv(gamma[: -hankel.ny]) @ _oblique(hankel, i + 1, exact)
+    F = hankel.factor
+    given = np.vstack([now, F[hankel.places("u", i, i + 1)]])
+    made = np.vstack([then, F[hankel.places("y", i, i + 1)]])
+    matrices: FloatArray = scipy.linalg.lstsq(given.T, made.T, check_finite=False, lapack_driver="gelsy")[0].T
+    return matrices[:order, :order], matrices[order:, :order]
+
+
+def _oblique(hankel: HankelFactor, past: int, exact: bool) -> FloatArray:
+    """O (future outputs, 2iq) in the coordinates of the factor, the first ``past`` samples being the past."""
+    _, L22, _, L32, _ = split(hankel, past)
+    rows = np.concatenate([hankel.places("u", 0, past), hankel.places("y", 0, past)])
+    result: FloatArray = through_past(L22, L32, exact) @ hankel.factor[rows]
+    return result

@@ -1,0 +1,212 @@
+"""Subspace identification with inputs: MOESP, N4SID and CVA (spec 000, 61).
+
+Every method compresses the block-Hankel data once (``compress.py``), takes the extended observability matrix Γ from a
+projection of the future on the past (``projections.py``), then
+
+    C, A    the first rows of Γ and its shift (moesp, cva), or two state sequences one sample apart (n4sid)
+    K, S    from the innovations of the future (``innovation_form.py``)
+    B, D    least squares on the outputs (``input_matrices.py``)
+
+Channels are scaled to unit root mean square first, so the result does not depend on units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DataError, unknown_name
+from dalembert.identify.compress import HankelFactor, compress_hankel
+from dalembert.identify.data import Data, Detrend, read_data
+from dalembert.identify.identified import Identified
+from dalembert.identify.innovation_form import better_gain, innovation_form
+from dalembert.identify.input_matrices import input_matrices
+from dalembert.identify.order import choose_order
+from dalembert.identify.projections import Projection, by_states, project, shift_invariance
+from dalembert.linear.checks import FloatArray
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+
+Names = str | Iterable[str]
+METHODS = ("moesp", "n4sid", "cva")
+
+
+def moesp(
+    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
+    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
+    detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """State-space model by MOESP with past inputs and outputs as instruments (Verhaegen 1994).
+
+    Parameters
+    ----------
+    record : Record, or several (repeated tests; no column of data spans two)
+    inputs, outputs : channel names
+        All channels that are no inputs when ``outputs`` is left out.
+    order : int, optional
+        Number of states; chosen from the data when left out, and the notes say why.
+    rows : int, optional
+        Block rows i of past and future: i·ny must exceed the order. More rows look further back (slow modes at high
+        sample rates want more), at i² cost.
+    feedthrough : bool
+        Whether D is estimated; an accelerometer beside a force has one, displacement sensors have none.
+    delays : mapping of an input to whole samples by which it acts late, optional
+    detrend : "none", "mean" or "linear"
+        Taken off each record first.
+
+    Returns
+    -------
+    Identified, with the gain of the innovation form where the data are noisy.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> true = StateSpace([[0.9, 0.3], [-0.3, 0.9]], [1.0, 0.0], [1.0, 0.5], dt=0.1, inputs="force", outputs="sway")
+    >>> force = Record(0.1 * np.arange(500), rng.normal(size=(500, 1)), ["force"], ["N"])
+    >>> sway = true.response(force)
+    >>> test = Record.from_channels(force.time, {"force": force["force"], "sway": sway["sway"]})
+    >>> found = moesp(test, "force", "sway", order=2)
+    >>> bool(np.allclose(np.sort_complex(found.system.poles().values), [0.9 - 0.3j, 0.9 + 0.3j]))
+    True
+    """
+    return _identify("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+
+
+def n4sid(
+    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
+    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
+    detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """State-space model by N4SID: oblique projection, two state sequences, least squares (spec 000, 61).
+
+    B and D come from least squares on the outputs and not from the state sequences, whose truncated past biases them.
+    Parameters as for :func:`moesp`.
+    """
+    return _identify("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+
+
+def cva(
+    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
+    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
+    detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """State-space model by canonical variate analysis (Larimore 1990): the future weighted by its own spread.
+
+    The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
+    """
+    return _identify("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+
+
+def _identify(
+    method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
+    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend,
+) -> Identified:  # fmt: skip
+    whole = read_data(record, inputs, outputs, detrend=detrend)
+    whole.require_inputs(method)
+    data = delayed(whole, delays or {})
+    if order is not None:
+        data.check_order(order)
+    hankel = compress_hankel(data, block_rows(data, order, rows))
+    projection = project(hankel, method)
+    notes = [hankel.note()]
+    if order is None:
+        choice = choose_order(projection)
+        order = choice.order
+        notes.append(choice.explanation)
+    check_room(projection, order)
+    A, C, K, S, noise_note = realize(projection, order)
+    B, D, simulated, input_note = input_matrices(
+        data, hankel.scales, A, C, K, feedthrough=feedthrough, exact=hankel.how == "orthogonal"
+    )
+    K, S, noise_note = better_gain(K, S, noise_note, simulated)
+    notes += [input_note, noise_note, f"singular_values: {projection.meaning}."]
+    radius = float(np.abs(np.linalg.eigvals(A)).max())
+    if radius > 1.0 + 1e-9:
+        notes.append(f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help.")
+    system = unscaled(data, hankel, A, B, C, D)
+    offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
+    sy = hankel.scales[data.nu :]
+    return Identified(
+        system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
+        singular_values=projection.values, delays=delays, offsets=offsets, notes=notes,
+        provenance={**whole.provenance, "method": method, "rows": hankel.rows, "compression": hankel.how},
+    )  # fmt: skip
+
+
+def realize(projection: Projection, order: int) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, str]:
+    """A, C, K, S of the scaled outputs, and a note on the gain."""
+    hankel = projection.hankel
+    gamma = projection.observability(order)
+    A, C = by_states(projection, order) if projection.method == "n4sid" else shift_invariance(gamma)
+    regressors = len(hankel.factor) - hankel.rows * hankel.ny
+    freedom = hankel.columns / max(1.0, hankel.columns - regressors)
+    K, S, note = innovation_form(A, gamma, projection.fresh, freedom)
+    return A, C, K, S, note
+
+
+def unscaled(
+    data: Data, hankel: HankelFactor, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray
+) -> StateSpace:
+    """The system in the units of the channels."""
+    su, sy = hankel.scales[: data.nu], hankel.scales[data.nu :]
+    return StateSpace(
+        A, B / su, sy[:, None] * C, sy[:, None] * D / su, data.dt, inputs=data.inputs, outputs=data.outputs,
+        units={name: unit for name, unit in data.units.items() if unit and name in data.inputs + data.outputs},
+    )  # fmt: skip
+
+
+def delayed(data: Data, delays: Mapping[str, int]) -> Data:
+    """Data whose inputs are those that act: each late by its delay, the first samples dropped."""
+    for name, count in delays.items():
+        if name not in data.inputs:
+            raise DataError(unknown_name("input", name, data.inputs, "delays"))
+        if isinstance(count, bool) or int(count) != count or count < 0:
+            raise DataError(f"the delay of {name!r} must be a whole number of samples from 0 on, not {count!r}.")
+    most = int(max(delays.values(), default=0))
+    if most == 0:
+        return data
+    data.require(most + 2, f"a delay of {most} samples", each=True)
+    late = [int(delays.get(name, 0)) for name in data.inputs]
+    u = tuple(
+        np.column_stack([part[most - d : len(part) - d, j] for j, d in enumerate(late)]) for part in data.u
+    )  # fmt: skip
+    return data.replace(u=u, y=tuple(part[most:] for part in data.y))
+
+
+def block_rows(data: Data, order: int | None, rows: int | None) -> int:
+    """i as given, or enough for twice the order and for some memory, within what the samples allow."""
+    q = data.nu + data.ny
+    # J >= 2iq columns, J = samples - (2i - 1) segments; half of that for a factor that is not all noise
+    most = int((data.samples + data.segments) / (2.0 * (q + data.segments)))
+    most = min(most, min(data.lengths) // 2)
+    if rows is not None:
+        if isinstance(rows, bool) or int(rows) != rows or rows < 2:
+            raise DataError(f"rows must be a whole number from 2 on, not {rows!r}.")
+        if order is not None and (rows - 1) * data.ny < order:
+            raise DataError(
+                f"{rows} block rows of {data.ny} outputs hold models up to order {(rows - 1) * data.ny}, not {order}. "
+                f"Use rows={order // data.ny + 2} or more."
+            )
+        return int(rows)
+    wanted = 20 if order is None else max(20, -(-2 * order // data.ny) + 1)
+    least = 2 if order is None else -(-order // data.ny) + 1
+    return max(least, min(wanted, most // 2 if most // 2 >= least else most))
+
+
+def check_room(projection: Projection, order: int) -> None:
+    """Refuse an order beyond what Γ holds."""
+    hankel = projection.hankel
+    room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
+    if order > room:
+        raise DataError(
+            f"{hankel.rows} block rows of {hankel.ny} outputs hold models up to order {room}, not {order}. "
+            "Use more rows=."
+        )
+
+
+def _level(data: Data) -> Any:
+    """Mean of the levels taken off the records, (q,)."""
+    assert data.means is not None
+    return np.mean(np.array(data.means), axis=0).tolist()
