@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
+from dalembert.identify.short_windows import Windows, stages
 from dalembert.identify.structured_ascent import Place, StructuredAscent
 from dalembert.identify.structured_model import BuiltModel, StructuredModel, sampled
 from dalembert.identify.uncertainty import modal_slopes
@@ -28,8 +29,9 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.linear.tables import aligned
 from dalembert.record import Record
 
-CLOSE = 1e-6  # squared length of the last step, in standard deviations
+CLOSE, LOOSE = 1e-6, 1e-2  # squared length of the last step, in standard deviations: at the end, and on the way
 SINGULAR = 1e-11  # eigenvalue of the scaled information that counts as zero
+MOST_NAMED = 8  # unknowns of a direction that a message lists
 PART = 1e-3  # share of an unknown in a direction from which on it belongs to it
 
 
@@ -136,7 +138,7 @@ def refine_structured(
             f"the data have channels {data.inputs + data.outputs}, the model {first.inputs + first.outputs}."
         )
     ascent = StructuredAscent(data.u, data.y, estimate=start == "estimate")
-    places, converged = _climb(model, ascent, theta, data.dt, hold, iterations)
+    places, converged = _ascend(model, ascent, theta, data.dt, hold, iterations)
     return _result(model, places, converged, data, hold)
 
 
@@ -158,40 +160,59 @@ def _model(build: Any, theta0: Any, names: Sequence[str] | None) -> tuple[Struct
     return BuiltModel(build, theta, labels), theta
 
 
-def _climb(
+def _ascend(
     model: StructuredModel | BuiltModel, ascent: StructuredAscent, theta: FloatArray, dt: float, hold: str, most: int
 ) -> tuple[list[Place], bool]:
-    """Places from the start to the summit, and whether it is one."""
+    """Places from the start to the summit, and whether it is one: over windows that grow, then over all data."""
 
-    def look(at: FloatArray, starts: FloatArray | None, *, settle: bool) -> Place:
+    def whole(at: FloatArray) -> Place:
         system = sampled(model.continuous(at), dt, hold)
-        begin = np.zeros((len(ascent.y), len(system.phi))) if starts is None else starts
-        return ascent.look(system, at, begin, settle=settle)
+        return ascent.look(system, at, np.zeros((len(ascent.y), len(system.phi))), settle=True)
 
-    here = look(theta, None, settle=True)
-    if not np.isfinite(here.value):
+    first = whole(theta)
+    near, states = theta, first.starts.shape[1]
+    for length in stages(max(map(len, ascent.y)), states, ascent.y[0].shape[1]):
+        windows = Windows.spread(ascent.u, ascent.y, length, len(theta) + 1)
+
+        def brief(at: FloatArray, windows: Windows = windows) -> Place:
+            return windows.look(sampled(model.continuous(at), dt, hold), at)
+
+        near = _climb(brief, near, windows.samples, 10, LOOSE)[0][-1].theta
+    begin = whole(near)
+    near = near if begin.value < first.value else theta
+    if not np.isfinite(min(begin.value, first.value)):
         raise ConvergenceError("the model at theta0 grows beyond the number range over the record; begin elsewhere.")
+    places, converged = _climb(whole, near, ascent.samples, most, CLOSE)
+    return [first, *places], converged
+
+
+def _climb(
+    look: Callable[[FloatArray], Place], theta: FloatArray, samples: int, most: int, close: float
+) -> tuple[list[Place], bool]:
+    """Levenberg-Marquardt from θ."""
+    here = look(theta)
     places, damping = [here], 1e-3
+    if not np.isfinite(here.value):
+        return places, False
     for _ in range(most):
         while True:
             step, length = _step(here, damping)
-            if length < CLOSE:
+            if length < close:
                 return places, True
             if damping > 1e10:
                 return places, False
-            starts = here.starts + here.rest - here.follow @ step
             try:
-                there = look(here.theta + step, starts, settle=True)
+                there = look(here.theta + step)
             except DataError:  # a singular mass matrix on the way
                 there = None
             if there is not None and there.value < here.value:
                 break
-            if there is not None and 0.5 * length < 1e-11 * ascent.samples and np.isfinite(there.value):
+            if there is not None and 0.5 * length < 1e-11 * samples and np.isfinite(there.value):
                 return places, True
             damping *= 10.0
         here, damping = there, max(0.1 * damping, 1e-12)
         places.append(here)
-    return places, _step(here, 0.0)[1] < CLOSE
+    return places, _step(here, 0.0)[1] < close
 
 
 def _scaled(place: Place) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -233,7 +254,7 @@ def _result(
     return StructuredFit(
         parameters=dict(zip(model.names, map(float, end.theta), strict=True)),
         deviations=dict(zip(model.names, map(float, spread), strict=True)), covariance=covariance, hidden=hidden,
-        system=system, identified=identified, cost=(places[0].value, end.value), iterations=len(places) - 1,
+        system=system, identified=identified, cost=(places[0].value, end.value), iterations=len(places) - 2,
         converged=converged,
     )  # fmt: skip
 
@@ -249,18 +270,20 @@ def _hidden(
         texts.append(f"the data cannot tell {which}: the outputs do not depend on it. Hold it at a known value.")
     moving = null[:, np.abs(null[~dead]).max(axis=0, initial=0.0) > 0.5 / np.sqrt(len(names))] if null.size else null
     if moving.size and not dead.all():
-        size = np.where(np.abs(place.theta) > 0.0, np.abs(place.theta), 1.0)
+        size = np.where(place.theta != 0.0, place.theta, 1.0)
         # rows without fill: each direction with as few unknowns as can be
         basis = _reduced((back[:, None] * moving / size[:, None]).T)
         for row in basis:
             member = np.abs(row) > PART * np.abs(row).max()
             lost |= member
             ratio = row[member] / row[member][int(np.argmax(np.abs(row[member])))]
-            which = ", ".join(repr(name) for name, is_in in zip(names, member, strict=True) if is_in)
-            parts = " : ".join(f"{value:.3g}" for value in ratio)
+            which = [repr(name) for name, is_in in zip(names, member, strict=True) if is_in]
+            parts = " : ".join(f"{value:.3g}" for value in ratio[:MOST_NAMED]) + (
+                " ..." if len(ratio) > MOST_NAMED else ""
+            )
             texts.append(
-                f"the data cannot tell {which} apart: relative changes in the ratio {parts} leave the outputs as they "
-                "are. Hold one of them at a known value, or measure more."
+                f"the data cannot tell {checks.listed(which, {}, most=MOST_NAMED)} apart: relative changes in the ratio "
+                f"{parts} leave the outputs as they are. Hold one of them at a known value, or measure more."
             )
     return tuple(texts), lost
 
