@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.identify.data import Data, IdentificationWarning, read_data
-from dalembert.identify.identified import Identified
 from dalembert.identify.gain_fit import fitted_gain
+from dalembert.identify.identified import Identified
 from dalembert.identify.observer_markov import ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
     Realization,
@@ -35,6 +35,8 @@ from dalembert.record import Record
 
 # Largest side of a matrix that is decomposed without being told to: a second or so.
 LARGEST_SIDE = 1200
+# Channels whose Markov parameters differ in size by more than this are brought to the same size.
+UNLIKE = 30.0
 # Block rows that weakly damped modes want whatever the observer.
 LEAST_ROWS = 100
 # A gap of the singular values smaller than this does not tell the order.
@@ -64,6 +66,7 @@ def era(
     dt: float | None = None,
     inputs: str | Iterable[str] | None = None,
     outputs: str | Iterable[str] | None = None,
+    combined: bool = False,
 ) -> Identified:
     """Model from Markov parameters by the eigensystem realization algorithm.
 
@@ -75,6 +78,8 @@ def era(
     rows, columns : int, optional
         Block rows and columns of the Hankel matrix, ``rows + columns`` Markov parameters besides Y_0.
     dt, inputs, outputs : for an array, which does not know them
+    combined : bool
+        Realize the machine and the gain of an :class:`ObserverMarkov` at once; see :func:`okid_era`.
 
     Returns
     -------
@@ -88,7 +93,7 @@ def era(
     >>> era(decay.markov(20), order=2, dt=0.1).system.poles().values.round(10).tolist()
     [(0.9-0.3j), (0.9+0.3j)]
     """
-    return _realized(markov, order, rows, columns, None, (dt, inputs, outputs))
+    return _realized(markov, order, rows, columns, None, (dt, inputs, outputs), combined=combined)
 
 
 def era_dc(
@@ -103,6 +108,7 @@ def era_dc(
     dt: float | None = None,
     inputs: str | Iterable[str] | None = None,
     outputs: str | Iterable[str] | None = None,
+    combined: bool = False,
 ) -> Identified:
     """Model from data correlations of Markov parameters (ERA/DC); arguments as for :func:`era`, and
 
@@ -113,9 +119,8 @@ def era_dc(
     gamma, delta : int
         Number of further block rows and columns of correlations.
     """
-    for name, value in (("tau", 1 if tau is None else tau), ("gamma", gamma), ("delta", delta)):
-        _whole(name, value, 1 if name == "tau" else 0)
-    return _realized(markov, order, rows, columns, (gamma, delta, tau), (dt, inputs, outputs))
+    lags = _lags(gamma, delta, tau)
+    return _realized(markov, order, rows, columns, lags, (dt, inputs, outputs), combined=combined)
 
 
 def okid_era(
@@ -129,6 +134,9 @@ def okid_era(
     combined: bool = False,
     rows: int | None = None,
     columns: int | None = None,
+    tau: int | None = None,
+    gamma: int = 2,
+    delta: int = 2,
     start: Start = "unknown",
     feedthrough: bool = True,
     detrend: Literal["none", "mean", "linear"] = "none",
@@ -142,7 +150,8 @@ def okid_era(
     order, rows, columns
         See :func:`era`.
     correlations : bool
-        ERA/DC instead of ERA.
+        ERA/DC instead of ERA, with ``tau``, ``gamma``, ``delta`` as for :func:`era_dc`. Weakly excited modes come out
+        worse by it, because correlations square the ratio of strong to weak.
     combined : bool
         Realize the machine and the observer gain at once. Biased where the observer is longer than it need be, so a
         warning is given for ``observer_order * outputs > order``.
@@ -159,7 +168,7 @@ def okid_era(
     >>> t = 0.1 * np.arange(200)
     >>> angle = swing.response(Record(t, push[:, None], ["push"]))["angle"]
     >>> found = okid_era(Record(t, np.column_stack([push, angle]), ["push", "angle"]), "push", order=2)
-    >>> abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9
+    >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
     data = read_data(records, inputs, outputs, detrend=detrend)
@@ -168,7 +177,7 @@ def okid_era(
     markov = okid(
         data, observer_order=observer_order, order=order, start=start, feedthrough=feedthrough
     )  # fmt: skip
-    dc = (2, 2, None) if correlations else None
+    dc = _lags(gamma, delta, tau) if correlations else None
     found = _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined)
     if data.means is not None and data.segments == 1:
         found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, data.means[0]), strict=True)))
@@ -185,6 +194,8 @@ def _realized(
     if order is not None:
         _whole("order", order, 1)
     observer = markov if isinstance(markov, ObserverMarkov) else None
+    if combined and observer is None:
+        raise DataError("combined=True needs the observer's Markov parameters: an ObserverMarkov from okid.")
     pulse = None if observer is not None else _pulse(markov, *names)
     ny, nw = _sizes(observer, pulse, combined)
     count = None if pulse is None else len(pulse.values) - 1
@@ -192,15 +203,27 @@ def _realized(
     if pulse is None:
         assert observer is not None
         pulse = _of_observer(observer, a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1, combined)
-    values = pulse.values[1:]
+    values, left, right = _levelled(pulse.values[1:])
     n, why = _order(values, a, b, order)
     made = era_matrices(values, a, b, n) if lags is None else era_dc_matrices(values, a, b, n, *lags)
+    made = replace(made, B=made.B * right, C=made.C * left[:, None])
     window = f"Hankel matrix of {a} x {b} blocks" + (
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
     )
     notes = [*pulse.notes, why, f"singular values of the {window}"]
     method = ("ERA/DC" if lags else "ERA") if observer is None else ("OKID and ERA/DC" if lags else "OKID and ERA")
     return _named(made, pulse, observer, method + (", combined" if combined else ""), notes, combined)
+
+
+def _levelled(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Markov parameters, and the sizes of outputs and inputs that were divided out; 1 where they are alike.
+
+    Channels in units of very different size (metres beside accelerations) would hide each other's modes.
+    """
+    rows, columns = np.sqrt(np.einsum("kij,kij->i", values, values)), np.sqrt(np.einsum("kij,kij->j", values, values))
+    sizes = [np.where(size > 0.0, size, 1.0) for size in (rows, columns)]
+    left, right = [size if size.max() > UNLIKE * size.min() else np.ones(len(size)) for size in sizes]
+    return values / left[:, None] / right, left, right
 
 
 def _sizes(observer: ObserverMarkov | None, pulse: Pulse | None, combined: bool) -> tuple[int, int]:
@@ -334,6 +357,11 @@ def _named(
         system, method=method, gain=gain, innovation=None if observer is None else observer.residual,
         singular_values=made.singular_values, notes=notes, provenance=pulse.provenance,
     )  # fmt: skip
+
+
+def _lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:
+    whole = None if tau is None else _whole("tau", tau, 1)
+    return _whole("gamma", gamma, 0), _whole("delta", delta, 0), whole
 
 
 def _whole(name: str, value: Any, least: int) -> int:
