@@ -100,6 +100,17 @@ def solve(chain: Chain, reduced: Reduced, low: Array, high: Array) -> tuple[Arra
     return states, theta, reduced.left + float(left @ left)
 
 
+def predicted(chain: Chain, states: Array, theta: Array) -> tuple[float, Array]:
+    """Sum of squares of the data and gaps (S, n), by the linear problem, after a step."""
+    n = chain.states
+    step = np.hstack((states, np.tile(np.append(theta, 1.0), (len(states), 1))))
+    r = np.einsum("jki,ji->jk", chain.data, step)
+    gaps = np.einsum("jki,ji->jk", chain.links, step)
+    gaps[:-1] -= states[1:, :n]
+    gaps[~chain.linked] = 0.0
+    return float((r * r).sum()), gaps
+
+
 def bounded(R: Array, rho: Array, low: Array, high: Array) -> Array:
     """ϑ of least ‖R ϑ + ρ‖ within bounds."""
     if not len(rho):

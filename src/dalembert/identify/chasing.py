@@ -36,17 +36,17 @@ def spreads(tests: Tests) -> Array:
 def segment_length(run: Run, directions: int) -> int:
     """Steps of a segment: about half a period of the middle of the spectrum, and enough samples for its state."""
     n = len(run.t)
-    power, weighted = 0.0, 0.0
+    cycles = 2.0
+    ramp = np.linspace(-1.0, 1.0, n)
     for column in run.y.T:
         good = np.isfinite(column)
         even = np.interp(np.linspace(run.t[0], run.t[-1], n), run.t[good], column[good])
-        spectrum = np.abs(np.fft.rfft((even - even.mean()) * np.hanning(n))) ** 2
+        even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # a crank turns on and on
+        spectrum = np.abs(np.fft.rfft(even * np.hanning(n))) ** 2
         spectrum[spectrum < 0.02 * spectrum.max(initial=0.0)] = 0.0  # the floor of noise is no period
         size = float(spectrum.sum())
         if size > 0.0:
-            weighted += float(spectrum @ np.arange(len(spectrum))) / size
-            power += 1.0
-    cycles = max(weighted / power if power else 0.0, 1.0)
+            cycles = max(cycles, float(spectrum @ np.arange(len(spectrum))) / size)
     fewest = max(4, int(np.ceil(2 * directions / run.y.shape[1])))
     return int(np.clip(round(0.5 * n / cycles), fewest, n - 1))
 

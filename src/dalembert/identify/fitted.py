@@ -179,7 +179,7 @@ def _notes(
         f"{search.shooter.steps.substeps} step(s) per sample, {search.iterations} iterations."
     )
     look = search.look(search.x, search.p)
-    apart = float(np.sqrt(look.gaps))
+    apart = float(look.apart)
     total = np.sqrt(sum(float(np.nansum((e / search.sigma) ** 2)) for e in errors))
     segmentwise = np.sqrt(look.data)
     if not np.isfinite(total) or total > 1.1 * segmentwise + 1.0:

@@ -114,7 +114,7 @@ class Steps:
         def make() -> Kernel:
             inner = self._cached("sample", lambda: self.sample(sensitive=sensitive), sensitive)
             function = inner.mapaccum("chain", count, 2 if sensitive else 1)
-            return Kernel(function, native=function)
+            return native_kernel(function, self.eqs.use_c)
 
         return self._cached("chain", make, count, sensitive)  # type: ignore[no-any-return]
 
@@ -128,7 +128,7 @@ class Steps:
                 zeros = [MX(s, self.n + self.m) for s in (self.eqs.nu, 1)]
                 dy = function.forward(self.n + self.m)(x, p, u, t, y, S, self.seeds, *zeros)
                 function = ca.Function("observed", [x, S, p, u, t], [y, ca.densify(dy)])
-            return Kernel(function, native=function)
+            return native_kernel(function, self.eqs.use_c)
 
         return self._cached("outputs", make, sensitive)  # type: ignore[no-any-return]
 
@@ -142,9 +142,14 @@ class Steps:
             zeros = [MX(size, self.m) for size in (self.eqs.nq, self.eqs.nv)]
             dq, dv = near.forward(self.m)(q, v, p, t, *near(q, v, p, t), *zeros, seeds, MX(1, self.m))
             slope = ca.Function("slope", [q, v, p, t], [ca.densify(ca.vertcat(dq, dv))])
-            return Kernel(far, native=far), Kernel(slope, native=slope)
+            return native_kernel(far, self.eqs.use_c), native_kernel(slope, self.eqs.use_c)
 
         return self._cached("projection", make)  # type: ignore[no-any-return]
+
+
+def native_kernel(function: ca.Function, compiled: bool) -> Kernel:
+    """Interpreted, or C where the equations are compiled."""
+    return Kernel(function, compiled=True) if compiled else Kernel(function, native=function)
 
 
 def flat(function: ca.Function, kernel: ca.Function) -> ca.Function:
@@ -170,7 +175,7 @@ def tangent_kernel(eqs: EquationsOfMotion) -> Kernel:
         rates = eqs.functions["rates"](s.q, s.v, s.p, s.t)
         slope = ca.jacobian(rates, s.q) @ N
         function = ca.Function("tangents", [s.q, s.v, s.p, s.t], [ca.densify(x) for x in (N, A, slope)])
-        return Kernel(function, native=function)
+        return native_kernel(function, eqs.use_c)
 
     return eqs.cached("shooting tangents", make)  # type: ignore[no-any-return]
 
