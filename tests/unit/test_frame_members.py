@@ -84,6 +84,13 @@ def test_an_unknown_end_of_a_member_is_named():
         structure(f)
 
 
+def test_names_of_ends_may_come_from_a_generator():
+    f = Frame("row", planar=True)
+    f.add_points("p", [[0, 0], [1, 0], [2, 0]])
+    f.add_beams("b", (f"p{k}" for k in (1, 2)), (f"p{k}" for k in (2, 3)), **BEAM)
+    assert structure(f).groups[0].beams == ("b1", "b2")
+
+
 def test_every_member_of_a_set_may_have_its_own_height_direction():
     f = Frame("posts")
     f.add_points("a", [[0, 0, 0], [1, 0, 0], [2, 0, 0]])

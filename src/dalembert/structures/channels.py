@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from dalembert.errors import DataError
+from dalembert.errors import DataError, unknown_name
 
 if TYPE_CHECKING:
     from dalembert.structures.structure import Structure
@@ -50,6 +50,8 @@ def input_matrix(s: Structure, inputs: dict[str, str], base: list[str]) -> tuple
 
 def output_matrices(s: Structure, outputs: dict[str, str], inputs: list[str], base: list[str]) -> dict[str, Any]:
     """Output matrices of `SecondOrder` by their symbols."""
+    for coordinate in outputs.values():
+        _refuse_strange_kind(s, coordinate)
     split = [_kind(coordinate) for coordinate in outputs.values()]
     rows = [s.index(name) for name, _ in split]
     selected = s.T.tocsr()[rows, :]
@@ -77,6 +79,13 @@ def channel_units(s: Structure, inputs: dict[str, str], outputs: dict[str, str],
         stem, kind = _kind(coordinate)
         units.setdefault(name, s.units[stem.rpartition(".")[2]] + PER_TIME.get(kind, ""))
     return units
+
+
+def _refuse_strange_kind(s: Structure, coordinate: str) -> None:
+    """``"A.x.speed"`` of a known coordinate ``"A.x"``."""
+    stem, _, kind = coordinate.rpartition(".") if isinstance(coordinate, str) else ("", "", "")
+    if kind not in (*OUTPUT_KINDS, *s.directions) and stem in s.coordinates:
+        raise DataError(unknown_name("kind of output", kind, OUTPUT_KINDS, repr(coordinate)))
 
 
 def _kind(coordinate: str) -> tuple[str, str]:

@@ -383,6 +383,7 @@ class Frame(LoadMethods):
         what = f"{properties.kind} {parts.shown(names)}"
         if isinstance(starts, str) or isinstance(ends, str):
             raise ModelError(f"{what}: starts and ends must be lists of names, got {starts!r} and {ends!r}.")
+        starts, ends = list(starts), list(ends)
         if len(starts) != len(ends):
             raise ModelError(f"{what}: {len(starts)} starts but {len(ends)} ends.")
         for point in (*starts, *ends):

@@ -9,6 +9,7 @@ by its own inertia, f − M V (VᵀMV)⁻¹ Vᵀ f, and the displacements are th
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -271,7 +272,7 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
         if vector.shape != (N,) or not np.all(np.isfinite(vector)):
             raise DataError(
                 f"a load on structure {structure.name!r} must be the name of a case, a mapping of cases and "
-                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {load!r}."
+                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {reprlib.repr(load)}."
             )
         return vector, {}
     total, factors = np.zeros(N), {}
