@@ -5,6 +5,8 @@ their transients) and returns a frozen result with names, units and provenance.
 """
 
 from dalembert.identify.ambient import Decays, correlation_decays, decay_era, free_decays, ibrahim, next_era
+from dalembert.identify.auto_identify import auto
+from dalembert.identify.auto_result import AutoIdentified
 from dalembert.identify.bounds import ModalBounds, cramer_rao, deviations, intervals
 from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity, phase_deviation
 from dalembert.identify.damping_fit import ProportionalDamping, proportional_damping
@@ -31,6 +33,8 @@ from dalembert.identify.subspace import cva, moesp, n4sid
 from dalembert.identify.synchronise import Synchronised, delay, shift, synchronise
 
 __all__ = [
+    "auto",
+    "AutoIdentified",
     "Data",
     "IdentificationWarning",
     "read_data",

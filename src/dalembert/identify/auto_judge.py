@@ -1,0 +1,85 @@
+"""What speaks against trusting an identified model, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.identify.identified import Identified
+from dalembert.identify.quality import Fit, Residuals
+from dalembert.identify.stable_poles import Stabilization
+from dalembert.linear.checks import FloatArray
+
+NEAR_NYQUIST = 0.8
+# Sampled more than this many times per period of its fastest mode, a record tells slow modes badly.
+OVERSAMPLED = 100.0
+FEW_PERIODS = 20.0
+UNCERTAIN = 0.3  # relative standard deviation of a damping ratio
+SAME_MODE = 0.02
+WORSE = 15.0  # percent of fit lost from training to held-out data
+
+
+def judged(
+    model: Identified, drawn: Stabilization, fit_in: Fit, fit_out: Fit | None, residuals: Residuals, duration: float
+) -> tuple[str, ...]:
+    """Doubts, the gravest first."""
+    return (*_stability(model), *_fits(fit_in, fit_out), *_modes(model, drawn, duration), *_residuals(model, residuals))
+
+
+def _stability(model: Identified) -> list[str]:
+    if model.system.is_stable:
+        return []
+    return ["the model is unstable: a measured structure at rest is not, so order or data are wrong for it."]
+
+
+def _fits(fit_in: Fit, fit_out: Fit | None) -> list[str]:
+    if fit_out is not None and fit_out.mean < fit_in.mean - WORSE:
+        return [
+            f"the fit falls from {fit_in.mean:.1f} % on the training data to {fit_out.mean:.1f} % on the data held "
+            "out: what was measured changed (amplitude, time), or the order is too large."
+        ]
+    return []
+
+
+def _modes(model: Identified, drawn: Stabilization, duration: float) -> list[str]:
+    f, zeta, nyquist = model.frequencies_hz, model.damping_ratios, 0.5 / model.dt
+    texts = []
+    if len(f) and f.max() > NEAR_NYQUIST * nyquist:
+        texts.append(
+            f"the mode at {f.max():.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
+            "filter before sampling it may be the image of a faster one."
+        )
+    if len(f) and f.max() * OVERSAMPLED < 2.0 * nyquist:
+        texts.append(
+            f"the fastest mode, {f.max():.4g} Hz, is sampled {2.0 * nyquist / f.max():.0f} times per period: "
+            "identify.decimate the record first, slow modes come out better."
+        )
+    if len(f) and f.min() * duration < FEW_PERIODS:
+        texts.append(f"the record holds only {f.min() * duration:.1f} periods of the mode at {f.min():.4g} Hz.")
+    if len(f) and len(drawn.modes):
+        apart = np.min(np.abs(f[:, None] - drawn.frequency_means[None, :]), axis=1) / f
+        doubtful = [f"{value:.5g}" for value in f[(apart > SAME_MODE)]]
+        if doubtful:
+            texts.append(f"not steady over the orders, so perhaps no modes of the structure: {', '.join(doubtful)} Hz.")
+    if model.damping_deviations is not None:
+        loose = model.damping_deviations > UNCERTAIN * np.abs(zeta)
+        if loose.any():
+            texts.append(f"the data hardly tell the damping of the modes at {_listed(f[loose])} Hz.")
+    if (zeta < 0.0).any():
+        texts.append(f"negative damping at {_listed(f[zeta < 0.0])} Hz.")
+    return texts
+
+
+def _residuals(model: Identified, residuals: Residuals) -> list[str]:
+    texts = []
+    if residuals.inputs and not residuals.is_independent():
+        texts.append(
+            "the residuals still hold something of the inputs: the model misses dynamics (a larger order), or what was "
+            "measured is not linear."
+        )
+    if not residuals.is_white() and model.frequency_deviations is not None:
+        texts.append("the residuals are not white, so the standard deviations are smaller than the truth.")
+    return texts
+
+
+def _listed(values: FloatArray) -> str:
+    return ", ".join(f"{value:.5g}" for value in values)
