@@ -130,9 +130,9 @@ def test_links_of_matrices_are_eliminated():
 def test_a_system_has_the_free_coordinates_with_units():
     system = structure(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
     assert system.coordinates[0] == "p2.x"
-    assert system.inputs == ("p2.x", "p3.rz")
+    assert system.inputs == ("p2.x.force", "p3.rz.torque")
     assert system.outputs == ("p2.x",)
-    assert system.units["p3.rz"] == "rad"  # the coordinate keeps its unit where the force has the same name
+    assert [system.units[name] for name in ("p3.rz", *system.inputs)] == ["rad", "N", "N m"]
     B = system.B.toarray()
     assert B[system.coordinates.index("p2.x"), 0] == 1
     assert B.sum() == 2
@@ -212,7 +212,7 @@ def test_base_rotation_turns_about_the_origin():
     assert r[s.index("p3.x")] == -3
     assert r[s.index("p3.y")] == 4
     system = s.system(base="x rz", inputs="p2.x")
-    assert system.inputs == ("p2.x", "base.x", "base.rz")
+    assert system.inputs == ("p2.x.force", "base.x", "base.rz")
 
 
 # -- damping ----------------------------------------------------------------------------------------------------------

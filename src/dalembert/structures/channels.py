@@ -33,7 +33,14 @@ def named(given: Channels | None, what: str, structure: str) -> dict[str, str]:
     )
     if twice:
         raise DataError(f"{what} of structure {structure!r}: {twice[0]!r} is given twice.")
-    return {name: name for name in names}
+    if what == "outputs":
+        return {name: name for name in names}
+    # "tip.y" is a displacement already, with a unit of its own
+    return {f"{name}.{_effort(name)}" if isinstance(name, str) else name: name for name in names}
+
+
+def _effort(coordinate: str) -> str:
+    return "torque" if coordinate.rpartition(".")[2].startswith("r") else "force"
 
 
 def input_matrix(s: Structure, inputs: dict[str, str], base: list[str]) -> tuple[sp.csc_array, list[str]]:
@@ -70,10 +77,10 @@ def output_matrices(s: Structure, outputs: dict[str, str], inputs: list[str], ba
 
 
 def channel_units(s: Structure, inputs: dict[str, str], outputs: dict[str, str], base: list[str]) -> dict[str, str]:
-    """Units of coordinates and channels; a force called like its coordinate leaves the name the coordinate's unit."""
+    """Units of coordinates and channels; a force that a mapping calls like a coordinate leaves it the unit."""
     units = {name: s.units[name.rpartition(".")[2]] for name in s.free}
     for name, coordinate in inputs.items():
-        units.setdefault(name, "N m" if coordinate.rpartition(".")[2][0] == "r" else "N")
+        units.setdefault(name, "N m" if _effort(coordinate) == "torque" else "N")
     units.update({f"base.{way}": "rad/s²" if way[0] == "r" else "m/s²" for way in base})
     for name, coordinate in outputs.items():
         stem, kind = _kind(coordinate)

@@ -262,8 +262,8 @@ class Structure(Frozen):
 
         Parameters
         ----------
-        inputs : coordinate names: forces [N] and torques [N m] there, called like the coordinates; or a mapping
-            ``{"hammer": "tip.y"}`` of names of your own.
+        inputs : coordinate names: forces [N] and torques [N m] there, called ``"tip.y.force"``, ``"tip.rz.torque"``;
+            or a mapping ``{"hammer": "tip.y"}`` of names of your own.
         outputs : coordinate names, alone for the displacement or followed by ``.velocity``, ``.acceleration`` or
             (with ``base``) ``.absolute_acceleration``; or a mapping as above. The free coordinates when left out.
         damping : instead of the damping of the description.
