@@ -16,7 +16,7 @@ Segments add their products, or stack their columns; no column spans two records
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -39,12 +39,16 @@ class HankelFactor(checks.Frozen):
 
     Attributes
     ----------
+    standard : (2iq, 2iq)
+        Lower triangular, rows in the order U_f, U_p, Y_p, Y_f.
     factor : (2iq, 2iq)
-        Lower triangular, rows in time order: w[0], ..., w[2i-1], each inputs first.
+        The same rows in time order: w[0], ..., w[2i-1], each inputs first.
+    products : (2iq, 2iq) or None
+        F Fᵀ in time order, where it was made.
     rows : int
         i, block rows of the past and of the future.
     columns : int
-        J, number of columns of H.
+        J, number of columns of H; F Fᵀ = H Hᵀ / J.
     scales : (q,)
         Root mean square of each channel.
     how : "products" or "orthogonal"
@@ -52,7 +56,9 @@ class HankelFactor(checks.Frozen):
         Smallest relative pivot of the products.
     """
 
+    standard: FloatArray
     factor: FloatArray
+    products: FloatArray | None
     rows: int
     columns: int
     nu: int
@@ -62,23 +68,28 @@ class HankelFactor(checks.Frozen):
     weakest: float
 
     def __init__(
-        self, factor: FloatArray, rows: int, columns: int, nu: int, ny: int, scales: FloatArray, how: str,
-        weakest: float,
+        self, standard: FloatArray, products: FloatArray | None, rows: int, columns: int, nu: int, ny: int,
+        scales: FloatArray, how: str, weakest: float,
     ) -> None:  # fmt: skip
-        self._freeze(factor=factor, rows=rows, columns=columns, nu=nu, ny=ny, scales=scales, how=how, weakest=weakest)
+        factor = np.empty_like(standard)
+        factor[np.concatenate(window_order(rows, rows, nu, ny))] = standard
+        self._freeze(
+            standard=standard, factor=factor, products=products, rows=rows, columns=columns, nu=nu, ny=ny,
+            scales=scales, how=how, weakest=weakest,
+        )  # fmt: skip
 
     def places(self, kind: str, first: int, last: int) -> Places:
         """Row numbers of the inputs ("u") or outputs ("y") of samples ``first`` <= k < ``last`` of the window."""
-        q = self.nu + self.ny
-        inside = np.arange(self.nu) if kind == "u" else np.arange(self.nu, q)
-        return (np.arange(first, last)[:, None] * q + inside).reshape(-1)
+        return row_places(kind, first, last, self.nu, self.ny)
 
-    def triangle(self, places: Sequence[Places]) -> FloatArray:
-        """Lower triangular factor of the rows in this order."""
-        part = self.factor[np.concatenate(places)]
-        if self.how == "products":
-            return np.asarray(np.linalg.cholesky(part @ part.T), dtype=np.float64)
-        return lower(part)
+    def triangle(self, past: int) -> FloatArray:
+        """Lower triangular factor of U_f, U_p, Y_p, Y_f, the first ``past`` samples of the window being the past."""
+        if past == self.rows:
+            return self.standard
+        order = np.concatenate(window_order(self.rows, past, self.nu, self.ny))
+        if self.products is None:
+            return lower(self.factor[order])
+        return np.asarray(np.linalg.cholesky(self.products[np.ix_(order, order)]), dtype=np.float64)
 
     def note(self) -> str:
         """How the data were compressed, in words."""
@@ -86,13 +97,26 @@ class HankelFactor(checks.Frozen):
         if self.how == "products":
             return (
                 f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) "
-                f"compressed by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far above rounding."
+                f"compressed by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far from "
+                "rounding."
             )
         return (
             f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed by "
             f"orthogonal reflections to {size} x {size}: products would have lost what little is independent in them "
             f"(weakest pivot {self.weakest:.1e}), as in noise-free or band-limited data."
         )
+
+
+def row_places(kind: str, first: int, last: int, nu: int, ny: int) -> Places:
+    """Row numbers in time order of the inputs or outputs of some samples of the window."""
+    inside = np.arange(nu) if kind == "u" else np.arange(nu, nu + ny)
+    return (np.arange(first, last)[:, None] * (nu + ny) + inside).reshape(-1)
+
+
+def window_order(rows: int, past: int, nu: int, ny: int) -> list[Places]:
+    """Row numbers of U_f, U_p, Y_p, Y_f."""
+    spans = (("u", past, 2 * rows), ("u", 0, past), ("y", 0, past), ("y", past, 2 * rows))
+    return [row_places(kind, first, last, nu, ny) for kind, first, last in spans]
 
 
 def lower(rows: FloatArray) -> FloatArray:
@@ -122,35 +146,40 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
         )
     if how not in ("auto", "products", "orthogonal"):
         raise DataError(f"how must be 'auto', 'products' or 'orthogonal', not {how!r}.")
-    squares = sum(np.concatenate([(u * u).sum(0), (y * y).sum(0)]) for u, y in zip(data.u, data.y, strict=True))
+    order = np.concatenate(window_order(rows, rows, data.nu, data.ny))
+    squares = sum(np.append(np.einsum("ij,ij->j", u, u), np.einsum("ij,ij->j", y, y)) for u, y in zip(data.u, data.y))
     scales = np.sqrt(squares / data.samples)
     scales = np.where(scales > 0.0, scales, 1.0)
-    factor, weakest = None, 0.0
+    products, weakest = None, 0.0
     if how != "orthogonal":
-        factor, weakest = _by_products(data, window, scales)
-    if factor is None or (how == "auto" and weakest < WEAKEST_PIVOT):
+        products = _products(data, window, scales, columns)
+        standard, weakest = _cholesky(products[np.ix_(order, order)])
+        if standard is not None and (how == "products" or weakest >= WEAKEST_PIVOT):
+            return HankelFactor(standard, products, rows, columns, data.nu, data.ny, scales, "products", weakest)
         if how == "products":
             raise DataError("the products of these data are singular to rounding: use how='orthogonal' or 'auto'.")
-        factor, how = _by_reflections(data, window, scales), "orthogonal"
-    else:
-        how = "products"
-    return HankelFactor(factor / np.sqrt(columns), rows, columns, data.nu, data.ny, scales, how, weakest)
+    standard = _by_reflections(data, window, scales, order) / np.sqrt(columns)
+    return HankelFactor(standard, None, rows, columns, data.nu, data.ny, scales, "orthogonal", weakest)
 
 
-def _by_products(data: Data, window: int, scales: FloatArray) -> tuple[FloatArray | None, float]:
-    """Cholesky factor of H Hᵀ, None where it breaks down, and its weakest pivot relative to its row."""
-    gram = np.zeros((window * len(scales),) * 2)
-    for u, y in zip(data.u, data.y, strict=True):
+def _products(data: Data, window: int, scales: FloatArray, columns: int) -> FloatArray:
+    """H Hᵀ / J of the scaled channels."""
+    gram = hankel_products(data.u[0], data.y[0], window)
+    for u, y in zip(data.u[1:], data.y[1:], strict=True):
         gram += hankel_products(u, y, window)
     size = np.tile(scales, window)
-    gram /= size[:, None]
-    gram /= size
+    gram /= size[:, None] * np.sqrt(columns)
+    gram /= size * np.sqrt(columns)
+    return gram
+
+
+def _cholesky(gram: FloatArray) -> tuple[FloatArray | None, float]:
+    """Lower factor, None where it breaks down, and its weakest pivot relative to its row."""
     try:
         L = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None, 0.0
-    pivots = np.diagonal(L) / np.linalg.norm(L, axis=1)
-    return L, float(pivots.min())
+    return L, float(np.sqrt((np.diagonal(L) ** 2 / np.diagonal(gram)).min()))
 
 
 def hankel_products(u: FloatArray, y: FloatArray, window: int) -> FloatArray:
@@ -194,12 +223,12 @@ def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> Fl
     return result
 
 
-def _by_reflections(data: Data, window: int, scales: FloatArray) -> FloatArray:
-    """Lower factor by QR, carried over blocks of columns of H."""
+def _by_reflections(data: Data, window: int, scales: FloatArray, order: Places) -> FloatArray:
+    """Lower factor of the rows in this order by QR, carried over blocks of columns of H."""
     size = window * len(scales)
     R = np.zeros((0, size))
     for block in hankel_blocks(data, window, scales, max(2 * size, BLOCK // size)):
-        R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
+        R = np.asarray(np.linalg.qr(np.vstack([R, block[:, order]]), mode="r"))
     L = np.zeros((size, size))
     L[:, : len(R)] = R.T
     return L

@@ -33,12 +33,12 @@ def innovation_form(
     size = np.sqrt(np.diagonal(S))
     if not (size > 1e-9).all() or np.linalg.cond(S / np.outer(size, size)) > 1e12:
         return None, S, "no gain: the data are noise-free to rounding in some outputs."
+    responses = np.einsum("ajkl,klm->ajkm", blocks, np.linalg.inv(pivots))
     upper, made = np.zeros((n, n)), np.zeros((n, ny))
-    for k in range(i - 1):
-        left = gamma[: i - 1 - k].reshape(-1, n)
-        right = scipy.linalg.solve_triangular(pivots[k], blocks[k + 1 :, :, k].reshape(-1, ny).T, lower=True, trans="T")
-        upper += left.T @ left
-        made += left.T @ right.T
+    for a in range(i - 1):
+        # C Aᵃ K stands in the block rows a + 1 below the diagonal
+        upper += (i - 1 - a) * (gamma[a].T @ gamma[a])
+        made += gamma[a].T @ np.trace(responses, offset=-(a + 1), axis1=0, axis2=2)
     K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]
     C = gamma[0]
     radius = float(np.abs(np.linalg.eigvals(A - K @ C)).max(initial=0.0))

@@ -1,7 +1,7 @@
 """B, D and the starts of the records by least squares on the outputs, A and C being known.
 
 y[k] = C Aᵏ x₀ + Σ_t C A^(k-1-t) B u[t] + D u[k] + v[k]  is linear in x₀ (one per record), B and D. For sensor noise
-this is the maximum-likelihood estimate given A and C, and it uses every sample, where the state equation of n4sid sees the
+this is the maximum-likelihood estimate given A and C, and uses every sample, where the state equation of n4sid sees the
 inputs through states that are themselves estimates. In modal coordinates, A = Ψ Λ Ψ⁻¹, all outputs share the same
 filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data are compressed once to a small triangle (x₀
 eliminated record by record), and what is solved does not depend on the number of samples. Outputs are weighted by what

@@ -57,12 +57,9 @@ class Projection:
 
 def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """L21, L22, L31, L32, L33 with the first ``past`` samples of the window as the past."""
-    window = 2 * hankel.rows
-    order = [hankel.places("u", past, window), hankel.places("u", 0, past), hankel.places("y", 0, past),
-             hankel.places("y", past, window)]  # fmt: skip
-    L = hankel.triangle(order)
-    a = len(order[0])
-    b = a + len(order[1]) + len(order[2])
+    L = hankel.triangle(past)
+    a = (2 * hankel.rows - past) * hankel.nu
+    b = a + past * (hankel.nu + hankel.ny)
     return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
 
 

@@ -5,8 +5,8 @@ A_n = R[:n, :n]⁻¹ (Qᵀ Γ_lower)[:n, :n].
 
 A pole is compared with the nearest one of the order before: frequency, then damping, then shape (MAC) within
 tolerances. Poles stable in all three are gathered by average linkage of |Δs|/|s| + 1 - MAC, cut at ten times the usual
-distance of a stable pole from its predecessor (between 0.2 and 5 %); a group seen in at least a third of the orders in
-which it could be is a mode, one pole per order, and its spread over the orders is told.
+distance of a stable pole from its predecessor (between 0.2 and 5 %); a group seen in at least a third of the upper half
+of the orders is a mode, one pole per order, and its spread over the orders is told.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class Stabilization(checks.Frozen):
 
 def stabilization(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
-    outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None, method: str | None = None, rows: int | None = None,
-    tolerances: Tolerances | None = None, detrend: Detrend = "none",
+    outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None,
+    method: str | None = None, rows: int | None = None, tolerances: Tolerances | None = None, detrend: Detrend = "none",
 ) -> Stabilization:  # fmt: skip
     """Poles of models of growing order, those that stay, and the modes they mean.
 
@@ -246,8 +246,9 @@ def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
         nearest = members[np.argsort(np.abs(poles.s[members] - centre), kind="stable")]
         _, first = np.unique(poles.order[nearest], return_index=True)
         members = np.sort(nearest[first])
-        possible = sum(order >= poles.order[members].min() for order in orders)
-        if len(members) >= max(2, len(orders) / 6.0, possible / 3.0):
+        # two modes that a small model takes for one make a pole that stays for a while, and is gone in larger ones
+        upper = orders[len(orders) // 2 :]
+        if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 3.0):
             found.append(members)
     return found
 

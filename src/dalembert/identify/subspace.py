@@ -190,7 +190,7 @@ def block_rows(data: Data, order: int | None, rows: int | None) -> int:
                 f"Use rows={order // data.ny + 2} or more."
             )
         return int(rows)
-    wanted = 20 if order is None else max(20, -(-2 * order // data.ny) + 1)
+    wanted = 30 if order is None else max(30, -(-2 * order // data.ny) + 1)
     least = 2 if order is None else -(-order // data.ny) + 1
     return max(least, min(wanted, most // 2 if most // 2 >= least else most))
 
