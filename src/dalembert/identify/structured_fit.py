@@ -277,13 +277,13 @@ def _hidden(
             member = np.abs(row) > PART * np.abs(row).max()
             lost |= member
             ratio = row[member] / row[member][int(np.argmax(np.abs(row[member])))]
-            which = [repr(name) for name, is_in in zip(names, member, strict=True) if is_in]
-            parts = " : ".join(f"{value:.3g}" for value in ratio[:MOST_NAMED]) + (
-                " ..." if len(ratio) > MOST_NAMED else ""
-            )
+            members = [repr(name) for name, is_in in zip(names, member, strict=True) if is_in]
+            shown = checks.listed(members, {}, most=MOST_NAMED)
+            more = " ..." if len(ratio) > MOST_NAMED else ""
+            parts = " : ".join(f"{value:.3g}" for value in ratio[:MOST_NAMED]) + more
             texts.append(
-                f"the data cannot tell {checks.listed(which, {}, most=MOST_NAMED)} apart: relative changes in the ratio "
-                f"{parts} leave the outputs as they are. Hold one of them at a known value, or measure more."
+                f"the data cannot tell {shown} apart: relative changes in the ratio {parts} leave the outputs as they "
+                "are. Hold one of them at a known value, or measure more."
             )
     return tuple(texts), lost
 
