@@ -32,6 +32,10 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "structures.solids.Solid": ("structures", "plot_description"),
     "structures.critical_loads.Buckling": ("structures", "plot_buckling"),
     "structures.statics.StaticSolution": ("statics", "plot_static"),
+    "identify.stable_poles.Stabilization": ("identification", "plot_stabilization"),
+    "identify.frf.FrfEstimate": ("identification", "plot_frf_estimate"),
+    "identify.quality.Residuals": ("identification", "plot_residuals"),
+    "identify.auto_result.AutoIdentified": ("identification", "plot_auto"),
 }
 
 
@@ -57,7 +61,9 @@ def plot(
         Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
         StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
         Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
-        Fidelity, BalancedTruncation : no more arguments.
+        Fidelity, BalancedTruncation, Residuals : no more arguments.
+        Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
+        AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
     file : also write the figure there; the suffix tells the format (png, svg, pdf).
     title : above the figure; by default what is known of the thing.
 
