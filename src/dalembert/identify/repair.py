@@ -1,9 +1,9 @@
 """Outliers and dropouts in records: found, replaced by interpolation, and counted.
 
-Hampel: a sample is an outlier where |x - m| > threshold · 1.4826 · max(s, s', floor), m the median of the samples around
-it, s the median of |x - m| over the same window and s' over one three times as wide (1.4826 s estimates the standard
-deviation of Gaussian noise, but from 15 samples so badly that one alone would take 1 in 1000 good samples). The floor, a
-twentieth of the robust spread of the whole channel, keeps quiet or quantised stretches from being taken apart.
+Hampel: a sample is an outlier where |x - m| > threshold · 1.4826 · max(s, s', floor), m the median of the samples
+around it, s the median of |x - m| over the same window and s' over one three times as wide (1.4826 s estimates the
+standard deviation of Gaussian noise, but from 15 samples so badly that it alone would take 1 in 1000 good samples). The
+floor, a twentieth of the robust spread of the whole channel, keeps quiet or quantised stretches from being taken apart.
 A hammer blow is a few samples far from its neighbours as well: name the ``channels`` that answer, not the force.
 """
 
