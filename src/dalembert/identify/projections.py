@@ -106,7 +106,9 @@ def _canonical(L32: FloatArray, L33: FloatArray) -> tuple[FloatArray, FloatArray
     basis, spread = _left(np.hstack([L32, L33]))
     keep = spread > RANK * spread[0]
     turn, rho = _left((basis[:, keep].T @ L32) / spread[keep, None])
-    return (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)
+    vectors, values = np.zeros_like(basis), np.zeros(len(spread))
+    vectors[:, : len(rho)], values[: len(rho)] = (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)
+    return vectors, values
 
 
 def shift_invariance(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:

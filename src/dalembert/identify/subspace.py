@@ -12,6 +12,7 @@ Channels are scaled to unit root mean square first, so the result does not depen
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.identify.compress import HankelFactor, compress_hankel
-from dalembert.identify.data import Data, Detrend, read_data
+from dalembert.identify.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
 from dalembert.identify.innovation_form import better_gain, innovation_form
 from dalembert.identify.input_matrices import input_matrices
@@ -203,6 +204,14 @@ def check_room(projection: Projection, order: int) -> None:
         raise DataError(
             f"{hankel.rows} block rows of {hankel.ny} outputs hold models up to order {room}, not {order}. "
             "Use more rows=."
+        )
+    seen = int(np.count_nonzero(projection.values > 1e-12 * projection.values[0]))
+    if order > seen:
+        warnings.warn(
+            f"the data hold only {seen} states to rounding; of order {order} the rest are made of rounding. "
+            f"Use order={seen}.",
+            IdentificationWarning,
+            stacklevel=4,
         )
 
 
