@@ -130,6 +130,13 @@ def test_a_hammer_input_that_rests_most_of_the_time_is_no_saturation():
     quiet(Record.from_channels(DT * np.arange(N), {"force": u, "a": y}), "force")
 
 
+@pytest.mark.parametrize("still", [slice(0, 100), slice(500, 600)])
+def test_a_one_sided_output_at_rest_before_or_after_is_no_saturation(still):
+    y = np.abs(good()["a1"]) + 0.1
+    y[still] = 0.0
+    quiet(changed(good(), a1=y), "force")
+
+
 def test_an_input_resting_in_one_of_several_tests_is_allowed():
     rng = np.random.default_rng(4)
     first, second = (Record(DT * np.arange(N), rng.normal(size=(N, 3)), ["u1", "u2", "y"]) for _ in range(2))

@@ -237,10 +237,11 @@ def _warn_of_form(runs: Sequence[Record], name: str, is_input: bool, low: FloatA
         same = column[1:] == column[:-1]
         if not same.any():
             continue
-        rest = float(column[0])  # a one-sided signal rests at its own extreme before it starts
+        # a one-sided signal rests at its own extreme before it starts, and once it has died out
+        rests = [float(column[end]) for end, held in ((0, same[0]), (-1, same[-1])) if held]
         for extreme in (bottom, top):
             flat = int(np.count_nonzero(same & (column[1:] == extreme)))
-            if flat and extreme != rest:
+            if flat and extreme not in rests:
                 clipped += flat
         length, start = longest_run(same)
         if start > 0 and start + length < len(column) and length > longest:
