@@ -77,6 +77,7 @@ class Ascent:
 
     def begin(self, model: ModalModel) -> Point:
         """The first point, its starts z₀ the least-squares fit for the given C."""
+        model = normalised(model)
         if not self.start or not len(model.poles):
             return self.look(model)
         sums = likelihood.products(model, self.u, self.y)
@@ -91,9 +92,8 @@ class Ascent:
         step[here] = likelihood.symmetric_inverse(H) @ g
         return self.look(_moved(model, step)[0])
 
-    def climb(self, model: ModalModel, iterations: int) -> Summit:
-        """From a start to the nearest summit."""
-        here = self.begin(normalised(model))
+    def climb(self, here: Point, iterations: int) -> Summit:
+        """From a point to the nearest summit."""
         history, damping = [here.value], FIRST_DAMPING
         free, S, g = self.slope(here)
         for iteration in range(1, iterations + 1):

@@ -24,7 +24,7 @@ LARGEST_CONDITION = 1e7
 SPREAD = 1e-6
 # Poles are kept inside this ring: the decay per sample of ln λ has a meaning there.
 LEAST_DECAY = 1e-9
-MOST_DECAY = 7.0
+MOST_DECAY = 3.0
 
 
 def modal_model(
@@ -64,6 +64,22 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
         "this start cannot be refined: its poles coincide without independent shapes. Choose another order, or another "
         "method for the start."
     )
+
+
+def paired(model: ModalModel) -> ModalModel | None:
+    """Neighbouring real poles as pairs, for an ascent that keeps the kind of every pole; None where there are none."""
+    A, B, C, D = state_space(model)
+    places = np.flatnonzero(np.repeat(model.real, np.where(model.real, 1, 2)))
+    places = places[np.argsort(np.diag(A)[places])]
+    found = False
+    for i, j in zip(places[0::2], places[1::2], strict=False):
+        if A[i, i] * A[j, j] > 0.0:
+            mean, half = 0.5 * (A[i, i] + A[j, j]), 0.5 * abs(A[i, i] - A[j, j]) + 0.05
+            A[i, i], A[j, j], A[i, j], A[j, i] = mean, mean, half, -half
+            found = True
+    if not found or np.abs(np.linalg.eigvals(A)).max() >= 1.0:
+        return None
+    return modal_model(A, B, C, D, model.direct, model.weights.shape[1] - model.nu)[0]
 
 
 def normalised(model: ModalModel) -> ModalModel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -155,10 +155,8 @@ def refine(
     True
     """
     given = setting(fit, record, noise, start)
-    model, changes = given.model()
     ascent = given.ascent()
-    top = ascent.climb(model, int(iterations))
-    before = _start_value(given, ascent) if changes else top.history[0]
+    top, before, changes = _summit(given, ascent, int(iterations))
     if not np.isfinite(top.point.value) or top.point.value > before:
         return given.fit.noted(f"refinement ({noise} noise) found nothing more likely than the start, which is kept")
     if not top.converged:
@@ -169,6 +167,27 @@ def refine(
             stacklevel=2,
         )
     return _result(given, top, before, changes)
+
+
+def _summit(given: Setting, ascent: Ascent, iterations: int) -> tuple[Summit, float, tuple[str, ...]]:
+    """The summit, V of the start, and how the start had to be changed.
+
+    A predictor may have poles of another kind (real or pairs) than the one that the given gain makes: the ascent begins
+    from the better of that gain and none, and is tried again with neighbouring real poles as pairs.
+    """
+    model, changes = given.model()
+    begin = ascent.begin(model)
+    before = _start_value(given, ascent) if changes else begin.value
+    if given.innovations and given.fit.gain is not None and given.fit.system.is_stable:
+        bare = replace(given, fit=given.fit.replace(gain=None)).model()[0]
+        without = ascent.begin(bare)
+        begin = without if without.value < begin.value else begin
+    top = ascent.climb(begin, iterations)
+    other = parametrisation.paired(top.point.model) if given.innovations else None
+    if other is not None:
+        second = ascent.climb(ascent.begin(other), iterations)
+        top = second if second.point.value < top.point.value else top
+    return top, before, changes
 
 
 def _start_value(given: Setting, ascent: Ascent) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.identify.likelihood import symmetric_inverse
 from dalembert.identify.playback import free_motion
-from dalembert.identify.structured_ascent import NOISE_FLOOR, Place
+from dalembert.identify.structured_ascent import NOISE_FLOOR, SETTLING, Place
 from dalembert.identify.structured_model import Sampled
 from dalembert.linear.checks import FloatArray
 
@@ -67,11 +67,14 @@ class Windows:
             left = self.y - _carried(system.phi, drive) @ system.C.T - now @ system.D.T
             floor = NOISE_FLOOR**2 * (self.y**2).mean(axis=(0, 1)) + np.finfo(float).tiny
             r, starts = floor + (self.y**2).mean(axis=(0, 1)), np.zeros((len(self.y), n))
-            for _ in range(2):
+            for _ in range(SETTLING):
+                old = r
                 inverse = symmetric_inverse(np.einsum("atn,a,atm->nm", free, 1.0 / r, free))
                 starts = np.einsum("sta,a,atn->sn", left, 1.0 / r, free, optimize=True) @ inverse
                 e = left - np.einsum("atn,sn->sta", free, starts, optimize=True)
                 r = np.maximum((e**2).mean(axis=(0, 1)), floor)
+                if not np.abs(r / old - 1.0).max() > 1e-10:
+                    break
             x = _carried(system.phi, drive, starts)
             J = np.empty((len(self.y), length, ny, k))
             for i in range(k):

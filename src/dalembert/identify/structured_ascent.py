@@ -21,6 +21,8 @@ from dalembert.linear.march import march
 # Numbers of one block of sensitivities held at once: 32 MB.
 BLOCK = 4_000_000
 NOISE_FLOOR = 1e-13
+# Repetitions of the weights in finding the best starts.
+SETTLING = 20
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,30 @@ class StructuredAscent:
         if settle and self.estimate:
             bare = replace(system, dphi=system.dphi[:0], dgamma=system.dgamma[:0], ddelta=system.ddelta[:0],
                            dC=system.dC[:0], dD=system.dD[:0])  # fmt: skip
-            starts = starts + self._place(bare, theta[:0], starts).rest
+            starts = self._settled(bare, starts)
         return self._place(system, theta, starts)
+
+    def _settled(self, bare: Sampled, starts: FloatArray) -> FloatArray:
+        """The starts of least V: sums of squares are quadratic in them, so one pass tells all for any weights."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = [
+                segment_sums(bare, start, u, y, estimate=True)
+                for start, u, y in zip(starts, self.u, self.y, strict=True)
+            ]
+        JJ, Je, ee = (np.array([getattr(s, name) for s in sums]) for name in ("JJ", "Je", "ee"))
+        if not (np.isfinite(JJ).all() and np.isfinite(Je).all() and np.isfinite(ee).all()):
+            return starts
+        step, r = np.zeros_like(starts), np.maximum(ee.sum(axis=0) / self.samples, self.floor)
+        for _ in range(SETTLING):
+            old = r
+            for i in range(len(starts)):
+                inverse = symmetric_inverse(np.einsum("aij,a->ij", JJ[i], 1.0 / r))
+                step[i] = inverse @ np.einsum("ai,a->i", Je[i], 1.0 / r)
+            left = ee - 2.0 * np.einsum("sai,si->sa", Je, step) + np.einsum("si,saij,sj->sa", step, JJ, step)
+            r = np.maximum(left.sum(axis=0) / self.samples, self.floor)
+            if np.abs(r / old - 1.0).max() < 1e-10:
+                break
+        return np.asarray(starts + step)
 
     def _place(self, system: Sampled, theta: FloatArray, starts: FloatArray) -> Place:
         k, n = len(theta), len(system.phi)
