@@ -10,22 +10,27 @@ quiet one. What is left at the end, R ϑ + ρ, is the square root of the informa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.optimize
+from numpy.typing import NDArray
 
 from dalembert.expressions import Array
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The linear problem. ``data`` : (S, k, n + m + 1), rows [J L r] (compressed or not); ``links`` : (S, n, n + m + 1),
-    rows [G H c] from state j to j + 1; ``linked`` : (S,) whether j + 1 continues j."""
+    """The linear problem.
+
+    ``data`` : (S, k, n + m + 1), rows [J L r], compressed or not; ``links`` : (S, n, n + m + 1), rows [G H c] from
+    state j to j + 1; ``linked`` : (S,) bool, whether j + 1 continues j.
+    """
 
     data: Array
     links: Array
-    linked: Array
+    linked: NDArray[np.bool_]
     states: int
     parameters: int
 
@@ -44,7 +49,13 @@ def compress(rows: Array) -> Array:
     """Rows [J L r] of every segment, (S, k, c) -> (S, ≤ c, c), the same least squares."""
     if rows.shape[1] <= rows.shape[2]:
         return rows
-    return np.asarray(np.linalg.qr(rows, mode="r"))
+    return triangle(rows)
+
+
+def triangle(rows: Array) -> Array:
+    """R of a QR factorization, of one matrix or of many."""
+    factor: Any = np.linalg.qr(rows, mode="r")
+    return np.asarray(factor)
 
 
 def reduce(chain: Chain, weight: float, damping: float, scale_states: Array, scale_parameters: Array) -> Reduced:
@@ -67,18 +78,18 @@ def reduce(chain: Chain, weight: float, damping: float, scale_states: Array, sca
             block[:n, :n], block[:n, 2 * n :] = link[:, :n], link[:, n:]
             block[:n, n : 2 * n] = -weight * np.eye(n)
             block[n:, :n], block[n:, 2 * n :] = here[:, :n], here[:, n:]
-            R = np.linalg.qr(block, mode="r")
+            R = triangle(block)
             kept.append(R[:n])
             carried = R[n:, n:]
         else:
-            R = np.linalg.qr(here, mode="r")
+            R = triangle(here)
             kept.append(R[:n])
             alone = np.vstack((alone, R[n:, n:]))
             carried = np.zeros((0, n + m + 1))
         if len(alone) > 4 * (m + 1):
-            alone = np.linalg.qr(alone, mode="r")
+            alone = triangle(alone)
     final = np.zeros((m + 1, m + 1))
-    R = np.linalg.qr(alone, mode="r")
+    R = triangle(alone)
     final[: len(R)] = R
     return Reduced(kept, final[:m, :m], final[:m, m], float(final[m, m] ** 2))
 

@@ -1,7 +1,7 @@
 """Where a fit starts: step length, length of the segments, and a state of the machine for every one of them.
 
 The state of each segment is found from the one before: carried on by the model as it stands, then moved in the tangent
-space of the joints until the segment's own samples are met as well as this model can (Levenberg-Marquardt, states only).
+space of the joints until the segment's own samples are met as well as this model can (Levenberg-Marquardt on states).
 Directions that the samples do not show stay as the model carried them.
 """
 
@@ -131,13 +131,14 @@ def needed_substeps(make: Any, whole: Plan, x: Array, p: Array, spread: Array, f
     before = Shooter(make(count), whole).shoot(x, p)[1]
     while count <= FINEST:
         after = Shooter(make(2 * count), whole).shoot(x, p)[1]
-        change = np.abs(after - before) / spread
+        with np.errstate(all="ignore"):
+            change = np.abs(after - before) / spread
         if np.isfinite(change).all() and float(change.max()) <= 15.0 * ACCURACY:  # what is left after halving: 1/15
             return count if float(change.max()) <= ACCURACY else 2 * count
         count, before = 2 * count, after
     raise ConvergenceError(
-        f"{FINEST} Runge-Kutta steps per sample do not follow this machine: it is too stiff, or diverges from the start "
-        "given. Check start and parameters, or leave out what is stiff (a contact, a very hard spring)."
+        f"{FINEST} Runge-Kutta steps per sample do not follow this machine: it is too stiff, or diverges from the "
+        "start given. Check start and parameters, or leave out what is stiff (a contact, a very hard spring)."
     )
 
 
@@ -165,6 +166,7 @@ def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n:
     weight = np.where(np.isfinite(y), 1.0, 0.0) / spread
     target = np.nan_to_num(y)
 
+    @np.errstate(all="ignore")  # a trial may diverge; it is then refused
     def look(x: Array) -> tuple[float, Array, Array, Array, Array]:
         T = tangents(s.eqs, x[0, : s.nx], p, t, scale, n)
         seeds = np.zeros((1, s.size, s.n + s.m))

@@ -88,7 +88,7 @@ class FittedMachine(checks.Frozen):
         """Tests of what is left over: whiteness, and dependence on the inputs (records without gaps only)."""
         if any(not np.isfinite(e).all() for e in self.errors):
             raise DataError("the outputs have gaps, so their residuals cannot be tested; `errors` holds them.")
-        inputs = [name for name in self.provenance["inputs"]]
+        inputs = list(self.provenance["inputs"])
         u = [run[inputs] if inputs else np.zeros((len(run), 0)) for run in self.simulated]
         return examine(self.errors, u, self.fit.outputs, inputs, "simulation", lags)
 
@@ -111,8 +111,10 @@ def report(eqs: EquationsOfMotion, tests: Tests, search: Any, status: str, hold:
     """The result of a search."""
     values = np.array(search.p[search.columns])
     found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
-    known = weigh(search.information(), search.names, relative=search.relative)
-    covariance = known.covariance * np.outer(search.unit, search.unit)
+    # relative to the values found: only then do ratios and products show as such
+    size = np.where(values != 0.0, np.abs(values), search.unit)
+    known = weigh(search.information() * (size / search.unit), search.names, relative=values != 0.0)
+    covariance = known.covariance * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
     whole = plan(tests, [len(run.t) - 1 for run in tests.runs], hold)
     single = Shooter(search.shooter.steps, whole)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 
@@ -46,8 +45,8 @@ class Tests:
 
 
 def read_tests(
-    eqs: EquationsOfMotion, records: Record | Sequence[Record], outputs: Names, inputs: Names, hold: Literal["linear", "zero"]
-) -> Tests:  # fmt: skip
+    eqs: EquationsOfMotion, records: Record | Sequence[Record], outputs: Names, inputs: Names, hold: str
+) -> Tests:
     """Check records against the machine."""
     if hold not in ("linear", "zero"):
         raise DataError(f"hold must be 'linear' or 'zero', not {hold!r}.")

@@ -1,22 +1,24 @@
 """A machine shot through its records in many short segments at once, with exact sensitivities.
 
 Every segment starts from a state xⱼ = (q, v, z) of its own on the joints. A step is Runge-Kutta 4 followed by
-projection, as `da.simulate` takes it, and its derivative is taken by CasADi along the n directions in which the start may
-change and the m parameters: Sₖ₊₁ = ∂step/∂x Sₖ + [0, ∂step/∂p]. Start states move in the tangent space of the joints,
+projection, as `da.simulate` takes it; CasADi takes its derivative along the n directions in which the start may change
+and along the m parameters: Sₖ₊₁ = ∂step/∂x Sₖ + [0, ∂step/∂p]. Start states move in the tangent space of the joints,
 
     x = Π(xⱼ + D Tⱼ s, p) ,   ∂x/∂s = D Tⱼ ,   ∂x/∂p = ∂Π/∂p ,
 
-D a diagonal of scales, Tⱼ (nx, n) orthonormal, Π the projection that da.simulate uses: the pose of a closed loop changes
+D a diagonal of scales, Tⱼ (nx, n) orthonormal, Π the projection of `da.simulate`: the pose of a closed loop changes
 with its lengths. Where a segment ends and the next starts, c = Tᵀ D⁻¹ (x_end - x_start) is the gap to be closed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
@@ -33,8 +35,13 @@ class Steps:
     """Native functions of one machine and one choice of outputs: a sample's step, the outputs, the projection."""
 
     def __init__(
-        self, eqs: EquationsOfMotion, outputs: tuple[tuple[str, int], ...], chosen: list[int], directions: int, substeps: int
-    ) -> None:  # fmt: skip
+        self,
+        eqs: EquationsOfMotion,
+        outputs: tuple[tuple[str, int], ...],
+        chosen: list[int],
+        directions: int,
+        substeps: int,
+    ) -> None:
         self.eqs, self.outputs, self.chosen = eqs, outputs, chosen
         self.n, self.m, self.substeps = directions, len(chosen), substeps
         self.nl = len(eqs.rows) if depends_on_reactions(eqs) else 0
@@ -89,34 +96,50 @@ class Steps:
         y = ca.densify(ca.vertcat(*[table[kind][k] for kind, k in self.outputs]))
         return flat(ca.Function("observed", [x, p, u, t], [y]), forward_function(eqs))
 
+    def sensitive(self) -> ca.Function:
+        """(x, S; p, u0, u1, t, h) -> (x, S) one step later."""
+        step = self.step()
+        symbols = self._symbols()
+        S = MX.sym("S", self.size, self.n + self.m)
+        if not step.is_a("SXFunction"):
+            after = step(*symbols)
+            zeros = [MX(s, self.n + self.m) for s in (self.eqs.nu, self.eqs.nu, 1, 1)]
+            slopes = step.forward(self.n + self.m)(*symbols, after, S, self.seeds, *zeros)
+            return ca.Function("sensitive", [symbols[0], S, *symbols[1:]], [after, ca.densify(slopes)])
+        # flat, so that what does not depend on the seeds is worked out once for all of them
+        known = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
+        seeds = ca.SX.sym("S", self.size, self.n + self.m)
+        after = step(*known)
+        slopes = ca.jtimes(after, ca.vertcat(*known[:2]), ca.vertcat(seeds, ca.SX(self.seeds)))
+        inputs = [known[0], seeds, *known[1:]]
+        return ca.Function("sensitive", inputs, [after, ca.densify(slopes)], {"cse": True})
+
     def sample(self, *, sensitive: bool) -> ca.Function:
         """(x, S; p, u0, u1, t, h) -> (x, S) one sample later; without S where not ``sensitive``."""
-        step = self.step()
+        step = self._cached("step", self.sensitive if sensitive else self.step, sensitive)
         x, p, u0, u1, t, h = self._symbols()
         S = MX.sym("S", self.size, self.n + self.m)
-        forward = step.forward(self.n + self.m) if sensitive else None
         short = h / self.substeps
-        now, Snow = x, S
+        now = (x, S) if sensitive else (x,)
         for k in range(self.substeps):
             a, b = (u0 + (u1 - u0) * (i / self.substeps) for i in (k, k + 1))
-            at = (now, p, a, b, t + k * short, short)
-            following = step(*at)
-            if forward is not None:
-                zeros = [MX(s, self.n + self.m) for s in (self.eqs.nu, self.eqs.nu, 1, 1)]
-                Snow = ca.densify(forward(*at, following, Snow, self.seeds, *zeros))
-            now = following
-        inputs, results = ([x, S], [now, Snow]) if sensitive else ([x], [now])
-        return ca.Function("sample", [*inputs, p, u0, u1, t, h], results)
+            after = step(*now, p, a, b, t + k * short, short)
+            now = tuple(after) if sensitive else (after,)
+        inputs = [x, S] if sensitive else [x]
+        return ca.Function("sample", [*inputs, p, u0, u1, t, h], list(now))
 
     def chain(self, count: int, *, sensitive: bool) -> Kernel:
         """`count` samples in one call."""
 
         def make() -> Kernel:
-            inner = self._cached("sample", lambda: self.sample(sensitive=sensitive), sensitive)
-            function = inner.mapaccum("chain", count, 2 if sensitive else 1)
-            return native_kernel(function, self.eqs.use_c)
+            return native_kernel(self.sample(sensitive=sensitive), self.eqs.use_c)
 
-        return self._cached("chain", make, count, sensitive)  # type: ignore[no-any-return]
+        def chained() -> Kernel:
+            inner = self._cached("sample", make, sensitive).native
+            function = inner.mapaccum("chain", count, 2 if sensitive else 1)
+            return Kernel(function, native=function)
+
+        return self._cached("chain", chained, count, sensitive)  # type: ignore[no-any-return]
 
     def outputs_kernel(self, *, sensitive: bool) -> Kernel:
         def make() -> Kernel:
@@ -233,10 +256,10 @@ class Plan:
     u: Array
     u_end: Array
     y: Array
-    linked: Array
-    first: Array
-    run: Array
-    length: Array
+    linked: NDArray[np.bool_]
+    first: NDArray[np.int_]
+    run: NDArray[np.int_]
+    length: NDArray[np.int_]
 
 
 def plan(tests: Tests, lengths: list[int], hold: str) -> Plan:
@@ -246,7 +269,7 @@ def plan(tests: Tests, lengths: list[int], hold: str) -> Plan:
         steps = len(run.t) - 1
         count = max(1, round(steps / lengths[k]))
         cuts = np.linspace(0, steps, count + 1).round().astype(int)
-        pieces += [(k, int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        pieces += [(k, int(a), int(b)) for a, b in pairwise(cuts)]
     L = max(b - a for _, a, b in pieces)
     S, nu, ny = len(pieces), tests.runs[0].u.shape[1], tests.runs[0].y.shape[1]
     t, h, u, u_end = np.zeros((S, L + 1)), np.zeros((S, L)), np.zeros((S, L + 1, nu)), np.zeros((S, L, nu))

@@ -1,7 +1,7 @@
 """What data cannot tell: small singular values of the information on parameters, in words.
 
-R (m, m) is the square root of the information on relative changes ϑ = δp/p, RᵀR its matrix: a unit vector n with ‖R n‖ = s
-has the standard deviation 1/s. Of a vector with equal entries the data hold only the ratios, of (1, -1)/√2 only the product.
+RᵀR (m, m) is the information on relative changes ϑ = δp/p of parameters: along a unit vector n with ‖R n‖ = s they have
+the standard deviation 1/s. Along equal entries the data hold only the ratios, along (1, -1)/√2 only the product.
 """
 
 from __future__ import annotations
@@ -42,12 +42,11 @@ def correlation_of(covariance: Array) -> Array:
     return np.asarray(result)
 
 
-def weigh(R: Array, names: Sequence[str], *, relative: Sequence[bool] | None = None) -> Information:
+def weigh(R: Array, names: Sequence[str], *, relative: Sequence[bool] | Array | None = None) -> Information:
     """Covariance of relative changes from the square root of their information, and what it leaves open."""
     m = len(names)
     if m == 0:
         return Information(np.zeros((0, 0)), np.zeros((0, 0)), ())
-    # every singular value is judged against the best-known single parameter: columns differ by what is asked of them
     _, s, Vt = np.linalg.svd(R)
     blind = s <= RANK * max(float(s[0]), 1e-300)
     inverse = np.where(blind, 0.0, 1.0 / np.where(blind, 1.0, s))
@@ -74,8 +73,8 @@ def _sentence(direction: Array, names: Sequence[str], relative: Sequence[bool], 
     if all(relative[k] for k in part):
         if np.ptp(entries) < EQUAL:
             return f"the data cannot tell {pair}: only their ratio{'' if len(part) == 2 else 's'}{how}."
-        if len(part) == 2 and abs(entries.sum()) < EQUAL:
+        if len(part) == 2 and abs(float(entries.sum())) < EQUAL:
             return f"the data cannot tell {pair}: only their product{how}."
-        powers = " : ".join(f"{value:+.2g}" for value in entries)
-        return f"the data cannot tell {pair}: changes of {' : '.join(shown)} in the proportion {powers} (in %) leave no trace{how}."
+        shares = ", ".join(f"{100 * value:+.0f} % of {name}" for value, name in zip(entries, shown, strict=True))
+        return f"the data cannot tell {pair}: changes in the proportion {shares} leave no trace{how}."
     return f"the data cannot tell {pair}: only a combination of them{how}."
