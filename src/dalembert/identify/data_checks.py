@@ -27,7 +27,7 @@ STUCK_SHARE = 0.02
 LEVELS = 8
 LOOKED_AT = 10_000
 # |mean| / standard deviation above which an offset (gravity, a bias voltage) hides the motion.
-OFFSET = 30.0
+OFFSET = 10.0
 # Channels of one unit, and one channel in repeated tests, further apart than this are in other units than they say.
 SAME_UNIT_RATIO = 1e6
 REPEATED_RATIO = 1e4

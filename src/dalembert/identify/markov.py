@@ -230,6 +230,10 @@ def _by_least_squares(data: Data, count: int, memory: int, start: str, tolerance
         spread = np.sqrt((inverse**2).sum(axis=1)) / scale
         deviations = (spread[:, None] * noise).reshape(memory, nu, data.ny).transpose(0, 2, 1)
     notes = [f"{unknowns} unknowns per output from {rows} equations, rank {rank}, condition {s[0] / s[rank - 1]:.3g}"]
+    if rows > rank and rank:
+        power = (right**2).sum(axis=0) + (rest**2).sum(axis=0)
+        share = 1.0 - square / np.where(power > 0.0, power, 1.0)
+        notes.append("explains " + ", ".join(f"{100 * x:.4g} % of {b}" for x, b in zip(share[:8], data.outputs)))
     if rank < unknowns:
         _warn(f"the inputs excite only {rank} of {unknowns} directions: the parameters of least norm are returned, "
               "which need not be those of the system. Excite more, or ask for fewer.")  # fmt: skip

@@ -1,9 +1,14 @@
 """Outliers and dropouts in records: found, replaced by interpolation, and counted.
 
-Hampel: a sample is an outlier where |x - m| > threshold · 1.4826 · max(s, s', floor), m the median of the samples
-around it, s the median of |x - m| over the same window and s' over one three times as wide (1.4826 s estimates the
-standard deviation of Gaussian noise, but from 15 samples so badly that it alone would take 1 in 1000 good samples). The
-floor, a twentieth of the robust spread of the whole channel, keeps quiet or quantised stretches from being taken apart.
+A sample is an outlier where both hold (Hampel's test on the signal and on how well its neighbours foretell it):
+
+|x - m| > threshold · 1.4826 · max(median |x - m|, floor),   m the median of the samples around it
+|r|     > threshold · 1.4826 · median |r|,                   r = x_k - (-x_{k-2} + 4 x_{k-1} + 4 x_{k+1} - x_{k+2}) / 6
+
+with medians over a window three times as wide (1.4826 of them estimate the standard deviation of Gaussian noise). The
+first alone takes the crests of an oscillation that lasts two windows, since m cuts them off and is exact in between;
+the second alone takes the good neighbours of a spike. The floor, a twentieth of the robust spread of the whole channel,
+keeps quiet or quantised stretches from being taken apart.
 A hammer blow is a few samples far from its neighbours as well: name the ``channels`` that answer, not the force.
 """
 
@@ -133,12 +138,14 @@ def repair(
 
 
 def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[np.bool_]:
-    """(N,) bool: samples of one channel that are outliers; no gaps.
+    """(N,) bool: samples of one channel that are outliers; no gaps. See :func:`repair`.
 
     Examples
     --------
-    >>> np.flatnonzero(hampel(np.array([0.1, 0.0, 0.2, 0.1, 9.0, 0.0, 0.1, 0.2, 0.0]), window=5))
-    array([4])
+    >>> x = np.sin(0.3 * np.arange(60))
+    >>> x[20] += 3.0
+    >>> np.flatnonzero(hampel(x))
+    array([20])
     """
     from scipy.ndimage import median_filter
 
@@ -147,14 +154,20 @@ def hampel(x: FloatArray, threshold: float = 6.0, window: int = 15) -> NDArray[n
     if width % 2 == 0 or limit <= 0.0:
         raise DataError(f"window must be odd and threshold positive, got {window!r} and {threshold!r}.")
     values = np.asarray(x, dtype=np.float64)
-    half = min(width // 2, len(values) - 1)
+    if len(values) < 5:
+        return np.zeros(len(values), dtype=bool)
+    half = min(max(width // 2, 2), len(values) - 1)
     # continued by reflection in the end points, so that a slope at an end is no outlier
     ends = 2.0 * values[0] - values[half:0:-1], 2.0 * values[-1] - values[-2 : -half - 2 : -1]
-    middle = median_filter(np.concatenate([ends[0], values, ends[1]]), width)[half : half + len(values)]
-    far = np.abs(values - middle)
-    scale = np.maximum(median_filter(far, width, mode="mirror"), median_filter(far, WIDER * width, mode="mirror"))
+    longer = np.concatenate([ends[0], values, ends[1]])
+    inner = slice(half, half + len(values))
+    far = np.abs(values - median_filter(longer, width)[inner])
+    odd = np.abs(np.convolve(longer, [1.0, -4.0, 6.0, -4.0, 1.0], mode="same")[inner])
     floor = FLOOR * np.median(np.abs(values - np.median(values)))
-    result: NDArray[np.bool_] = far > limit * GAUSSIAN * np.maximum(scale, floor)
+    limit *= GAUSSIAN
+    result: NDArray[np.bool_] = far > limit * np.maximum(median_filter(far, WIDER * width, mode="mirror"), floor)
+    if result.any():
+        result &= odd > limit * median_filter(odd, WIDER * width, mode="mirror")
     return result
 
 
