@@ -177,7 +177,7 @@ class TestAStructureThatTurns:
 
     def test_names_inputs_and_provenance_travel_along(self) -> None:
         system = spinning(rig(), (0, 0, 2), 3.0, inputs=["C.x"], outputs=["C.y"])
-        assert system.inputs == ("C.x",)
+        assert system.inputs == ("C.x.force",)
         assert system.outputs == ("C.y",)
         assert system.provenance["speed"] == 3.0
         assert system.is_sparse
