@@ -12,6 +12,9 @@ from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity
 from dalembert.identify.damping_fit import ProportionalDamping, proportional_damping
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.eigensystem import era, era_dc, okid_era
+from dalembert.identify.family import Affine
+from dalembert.identify.fit_machine import fit
+from dalembert.identify.fitted import FittedMachine
 from dalembert.identify.frf import Coherence, FrfEstimate, coherence, frf
 from dalembert.identify.gain_fit import observer_gain
 from dalembert.identify.hammer import HammerWindows, hammer_windows
@@ -31,6 +34,8 @@ from dalembert.identify.structured_fit import StructuredFit, refine_structured
 from dalembert.identify.structured_model import StructuredModel, Unknown
 from dalembert.identify.subspace import cva, moesp, n4sid
 from dalembert.identify.synchronise import Synchronised, delay, shift, synchronise
+from dalembert.identify.updated import Updated
+from dalembert.identify.updating import update
 
 __all__ = [
     "auto",
@@ -102,4 +107,9 @@ __all__ = [
     "cva",
     "moesp",
     "n4sid",
+    "fit",
+    "FittedMachine",
+    "update",
+    "Updated",
+    "Affine",
 ]
