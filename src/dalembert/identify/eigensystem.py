@@ -305,8 +305,8 @@ def default_window(
     """Block rows and columns that suit the Markov parameters at hand."""
     side = LARGEST_SIDE // spread
     if count is not None:
-        a = min((count + 1) // 2, max(side // ny, 1))
-        return max(a, 1), max(min(count - a, LARGEST_SIDE // nw), 1)
+        a = max(min((count + 1) // 2, side // ny, max(LEAST_ROWS, -(-2 * (order or 0) // ny))), 1)
+        return a, max(min(count - a, max(2 * a, -(-2 * (order or 0) // nw)), LARGEST_SIDE // nw), 1)
     assert observer is not None
     need = 0 if order is None else order
     a = max(observer.order, -(-2 * need // ny), LEAST_ROWS)

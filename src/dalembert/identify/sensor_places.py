@@ -105,7 +105,7 @@ def read_pairs(
     """(output, input) pairs, each known."""
     if colocated is None:
         return ()
-    listed = tuple(colocated)
+    listed = (colocated,) if isinstance(colocated, str) else tuple(colocated)
     flat = len(listed) == 2 and all(isinstance(part, str) for part in listed)
     pairs = (listed,) if flat else listed
     for pair in pairs:
