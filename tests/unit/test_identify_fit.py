@@ -1,0 +1,304 @@
+"""Fitting a machine: derivatives, the linear algebra of the chain, borders, and what the data cannot tell."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.identify import IdentificationWarning, fit
+from dalembert.identify.arrow import Chain, bounded, compress, predicted, reduce, solve
+from dalembert.identify.machine_runs import read_tests
+from dalembert.identify.shooting import Shooter, Steps, plan, tangents
+from dalembert.identify.undetermined import weigh
+
+
+def pendulum(length: float = 1.0, damping: float = 0.05, mass: float = 1.0) -> da.EquationsOfMotion:
+    m = da.Mechanism("pendulum", planar=True)
+    bob = m.add_body("bob", mass=m.parameter("mass", mass))
+    m.add_revolute("A", m.ground.at(0, 0), bob.at(0, m.parameter("length", length)))
+    m.add_friction("bearing", "A", viscous=m.parameter("damping", damping))
+    m.add_torque("motor", joint="A", input="torque")
+    m.add_sensor("encoder", da.angle("A"))
+    return da.equations(m)
+
+
+def four_bar(mass: float = 0.6, friction: float = 0.02, length: float = 0.5) -> da.EquationsOfMotion:
+    m = da.Mechanism("four-bar", planar=True)
+    coupler_mass, rocker = m.parameter("coupler.mass", mass), m.parameter("rocker.length", length)
+    crank = m.add_body("crank", mass=0.2, inertia=0.2 * 0.2**2 / 12)
+    coupler = m.add_body("coupler", mass=coupler_mass, inertia=coupler_mass * 0.6**2 / 12)
+    rod = m.add_body("rod", mass=0.5, inertia=0.5 * 0.5**2 / 12)
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.1, 0))
+    m.add_revolute("B", crank.at(0.1, 0), coupler.at(-0.3, 0))
+    m.add_revolute("C", coupler.at(0.3, 0), rod.at(rocker / 2, 0))
+    m.add_revolute("D", m.ground.at(0.7, 0), rod.at(-rocker / 2, 0))
+    m.add_friction("bearing", "D", viscous=m.parameter("friction", friction))
+    m.add_torque("motor", joint="A", input="torque")
+    m.add_sensor("encoder", da.angle("A"))
+    m.add_sensor("accelerometer", da.acceleration(coupler.at(0, 0)))
+    return da.equations(m)
+
+
+def swing(eqs: da.EquationsOfMotion, until: float = 6.0, every: float = 0.05, angle: float = 1.0) -> da.Record:
+    return da.simulate(eqs, until, start=da.assemble(eqs, {"A.angle": angle}), every=every)
+
+
+def noisy(run: da.Record, channel: str, size: float, seed: int) -> da.Record:
+    noise = size * np.random.default_rng(seed).normal(size=len(run))
+    return da.Record.from_channels(run.time, {channel: run[channel] + noise}, {channel: run.units[channel]})
+
+
+# ---- derivatives
+
+
+def test_sensitivities_of_a_closed_loop_equal_differences_of_whole_simulations() -> None:
+    eqs = four_bar()
+    start = da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 4.0})
+    run = da.simulate(eqs, 0.2, start=start, inputs={"torque": 0.1}, every=0.01)
+    tests = read_tests(eqs, run, ["encoder", "accelerometer"], ["torque"], "linear")
+    chosen = [eqs.parameters.index[name] for name in ("coupler.mass", "rocker.length", "friction")]
+    steps = Steps(eqs, tests.outputs, chosen, 2, 2)
+    shooter = Shooter(steps, plan(tests, [10], "linear"))
+    names = [*eqs.coordinates.names, *eqs.speeds.names]
+    x = shooter.starts(np.array([run[names][k] for k in shooter.plan.first]), eqs.p)
+    seeds = np.zeros((len(x), steps.size, 5))
+    for j, state in enumerate(x):
+        seeds[j, :, :2] = tangents(eqs, state, eqs.p, 0.0, np.ones(steps.nx))
+    seeds[:, :, 2:] = shooter.start_slopes(x, eqs.p)
+    slopes = shooter.shoot_with_slopes(x, seeds, eqs.p)[3]
+    h = 1e-4  # four-point differences: truncation h⁴, rounding 1e-14/h; the projection itself closes to ε = 1e-8
+    for k in range(5):
+        estimate = 0.0
+        for shift, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
+            p = eqs.p.copy()
+            moved = x.copy()
+            if k < 2:
+                moved = x + shift * h * seeds[:, :, k]
+            else:
+                p[chosen[k - 2]] += shift * h
+            estimate = estimate + weight / h * shooter.shoot(shooter.starts(moved, p), p)[1]
+        size = np.abs(slopes[..., k]).max()
+        np.testing.assert_allclose(estimate, slopes[..., k], atol=2e-6 * size)
+
+
+def test_segments_of_a_true_machine_meet_and_follow_its_own_simulation() -> None:
+    eqs = pendulum()
+    run = swing(eqs)
+    tests = read_tests(eqs, run, None, None, "linear")
+    shooter = Shooter(Steps(eqs, tests.outputs, [0], 2, 4), plan(tests, [30], "linear"))
+    names = [*eqs.coordinates.names, *eqs.speeds.names]
+    x = shooter.starts(np.array([run[names][k] for k in shooter.plan.first]), eqs.p)
+    states, y = shooter.shoot(x, eqs.p)
+    assert np.nanmax(np.abs(y - shooter.plan.y)) < 1e-6
+    np.testing.assert_allclose(states[:-1, -1], x[1:], atol=1e-6)
+
+
+# ---- linear algebra
+
+
+def test_elimination_of_a_chain_solves_the_same_least_squares_as_one_dense_matrix() -> None:
+    random = np.random.default_rng(2)
+    S, n, m, k, weight, damping = 5, 2, 3, 9, 50.0, 0.3
+    linked = np.array([True, True, False, True, False])
+    data, links = random.normal(size=(S, k, n + m + 1)), random.normal(size=(S, n, n + m + 1))
+    chain = Chain(compress(data), links, linked, n, m)
+    d_states, d_theta = random.uniform(0.5, 1.0, (S, n)), random.uniform(0.5, 1.0, m)
+    states, theta, left = solve(
+        chain, reduce(chain, weight, damping, d_states, d_theta), np.full(m, -9.0), np.full(m, 9.0)
+    )
+    rows: list[Any] = []
+    for j in range(S):
+        for row in data[j]:
+            full = np.zeros(S * n + m + 1)
+            full[j * n : j * n + n], full[S * n :] = row[:n], row[n:]
+            rows.append(full)
+        for i in range(n if linked[j] else 0):
+            full = np.zeros(S * n + m + 1)
+            full[j * n : j * n + n], full[S * n :] = links[j, i, :n], links[j, i, n:]
+            full[(j + 1) * n + i] -= 1.0
+            rows.append(weight * full)
+    own = np.sqrt(damping) * np.concatenate((d_states.reshape(-1), d_theta))
+    matrix = np.vstack((rows, np.hstack((np.diag(own), np.zeros((len(own), 1))))))
+    best = np.linalg.lstsq(matrix[:, :-1], -matrix[:, -1], rcond=None)[0]
+    np.testing.assert_allclose(np.concatenate((states.reshape(-1), theta)), best, rtol=1e-10, atol=1e-12)
+    residual = matrix[:, :-1] @ best + matrix[:, -1]
+    assert left == pytest.approx(residual @ residual, rel=1e-10)
+    total, gaps = predicted(chain, states, theta)
+    penalty = weight**2 * (gaps**2).sum() + ((own * best) ** 2).sum()
+    assert total + penalty == pytest.approx(left, rel=1e-8)
+
+
+def test_bounds_hold_a_least_squares_solution() -> None:
+    R = np.array([[2.0, 1.0], [0.0, 1.0]])
+    free = bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.full(2, 9.0))
+    np.testing.assert_allclose(free, [1.5, 1.0])
+    held = bounded(R, np.array([-4.0, -1.0]), np.full(2, -9.0), np.array([1.0, 9.0]))
+    np.testing.assert_allclose(held, [1.0, 1.5])  # min (2 + b - 4)² + (b - 1)² -> b = 1.5
+
+
+def test_a_vanishing_direction_is_named_by_what_it_leaves_known() -> None:
+    ratio = weigh(np.array([[1e3, -1e3], [0.0, 0.0]]), ["m", "J"])
+    assert ratio.sentences == ("the data cannot tell m from J: only their ratio.",)
+    assert np.isinf(np.diag(ratio.covariance)).all()
+    product = weigh(np.array([[1e3, 1e3], [0.0, 1e-9]]), ["m", "g"])
+    assert product.sentences == ("the data cannot tell m from g: only their product.",)
+    blind = weigh(np.diag([1e3, 0.0]), ["k", "c"])
+    assert blind.sentences == ("the data cannot tell c: it has no influence on the outputs.",)
+    assert np.sqrt(blind.covariance[0, 0]) == pytest.approx(1e-3)
+    assert weigh(np.diag([1e3, 10.0]), ["k", "c"]).sentences == ()
+
+
+# ---- fits
+
+
+def test_a_pendulum_gives_its_length_and_damping_back() -> None:
+    truth = pendulum(length=0.8, damping=0.04)
+    result = fit(pendulum(length=1.0, damping=0.0), swing(truth), ["length", "damping"], outputs="encoder")
+    assert result["length"] == pytest.approx(0.8, rel=1e-5)
+    assert result["damping"] == pytest.approx(0.04, rel=1e-4)
+    assert result.status == "converged"
+    assert result.fit["encoder"] > 99.99
+    assert result.start[0]["A.angle"] == pytest.approx(1.0, abs=1e-4)
+    assert dict(zip(result.equations.parameters.names, result.equations.p, strict=True))["length"] == result["length"]
+    again = da.simulate(result.equations, 6.0, start=result.start[0], every=0.05)
+    np.testing.assert_allclose(again["encoder"], result.simulated[0]["encoder"], atol=1e-4)
+    assert "length" in result.table() and "converged" in repr(result)
+
+
+def test_repeated_tests_share_parameters_and_keep_their_own_starts() -> None:
+    truth = pendulum(length=0.8)
+    runs = [swing(truth, 4.0, angle=angle) for angle in (1.0, -0.5)]
+    result = fit(pendulum(), runs, ["length"], outputs="encoder")
+    assert result["length"] == pytest.approx(0.8, rel=1e-5)
+    assert [round(state["A.angle"], 3) for state in result.start] == [1.0, -0.5]
+
+
+def test_gaps_in_outputs_and_uneven_samples_are_no_obstacle() -> None:
+    truth = pendulum(length=0.8)
+    run = swing(truth)
+    keep = np.delete(np.arange(len(run)), [7, 30, 31, 80])
+    values = np.array(run["encoder"][keep])
+    values[20:30] = np.nan
+    record = da.Record.from_channels(run.time[keep], {"encoder": values})
+    result = fit(pendulum(), record, ["length", "damping"])
+    assert result["length"] == pytest.approx(0.8, rel=1e-5)
+    assert np.isnan(result.errors[0]).sum() == 10
+    with pytest.raises(DataError, match="gaps"):
+        result.residuals()
+
+
+def test_other_names_of_channels_are_mapped_and_a_held_input_drives() -> None:
+    truth = pendulum(length=0.8)
+    t = np.arange(0.0, 5.0, 0.05)
+    torque = np.where(np.floor(t / 0.5) % 2 > 0, 1.5, -1.0)
+    parts = []
+    state = da.assemble(truth, {"A.angle": 0.0})
+    for a, value in zip(t[:-1], torque[:-1], strict=True):
+        run = da.simulate(truth, a + 0.05, start=state, inputs={"torque": float(value)}, every=0.05)
+        parts.append(run["encoder"][0])
+        state = truth.state(*(run[list(c.names)][-1] for c in (truth.coordinates, truth.speeds)), t=a + 0.05)
+    record = da.Record.from_channels(t[:-1], {"volt": torque[:-1], "ch1": parts})
+    result = fit(
+        pendulum(), record, {"length": 1.1, "damping": 0.02}, outputs={"encoder": "ch1"}, inputs={"torque": "volt"},
+        hold="zero",
+    )  # fmt: skip
+    assert result["length"] == pytest.approx(0.8, rel=1e-4)
+    assert result.simulated[0].names == ("ch1", "volt")
+    assert len(result.residuals().outputs) == 1
+
+
+def test_mass_and_damping_of_a_free_pendulum_are_known_only_by_their_ratio() -> None:
+    record = noisy(swing(pendulum()), "encoder", 1e-3, 0)
+    with pytest.warns(IdentificationWarning, match="cannot tell mass from damping: only their ratio"):
+        result = fit(pendulum(mass=1.2), record, ["length", "mass", "damping"])
+    assert result["length"] == pytest.approx(1.0, abs=5 * result.deviation("length"))
+    assert result["damping"] / result["mass"] == pytest.approx(0.05, rel=0.02)
+    assert np.isinf(result.deviation("mass")) and np.isinf(result.deviation("damping"))
+    assert result.deviation("length") < 1e-3
+    assert any(note.startswith("warning") for note in result.notes)
+
+
+def test_a_parameter_without_influence_is_named_and_left_where_it_was() -> None:
+    record = noisy(swing(pendulum(damping=0.0), 4.0), "encoder", 1e-3, 0)
+    with pytest.warns(IdentificationWarning, match="cannot tell mass: it has no influence"):
+        result = fit(pendulum(damping=0.0, mass=3.0), record, ["length", "mass"])
+    assert result["mass"] == pytest.approx(3.0, rel=1e-2)
+
+
+def test_a_bound_holds_and_is_noted() -> None:
+    result = fit(pendulum(length=0.95), swing(pendulum(length=0.8), 3.0), ["length"], outputs="encoder",
+                 bounds={"length": (0.9, 2.0)})  # fmt: skip
+    assert result["length"] == pytest.approx(0.9)
+    assert any("lower bound" in note for note in result.notes)
+
+
+def test_given_weights_are_kept_and_judged() -> None:
+    record = noisy(swing(pendulum(length=0.8)), "encoder", 2e-3, 1)
+    result = fit(pendulum(), record, ["length"], weights={"encoder": 1 / 1e-3})
+    assert result.noise[0] == pytest.approx(1e-3)
+    assert any("mean square of the weighted residuals" in note for note in result.notes)
+
+
+def test_an_interrupted_fit_keeps_the_best_so_far() -> None:
+    calls = []
+
+    def stop(fraction: float) -> None:
+        calls.append(fraction)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    result = fit(pendulum(), swing(pendulum(length=0.8), 4.0), ["length"], outputs="encoder", progress=stop)
+    assert result.status.startswith("stopped after 3")
+    assert abs(result["length"] - 0.8) < 0.2
+
+
+def test_progress_grows_to_one() -> None:
+    seen: list[float] = []
+    fit(pendulum(), swing(pendulum(length=0.8), 3.0), ["length"], outputs="encoder", progress=seen.append)
+    assert seen == sorted(seen) and seen[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"parameters": ["lenght"]}, ModelError, "Did you mean 'length'"),
+        ({"parameters": []}, DataError, "parameters is empty"),
+        ({"parameters": ["length", "length"]}, DataError, "named twice"),
+        ({"outputs": ["encodr"]}, ModelError, "Did you mean 'encoder'"),
+        ({"outputs": {"encoder": "ch9"}}, DataError, "no channel named 'ch9'"),
+        ({"inputs": ["force"]}, ModelError, "no input named 'force'"),
+        ({"bounds": {"mass": (0, 1)}}, DataError, "no parameter named 'mass'"),
+        ({"bounds": {"length": (2, 1)}}, DataError, "is not below"),
+        ({"weights": {"encoder": -1.0}}, DataError, "must be positive"),
+        ({"shooting": 0}, DataError, "positive whole number"),
+        ({"hold": "cubic"}, DataError, "hold must be"),
+        ({"start": 3.0}, DataError, "start must be a State"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    run = swing(pendulum(), 1.0)
+    arguments = {"parameters": ["length"], "outputs": "encoder", **options}
+    with pytest.raises(error, match=message):
+        fit(pendulum(), run, **arguments)
+
+
+def test_a_record_without_any_channel_of_the_machine_says_how_to_map() -> None:
+    record = da.Record.from_channels(np.arange(20.0), {"a": np.arange(20.0)})
+    with pytest.raises(DataError, match="Say which is which: outputs="):
+        fit(pendulum(), record, ["length"])
+
+
+def test_steps_too_coarse_for_the_machine_end_in_an_error() -> None:
+    m = da.Mechanism("stiff", planar=True)
+    slider = m.add_body("slider", mass=1.0)
+    m.add_prismatic("X", m.ground.at(0, 0), slider.at(0, 0), axis=(1, 0))
+    m.add_spring("spring", joint="X", stiffness=m.parameter("k", 1e12))
+    eqs = da.equations(m)
+    record = da.Record.from_channels(0.1 * np.arange(50), {"X.displacement": np.sin(np.arange(50.0))})
+    with warnings.catch_warnings(), pytest.raises(ConvergenceError, match="too stiff"):
+        fit(eqs, record, ["k"], outputs={eqs.measures.names[eqs.recorded_measures[0]]: "X.displacement"})
