@@ -13,23 +13,29 @@ covariance with the same spectrum and A - K C stable.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
+from dalembert.identify.compress import HankelFactor
+from dalembert.identify.data import Data
+from dalembert.identify.input_matrices import input_matrices
 from dalembert.linear.checks import FloatArray
+from dalembert.linear.march import march
 
 
 def innovation_form(
-    A: FloatArray, gamma: FloatArray, fresh: FloatArray, freedom: float
+    A: FloatArray, gamma: FloatArray, fresh: FloatArray, correction: float
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """K (n, ny), S (ny, ny), and a note; K is None where no stable gain was found.
 
-    gamma : (i, ny, n); fresh : L33 (i·ny, i·ny); freedom : J / (J - regressors), corrects S for what was fitted.
+    gamma : (i, ny, n); fresh : L33 (i·ny, i·ny); correction : :func:`freedom`, for S.
     """
     i, ny, n = gamma.shape
     blocks = fresh.reshape(i, ny, i, ny)
     pivots = np.array([blocks[k, :, k] for k in range(i)])
-    S: FloatArray = freedom * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
+    S: FloatArray = correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
     size = np.sqrt(np.diagonal(S))
     if not (size > 1e-9).all() or np.linalg.cond(S / np.outer(size, size)) > 1e12:
         return None, S, "no gain: the data are noise-free to rounding in some outputs."
@@ -66,19 +72,79 @@ def _stabilised(
     return None, S, "no gain: the Riccati equation of the residual covariances has no stabilising solution."
 
 
-def better_gain(
-    K: FloatArray | None, S: FloatArray, note: str, simulated: FloatArray | None
-) -> tuple[FloatArray | None, FloatArray, str]:
-    """No gain (K = 0) where simulation leaves no more than prediction with K does.
+def driven_part(
+    data: Data, hankel: HankelFactor, A: FloatArray, C: FloatArray, K: FloatArray | None, S: FloatArray, note: str,
+    fresh: FloatArray, feedthrough: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str]]:  # fmt: skip
+    """B, D, K, S of the scaled channels, and notes: simulation or prediction, as the noise asks.
 
-    A projection sees i samples of the past only. Where all noise is sensor noise the best gain is zero and what is
-    found is that of a filter with so short a memory, which does worse than none.
-
-    simulated : (ny, ny) covariance of y minus the simulated outputs, or None.
+    A projection sees i samples of the past only. Where all noise is sensor noise the best gain is zero, and what was
+    found is that of a filter with so short a memory; where a little noise drives the states too, the best memory is
+    longer than i. Told by what the simulation leaves (covariance R): a filter without process noise would have come
+    down to R + C P Cᵀ after i samples, and S lies below that where there is some.
     """
-    if K is None or simulated is None:
-        return K, S, note
-    if np.linalg.slogdet(simulated)[1] > np.linalg.slogdet(S)[1]:
-        return K, S, note
-    text = "the noise is sensor noise: simulation leaves no more than prediction, so the gain is zero."
-    return np.zeros_like(K), simulated, text
+    options: dict[str, Any] = {"feedthrough": feedthrough, "exact": hankel.how == "orthogonal"}
+    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
+    if K is not None and not stable:
+        B, D, left, how = input_matrices(data, hankel.scales, A, C, K, **options)
+        return B, D, K, S if left is None else left, [how, note]
+    B, D, R, how = input_matrices(data, hankel.scales, A, C, None, **options)
+    if K is None or R is None:
+        return B, D, K, S, [how, note]
+    first = fresh[: len(S), : len(S)]
+    expected = R + C @ _after(A, C, R, hankel.rows) @ C.T
+    gained = _logdet(expected) - _logdet(freedom(hankel) * first @ first.T)
+    if gained < np.sqrt(2.0 * len(S) / hankel.columns):
+        text = "the noise is sensor noise: what simulation leaves explains what prediction leaves, so the gain is zero."
+        return B, D, np.zeros_like(K), R, [how, text]
+    K, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
+    B, D, left, how = input_matrices(data, hankel.scales, A, C, K, **options)
+    return B, D, K, S if left is None else left, [how, note]
+
+
+def freedom(hankel: HankelFactor) -> float:
+    """Factor that makes up for what the past and the inputs were fitted to, J / (J - regressors)."""
+    return hankel.columns / max(1.0, hankel.columns - (len(hankel.factor) - hankel.rows * hankel.ny))
+
+
+def _after(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
+    """Covariance of the predicted state after some samples with sensor noise R alone, from knowing nothing."""
+    P = 1e4 * np.eye(len(A))
+    for _ in range(steps):
+        PC = P @ C.T
+        P = A @ (P - PC @ np.linalg.solve(C @ PC + R, PC.T)) @ A.T
+        P = 0.5 * (P + P.T)
+    return P
+
+
+def _logdet(S: FloatArray) -> float:
+    return float(np.linalg.slogdet(S)[1])
+
+
+def _best_memory(
+    data: Data, scales: FloatArray, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray,
+    S: FloatArray, R: FloatArray, note: str,
+) -> tuple[FloatArray, str]:  # fmt: skip
+    """The gain that predicts best among K and those of less process noise, κ K S Kᵀ, on up to 10 000 samples."""
+    k = int(np.argmax(data.lengths))
+    u, y = data.u[k][:10_000] / scales[: data.nu], data.y[k][:10_000] / scales[data.nu :]
+
+    def left(gain: FloatArray) -> float:
+        closed = A - gain @ C
+        x = march(closed, (u @ (B - gain @ D).T + y @ gain.T)[:-1], np.zeros(len(A)))
+        e = (y - x @ C.T - u @ D.T)[len(y) // 10 :]
+        return _logdet(e.T @ e / len(e))
+
+    best, least = K, left(K)
+    Q = K @ S @ K.T
+    for share in (0.3, 0.1, 0.03, 0.01, 0.003):
+        try:
+            P = scipy.linalg.solve_discrete_are(A.T, C.T, share * Q + 1e-14 * np.trace(Q) * np.eye(len(A)), R)
+        except (np.linalg.LinAlgError, ValueError):
+            continue
+        gain = np.linalg.solve(C @ P @ C.T + R, C @ P @ A.T).T
+        value = left(gain)
+        if value < least:
+            best, least = gain, value
+            note = f"gain by the Riccati equation with {share:g} of the process noise that was seen: it predicts best."
+    return best, note

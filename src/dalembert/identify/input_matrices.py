@@ -7,7 +7,8 @@ filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data 
 eliminated record by record), and what is solved does not depend on the number of samples. Outputs are weighted by what
 a first solution leaves of them.
 
-Where A is not stable the predictor A - K C takes its place: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D.
+With a gain K the predictor A - K C takes the place of A: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D. That is
+the maximum-likelihood estimate where the noise drives the states too, and the only one where A is not stable.
 Where A lacks a full set of eigenvectors the responses are made one by one from the first samples of the records.
 """
 
@@ -87,34 +88,29 @@ def input_matrices(
     data: Data, scales: FloatArray, A: FloatArray, C: FloatArray, K: FloatArray | None, *, feedthrough: bool,
     exact: bool,
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, str]:  # fmt: skip
-    """B (n, nu), D (ny, nu), covariance (ny, ny) of what the simulation leaves (None where not known), and a note.
+    """B (n, nu), D (ny, nu), covariance (ny, ny) of what is left (None where not known), and a note.
 
-    All of the scaled channels.
+    All of the scaled channels; by simulation, or by prediction where K (n, ny) is given.
 
     scales : (q,) of the channels; exact : by reflections (noise-free data), not by products.
     """
     nu, ny = data.nu, data.ny
     if nu == 0:
         return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, ""
-    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
-    closed = A if stable or K is None else A - K @ C
-    note = (
-        "B, D and the starts of the records by least squares on the outputs." if closed is A else
-        "A is unstable, so B and D come from least squares on the one-step predictions."
-    )  # fmt: skip
+    closed = A if K is None else A - K @ C
+    what = "outputs" if K is None else "one-step predictions"
+    note = f"B, D and the starts of the records by least squares on the {what}."
     modal = filters(closed)
-    used = None if closed is A else K
     covariance = None
     if modal is None:
         note += " A has no full set of eigenvectors: responses made one by one from the first samples."
-        B, D = _one_by_one(data, scales, closed, C, used, feedthrough)
+        B, D = _one_by_one(data, scales, closed, C, K, feedthrough)
     else:
-        triangle = _compressed(data, scales, modal, closed, C, used, exact)
+        triangle = _compressed(data, scales, modal, closed, C, K, exact)
         b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
-        if used is None:
-            covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
-    return (B if used is None else B + used @ D), D, covariance, note
+        covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
+    return (B if K is None else B + K @ D), D, covariance, note
 
 
 def _compressed(

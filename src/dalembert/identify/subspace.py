@@ -22,8 +22,7 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.identify.compress import HankelFactor, compress_hankel
 from dalembert.identify.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.innovation_form import better_gain, innovation_form
-from dalembert.identify.input_matrices import input_matrices
+from dalembert.identify.innovation_form import driven_part, freedom, innovation_form
 from dalembert.identify.order import choose_order
 from dalembert.identify.projections import Projection, by_states, project, shift_invariance
 from dalembert.linear.checks import FloatArray
@@ -118,11 +117,8 @@ def _identify(
         notes.append(choice.explanation)
     check_room(projection, order)
     A, C, K, S, noise_note = realize(projection, order)
-    B, D, simulated, input_note = input_matrices(
-        data, hankel.scales, A, C, K, feedthrough=feedthrough, exact=hankel.how == "orthogonal"
-    )
-    K, S, noise_note = better_gain(K, S, noise_note, simulated)
-    notes += [input_note, noise_note, f"singular_values: {projection.meaning}."]
+    B, D, K, S, found = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
+    notes += [*found, f"singular_values: {projection.meaning}."]
     radius = float(np.abs(np.linalg.eigvals(A)).max())
     if radius > 1.0 + 1e-9:
         notes.append(f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help.")
@@ -138,12 +134,9 @@ def _identify(
 
 def realize(projection: Projection, order: int) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, str]:
     """A, C, K, S of the scaled outputs, and a note on the gain."""
-    hankel = projection.hankel
-    gamma = projection.observability(order)
+    hankel, gamma = projection.hankel, projection.observability(order)
     A, C = by_states(projection, order) if projection.method == "n4sid" else shift_invariance(gamma)
-    regressors = len(hankel.factor) - hankel.rows * hankel.ny
-    freedom = hankel.columns / max(1.0, hankel.columns - regressors)
-    K, S, note = innovation_form(A, gamma, projection.fresh, freedom)
+    K, S, note = innovation_form(A, gamma, projection.fresh, freedom(hankel))
     return A, C, K, S, note
 
 
