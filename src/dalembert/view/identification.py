@@ -130,6 +130,8 @@ def _overlay(
     many = len(measured.response.inputs) > 1
     ax.set_ylabel(with_unit(f"{pair[0]} / {pair[1]}" if many else pair[0], unit), fontsize=9)
     seen = size[size > 0.0]
+    if model is not None:
+        seen = np.append(seen, np.abs(model[pair]).max())
     if len(seen):
         ax.set_ylim(0.3 * float(seen.min()), 4.0 * float(seen.max()))  # the band may reach down to zero
     log_ticks(ax.yaxis)
