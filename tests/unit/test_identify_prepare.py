@@ -420,6 +420,18 @@ def test_a_record_ahead_of_the_first_is_brought_back_too():
     assert made.records[0].time[0] == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("late", [-0.5012, 0.7333])
+@pytest.mark.parametrize("lengths", [(4000, 3000), (3000, 4000)])
+def test_records_of_different_lengths_are_cut_to_what_both_cover(late, lengths):
+    times = [DT * np.arange(n) for n in lengths]
+    made = identify.synchronise([one(band_limited(times[0])), one(band_limited(times[1] - late))], on="a")
+    first, second = made.records
+    np.testing.assert_array_equal(first.time, second.time)
+    assert len(first) >= min(lengths) - abs(late) / DT - 1
+    size = np.abs(first["a"]).max()
+    assert np.abs(first["a"] - second["a"])[100:-100].max() < 1e-3 * size
+
+
 def test_signals_that_are_not_the_same_are_refused():
     rng = np.random.default_rng(6)
     with pytest.raises(DataError, match="do not measure the same thing"):

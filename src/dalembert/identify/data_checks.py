@@ -33,7 +33,7 @@ SAME_UNIT_RATIO = 1e6
 REPEATED_RATIO = 1e4
 # Smallest eigenvalue of the correlation of channels: squares, so 1e-7 of their size, well above rounding.
 DEPENDENT = 1e-14
-ROWS = 65_536
+ROWS = 16_384
 
 
 class IdentificationWarning(UserWarning):
@@ -41,7 +41,7 @@ class IdentificationWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Say it with the place of the call, four frames up: user, read_data, values, check."""
+    """Say it with the place of the call, four frames up: the user's, read_data, values, check."""
     warnings.warn(message, IdentificationWarning, stacklevel=5)
 
 
@@ -181,24 +181,53 @@ def values(
 ) -> None:
     """Refuse gaps and dead channels, warn of what looks wrong in the numbers."""
     names = (*inputs, *outputs)
-    lows, highs = np.empty((len(runs), len(names))), np.empty((len(runs), len(names)))
-    means, spreads = np.empty_like(lows), np.empty_like(lows)
-    for k, run in enumerate(runs):
-        for j, name in enumerate(names):
-            column = run[name]
-            lows[k, j], highs[k, j] = column.min(), column.max()
-            if not (np.isfinite(lows[k, j]) and np.isfinite(highs[k, j])):
-                _refuse_gaps(column, run.time, name, label(runs, k))
-            means[k, j], spreads[k, j] = column.mean(), column.std()
-    _refuse_constant(names, len(inputs), lows, highs)
+    seen = Seen(runs, names)
+    _refuse_constant(names, len(inputs), seen.lows, seen.highs)
     for j, name in enumerate(names):
-        _warn_of_form(runs, name, j < len(inputs), lows[:, j], highs[:, j])
+        if seen.repeats[j]:
+            _warn_of_form(runs, name, j < len(inputs), seen.lows[:, j], seen.highs[:, j])
         if offsets and j >= len(inputs):
-            _warn_of_offset(name, means[:, j], spreads[:, j])
-    _warn_of_units(outputs, units, spreads[:, len(inputs) :])
-    _warn_of_units(inputs, units, spreads[:, : len(inputs)])
-    _warn_of_dependence(runs, inputs, "inputs")
-    _warn_of_dependence(runs, outputs, "outputs")
+            _warn_of_offset(name, seen.means[:, j], seen.spreads[:, j])
+    for what, part in (("inputs", slice(0, len(inputs))), ("outputs", slice(len(inputs), None))):
+        _warn_of_units(names[part], units, seen.spreads[:, part])
+        _warn_of_dependence(seen.gram[part, part], names[part], what)
+
+
+class Seen:
+    """What one pass over the records shows of every channel, in pieces: a campaign may fill the memory.
+
+    ``lows``, ``highs``, ``means``, ``spreads`` : (records, channels); ``repeats`` : (channels,), whether two samples
+    in a row are ever equal; ``gram`` : (channels, channels), products summed over all records, about the very first sample.
+    """
+
+    def __init__(self, runs: Sequence[Record], names: Sequence[str]) -> None:
+        shape = len(runs), len(names)
+        self.lows, self.highs = np.full(shape, np.inf), np.full(shape, -np.inf)
+        self.means, self.spreads = np.empty(shape), np.empty(shape)
+        self.repeats = np.zeros(len(names), dtype=bool)
+        self.gram = np.zeros((len(names), len(names)))
+        shift = np.zeros(len(names))
+        for k, run in enumerate(runs):
+            places = [run.names.index(name) for name in names]
+            sums, squares = np.zeros(len(names)), np.zeros(len(names))
+            for first in range(0, len(run), ROWS):
+                part = run.data[first : first + ROWS, places]
+                low, high = part.min(axis=0), part.max(axis=0)
+                bad = ~(np.isfinite(low) & np.isfinite(high))
+                if bad.any():
+                    name = names[int(bad.argmax())]
+                    _refuse_gaps(run[name], run.time, name, label(runs, k))
+                self.lows[k], self.highs[k] = np.minimum(self.lows[k], low), np.maximum(self.highs[k], high)
+                self.repeats |= (part[1:] == part[:-1]).any(axis=0)
+                shift = part[0].copy() if first == k == 0 else shift
+                part -= shift  # our own copy: picking columns by a list makes one
+                gram = part.T @ part
+                self.gram += gram
+                sums += part.sum(axis=0)
+                squares += np.diag(gram)
+            mean = sums / len(run)
+            self.means[k] = mean + shift
+            self.spreads[k] = np.sqrt(np.maximum(squares / len(run) - mean**2, 0.0))
 
 
 def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) -> None:
@@ -294,16 +323,10 @@ def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: Floa
             )
 
 
-def _warn_of_dependence(runs: Sequence[Record], names: Sequence[str], what: str) -> None:
-    """Channels that are combinations of others, by the eigenvalues of their correlation over all records."""
+def _warn_of_dependence(gram: FloatArray, names: Sequence[str], what: str) -> None:
+    """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation."""
     if len(names) < 2:
         return
-    gram = np.zeros((len(names), len(names)))
-    for run in runs:
-        places = [run.names.index(name) for name in names]
-        for k in range(0, len(run), ROWS):  # in pieces: a campaign may fill the memory
-            part = run.data[k : k + ROWS, places]
-            gram += part.T @ part
     size = np.sqrt(np.diag(gram))
     eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
     if eigenvalues[0] < DEPENDENT:

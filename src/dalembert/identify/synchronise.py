@@ -247,9 +247,10 @@ def synchronise(records: Sequence[Record], on: str | Sequence[str], *, longest: 
     time = runs[0].time[first : last + 1]
     moved = []
     for run, (late, _) in zip(runs, found):
-        # a record may be longer than the first, or shorter: rows outside its own are never among first..last
-        data = np.column_stack([advanced(run.data[:, i].copy(), late / dt)[first : last + 1]
-                                for i in range(len(run.names))])  # fmt: skip
+        whole = round(late / dt)
+        rows = slice(first + whole, last + 1 + whole)  # by the record's own count: it may be longer than the first
+        fraction = late / dt - whole
+        data = np.column_stack([advanced(column.copy(), fraction)[rows] for column in run.data.T])
         moved.append(noted(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
     delays, matches = np.array(found).T
     return Synchronised(tuple(moved), delays.copy(), matches.copy())
