@@ -7,6 +7,7 @@ step   (S + μ diag S) δ = Jᵀ R⁻¹ e.  δᵀ S δ is the squared length of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -92,11 +93,13 @@ class Ascent:
         step[here] = likelihood.symmetric_inverse(H) @ g
         return self.look(_moved(model, step)[0])
 
-    def climb(self, here: Point, iterations: int) -> Summit:
-        """From a point to the nearest summit."""
+    def climb(self, here: Point, iterations: int, report: Callable[[float], None] | None = None) -> Summit:
+        """From a point to the nearest summit; ``report`` takes the fraction of the iterations done."""
         history, damping = [here.value], FIRST_DAMPING
         free, S, g = self.slope(here)
         for iteration in range(1, iterations + 1):
+            if report is not None:
+                report((iteration - 1) / iterations)
             while True:
                 step = _solve(S, g, damping)
                 length = float(step @ S @ step)

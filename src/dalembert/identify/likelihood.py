@@ -14,6 +14,7 @@ Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung, System Identi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,19 +119,26 @@ def products(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, 
 
 
 def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> FloatArray:
-    """Gram matrix of one segment, columns (mode, [f, h, λg], [Re, Im]), then direct inputs, then e."""
+    """Gram matrix of one segment, columns as the rows of :func:`blocks`."""
+    size = 2 * len(model.poles) * (model.nu + 2) + int(model.direct.sum()) + y.shape[1]
+    total = np.zeros((size, size))
+    for block in blocks(model, u, y, weights, int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))):
+        total += block @ block.T
+    return total
+
+
+def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int) -> Iterator[FloatArray]:
+    """Signals of one segment, ``length`` samples at a time: rows (mode, [f, h, λg], [Re, Im]), direct inputs, e."""
     J, nu, ny = len(model.poles), model.nu, y.shape[1]
     lam = model.multipliers()
     d = int(model.direct.sum())
     size = 2 * J * (nu + 2) + d + ny
-    length = int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))
-    total = np.zeros((size, size))
     memory = np.zeros((J, nu + 1, 1), dtype=complex)  # what the filters carry from block to block
     for begin in range(0, len(u), length):
         ub, yb = u[begin : begin + length].T, y[begin : begin + length].T
         count = ub.shape[1]
         block = np.empty((size, count))
-        z = np.empty((J, nu + 2, 2, count)) if J == 0 else block[: size - d - ny].reshape(J, nu + 2, 2, count)
+        z = block[: size - d - ny].reshape(J, nu + 2, 2, count)
         states = np.empty((J, count), dtype=complex)
         driven = ub.astype(complex)
         for j in range(J):
@@ -143,8 +151,7 @@ def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: Comp
                 z[j, k, 0], z[j, k, 1] = signal.real, signal.imag
         block[size - d - ny : size - ny] = ub[model.direct]
         block[size - ny :] = yb - (model.C @ states).real - model.D @ ub
-        total += block @ block.T
-    return total
+        yield block
 
 
 def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
@@ -179,7 +186,7 @@ class Score:
 def project(model: ModalModel, sums: Products) -> Score:
     """Eliminate the linear part."""
     J, P = len(model.poles), sums.zz.shape[1]
-    T = _state_map(model.weights)  # (J, 2, P - 1, 2)
+    T = state_map(model.weights)  # (J, 2, P - 1, 2)
     mask = model.linear_mask()
     z_states = np.einsum("abcjpd,jgpd->abcjg", sums.zz[:, :, :, :, :-1], T).reshape(J, P, 2, 2 * J)[..., mask]
     zL = np.concatenate([z_states, sums.zu], axis=3).reshape(2 * J * P, -1)
@@ -205,7 +212,7 @@ def _symmetric(matrix: FloatArray) -> FloatArray:
     return result
 
 
-def _state_map(weights: ComplexArray) -> FloatArray:
+def state_map(weights: ComplexArray) -> FloatArray:
     """[Re z, -Im z] = T (Re, Im of the signals): (J, 2, nu + S, 2)."""
     T = np.empty((len(weights), 2, weights.shape[1], 2))
     T[:, 0, :, 0], T[:, 0, :, 1] = weights.real, -weights.imag

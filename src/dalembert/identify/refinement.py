@@ -8,22 +8,26 @@ The likelihood, its exact gradient and the elimination of C and D are those of :
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dalembert import progress as progress_
 from dalembert.errors import DataError
 from dalembert.identify import parametrisation, playback, uncertainty
 from dalembert.identify.ascent import Ascent, Summit
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
+from dalembert.identify.robust import robust_covariance
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 NOISES = ("output", "innovations")
+# Standard deviations this many times those of white noise are no accident of 16 or more batches.
+FAR_FROM_WHITE = 2.0
 STARTS = ("estimate", "zero")
 
 
@@ -117,6 +121,7 @@ def refine(
     noise: str = "output",
     start: str = "estimate",
     iterations: int = 50,
+    progress: progress_.Setting = None,
 ) -> Identified:
     """Maximum-likelihood estimate nearest to a model that another method found, with standard deviations.
 
@@ -133,6 +138,7 @@ def refine(
         State at the first sample of each record: estimated, or known to be zero.
     iterations : int
         At most so many.
+    progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
 
     Returns
     -------
@@ -156,7 +162,8 @@ def refine(
     """
     given = setting(fit, record, noise, start)
     ascent = given.ascent()
-    top, before, changes = _summit(given, ascent, int(iterations))
+    with progress_.Progress(progress, "refining") as bar:
+        top, before, changes = _summit(given, ascent, int(iterations), bar.update)
     if not np.isfinite(top.point.value) or top.point.value > before:
         return given.fit.noted(f"refinement ({noise} noise) found nothing more likely than the start, which is kept")
     if not top.converged:
@@ -166,10 +173,12 @@ def refine(
             IdentificationWarning,
             stacklevel=2,
         )
-    return _result(given, top, before, changes)
+    return _result(given, ascent, top, before, changes)
 
 
-def _summit(given: Setting, ascent: Ascent, iterations: int) -> tuple[Summit, float, tuple[str, ...]]:
+def _summit(
+    given: Setting, ascent: Ascent, iterations: int, report: Callable[[float], None]
+) -> tuple[Summit, float, tuple[str, ...]]:
     """The summit, V of the start, and how the start had to be changed.
 
     A predictor may have poles of another kind (real or pairs) than the one that the given gain makes: the ascent begins
@@ -182,10 +191,10 @@ def _summit(given: Setting, ascent: Ascent, iterations: int) -> tuple[Summit, fl
         bare = replace(given, fit=given.fit.replace(gain=None)).model()[0]
         without = ascent.begin(bare)
         begin = without if without.value < begin.value else begin
-    top = ascent.climb(begin, iterations)
+    top = ascent.climb(begin, iterations, report)
     other = parametrisation.paired(top.point.model) if given.innovations else None
     if other is not None:
-        second = ascent.climb(ascent.begin(other), iterations)
+        second = ascent.climb(ascent.begin(other), iterations, report)
         top = second if second.point.value < top.point.value else top
     return top, before, changes
 
@@ -207,10 +216,11 @@ def _start_value(given: Setting, ascent: Ascent) -> float:
     return ascent.value(total)
 
 
-def _result(given: Setting, top: Summit, before: float, changes: tuple[str, ...]) -> Identified:
+def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes: tuple[str, ...]) -> Identified:
     old, ny = given.fit, given.fit.system.ny
     noise = uncertainty.unbiased_noise(top.point, top.free)
     poles, covariance = uncertainty.modal_covariance(top.point, top.free, noise, old.dt, innovations=given.innovations)
+    how_sure, covariance, warning = _honest(given, ascent, top, noise, covariance)
     model = parametrisation.ascending(parametrisation.normalised(top.point.model))
     A, B, C, D = parametrisation.state_space(model)
     gain, states = np.zeros((len(A), ny)), parametrisation.state_names(model)
@@ -224,16 +234,38 @@ def _result(given: Setting, top: Summit, before: float, changes: tuple[str, ...]
         *changes,
         f"refined by {how} maximum likelihood: {top.iterations} iterations, "
         f"{'converged' if top.converged else 'not converged'}, log-likelihood up by {gained:.4g}",
+        *warning,
     )
     result = Identified(
         system, method=f"{old.method}, refined", gain=gain, innovation=noise, singular_values=old.singular_values,
         delays=old.delays, offsets=old.offsets, notes=(*old.notes, *notes),
         provenance={
             **old.provenance, "refined": given.noise, "iterations": top.iterations, "converged": top.converged,
-            "cost before": before, "cost after": top.point.value, "deviations": "Fisher information",
+            "cost before": before, "cost after": top.point.value, "deviations": how_sure,
         },
     )  # fmt: skip
     return with_covariance(result, poles, covariance)
+
+
+def _honest(
+    given: Setting, ascent: Ascent, top: Summit, noise: FloatArray, fisher: FloatArray
+) -> tuple[str, FloatArray, tuple[str, ...]]:
+    """Fisher information, or what the scatter of the residuals says where these are far from white."""
+    name = "Fisher information"
+    if given.innovations or not len(fisher):
+        return name, fisher, ()
+    robust = robust_covariance(ascent, top.point, top.free, noise, given.fit.dt)
+    if robust is None:
+        return name, fisher, ()
+    known = np.diag(fisher) > 0.0
+    ratio = np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0))
+    if ratio < FAR_FROM_WHITE:
+        return name, fisher, ()
+    note = (
+        f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "
+        "times those of white noise; noise='innovations' models what drives the system besides its inputs"
+    )
+    return "scatter of the residuals", robust, (note,)
 
 
 def with_covariance(fit: Identified, poles: Any, covariance: FloatArray) -> Identified:

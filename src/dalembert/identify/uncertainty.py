@@ -38,7 +38,7 @@ def modal_covariance(
     if innovations:
         ln, theta, gamma = _innovation_slopes(point.model, free)
     else:
-        ln, theta = _output_slopes(point.model, free)
+        ln, theta = output_slopes(point.model, free)
         gamma = np.zeros((len(theta), len(point.score.inverse), len(point.model.D)))
     # gradients of Re and Im of ln λ: (2k, parameters) and (2k, l, ny)
     through = np.einsum("kla,ljpg,ajgc->kjpc", gamma, point.score.follow, likelihood.output_map(point.model.C),
@@ -60,7 +60,7 @@ def modal_slopes(s: ComplexArray) -> FloatArray:
     return result
 
 
-def _output_slopes(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray]:
+def output_slopes(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray]:
     """ln λ of the modes that oscillate, ascending, and where they stand among the free parameters (2k, parameters)."""
     waves = np.flatnonzero(~model.real & (model.poles.imag > 0.0))
     waves = waves[np.argsort(np.abs(model.poles[waves]), kind="stable")]

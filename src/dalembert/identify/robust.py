@@ -1,0 +1,67 @@
+"""Standard deviations where the residuals of an output-error model are not white.
+
+The estimate stays right, its information no longer tells its scatter: covariance S⁻¹ Q S⁻¹ with Q that of the gradient
+Σ_t J⊥ᵀ R⁻¹ e (sandwich, Huber 1967). Q is the sum over batches of the record, each longer than the memory of the
+gradient, of the squares of what each adds to it (batch means).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.identify import likelihood
+from dalembert.identify.ascent import Ascent, Point
+from dalembert.identify.likelihood import BoolArray
+from dalembert.identify.uncertainty import modal_slopes, output_slopes
+from dalembert.linear.checks import FloatArray
+
+# Batches: as many as give each three times the longest memory of the modes, within these.
+LEAST_BATCHES, MOST_BATCHES = 16, 64
+
+
+def batch_length(ascent: Ascent, point: Point) -> int:
+    """Samples of a batch."""
+    memory = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
+    shortest, longest = ascent.samples // MOST_BATCHES, ascent.samples // LEAST_BATCHES
+    return int(np.clip(memory, shortest, longest))
+
+
+def batch_gradients(ascent: Ascent, point: Point, free: BoolArray, precision: FloatArray, length: int) -> FloatArray:
+    """What each batch adds to the gradient of the free parameters, (batches, parameters)."""
+    model, nu, S = point.model, point.model.nu, len(ascent.y)
+    J, P = len(model.poles), nu + S + 1
+    mask = model.linear_mask()
+    d, ny = int(model.direct.sum()), len(model.D)
+    T = likelihood.state_map(model.weights)
+    follow = point.score.follow.reshape(len(point.score.follow), -1)
+    rows = []
+    for s, (u, y) in enumerate(zip(ascent.u, ascent.y, strict=True)):
+        place = np.array([*range(nu), nu + s, nu + S])
+        for block in likelihood.blocks(model, u, y, model.weights[:, [*range(nu), nu + s]], length):
+            if block.shape[1] < 0.5 * length:
+                continue  # the rest of a segment is no batch
+            inner = block[:-ny] @ block[-ny:].T
+            ze = np.zeros((J, P, 2, ny))
+            ze[:, place] = inner[: len(inner) - d].reshape(J, nu + 2, 2, ny)
+            xe = np.einsum("jgpd,jpdk->jgk", T, ze[:, :-1]).reshape(2 * J, -1)[mask]
+            cross = ze.reshape(-1, ny) - follow.T @ np.vstack([xe, inner[len(inner) - d :]])
+            rows.append(likelihood.gradient(model.C, precision, cross.reshape(J, P, 2, ny))[free])
+    return np.array(rows).reshape(-1, int(np.count_nonzero(free)))
+
+
+def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, dt: float) -> FloatArray | None:
+    """Covariance (2k, 2k) of (f_1 [Hz], ζ_1, f_2, ...) by the scatter of the gradient; None for too short records."""
+    length = batch_length(ascent, point)
+    if length < 8:
+        return None
+    precision = likelihood.symmetric_inverse(noise)
+    rows = batch_gradients(ascent, point, free, precision, length)
+    if len(rows) < LEAST_BATCHES // 2:
+        return None
+    S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
+    ln, slopes = output_slopes(point.model, free)
+    moved = rows @ (likelihood.symmetric_inverse(S) @ slopes.T)  # what each batch adds to Re, Im of ln λ
+    scale = len(rows) / (len(rows) - 1.0)
+    turn = modal_slopes(ln / dt) / dt
+    result: FloatArray = turn @ (scale * moved.T @ moved) @ turn.T
+    return result
