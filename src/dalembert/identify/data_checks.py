@@ -197,7 +197,7 @@ class Seen:
     """What one pass over the records shows of every channel, in pieces: a campaign may fill the memory.
 
     ``lows``, ``highs``, ``means``, ``spreads`` : (records, channels); ``repeats`` : (channels,), whether two samples
-    in a row are ever equal; ``gram`` : (channels, channels), products summed over all records, about the very first sample.
+    in a row are ever equal; ``gram`` : (channels, channels), products over all records about the first sample.
     """
 
     def __init__(self, runs: Sequence[Record], names: Sequence[str]) -> None:

@@ -75,25 +75,25 @@ def _delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tu
 
 def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
     """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there."""
-    lag, match = float(start), float("nan")
-    edge = 2 + min(HALF, min(len(a), len(b)) // 8)  # ends are interpolated less well
-    first = max(0, -start) + edge
-    last = min(len(a), len(b) - start) - edge
-    if last - first < 8:
-        return lag, match
+    low, high = max(0, -start), min(len(a), len(b) - start)
+    edge = 2 + min(HALF, (high - low) // 8)  # ends are interpolated less well
+    if high - low - 2 * edge < 8:
+        return float(start), float("nan")
+    a, b = a[low:high], b[low + start : high + start]
+    inner = slice(edge, len(a) - edge)
+    fraction, match = 0.0, float("nan")
     for _ in range(30):
-        moved = advanced(b, lag)
-        slope = np.gradient(moved)[first:last]
-        terms = np.column_stack([moved[first:last], slope, np.ones(last - first)])
-        gain, change, _ = np.linalg.lstsq(terms, a[first:last], rcond=None)[0]
+        moved = advanced(b, fraction)
+        terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
+        gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
         with np.errstate(invalid="ignore", divide="ignore"):  # a part that does not change matches nothing: NaN
-            match = float(np.corrcoef(moved[first:last], a[first:last])[0, 1])
-        if gain <= 0.0 or not np.isfinite(match) or abs(lag + change / gain - start) > 1.5:
+            match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
+        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > 1.5:
             return float(start), match
-        lag += float(change / gain)
+        fraction += float(change / gain)
         if abs(change / gain) < 1e-10:
             break
-    return lag, match
+    return start + fraction, match
 
 
 @one_or_several
