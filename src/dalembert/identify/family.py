@@ -18,10 +18,12 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.linear import SecondOrder
+from dalembert.solve.assemble import assemble
+from dalembert.solve.equilibrium import equilibrium
 from dalembert.solve.linearize import linearize
 
 STEP = 1e-3  # relative, of the differences
-RULE = ((-2, 1.0 / 12.0), (-1, -8.0 / 12.0), (1, 8.0 / 12.0), (2, -1.0 / 12.0))
+RULE = ((1, 8.0 / 12.0), (2, -1.0 / 12.0))  # weights of f(x + k h) - f(x - k h)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class Family:
         self.scale = np.where(first != 0.0, np.abs(first), 1.0)
         self.outputs: list[str] = []
         if isinstance(model, EquationsOfMotion):
-            chart = linearize(model)
+            self.rest = equilibrium(model)
+            chart = linearize(model, at=self.rest)
             if not isinstance(chart, SecondOrder):
                 raise ModelError(f"{model.name!r} has internal states or rolls: it has no M and K to update.")
             self.coordinates = chart.coordinates
@@ -107,7 +110,14 @@ class Family:
         """The system at these values."""
         numbers = {name: float(value) for name, value in zip(self.names, values, strict=True)}
         if isinstance(self.model, EquationsOfMotion):
-            found = linearize(self.model.replace(**numbers), coordinates=self.coordinates, outputs=self.outputs or None)
+            machine = self.model.replace(**numbers)
+            near = assemble(machine, start=self.rest)
+            named = all(name in machine.measures.index for name in self.coordinates or ())
+            # Newton's method from nearby, where the coordinates have names; else sinking, which takes longer
+            rest = equilibrium(
+                machine, start=near, guess={n: near[n] for n in self.coordinates or ()} if named else None
+            )
+            found = linearize(machine, at=rest, coordinates=self.coordinates, outputs=self.outputs or None)
         else:
             found = self.model(**numbers)
             found = found.system() if hasattr(found, "system") and not isinstance(found, SecondOrder) else found
@@ -152,12 +162,18 @@ class Family:
             step = STEP * max(abs(values[k]), 1e-3 * self.scale[k])
             total: list[Any] = [0.0] * 4
             for shift, weight in RULE:
-                moved = values.copy()
-                moved[k] += shift * step
-                m = self.matrices(self.system(moved))
-                total = [a + (weight / step) * b for a, b in zip(total, (m.M, m.K, m.C, m.P), strict=True)]
+                ahead, behind = (self._shifted(values, k, sign * shift * step) for sign in (1, -1))
+                total = [
+                    sum_ + (weight / step) * (getattr(ahead, symbol) - getattr(behind, symbol))
+                    for sum_, symbol in zip(total, "MKCP", strict=True)
+                ]
             result.append(Matrices(*total))
         return result
+
+    def _shifted(self, values: Array, k: int, change: float) -> Matrices:
+        moved = values.copy()
+        moved[k] += change
+        return self.matrices(self.system(moved))
 
 
 def _any(matrix: Any) -> bool:
