@@ -135,7 +135,9 @@ def _best_memory(
         e = (y - x @ C.T - u @ D.T)[len(y) // 10 :]
         return _logdet(e.T @ e / len(e))
 
-    best, least = K, left(K)
+    best, least, none = K, left(K), left(np.zeros_like(K))
+    if none < least:
+        best, least, note = np.zeros_like(K), none, "gain zero: simulation predicts best; the noise is sensor noise."
     Q = K @ S @ K.T
     for share in (0.3, 0.1, 0.03, 0.01, 0.003):
         try:

@@ -154,8 +154,7 @@ def _regressors(
 ) -> Iterator[FloatArray]:
     """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
     nu, n = u.shape[1], modal.order
-    if K is not None:
-        y = y - (march(closed, (y[:-1] / scales[nu:]) @ K.T, np.zeros(n)) @ C.T) * scales[nu:]
+    told = np.zeros(n)  # what the outputs alone have told of the state
     poles = modal.poles
     states = np.zeros((len(poles), nu), dtype=np.complex128)
     size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
@@ -172,7 +171,11 @@ def _regressors(
             states[s] = after[0]
         columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
         free = free * poles**size
-        yield np.hstack([*columns, part, y[first : first + size] / scales[nu:]])
+        wanted = y[first : first + size] / scales[nu:]
+        if K is not None:
+            path = march(closed, wanted @ K.T, told)
+            wanted, told = wanted - path[:-1] @ C.T, path[-1]
+        yield np.hstack([*columns, part, wanted])
 
 
 def _powers(poles: ComplexArray, count: int) -> ComplexArray:

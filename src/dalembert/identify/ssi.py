@@ -56,7 +56,11 @@ def ssi_cov(
     record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
     rows: int | None = None, detrend: Detrend = "none",
 ) -> Identified:  # fmt: skip
-    """Model of outputs under unknown white excitation by their covariances (SSI-cov); as :func:`ssi_data`."""
+    """Model of outputs under unknown white excitation by their covariances (SSI-cov); as :func:`ssi_data`.
+
+    A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
+    ``ssi_data`` weighs the past by its own spread and suffers less from this.
+    """
     return _identify("ssi_cov", record, outputs, order, rows, detrend)
 
 
@@ -85,5 +89,6 @@ def _identify(
     return Identified(
         system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
         singular_values=projection.values, offsets=offsets, notes=notes,
-        provenance={**data.provenance, "method": method, "rows": hankel.rows, "compression": hankel.how},
+        provenance={**data.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
+                    "compression": hankel.how},
     )  # fmt: skip

@@ -128,7 +128,8 @@ def _identify(
     return Identified(
         system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
         singular_values=projection.values, delays=delays, offsets=offsets, notes=notes,
-        provenance={**whole.provenance, "method": method, "rows": hankel.rows, "compression": hankel.how},
+        provenance={**whole.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
+                    "compression": hankel.how},
     )  # fmt: skip
 
 
