@@ -7,13 +7,13 @@ from typer.testing import CliRunner
 
 import dalembert
 from dalembert.cli import app, main
-from dalembert.studies import crank_rocker
+from dalembert.studies import crank_rocker, runner
 
 
 def test_help_names_the_commands():
     result = CliRunner().invoke(app, ["--help"])
     assert result.exit_code == 0
-    assert all(command in result.output for command in ("demo", "doctor", "version"))
+    assert all(command in result.output for command in ("demo", "study", "doctor", "version"))
 
 
 def test_version_is_the_package_version():
@@ -65,3 +65,37 @@ def test_the_demo_meets_the_reference_angle():
     # 1e-6 m at the crank pin, 0.2 m from its joint: the finer of the two accuracies the benchmark compares at.
     run = crank_rocker.simulate()
     assert abs(run["A.angle"][-1] - crank_rocker.FINAL_ANGLE) < 1e-6 / 0.2
+
+
+def test_study_list_names_every_study_with_what_it_shows():
+    result = CliRunner().invoke(app, ["study", "list"])
+    assert result.exit_code == 0
+    assert all(name in result.output for name in runner.names())
+
+
+def test_an_unknown_study_is_told_with_the_known_ones(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sys.argv", ["dalembert", "study", "shake-tabel", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 1
+    assert "Did you mean 'shake-table'?" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_study_writes_results_report_and_figures_into_the_folder(tmp_path):
+    out = tmp_path / "new" / "folder"
+    result = CliRunner().invoke(app, ["study", "robot-arm", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    names = {path.name for path in out.iterdir()}
+    assert {"results.json", "report.html", "stabilization.png", "playback.png"} <= names
+    assert all(f"wrote {out / name}" in result.output for name in names)
+
+
+def test_study_all_gives_every_study_a_folder_of_its_own(monkeypatch, tmp_path):
+    def run(name, out):
+        return runner.Written(name, runner.Outcome(name, {}, ()), (out / "results.json",))
+
+    monkeypatch.setattr(runner, "run", run)
+    result = CliRunner().invoke(app, ["study", "all", "--out", str(tmp_path)])
+    assert result.exit_code == 0
+    assert all(str(tmp_path / name / "results.json") in result.output for name in runner.names())

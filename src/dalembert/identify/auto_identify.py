@@ -1,6 +1,6 @@
 """Identification that decides by itself and says why.
 
-1. read       checked at the border; means taken off unless the inputs are blows
+1. read       checked at the border; means taken off where they are offsets, not where the inputs are blows
 2. hold out   the last third of a record, or the last of several records, is not used until the end
 3. order      three judges (``order.py``), then models of neighbouring orders found on two thirds of the training data
               and tried on the rest; another order is taken only where it does clearly better there
@@ -33,7 +33,7 @@ from dalembert.identify.refinement import refine
 from dalembert.identify.ssi import ssi_data
 from dalembert.identify.stable_poles import Stabilization, Tolerances, diagram
 from dalembert.identify.subspace import block_rows, moesp
-from dalembert.linear.checks import counted
+from dalembert.linear.checks import FloatArray, counted, listed
 from dalembert.record import Record
 
 Names = str | Iterable[str]
@@ -43,6 +43,8 @@ FEWEST_TO_SPLIT = 200
 CLEARLY_BETTER = 5.0
 # Inputs below this part of their peak for most of the time are blows of a hammer.
 QUIET, MOSTLY = 0.02, 0.9
+# A mean this many of its standard errors away from zero, over so many parts of the record, is an offset.
+MORE_THAN_CHANCE, PARTS = 5.0, 10
 LARGEST_ORDER_DRAWN = 60
 
 
@@ -54,6 +56,7 @@ class _Setting:
     outputs: tuple[str, ...]
     detrend: Any
     rows: int | None
+    blows: bool
 
     @property
     def method(self) -> str:
@@ -116,7 +119,7 @@ def auto(
     """
     share = _share(hold_out)
     with _collected() as said:
-        data = read_data(record, inputs, outputs, detrend="mean")
+        data = _read(record, inputs, outputs)
         setting, decisions = _prepared(data, rows)
         training, held = _split(record_list(record), share)
         decisions.append(_split_text(training, held, data.dt))
@@ -143,6 +146,17 @@ def auto(
 # ---- steps
 
 
+def _read(record: Record | Sequence[Record], inputs: Names, outputs: Names | None) -> Data:
+    """The channels as they are; a large offset is no reason to warn, it will be taken off."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = read_data(record, inputs, outputs)
+    for one in caught:
+        if "offset" not in str(one.message):
+            warnings.warn(one.message, one.category, stacklevel=2)
+    return data
+
+
 def _share(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 0.5:
         raise DataError(f"hold_out is the part of the data kept for judgement, 0 to 0.5, not {value!r}.")
@@ -151,26 +165,38 @@ def _share(value: Any) -> float:
 
 def _prepared(data: Data, rows: int | None) -> tuple[_Setting, list[str]]:
     """Whether means come off, and what was read, in words."""
-    blows = bool(data.nu) and all(_is_blow(u[:, j], data, j) for u in data.u for j in range(data.nu))
-    detrend = "none" if blows else "mean"
+    blows = bool(data.nu) and all(_is_blow(u[:, j]) for u in data.u for j in range(data.nu))
+    shifted = [] if blows else _offset_channels(data)
     ways = f"{data.nu} in, {data.ny} out" if data.nu else f"{counted(data.ny, 'output')} without inputs"
     text = (
         f"read {data.samples} samples in {counted(data.segments, 'record')} at {1.0 / data.dt:.6g} Hz "
         f"({data.duration:.4g} s), {ways}; no gaps, even time, no dead channel"
     )
-    why = (
-        "kept the levels of all channels: the inputs are blows from rest, whose means are no offsets"
-        if blows
-        else "took the mean off every channel: sensors have offsets that are no motion"
-    )
-    return _Setting(data.inputs, data.outputs, detrend, rows), [text, why]
+    if blows:
+        why = "kept the levels of all channels: the inputs are blows from rest, whose means are no offsets"
+    elif shifted:
+        why = f"took the mean off every channel: {listed(shifted, {})} have offsets that are no motion"
+    else:
+        why = "kept the levels of all channels: their means are no larger than chance gives"
+    return _Setting(data.inputs, data.outputs, "mean" if shifted else "none", rows, blows), [text, why]
 
 
-def _is_blow(u: Any, data: Data, j: int) -> bool:
-    """Whether an input is quiet most of the time; its mean was taken off when it was read."""
-    mean = 0.0 if data.means is None else float(data.means[0][j])
-    size = np.abs(u + mean)
+def _is_blow(u: FloatArray) -> bool:
+    """Whether an input is quiet most of the time."""
+    size = np.abs(u)
     return bool(np.mean(size < QUIET * size.max()) > MOSTLY)
+
+
+def _offset_channels(data: Data) -> list[str]:
+    """Channels whose mean is more than chance: its error is told by the means of parts of the record."""
+    found = []
+    for names, blocks in ((data.inputs, data.u), (data.outputs, data.y)):
+        parts = [part for block in blocks for part in np.array_split(block, PARTS) if len(part)]
+        means = np.array([part.mean(axis=0) for part in parts])
+        error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+        large = np.abs(means.mean(axis=0)) > MORE_THAN_CHANCE * error
+        found += [name for name, is_large in zip(names, large, strict=True) if is_large]
+    return found
 
 
 def _split(runs: tuple[Record, ...], share: float) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
@@ -303,7 +329,7 @@ def _measured(training: Sequence[Record], setting: _Setting) -> FrfEstimate | No
     if not setting.inputs:
         return None
     try:
-        if setting.detrend == "none":
+        if setting.blows:
             return frf(training, setting.inputs, setting.outputs, window="boxcar", segment="record", detrend="none")
         return frf(training, setting.inputs, setting.outputs)
     except DataError:

@@ -1,0 +1,178 @@
+"""Automatic identification: what it decides, what it says, what it draws."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.identify import IdentificationWarning, auto
+from dalembert.view.identification_report import identification_report
+
+DT = 0.02
+
+
+def frame():
+    K = 400.0 * np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
+    return da.SecondOrder(
+        np.eye(3), K, C=0.2 * np.eye(3) + 2e-4 * K, B=[1.0, 0.0, 0.0], Y_acceleration=np.eye(3), inputs="force",
+        outputs=["a1", "a2", "a3"],
+    )  # fmt: skip
+
+
+def measured(samples=4000, noise=0.05, seed=1, force=None, offset=0.0):
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=samples) if force is None else force
+    system = frame().state_space().to_discrete(DT)
+    run = system.response(da.Record.from_channels(DT * np.arange(samples), {"force": u}))
+    y = run[["a1", "a2", "a3"]]
+    y = y + noise * y.std(axis=0) * rng.normal(size=y.shape) + offset
+    return da.Record(run.time, np.column_stack([u, y]), ["force", "a1", "a2", "a3"], ["N", *["m/s^2"] * 3])
+
+
+@pytest.fixture(scope="module")
+def found():
+    return auto(measured(), "force")
+
+
+def test_the_order_and_the_modes_of_a_frame_are_found_unasked(found):
+    truth = frame().modes()
+    assert found.order == 6
+    assert np.all(np.abs(found.frequencies_hz - truth.frequencies_hz) < 4 * found.identified.frequency_deviations)
+    assert np.all(np.abs(found.damping_ratios - truth.damping_ratios) < 4 * found.identified.damping_deviations)
+
+
+def test_the_fit_is_that_of_the_last_third(found):
+    assert [len(run) for run in found.training + found.held_out] == [2667, 1333]
+    # what the noise leaves at best: its size over that of the output, in this part of the record
+    clean, noisy = (measured(noise=noise)[["a1", "a2", "a3"]][2667:] for noise in (0.0, 0.05))
+    best = 100.0 * (1.0 - np.linalg.norm(noisy - clean, axis=0) / np.linalg.norm(noisy - noisy.mean(axis=0), axis=0))
+    assert np.allclose(found.fit.percent, best, atol=0.1)
+    assert found.fit.kind == "simulation"
+
+
+def test_residuals_of_a_right_model_are_white_and_nothing_speaks_against_it(found):
+    assert found.residuals.is_white()
+    assert found.residuals.is_independent()
+    assert found.warnings == ()
+
+
+def test_it_explains_order_fit_and_modes_in_words(found):
+    text = found.explain()
+    assert "order 6" in text
+    assert "held out the end" in text
+    assert "MOESP" in text
+    assert "maximum likelihood" in text
+    assert "simulation of the data held out" in text
+
+
+def test_the_result_is_frozen(found):
+    with pytest.raises(AttributeError):
+        found.order = 4
+
+
+def test_offsets_of_sensors_do_no_harm(found):
+    shifted = auto(measured(offset=3.0), "force")
+    assert shifted.order == 6
+    assert any("took the mean off" in text for text in shifted.decisions)
+    assert np.allclose(shifted.frequencies_hz, found.frequencies_hz, rtol=1e-4)
+
+
+def test_blows_keep_their_levels():
+    force = np.zeros(2000)
+    force[[10, 700]] = 50.0
+    result = auto(measured(2000, noise=0.01, force=force), "force")
+    assert any("blows" in text for text in result.decisions)
+    assert np.allclose(result.frequencies_hz, frame().modes().frequencies_hz, rtol=2e-3)
+
+
+def test_noise_free_data_are_recovered_exactly_and_not_refined():
+    result = auto(measured(noise=0.0), "force")
+    assert result.order == 6
+    assert np.allclose(result.frequencies_hz, frame().modes().frequencies_hz, rtol=1e-8)
+    assert any("noise-free" in text for text in result.decisions)
+
+
+def test_the_last_of_several_records_is_held_out():
+    runs = [measured(1500, seed=seed) for seed in (1, 2, 3)]
+    result = auto(runs, "force")
+    assert result.held_out == (runs[2],)
+    assert result.training == (runs[0], runs[1])
+    assert result.fit.mean > 94.0
+
+
+def test_an_order_that_is_asked_for_is_taken():
+    result = auto(measured(2000), "force", order=4)
+    assert result.order == 4
+    assert result.trials == ()
+    assert result.fit.mean < 94.0
+
+
+def test_without_inputs_modes_come_from_the_outputs_alone():
+    run = measured(6000, noise=0.01).select("a1", "a2", "a3")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentificationWarning)
+        result = auto(run, outputs=["a1", "a2", "a3"])
+    truth = frame().modes().frequencies_hz
+    nearest = np.array([np.min(np.abs(result.frequencies_hz - f)) for f in truth])
+    assert np.all(nearest < 0.01 * truth)
+    assert result.fit.kind == "prediction"
+    assert result.frf is None
+
+
+def test_a_wrong_share_to_hold_out_is_refused():
+    with pytest.raises(da.DataError, match="hold_out"):
+        auto(measured(500), "force", hold_out=0.9)
+
+
+def test_a_dead_channel_is_refused_by_name():
+    run = measured(500)
+    dead = da.Record(run.time, np.column_stack([run.data, np.zeros(500)]), [*run.names, "stuck"])
+    with pytest.raises(da.DataError, match="stuck"):
+        auto(dead, "force")
+
+
+def test_what_the_data_are_warned_of_is_told_and_kept():
+    run = measured(3000)
+    values = run.data.copy()
+    values[:, 1] = np.clip(values[:, 1], -0.5 * values[:, 1].std(), 0.5 * values[:, 1].std())
+    clipped = da.Record(run.time, values, run.names, run.units)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = auto(clipped, "force")
+    assert any(one.category is IdentificationWarning and "a1" in str(one.message) for one in said)
+    assert any("a1" in text for text in result.warnings)
+
+
+def test_a_change_between_training_and_held_out_data_is_told():
+    first, second = measured(4000), measured(2000, noise=2.0, seed=3)
+    joined = da.Record(DT * np.arange(6000), np.vstack([first.data, second.data]), first.names, first.units)
+    result = auto(joined, "force")
+    assert any("the fit falls" in text for text in result.warnings)
+
+
+@pytest.mark.parametrize("view", ["stabilization", "frf", "playback", "residuals", "shapes"])
+def test_every_view_of_the_result_draws(found, view, tmp_path):
+    figure = da.plot(found, view=view, file=tmp_path / "figure.png")
+    assert figure.axes
+    assert (tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_an_unknown_view_is_answered_with_the_known_ones(found):
+    with pytest.raises(da.DataError, match="playback"):
+        da.plot(found, view="playbak")
+
+
+def test_the_report_holds_modes_decisions_and_five_pictures(found, tmp_path):
+    identification_report(found, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 5
+    assert f"{found.frequencies_hz[0]:.5g} ±" in page
+    assert "What was done, and why" in page
+
+
+def test_a_report_is_made_of_automatic_results_only(tmp_path):
+    with pytest.raises(da.DataError, match=r"identify\.auto"):
+        identification_report(frame(), tmp_path / "report.html")
