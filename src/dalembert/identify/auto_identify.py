@@ -312,9 +312,11 @@ def _refined(
         decisions.append("kept it: refinement by maximum likelihood found nothing more likely")
         return better
     how = "output errors (simulation)" if setting.inputs else "prediction errors"
+    white = better.provenance.get("deviations") == "Fisher information"
+    spread = "the curvature at the top" if white else "the scatter of its residuals, which are far from white,"
     decisions.append(
-        f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; the curvature "
-        "at the top gives the standard deviations"
+        f"refined it by maximum likelihood of its {how}, {better.provenance['iterations']} iterations; {spread} gives "
+        "the standard deviations"
     )
     return better
 

@@ -76,7 +76,8 @@ def _residuals(model: Identified, residuals: Residuals) -> list[str]:
             "the residuals still hold something of the inputs: the model misses dynamics (a larger order), or what was "
             "measured is not linear."
         )
-    if not residuals.is_white() and model.frequency_deviations is not None:
+    white = model.provenance.get("deviations", "") == "Fisher information"
+    if white and not residuals.is_white() and model.frequency_deviations is not None:
         texts.append("the residuals are not white, so the standard deviations are smaller than the truth.")
     return texts
 

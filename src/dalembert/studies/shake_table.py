@@ -270,8 +270,8 @@ def _pieces(
         f"Between a level of {low.level:.2f} and {high.level:.2f} m/s² the first mode falls from "
         f"{low.model.frequencies_hz[0]:.3f} to {high.model.frequencies_hz[0]:.3f} Hz, and its damping ratio rises from "
         f"{100 * low.model.damping_ratios[0]:.2f} to {100 * high.model.damping_ratios[0]:.2f} %, as joints that slip a "
-        "little do. The standard deviations in the table of modes hold for noise alone; over the levels the modes "
-        "spread far more."
+        "little do. Standard deviations in the table of modes speak of the mean over the strong motion; over "
+        "the levels the modes spread far more."
     )
     sticks = Text(
         "Three masses on three storey springs whose modes come nearest to those measured. Ground motion tells masses "
