@@ -397,3 +397,15 @@ def test_the_grid_steps_around_undamped_resonances():
 def test_an_empty_band_is_refused():
     with pytest.raises(DataError, match="0 < low < high"):
         frequency_grid(chain(2), 0.0, 1.0)
+
+
+def test_outputs_of_its_own_are_what_a_system_answers_for_by_default():
+    system = SecondOrder(
+        np.eye(2), [[2, -1], [-1, 2]], C=0.1 * np.eye(2), B=[1, 0], Y_velocity=[[0, 1]], coordinates=["a", "b"],
+        inputs="push", outputs="speed",
+    )  # fmt: skip
+    meant = system.frequency_response([0.5, 2.0])
+    assert (meant.kind, meant.outputs) == ("output", ("speed",))
+    mobility = system.frequency_response([0.5, 2.0], kind="mobility")["b", "push"]
+    np.testing.assert_allclose(meant["speed", "push"], mobility, rtol=1e-14)
+    assert system.frequency_response([0.5], outputs="b").kind == "receptance"

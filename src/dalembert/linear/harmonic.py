@@ -47,8 +47,9 @@ def frequency_response(
     system : SecondOrder or StateSpace
     frequencies : (nf,) [rad/s]
     kind : str, optional
-        ``"receptance"`` (default for a SecondOrder), ``"mobility"``, ``"accelerance"``: displacement, velocity,
-        acceleration of coordinates. ``"output"`` (the only one for a StateSpace): the outputs of the system.
+        ``"receptance"``, ``"mobility"``, ``"accelerance"``: displacement, velocity, acceleration of coordinates.
+        ``"output"`` (the only one for a StateSpace): the outputs of the system. When left out: the outputs of a
+        SecondOrder where it was given outputs of its own, else its receptances.
     inputs : names, optional
         Inputs of the system, or coordinates (a unit force along each). All inputs when left out; without
         inputs all coordinates, if not more than 100.
@@ -74,13 +75,21 @@ def frequency_response(
         return _of_state_space(system, w, kind, inputs, outputs)
     if not isinstance(system, SecondOrder):
         raise DataError(f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
-    ports = Ports(system, kind or "receptance", inputs, outputs)
+    ports = Ports(system, kind or _usual_kind(system, outputs), inputs, outputs)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
     with Progress(progress, "frequency response") as bar:
         for chunk, X in solve_second_order(system, np.abs(w), ports.F):
             values[chunk] = ports.read(np.abs(w[chunk]), X)
             bar.update(chunk.stop / len(w))
     return ports.result(w, mirrored(w, values), {"method": "direct"})
+
+
+def _usual_kind(system: SecondOrder, outputs: Names) -> str:
+    """``"output"`` where that is what was meant: no coordinates are asked for, and the outputs are not just they."""
+    if outputs is None:
+        return "receptance" if system.outputs == system.coordinates else "output"
+    asked = set(names_asked("output", outputs))
+    return "output" if asked <= set(system.outputs) and not asked <= set(system.coordinates) else "receptance"
 
 
 def harmonic_response(

@@ -25,19 +25,19 @@ from dalembert.linear import checks, eigenmodes, massless, stability, storage
 from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.classify import Classification
 from dalembert.linear.modes import Modes
+from dalembert.linear.responding import Responding
 from dalembert.linear.stability import Stability
 from dalembert.linear.state_space import StateSpace
 
 if TYPE_CHECKING:
-    from dalembert.linear.frequency import FrequencyResponse
-    from dalembert.record import Record
+    pass
 
 # Largest sparse system that is made dense without being told to: 5000 x 5000 doubles are 200 MB each.
 DENSE_LIMIT = 5000
 MATRICES = ("M", "C", "G", "K", "H", "K_loss", "B", "Y_position", "Y_velocity", "Y_acceleration", "D")
 
 
-class SecondOrder(checks.Frozen):
+class SecondOrder(Responding):
     """``M x″ + (C + G) x′ + (K + H) x = B u``; frozen, arrays read-only.
 
     Parameters
@@ -214,16 +214,6 @@ class SecondOrder(checks.Frozen):
         return len(self.coordinates)
 
     @property
-    def nu(self) -> int:
-        """Number of inputs."""
-        return len(self.inputs)
-
-    @property
-    def ny(self) -> int:
-        """Number of outputs."""
-        return len(self.outputs)
-
-    @property
     def C_full(self) -> Matrix:
         """C + G."""
         return self.C + self.G
@@ -333,41 +323,6 @@ class SecondOrder(checks.Frozen):
                 rows = self.outputs if symbol[0] in "YD" else self.coordinates
                 lines += checks.labelled(symbol, array, rows)
         return "\n".join(lines)
-
-    # Responses (dalembert.linear.harmonic, dalembert.linear.time_response)
-
-    def frequency_response(
-        self, frequencies: ArrayLike, *, kind: str = "receptance", inputs: str | Iterable[str] | None = None,
-        outputs: str | Iterable[str] | None = None,
-    ) -> FrequencyResponse:  # fmt: skip
-        """Complex amplitudes per unit input at frequencies [rad/s]; see :func:`dalembert.linear.frequency_response`."""
-        from dalembert.linear.harmonic import frequency_response
-
-        return frequency_response(self, frequencies, kind=kind, inputs=inputs, outputs=outputs)
-
-    def response(self, inputs: Record | Mapping[str, Any] | None = None, **options: Any) -> Record:
-        """Response to sampled inputs; see :func:`dalembert.linear.response`."""
-        from dalembert.linear.time_response import response
-
-        return response(self, inputs, **options)
-
-    def free_response(self, start: Mapping[str, float] | ArrayLike, times: ArrayLike, **options: Any) -> Record:
-        """Motion from an initial state; see :func:`dalembert.linear.free_response`."""
-        from dalembert.linear.time_response import free_response
-
-        return free_response(self, start, times, **options)
-
-    def step_response(self, times: ArrayLike, **options: Any) -> Record:
-        """Response to an input switched on; see :func:`dalembert.linear.step_response`."""
-        from dalembert.linear.time_response import step_response
-
-        return step_response(self, times, **options)
-
-    def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
-        """Response to a blow at t = 0; see :func:`dalembert.linear.impulse_response`."""
-        from dalembert.linear.time_response import impulse_response
-
-        return impulse_response(self, times, **options)
 
 
 def _outputs(given: Mapping[str, Any], n: int, nu: int, sparse: bool) -> dict[str, Matrix]:

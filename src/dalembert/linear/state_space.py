@@ -16,14 +16,13 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.linear import balance, checks, forms, gramians, interconnect, interop, norms, roots, sampling
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
+from dalembert.linear.responding import Responding
 
 if TYPE_CHECKING:
-    from dalembert.linear.frequency import FrequencyResponse
     from dalembert.linear.stability import Stability
-    from dalembert.record import Record
 
 
-class StateSpace(checks.Frozen):
+class StateSpace(Responding):
     """The quadruple ``(A, B, C, D)`` and its sample time; frozen, arrays read-only.
 
     Parameters
@@ -107,16 +106,6 @@ class StateSpace(checks.Frozen):
     def nx(self) -> int:
         """Number of states."""
         return len(self.states)
-
-    @property
-    def nu(self) -> int:
-        """Number of inputs."""
-        return len(self.inputs)
-
-    @property
-    def ny(self) -> int:
-        """Number of outputs."""
-        return len(self.outputs)
 
     # Change by copy
 
@@ -377,38 +366,3 @@ class StateSpace(checks.Frozen):
             if array.size and (symbol == "A" or np.any(array)):
                 lines += checks.labelled(symbol, array, rows)
         return "\n".join(lines)
-
-    # Responses (dalembert.linear.harmonic, dalembert.linear.time_response)
-
-    def frequency_response(
-        self, frequencies: ArrayLike, *, kind: str = "output", inputs: str | Iterable[str] | None = None,
-        outputs: str | Iterable[str] | None = None,
-    ) -> FrequencyResponse:  # fmt: skip
-        """Complex amplitudes per unit input at frequencies [rad/s]; see :func:`dalembert.linear.frequency_response`."""
-        from dalembert.linear.harmonic import frequency_response
-
-        return frequency_response(self, frequencies, kind=kind, inputs=inputs, outputs=outputs)
-
-    def response(self, inputs: Record | Mapping[str, Any] | None = None, **options: Any) -> Record:
-        """Response to sampled inputs; see :func:`dalembert.linear.response`."""
-        from dalembert.linear.time_response import response
-
-        return response(self, inputs, **options)
-
-    def free_response(self, start: Mapping[str, float] | ArrayLike, times: ArrayLike, **options: Any) -> Record:
-        """Motion from an initial state; see :func:`dalembert.linear.free_response`."""
-        from dalembert.linear.time_response import free_response
-
-        return free_response(self, start, times, **options)
-
-    def step_response(self, times: ArrayLike, **options: Any) -> Record:
-        """Response to an input switched on; see :func:`dalembert.linear.step_response`."""
-        from dalembert.linear.time_response import step_response
-
-        return step_response(self, times, **options)
-
-    def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
-        """Response to a blow at t = 0; see :func:`dalembert.linear.impulse_response`."""
-        from dalembert.linear.time_response import impulse_response
-
-        return impulse_response(self, times, **options)
