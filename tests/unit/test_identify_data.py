@@ -10,6 +10,7 @@ import pytest
 
 from dalembert.errors import DataError
 from dalembert.identify import Data, IdentificationWarning, read_data
+from dalembert.identify.data_checks import Seen
 from dalembert.record import Record
 
 N = 600
@@ -141,6 +142,14 @@ def test_an_input_resting_in_one_of_several_tests_is_allowed():
     rng = np.random.default_rng(4)
     first, second = (Record(DT * np.arange(N), rng.normal(size=(N, 3)), ["u1", "u2", "y"]) for _ in range(2))
     quiet([changed(first, u2=0.0), changed(second, u1=0.0)], ["u1", "u2"])
+
+
+def test_a_mean_far_from_the_first_sample_hides_no_spread():
+    runs = [good(), changed(good(1), a1=1e9 + good(1)["a1"])]
+    seen = Seen(runs, ["force", "a1"])
+    for k, run in enumerate(runs):
+        np.testing.assert_allclose(seen.means[k], run[["force", "a1"]].mean(axis=0), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(seen.spreads[k], run[["force", "a1"]].std(axis=0), rtol=1e-6)
 
 
 # ---- bad data refused

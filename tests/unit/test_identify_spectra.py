@@ -357,3 +357,39 @@ def test_several_hammer_tests_share_one_decay_rate():
 def test_senseless_hammer_windows_are_refused(wrong):
     with pytest.raises(DataError):
         identify.hammer_windows(struck()[3], "f", **wrong)
+
+
+# ---- the whole chain of the spec: filter, trim, average over repeats and input configurations
+
+
+@pytest.mark.spec("000-62")
+def test_ten_repeats_of_four_input_configurations_give_the_response_within_their_random_errors():
+    system = frame(2)
+    tests = []
+    for pair in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0)):
+        for repeat in range(10):
+            u = np.zeros((2148, 2))
+            u[150:153] = np.outer([20.0, 50.0, 20.0], pair)
+            # 2148 samples with a bad beginning, trimmed to 2048 at 32 Hz
+            run = simulated(system, u)
+            noise = 0.1 * np.random.default_rng([repeat, len(tests)]).normal(size=(2148, 3))
+            tests.append(Record(run.time, run.data + np.pad(noise, ((0, 0), (2, 0))), run.names, run.units))
+    tests = identify.trim(identify.lowpass(tests, 12.5), 100 * DT)
+    made = identify.frf(tests, ["f1", "f3"], window="boxcar", segment="record", detrend="none")
+    assert made.blocks == 40 and len(tests[0]) == 2048
+    H = truth(system, made.frequencies)
+    inner = (made.frequencies_hz > 0.5) & (made.frequencies_hz < 10.0)
+    score = np.abs(made.response.values - H)[inner] / (np.sqrt(2.0) * made.deviations[inner])
+    # E|ΔH|² = 2 σ²; σ² comes from 38 degrees of freedom, so the mean of score² is 38/37, known to 1/√3600
+    assert (score**2).mean() == pytest.approx(38 / 37, abs=0.07)
+    assert np.abs(made.response.values - H)[inner].max() < 0.1 * np.abs(H).max()
+
+
+def test_white_noise_on_rest_is_told_by_the_coherence_of_each_output():
+    record = simulated(frame(), RNG(0).normal(size=(8192, 1)), noise=0.0)
+    noisy = Record(record.time, record.data + [0, 0, 0, 2.0 * record["a3"].std()] * RNG(1).normal(size=(8192, 4)),
+                   record.names, record.units)  # fmt: skip
+    made = identify.coherence(noisy, "f1", segment=512)
+    # boxes of 16 s hold the memory of the frame up to leakage at its peaks
+    assert np.median(made["a1"]) > 0.99
+    assert np.median(made["a3"]) < 0.7

@@ -190,6 +190,8 @@ def values(
             _warn_of_offset(name, seen.means[:, j], seen.spreads[:, j])
     for what, part in (("inputs", slice(0, len(inputs))), ("outputs", slice(len(inputs), None))):
         _warn_of_units(names[part], units, seen.spreads[:, part])
+        if what == "outputs":  # an input may rest in some of the tests
+            _warn_of_repeats(names[part], seen.spreads[:, part])
         _warn_of_dependence(seen.gram[part, part], names[part], what)
 
 
@@ -227,7 +229,10 @@ class Seen:
                 squares += np.diag(gram)
             mean = sums / len(run)
             self.means[k] = mean + shift
-            self.spreads[k] = np.sqrt(np.maximum(squares / len(run) - mean**2, 0.0))
+            variance = squares / len(run) - mean**2
+            for j in np.flatnonzero(variance <= 1e-12 * mean**2):  # lost in rounding: far from the first sample
+                variance[j] = run[names[int(j)]].var()
+            self.spreads[k] = np.where(self.highs[k] > self.lows[k], np.sqrt(variance), 0.0)
 
 
 def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) -> None:
@@ -304,12 +309,6 @@ def _warn_of_offset(name: str, means: FloatArray, spreads: FloatArray) -> None:
 
 def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> None:
     alive = [spreads[:, j][spreads[:, j] > 0.0] for j in range(len(names))]
-    for name, sizes in zip(names, alive):
-        if sizes.size > 1 and sizes.max() > REPEATED_RATIO * sizes.min():
-            warn(
-                f"channel {name!r} varies {sizes.max() / sizes.min():.2g} times more in one record than in another: "
-                "wrong units in one of them?"
-            )
     sizes_of: dict[str, list[tuple[float, str]]] = {}
     for name, sizes in zip(names, alive):
         if units.get(name):
@@ -320,6 +319,16 @@ def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: Floa
             warn(
                 f"{large[1]!r} varies {large[0] / small[0]:.2g} times more than {small[1]!r}, both in [{unit}]: wrong "
                 "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
+            )
+
+
+def _warn_of_repeats(names: Sequence[str], spreads: FloatArray) -> None:
+    for name, column in zip(names, spreads.T):
+        sizes = column[column > 0.0]
+        if sizes.size > 1 and sizes.max() > REPEATED_RATIO * sizes.min():
+            warn(
+                f"channel {name!r} varies {sizes.max() / sizes.min():.2g} times more in one record than in another: "
+                "wrong units in one of them?"
             )
 
 

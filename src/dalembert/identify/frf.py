@@ -7,7 +7,8 @@ H2   S_yu H2ᵀ = S_yy                  unbiased for noise on the inputs; one in
 Hv   smallest eigenvector of the densities of (u, y_b), each channel scaled to unit power: total least squares;
      with one input |Hv|² = |H1| |H2|
 multiple coherence   γ²_b = S_yu S_uu⁻¹ S_uy / S_bb: the share of output b that the inputs explain
-E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / n_d;  a modulus or phase has half of that variance (Bendat & Piersol, 9.2).
+E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / (n_d - r) for r inputs;
+     a modulus or phase has half of that variance (Bendat & Piersol, 9.2).
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def frf(
     if averages > nu:
         unexplained = (1.0 - quality.multiple) * scaled.power[:, nu:]
         inverse = np.einsum("fcc->fc", scaled.inverse).real / np.maximum(scaled.power[:, :nu], scaled.tiny)
-        deviations = np.sqrt(0.5 / averages * unexplained[:, :, None] * inverse[:, None, :])
+        deviations = np.sqrt(0.5 / (averages - nu) * unexplained[:, :, None] * inverse[:, None, :])
     units = data.units
     provenance = {**data.provenance, "method": f"{method}: {text}"}
     response = FrequencyResponse(
