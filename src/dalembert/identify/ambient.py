@@ -183,8 +183,9 @@ def decay_era(
     """
     source = decays if isinstance(decays, Decays) else free_decays(decays, outputs)
     a, b = _window(source, rows, columns)
-    n, why = _order(source, a, b, order)
-    made = era_matrices(source.values, a, b, n)
+    svd = decompose(hankel(source.values, a, b))
+    n, why = _order(svd[1], order)
+    made = era_matrices(source.values, a, b, n, svd)
     window = f"singular values of the Hankel matrix of {a} x {b} blocks"
     return _named(source, made.A, made.C, made.singular_values, "ERA", [why, window])
 
@@ -225,8 +226,8 @@ def ibrahim(
     """
     source = decays if isinstance(decays, Decays) else free_decays(decays, outputs)
     a, b = _window(source, rows, None)
-    n, why = _order(source, a, b, order)
     U, s, _ = decompose(hankel(source.values, a, b))
+    n, why = _order(s, order)
     basis = U[:, :n]
     now, later = basis.T @ hankel(source.values, a, b), basis.T @ hankel(source.values, a, b, 1)
     A = double_least_squares(now, later)
@@ -257,13 +258,13 @@ def _window(source: Decays, rows: int | None, columns: int | None) -> tuple[int,
     return int(a), int(b)
 
 
-def _order(source: Decays, a: int, b: int, order: int | None) -> tuple[int, str]:
-    most = min(a * len(source.outputs), b * len(source.columns))
+def _order(values: FloatArray, order: int | None) -> tuple[int, str]:
+    most = len(values)
     if order is not None:
         if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 1 <= order <= most:
             raise DataError(f"order must be a whole number from 1 to {most} (rows and columns given), got {order!r}.")
         return int(order), f"order {order} as asked"
-    n, ratio = largest_gap(decompose(hankel(source.values, a, b))[1])
+    n, ratio = largest_gap(values)
     if ratio < CLEAR_GAP:
         warnings.warn(
             f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess. "

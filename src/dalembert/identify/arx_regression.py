@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.fft
 import scipy.linalg
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -32,8 +33,13 @@ from dalembert.linear.checks import FloatArray
 BLOCK_BYTES = 16e6
 # Rows of a block whose correlations are summed: small enough to stay in the cache for every lag.
 CORRELATION_ROWS = 8192
+# Lags from which Fourier transforms of blocks of this length are faster, and how many blocks go at a time.
+FOURIER_LAGS = 12
+FOURIER_LENGTH = 2048
+FOURIER_BLOCKS = 32
 # Largest condition number of the Gram matrix (of columns of unit length) that Cholesky may lose digits to.
-GRAM_CONDITION = 1e8
+GRAM_CONDITION = 1e10
+ITERATIONS = 8
 # An estimated inverse condition number this many times above the rank tolerance needs no singular values.
 CLEARLY_REGULAR = 1e3
 # Residuals below this, relative, are not told from rounding in a Gram matrix.
@@ -126,11 +132,7 @@ def _gram(parts: Sequence[FloatArray], p: int) -> FloatArray:
     c = parts[0].shape[1]
     G = np.zeros((p + 1, c, p + 1, c))
     for x in parts:
-        for start in range(p, len(x), CORRELATION_ROWS):
-            stop = min(start + CORRELATION_ROWS, len(x))
-            now = x[start:stop].T
-            for j in range(p + 1):
-                G[0, :, j] += now @ x[start - j : stop - j]
+        G[0] += lagged_products(x, p).transpose(1, 0, 2)
     for j in range(1, p + 1):
         G[j, :, 0] = G[0, :, j].T
     ends = [(x[p - 1 :: -1][:p].reshape(-1), x[: len(x) - p - 1 : -1].reshape(-1)) for x in parts] if p else []
@@ -140,6 +142,32 @@ def _gram(parts: Sequence[FloatArray], p: int) -> FloatArray:
         for first, last in ends:
             G[i + 1, :, 1:] += (np.outer(first[here], first) - np.outer(last[here], last)).reshape(c, p, c)
     return G.reshape((p + 1) * c, (p + 1) * c)
+
+
+def lagged_products(x: FloatArray, p: int) -> FloatArray:
+    """Σ_{k ≥ p} x(k) x(k-j)ᵀ for j = 0 ... p, (p + 1, c, c); by Fourier transforms where lags and samples are many."""
+    N, c = x.shape
+    length = scipy.fft.next_fast_len(max(FOURIER_LENGTH, 8 * p), real=True)
+    step = length - p
+    many = (p >= FOURIER_LAGS) & (N - p >= 4 * step)
+    whole = (N - p) // step if many and 8 * length * c * c < BLOCK_BYTES * 4 else 0
+    result = np.zeros((p + 1, c, c))
+    spectrum = np.zeros((length // 2 + 1, c, c), dtype=np.complex128) if whole else None
+    for first in range(0, whole, FOURIER_BLOCKS):
+        places = range(first, min(first + FOURIER_BLOCKS, whole))
+        now = np.stack([x[p + i * step : p + (i + 1) * step] for i in places])
+        past = np.stack([x[i * step : p + (i + 1) * step] for i in places])
+        # past holds p samples more in front, so lag j is found at p - j
+        F, B = scipy.fft.rfft(now, length, axis=1), scipy.fft.rfft(past, length, axis=1)
+        spectrum += F.conj().transpose(1, 2, 0) @ B.transpose(1, 0, 2)
+    if spectrum is not None:
+        result += scipy.fft.irfft(spectrum, length, axis=0)[p::-1]
+    for start in range(p + whole * step, N, CORRELATION_ROWS):
+        stop = min(start + CORRELATION_ROWS, N)
+        now = x[start:stop].T
+        for j in range(p + 1):
+            result[j] += now @ x[start - j : stop - j]
+    return result
 
 
 def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> FloatArray | None:
@@ -154,13 +182,21 @@ def _cholesky(G: FloatArray, order: np.ndarray, ny: int, way: str | None) -> Flo
         return None
     if way is None:
         q = len(R) - ny
-        if q:
-            lowest = scipy.linalg.lapack.dtrcon(R[:q, :q], norm="1", uplo="U", diag="N")[0] ** 2
-            if lowest * GRAM_CONDITION < 1.0:
-                return None
+        if q and _condition(R[:q, :q]) ** 2 > GRAM_CONDITION:
+            return None
         if np.linalg.svd(R[q:, q:], compute_uv=False)[-1] < GRAM_RESIDUAL:
             return None
     return np.asarray(R * d)
+
+
+def _condition(R: FloatArray) -> float:
+    """Estimate of the 2-norm condition number of a triangle by power and inverse iteration; a little low."""
+    largest = smallest = np.random.default_rng(0).standard_normal(len(R))
+    for _ in range(ITERATIONS):
+        largest = R.T @ (R @ (largest / np.linalg.norm(largest)))
+        smallest = smallest / np.linalg.norm(smallest)
+        smallest = scipy.linalg.solve_triangular(R, scipy.linalg.solve_triangular(R, smallest, trans="T"))
+    return float(np.sqrt(np.linalg.norm(largest) * np.linalg.norm(smallest)))
 
 
 def _blocks(x: FloatArray, p: int, order: np.ndarray, size: FloatArray) -> Iterator[FloatArray]:
@@ -176,7 +212,7 @@ def _streamed_qr(parts: Sequence[FloatArray], p: int, order: np.ndarray, size: F
     R = np.zeros((0, len(order)))
     for x in parts:
         for block in _blocks(x, p, order, size):
-            R = np.linalg.qr(np.vstack([R, block]), mode="r")
+            R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"), dtype=np.float64)
     if len(R) < len(order):
         R = np.vstack([R, np.zeros((len(order) - len(R), len(order)))])
     return R

@@ -21,6 +21,7 @@ from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
 from dalembert.identify.observer_markov import ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
+    SVD,
     Realization,
     decompose,
     era_dc_matrices,
@@ -34,7 +35,7 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 # Largest side of a matrix that is decomposed without being told to: a second or so.
-LARGEST_SIDE = 1200
+LARGEST_SIDE = 900
 # Channels whose Markov parameters differ in size by more than this are brought to the same size.
 UNLIKE = 30.0
 # Block rows that weakly damped modes want whatever the observer.
@@ -204,8 +205,8 @@ def _realized(
         assert observer is not None
         pulse = _of_observer(observer, a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1, combined)
     values, left, right = _levelled(pulse.values[1:])
-    n, why = _order(values, a, b, order)
-    made = era_matrices(values, a, b, n) if lags is None else era_dc_matrices(values, a, b, n, *lags)
+    n, why, svd = _order(values, a, b, order)
+    made = era_matrices(values, a, b, n, svd) if lags is None else era_dc_matrices(values, a, b, n, *lags)
     made = replace(made, B=made.B * right, C=made.C * left[:, None])
     window = f"Hankel matrix of {a} x {b} blocks" + (
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
@@ -314,11 +315,11 @@ def default_window(
     return max(min(a, side // ny), 1), max(min(b, LARGEST_SIDE // nw), 1)
 
 
-def _order(values: FloatArray, a: int, b: int, order: int | None) -> tuple[int, str]:
+def _order(values: FloatArray, a: int, b: int, order: int | None) -> tuple[int, str, SVD | None]:
     if order is not None:
-        return order, f"order {order} as asked"
-    s = decompose(hankel(values, a, b))[1]  # correlations square them, which widens gaps between modes too
-    n, ratio = largest_gap(s)
+        return order, f"order {order} as asked", None
+    svd = decompose(hankel(values, a, b))  # correlations square them, which widens gaps between modes too
+    n, ratio = largest_gap(svd[1])
     if ratio < CLEAR_GAP:
         warnings.warn(
             f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess. "
@@ -326,7 +327,7 @@ def _order(values: FloatArray, a: int, b: int, order: int | None) -> tuple[int, 
             IdentificationWarning,
             stacklevel=4,
         )
-    return n, f"order {n} by the largest gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
+    return n, f"order {n} by the largest gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", svd
 
 
 def _named(

@@ -35,7 +35,7 @@ Start = Literal["unknown", "rest"]
 EXACT = 1e-9
 # The first trial of the automatic order, and the most unknowns per output it goes up to.
 FIRST_ORDER = 20
-MOST_UNKNOWNS = 1500
+MOST_UNKNOWNS = 2000
 # The realization leaves out the noise that a longer observer lets in, but not the bias of a short one: twice the order
 # of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once was twice the bound.
 LENGTHENING = 2
@@ -200,7 +200,7 @@ def okid(
     if start not in ("unknown", "rest"):
         raise DataError(f"start must be 'unknown' or 'rest', not {start!r}.")
     least = 1 if order is None else -(-order // data.ny)
-    options = {"rest": start == "rest", "feedthrough": feedthrough, "equal_scale": unscaled}
+    options: dict[str, Any] = {"rest": start == "rest", "feedthrough": feedthrough, "equal_scale": unscaled}
     if observer_order is None:
         factor, p, criterion, reason = _automatic(data, least, options)
     else:
@@ -267,7 +267,7 @@ def _automatic(data: Data, least: int, options: Mapping[str, Any]) -> tuple[Tria
         best, values, exact = choose_order(factor, least)
         if exact or longest == most or LENGTHENING * best <= longest:
             break
-        longest = min(max(LENGTHENING * best, 2 * longest), most)
+        longest = min(max(LENGTHENING * best, 4 * longest if best > 0.8 * longest else 0), most)
     if exact:
         reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
         return factor, best, values, reason

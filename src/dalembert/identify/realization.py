@@ -56,10 +56,13 @@ def decompose(H: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return U, s, Vt
 
 
-def era_matrices(markov: FloatArray, rows: int, columns: int, order: int) -> Realization:
-    """ERA. markov : (rows + columns or more, ny, nw), Y_1 first."""
+SVD = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def era_matrices(markov: FloatArray, rows: int, columns: int, order: int, svd: SVD | None = None) -> Realization:
+    """ERA. markov : (rows + columns or more, ny, nw), Y_1 first; svd : of H(0) where it is known already."""
     ny, nw = markov.shape[1:]
-    U, s, Vt = decompose(hankel(markov, rows, columns))
+    U, s, Vt = decompose(hankel(markov, rows, columns)) if svd is None else svd
     root = np.sqrt(s[:order])
     left, right = U[:, :order], Vt[:order]
     A = left.T @ hankel(markov, rows, columns, 1) @ right.T / np.outer(root, root)
@@ -86,7 +89,7 @@ def era_dc_matrices(
     left, right = U[:, :order], Vt[:order]
     A = left.T @ X1 @ right.T / np.outer(root, root)
     P = (left * root)[: rows * ny]
-    B = np.linalg.lstsq(P, hankel(markov, rows, 1), rcond=None)[0]
+    B = np.asarray(np.linalg.lstsq(P, hankel(markov, rows, 1), rcond=None)[0], dtype=np.float64)
     return Realization(A, B[:, :nw], P[:ny], s, P)
 
 
