@@ -23,6 +23,8 @@ Segments = tuple[FloatArray, ...]
 CLOSE = 1e-5
 # Noise below this, relative to the rms of an output, is rounding of the data.
 NOISE_FLOOR = 1e-13
+# So many steps in a row that gain less than this share of what they promise end the ascent.
+IDLE, MOST_IDLE = 0.02, 5
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
 
 
@@ -95,7 +97,7 @@ class Ascent:
 
     def climb(self, here: Point, iterations: int, report: Callable[[float], None] | None = None) -> Summit:
         """From a point to the nearest summit; ``report`` takes the fraction of the iterations done."""
-        history, damping = [here.value], FIRST_DAMPING
+        history, damping, idle = [here.value], FIRST_DAMPING, 0
         free, S, g = self.slope(here)
         for iteration in range(1, iterations + 1):
             if report is not None:
@@ -112,17 +114,27 @@ class Ascent:
                 if 0.5 * length < 1e-11 * self.samples and np.isfinite(there.value):
                     return Summit(here, free, iteration - 1, True, tuple(history))
                 damping = max(10.0 * damping, 1e-6)
-            here, damping = there, max(0.1 * damping, LEAST_DAMPING)
+            # a pole at the edge of its kind makes steps that promise and do not keep
+            kept = (here.value - there.value) / max(float(step @ g) - 0.5 * length, 1e-300)
+            idle = idle + 1 if kept < IDLE else 0
+            damping = max(damping * (0.1 if kept > 0.75 else 1.0 if kept > 0.25 else 4.0), LEAST_DAMPING)
+            here = there
             history.append(here.value)
             free, S, g = self.slope(here)
+            if idle >= MOST_IDLE:
+                return Summit(here, free, iteration, False, tuple(history))
         return Summit(here, free, iterations, float(_solve(S, g, 0.0) @ g) < CLOSE, tuple(history))
 
     def slope(self, point: Point) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Free parameters (J, P, 2), their information and the gradient."""
         free = likelihood.free_parameters(point.model, point.score, len(self.y), start=self.start)
         precision = likelihood.symmetric_inverse(point.noise)
+        g = likelihood.gradient(point.model.C, precision, point.score.cross)
+        # a pole at the border of the ring that would leave it stays
+        decay, push = point.model.poles.real, g[:, -1, 0]
+        free[:, -1, 0] &= ~((decay <= -MOST_DECAY) & (push < 0.0) | (decay >= -LEAST_DECAY) & (push > 0.0))
         S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
-        return free, S, likelihood.gradient(point.model.C, precision, point.score.cross)[free]
+        return free, S, g[free]
 
     def trial(self, point: Point, free: BoolArray, step: FloatArray) -> ModalModel:
         """The model after a step, C and D following to first order."""

@@ -24,6 +24,8 @@ LARGEST_CONDITION = 1e7
 SPREAD = 1e-6
 # Poles are kept inside this ring: the decay per sample of ln λ has a meaning there.
 LEAST_DECAY = 1e-9
+# A pair with an imaginary part of λ below this may want to be two real poles.
+SLOW = 0.1
 MOST_DECAY = 3.0
 
 
@@ -66,20 +68,29 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
     )
 
 
-def paired(model: ModalModel) -> ModalModel | None:
-    """Neighbouring real poles as pairs, for an ascent that keeps the kind of every pole; None where there are none."""
+def recast(model: ModalModel) -> list[ModalModel]:
+    """The same model with neighbouring real poles as pairs, and with slow pairs as real poles.
+
+    An ascent keeps the kind of every pole; these are where to try it again.
+    """
     A, B, C, D = state_space(model)
-    places = np.flatnonzero(np.repeat(model.real, np.where(model.real, 1, 2)))
-    places = places[np.argsort(np.diag(A)[places])]
-    found = False
-    for i, j in zip(places[0::2], places[1::2], strict=False):
+    kinds = np.repeat(model.real, np.where(model.real, 1, 2))
+    singles, pairs = np.flatnonzero(kinds), np.flatnonzero(~kinds)[0::2]
+    singles = singles[np.argsort(np.diag(A)[singles])]
+    joined, parted = A.copy(), A.copy()
+    for i, j in zip(singles[0::2], singles[1::2], strict=False):
         if A[i, i] * A[j, j] > 0.0:
             mean, half = 0.5 * (A[i, i] + A[j, j]), 0.5 * abs(A[i, i] - A[j, j]) + 0.05
-            A[i, i], A[j, j], A[i, j], A[j, i] = mean, mean, half, -half
-            found = True
-    if not found or np.abs(np.linalg.eigvals(A)).max() >= 1.0:
-        return None
-    return modal_model(A, B, C, D, model.direct, model.weights.shape[1] - model.nu)[0]
+            joined[i, i], joined[j, j], joined[i, j], joined[j, i] = mean, mean, half, -half
+    for i in pairs:
+        if abs(A[i, i + 1]) < SLOW:  # [[a, w], [-w, a]] becomes [[a, w], [w, a]]: poles a ± w
+            parted[i, i + 1] = parted[i + 1, i] = max(abs(A[i, i + 1]), 0.01)
+    result = []
+    for changed in (joined, parted):
+        if not np.array_equal(changed, A) and np.abs(np.linalg.eigvals(changed)).max() < 1.0:
+            segments = model.weights.shape[1] - model.nu
+            result.append(modal_model(changed, B, C, D, model.direct, segments)[0])
+    return result
 
 
 def normalised(model: ModalModel) -> ModalModel:

@@ -26,6 +26,8 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 NOISES = ("output", "innovations")
+# Rounds of trying poles of another kind, and the gain of V that is worth another.
+ROUNDS, WORTH = 2, 1e-3
 # Standard deviations this many times those of white noise are no accident of 16 or more batches.
 FAR_FROM_WHITE = 2.0
 STARTS = ("estimate", "zero")
@@ -182,7 +184,7 @@ def _summit(
     """The summit, V of the start, and how the start had to be changed.
 
     A predictor may have poles of another kind (real or pairs) than the one that the given gain makes: the ascent begins
-    from the better of that gain and none, and is tried again with neighbouring real poles as pairs.
+    from the better of that gain and none, and is tried again with poles of other kinds.
     """
     model, changes = given.model()
     begin = ascent.begin(model)
@@ -192,10 +194,12 @@ def _summit(
         without = ascent.begin(bare)
         begin = without if without.value < begin.value else begin
     top = ascent.climb(begin, iterations, report)
-    other = parametrisation.paired(top.point.model) if given.innovations else None
-    if other is not None:
-        second = ascent.climb(ascent.begin(other), iterations, report)
-        top = second if second.point.value < top.point.value else top
+    for _ in range(ROUNDS if given.innovations else 0):
+        tries = [ascent.climb(ascent.begin(m), iterations, report) for m in parametrisation.recast(top.point.model)]
+        best = min(tries, key=lambda summit: summit.point.value, default=top)
+        if not best.point.value < top.point.value - WORTH:
+            break
+        top = best
     return top, before, changes
 
 
