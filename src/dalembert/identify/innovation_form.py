@@ -94,12 +94,14 @@ def driven_part(
     first = fresh[: len(S), : len(S)]
     expected = R + C @ _after(A, C, R, hankel.rows) @ C.T
     gained = _logdet(expected) - _logdet(freedom(hankel) * first @ first.T)
-    if gained < np.sqrt(2.0 * len(S) / hankel.columns):
-        text = "the noise is sensor noise: what simulation leaves explains what prediction leaves, so the gain is zero."
+    better: FloatArray | None = None
+    if gained >= np.sqrt(2.0 * len(S) / hankel.columns):
+        better, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
+    if better is None:
+        text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
         return B, D, np.zeros_like(K), R, [how, text]
-    K, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
-    B, D, left, how = input_matrices(data, hankel.scales, A, C, K, **options)
-    return B, D, K, S if left is None else left, [how, note]
+    B, D, left, how = input_matrices(data, hankel.scales, A, C, better, **options)
+    return B, D, better, S if left is None else left, [how, note]
 
 
 def freedom(hankel: HankelFactor) -> float:
@@ -124,8 +126,8 @@ def _logdet(S: FloatArray) -> float:
 def _best_memory(
     data: Data, scales: FloatArray, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray,
     S: FloatArray, R: FloatArray, note: str,
-) -> tuple[FloatArray, str]:  # fmt: skip
-    """The gain that predicts best among K and those of less process noise, κ K S Kᵀ, on up to 10 000 samples."""
+) -> tuple[FloatArray | None, str]:  # fmt: skip
+    """The gain that predicts best among K, those of less process noise, κ K S Kᵀ, and none, on up to 10 000 samples."""
     k = int(np.argmax(data.lengths))
     u, y = data.u[k][:10_000] / scales[: data.nu], data.y[k][:10_000] / scales[data.nu :]
 
@@ -135,11 +137,13 @@ def _best_memory(
         e = (y - x @ C.T - u @ D.T)[len(y) // 10 :]
         return _logdet(e.T @ e / len(e))
 
-    best, least, none = K, left(K), left(np.zeros_like(K))
-    if none < least:
-        best, least, note = np.zeros_like(K), none, "gain zero: simulation predicts best; the noise is sensor noise."
+    best: FloatArray | None = K
+    least, none = left(K), left(np.zeros_like(K))
+    shares = (0.3, 0.1)
+    if none - 2.0 * np.log(len(y)) / len(y) < least:  # another gain must gain more than its freedom would by chance
+        best, least, shares = None, none - 2.0 * np.log(len(y)) / len(y), (0.03, 0.003)
     Q = K @ S @ K.T
-    for share in (0.3, 0.1, 0.03, 0.01, 0.003):
+    for share in shares:
         try:
             P = scipy.linalg.solve_discrete_are(A.T, C.T, share * Q + 1e-14 * np.trace(Q) * np.eye(len(A)), R)
         except (np.linalg.LinAlgError, ValueError):

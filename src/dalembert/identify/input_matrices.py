@@ -215,6 +215,8 @@ def _solved(
         size = np.linalg.norm(left, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
+        if weights.min() > 0.7:  # a second pass would change next to nothing
+            break
     return b, D, left
 
 
