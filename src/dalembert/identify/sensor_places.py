@@ -108,10 +108,14 @@ def read_pairs(
     listed = (colocated,) if isinstance(colocated, str) else tuple(colocated)
     flat = len(listed) == 2 and all(isinstance(part, str) for part in listed)
     pairs = (listed,) if flat else listed
+    result = []
     for pair in pairs:
         if isinstance(pair, str) or len(tuple(pair)) != 2:
             raise DataError(f"colocated must be a pair (output, input) or several of them, got {colocated!r}.")
-        for name, known, what in zip(pair, (system.outputs, system.inputs), ("output", "input"), strict=True):
-            if name not in known:
-                raise DataError(unknown_name(what, name, known, "colocated"))
-    return tuple((str(output), str(given)) for output, given in pairs)
+        output, given = (str(name) for name in pair)
+        if output not in system.outputs:
+            raise DataError(unknown_name("output", output, system.outputs, "colocated"))
+        if given not in system.inputs:
+            raise DataError(unknown_name("input", given, system.inputs, "colocated"))
+        result.append((output, given))
+    return tuple(result)
