@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, four_bar, harness, structures
+from benchmarks import chain, four_bar, harness, identify, structures
 
 GROUPS = {
     "four-bar": four_bar.rows,
     "chain": chain.rows,
     "frame": structures.frame_rows,
     "solid": structures.solid_rows,
+    "identify": identify.rows,
 }
 
 

@@ -1,0 +1,284 @@
+"""Group ``identify``: subspace identification of a frame and of a chain of masses, beside other packages.
+
+Every process makes the same noisy record by itself (`records`), with NumPy and SciPy only, so that the peers'
+interpreter needs nothing of ours. Figures: CPU seconds of the call, megabytes it needs above the data, and the root
+mean square over the modes of the relative error of the damping ratios [%].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Emit, Row, ask, cpu_time, peer_python, repeats
+from benchmarks.structures import figure
+
+SAMPLES = (10_000, 100_000, 1_000_000)
+NOISE = 0.05  # of each output's root mean square
+SEEDS = 20
+MEMORY_GOAL = 300.0
+SMALL = 0.01
+"""On small problems SLICOT may be twice as fast, or 10 ms."""
+SLOW = 600.0
+SAME_MODE = 0.2  # relative distance within which a found mode is that of the problem
+PEERS = ("pyOMA2", "nfoursid", "SIPPY", "SLICOT")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mechanical system sampled with a zero-order hold: accelerations of some masses for forces on some."""
+
+    M: Any
+    C: Any
+    K: Any
+    forced: tuple[int, ...]
+    seen: tuple[int, ...]
+    dt: float
+    rows: int
+
+    @property
+    def order(self) -> int:
+        return 2 * len(self.M)
+
+    def continuous(self) -> tuple[Any, Any, Any, Any]:
+        n = len(self.M)
+        inverse = np.linalg.inv(self.M)
+        lower = np.hstack([-inverse @ self.K, -inverse @ self.C])
+        force = inverse[:, list(self.forced)]
+        A = np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower])
+        seen = list(self.seen)
+        return A, np.vstack([np.zeros_like(force), force]), lower[seen], force[seen]
+
+    def modes(self) -> tuple[Any, Any]:
+        """Frequencies [Hz], ascending, and damping ratios."""
+        values = np.linalg.eigvals(self.continuous()[0])
+        values = values[values.imag > 0.0]
+        values = values[np.argsort(np.abs(values))]
+        return np.abs(values) / (2.0 * np.pi), -values.real / np.abs(values)
+
+
+def problem(name: str) -> Problem:
+    """``frame``: three storeys of S. J. Dyke's laboratory building; ``chain``: twenty masses between two walls."""
+    if name == "frame":
+        C = np.array([[175.0, -50.0, 0.0], [-50.0, 100.0, -50.0], [0.0, -50.0, 50.0]])
+        K = 1e5 * np.array([[12.0, -6.84, 0.0], [-6.84, 13.7, -6.84], [0.0, -6.84, 6.84]])
+        return Problem(98.3 * np.eye(3), C, K, (0,), (0, 1, 2), 0.01, 20)
+    n = 20
+    K = 1000.0 * (2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1))
+    return Problem(np.eye(n), 0.1 * np.eye(n) + 2e-4 * K, K, (0, 5, 10, 15), tuple(range(0, n, 2)), 0.02, 20)
+
+
+def records(name: str, samples: int, seed: int = 1) -> tuple[Any, Any]:
+    """Inputs (N, r), white, and outputs (N, m) with noise."""
+    from scipy.linalg import expm
+    from scipy.signal import lfilter
+
+    p = problem(name)
+    A, B, C, D = p.continuous()
+    n, r = B.shape
+    held = expm(p.dt * np.vstack([np.hstack([A, B]), np.zeros((r, n + r))]))
+    values, V = np.linalg.eig(held[:n, :n])
+    driven, seen = np.linalg.solve(V, held[:n, n:].astype(complex)), C @ V
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal((samples, r))
+    y = u @ D.T
+    for j in np.flatnonzero(values.imag > 0.0):  # x[k+1] = λ x[k] + b u[k], mode by mode
+        x = lfilter([0.0, 1.0], [1.0, -values[j]], u @ driven[j])
+        for i in range(y.shape[1]):
+            y[:, i] += 2.0 * (seen[i, j] * x).real
+    for i in range(y.shape[1]):
+        y[:, i] += NOISE * y[:, i].std() * rng.standard_normal(samples)
+    return u, y
+
+
+def damping_error(name: str, hertz: Any, zeta: Any) -> float | None:
+    """Root mean square over the modes of the relative error of the damping ratios [%]; None where a mode is missing."""
+    f, z = (np.asarray(values, dtype=float) for values in (hertz, zeta))
+    wanted = problem(name).modes()
+    wrong = []
+    for frequency, ratio in zip(*wanted, strict=True):
+        near = np.flatnonzero(np.abs(f - frequency) < SAME_MODE * frequency)
+        if not len(near):
+            return None
+        best = near[np.argmin(np.abs(f[near] / frequency - 1.0) + np.abs(z[near] - ratio))]
+        wrong.append(z[best] / ratio - 1.0)
+    return float(100.0 * np.sqrt(np.mean(np.square(wrong))))
+
+
+def modes_of(A: Any, dt: float) -> tuple[list[float], list[float]]:
+    """Frequencies [Hz] and damping ratios of a sampled system."""
+    values = np.linalg.eigvals(np.asarray(A))
+    s = np.log(values[values.imag > 0.0]) / dt
+    return (np.abs(s) / (2.0 * np.pi)).tolist(), (-s.real / np.abs(s)).tolist()
+
+
+def measured(run: Callable[[], Any], found: Callable[[Any], tuple[Any, Any]], emit: Emit) -> None:
+    """Time and memory of ``run()``, and the modes it found."""
+    before = _resident(reset=True)
+    cpu, result = cpu_time(run)
+    peak = _resident()
+    hertz, zeta = found(result)
+    line = {"hertz": list(hertz), "zeta": list(zeta), "megabytes": None if peak is None else max(0.0, peak - before)}
+    del result
+    count = repeats(cpu)
+    emit(line | {"cpu": cpu, "repeats": 1})
+    if count > 1:
+        emit(line | {"cpu": min([cpu, *(cpu_time(run)[0] for _ in range(count - 1))]), "repeats": count})
+
+
+def _resident(*, reset: bool = False) -> Any:
+    """Highest resident memory since the last reset [MB]; None where the system does not tell."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024.0
+
+
+# --- ours ------------------------------------------------------------------------------------------------------------
+
+
+def as_record(name: str, u: Any, y: Any) -> tuple[Any, list[str], list[str]]:
+    """The data as a Record; one copy of them, counted as data."""
+    import dalembert as da
+
+    inputs, outputs = [f"u{j}" for j in range(u.shape[1])], [f"y{i}" for i in range(y.shape[1])]
+    time = problem(name).dt * np.arange(len(u))
+    return da.Record(time, np.hstack([u, y]), [*inputs, *outputs]), inputs, outputs
+
+
+def ours(task: dict[str, Any], emit: Emit) -> None:
+    """One of our methods, with or without refinement."""
+    from dalembert import identify
+
+    p = problem(task["problem"])
+    record, inputs, outputs = as_record(task["problem"], *records(task["problem"], task["samples"]))
+    method = getattr(identify, task["method"])
+
+    def run() -> Any:
+        found = method(record, inputs, outputs, order=p.order)
+        return identify.refine(found, record) if task["refined"] else found
+
+    def modes(found: Any) -> tuple[Any, Any]:
+        return found.frequencies_hz.tolist(), found.damping_ratios.tolist()
+
+    small, _, _ = as_record(task["problem"], *records(task["problem"], 2000, seed=2))
+    method(small, inputs, outputs, order=p.order)  # what is imported on first use is not counted
+    measured(run, modes, emit)
+
+
+def our_accuracy(task: dict[str, Any], emit: Emit) -> None:
+    """Damping error of refined models over many records, beside the Cramér-Rao bound [%]."""
+    from dalembert import identify
+    from dalembert.linear import StateSpace
+
+    name = task["problem"]
+    p = problem(name)
+    A, B, C, D = p.continuous()
+    truth = StateSpace(A, B, C, D).to_discrete(p.dt)
+    errors, bounds = [], []
+    spent = 0.0
+    for seed in range(1, task["seeds"] + 1):
+        u, y = records(name, task["samples"], seed)
+        record, inputs, outputs = as_record(name, u, y)
+        cpu, found = cpu_time(
+            lambda record=record, inputs=inputs, outputs=outputs: identify.refine(
+                identify.moesp(record, inputs, outputs, order=p.order), record
+            )
+        )
+        spent += cpu
+        error = damping_error(name, found.frequencies_hz, found.damping_ratios)
+        errors.append(np.inf if error is None else error)
+        if seed <= 3:  # the bound hardly changes from record to record
+            clean = np.sqrt(np.mean(y**2, axis=0) / (1.0 + NOISE**2))
+            bound = identify.cramer_rao(truth, u, NOISE * clean, dt=p.dt)
+            zeta = truth.modes().damping_ratios
+            zeta = p.modes()[1] if len(zeta) != len(bound.damping_deviations) else zeta
+            bounds.append(100.0 * np.sqrt(np.mean((bound.damping_deviations / zeta) ** 2)))
+        line = {"error": float(np.sqrt(np.mean(np.square(errors)))), "bound": float(np.mean(bounds)), "seeds": seed}
+        if np.isfinite(line["error"]):
+            emit({"cpu": spent} | line)
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+def rows(samples: tuple[int, ...] = SAMPLES, seeds: int = SEEDS) -> list[Row]:
+    """Time, memory and damping error for every problem and length; then accuracy over many records."""
+    made = []
+    for name in ("frame", "chain"):
+        for count in samples:
+            made += _rows(name, count)
+        made.append(_accuracy(name, seeds))
+    return made
+
+
+def _rows(name: str, count: int) -> list[Row]:
+    task = {"problem": name, "samples": count}
+    mine = {
+        label: figure(ask("benchmarks.identify", "ours", {**task, "method": method, "refined": refined}, limit=SLOW))
+        for label, method, refined in (
+            ("moesp", "moesp", False), ("n4sid", "n4sid", False), ("moesp, refined", "moesp", True),
+        )
+    }  # fmt: skip
+    peers = {
+        peer: figure(ask("benchmarks.peers.subspace", peer.lower(), task, python=peer_python(), limit=SLOW))
+        for peer in PEERS
+    }
+    errors = {who: _error(name, found) for who, found in (mine | peers).items()}
+    made = []
+    for label, own in mine.items():
+        cpu = {who: peer.get("cpu") for who, peer in peers.items()}
+        extra: dict[str, Any] = {"error": errors[label], "details": {"ours": own}}
+        if label == "moesp":  # the peers are the same in all three rows
+            extra |= {"details": {"ours": own, **peers}, "note": _note(errors, mine | peers)}
+        goal = _time_goal(peers) if label == "moesp" else None
+        made.append(Row(f"identify/{name}/{count}/{label}", "s", own.get("cpu"), cpu, goal=goal, extra=extra))
+    memory = {who: peer.get("megabytes") for who, peer in peers.items()}
+    note = f"above the data; goal {MEMORY_GOAL:g} MB" if count == max(SAMPLES) else "above the data"
+    made.append(
+        Row(f"identify/{name}/{count}/memory", "MB", mine["moesp"].get("megabytes"), memory, extra={"note": note})
+    )
+    wrong = {who: errors[who] for who in peers}
+    made.append(Row(f"identify/{name}/{count}/damping error", "%", errors["moesp"], wrong, goal=1.0))
+    made.append(Row(f"identify/{name}/{count}/damping error, refined", "%", errors["moesp, refined"], wrong, goal=1.0))
+    return made
+
+
+def _time_goal(peers: Mapping[str, Any]) -> float:
+    """Of the best peer's time: not slower than Python peers; twice SLICOT, or 10 ms where that is more."""
+    times = {who: peer["cpu"] for who, peer in peers.items() if peer.get("cpu")}
+    if not times or min(times, key=lambda who: times[who]) != "SLICOT":
+        return 1.0
+    return max(2.0, SMALL / times["SLICOT"])
+
+
+def _error(name: str, found: Mapping[str, Any]) -> float | None:
+    return damping_error(name, found["hertz"], found["zeta"]) if "hertz" in found else None
+
+
+def _note(errors: Mapping[str, float | None], found: Mapping[str, Any]) -> str:
+    parts = []
+    for who, error in errors.items():
+        if "cpu" in found[who]:
+            wrong = "a mode missing" if error is None else f"{error:.3g} %"
+            memory = found[who].get("megabytes")
+            parts.append(f"{who} {wrong}" + ("" if memory is None else f", {memory:.0f} MB"))
+    return "damping error, memory: " + "; ".join(parts)
+
+
+def _accuracy(name: str, seeds: int) -> Row:
+    task = {"problem": name, "samples": min(SAMPLES), "seeds": seeds}
+    own = figure(ask("benchmarks.identify", "our_accuracy", task, limit=SLOW))
+    count = own.get("seeds", 0)
+    note = f"root mean square over {count} records; the peer is the least any method can have"
+    return Row(
+        f"identify/{name}/{min(SAMPLES)}/bound", "%", own.get("error"), {"Cramer-Rao": own.get("bound")}, goal=1.2,
+        extra={"details": {"ours": own}, "note": note},
+    )  # fmt: skip
