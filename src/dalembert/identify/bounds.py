@@ -19,6 +19,7 @@ from dalembert.identify.ascent import Ascent
 from dalembert.identify.data import Data
 from dalembert.identify.identified import Identified
 from dalembert.identify.refinement import STARTS, setting, with_covariance
+from dalembert.identify.robust import honest_covariance
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.march import march
@@ -172,7 +173,8 @@ def deviations(
     record : what it was found from
     method : "fisher" or "bootstrap"
         ``"fisher"``: the inverse Fisher information at the estimate, with the noise that the model leaves (innovations
-        where it has a gain, sensor noise otherwise). It is what the best estimate would scatter: right for a refined
+        where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far from white). It
+        is what the best estimate would scatter: right for a refined
         model, and a lower bound for others (subspace and ERA damping ratios scatter some 1.5 to 4 times as much).
         ``"bootstrap"``: records are simulated from the model with noise as found, ``identify`` is run on each, and the
         scatter of the results taken: honest for any method, ``runs`` times as long.
@@ -194,10 +196,13 @@ def deviations(
     point = ascent.begin(model)
     free = ascent.slope(point)[0]
     R = uncertainty.unbiased_noise(point, free)
-    found = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
+    poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
+    name, more = "Fisher information", tuple[str, ...]()
+    if not given.innovations:
+        name, covariance, more = honest_covariance(ascent, point, free, R, covariance, fit.dt)
     note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
-    result = with_covariance(fit.noted(*changes, note), *found)
-    return result.replace(provenance={**result.provenance, "deviations": "Fisher information"})
+    result = with_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
+    return result.replace(provenance={**result.provenance, "deviations": name})
 
 
 def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

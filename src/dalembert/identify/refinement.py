@@ -20,7 +20,7 @@ from dalembert.identify import parametrisation, playback, uncertainty
 from dalembert.identify.ascent import Ascent, Summit
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.robust import robust_covariance
+from dalembert.identify.robust import honest_covariance
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -28,8 +28,6 @@ from dalembert.record import Record
 NOISES = ("output", "innovations")
 # Rounds of trying poles of another kind, and the gain of V that is worth another.
 ROUNDS, WORTH = 2, 1e-3
-# Standard deviations this many times those of white noise are no accident of 16 or more batches.
-FAR_FROM_WHITE = 2.0
 STARTS = ("estimate", "zero")
 
 
@@ -224,7 +222,9 @@ def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes:
     old, ny = given.fit, given.fit.system.ny
     noise = uncertainty.unbiased_noise(top.point, top.free)
     poles, covariance = uncertainty.modal_covariance(top.point, top.free, noise, old.dt, innovations=given.innovations)
-    how_sure, covariance, warning = _honest(given, ascent, top, noise, covariance)
+    how_sure, warning = "Fisher information", tuple[str, ...]()
+    if not given.innovations:
+        how_sure, covariance, warning = honest_covariance(ascent, top.point, top.free, noise, covariance, old.dt)
     model = parametrisation.ascending(parametrisation.normalised(top.point.model))
     A, B, C, D = parametrisation.state_space(model)
     gain, states = np.zeros((len(A), ny)), parametrisation.state_names(model)
@@ -249,27 +249,6 @@ def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes:
         },
     )  # fmt: skip
     return with_covariance(result, poles, covariance)
-
-
-def _honest(
-    given: Setting, ascent: Ascent, top: Summit, noise: FloatArray, fisher: FloatArray
-) -> tuple[str, FloatArray, tuple[str, ...]]:
-    """Fisher information, or what the scatter of the residuals says where these are far from white."""
-    name = "Fisher information"
-    if given.innovations or not len(fisher):
-        return name, fisher, ()
-    robust = robust_covariance(ascent, top.point, top.free, noise, given.fit.dt)
-    if robust is None:
-        return name, fisher, ()
-    known = np.diag(fisher) > 0.0
-    ratio = np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0))
-    if ratio < FAR_FROM_WHITE:
-        return name, fisher, ()
-    note = (
-        f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "
-        "times those of white noise; noise='innovations' models what drives the system besides its inputs"
-    )
-    return "scatter of the residuals", robust, (note,)
 
 
 def with_covariance(fit: Identified, poles: Any, covariance: FloatArray) -> Identified:

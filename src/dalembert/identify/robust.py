@@ -17,6 +17,8 @@ from dalembert.linear.checks import FloatArray
 
 # Batches: as many as give each three times the longest memory of the modes, within these.
 LEAST_BATCHES, MOST_BATCHES = 16, 64
+# Standard deviations this many times those of white noise are no accident of 16 or more batches.
+FAR_FROM_WHITE = 2.0
 
 
 def batch_length(ascent: Ascent, point: Point) -> int:
@@ -65,3 +67,25 @@ def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: Floa
     turn = modal_slopes(ln / dt) / dt
     result: FloatArray = turn @ (scale * moved.T @ moved) @ turn.T
     return result
+
+
+def honest_covariance(
+    ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float
+) -> tuple[str, FloatArray, tuple[str, ...]]:
+    """The covariance by Fisher information, or by the scatter of the residuals where these are far from white.
+
+    Returns what it is, the covariance, and a note where the residuals decided.
+    """
+    name = "Fisher information"
+    robust = robust_covariance(ascent, point, free, noise, dt) if len(fisher) else None
+    if robust is None:
+        return name, fisher, ()
+    known = np.diag(fisher) > 0.0
+    ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0)))
+    if ratio < FAR_FROM_WHITE:
+        return name, fisher, ()
+    note = (
+        f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "
+        "times those of white noise; noise='innovations' models what drives the system besides its inputs"
+    )
+    return "scatter of the residuals", robust, (note,)
