@@ -22,6 +22,7 @@ from dalembert.solve.assemble import assemble, check_start
 FINEST = 64  # steps per sample
 ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
 SLOPE_SAMPLES = 5
+ENOUGH = 0.02  # relative gain that ends the search for a segment's state: the model is wrong anyway
 
 
 def spreads(tests: Tests) -> Array:
@@ -33,13 +34,16 @@ def spreads(tests: Tests) -> Array:
     return np.asarray(np.where(flat, np.where(level > 0, level, 1.0), spread))
 
 
-def segment_length(run: Run, directions: int) -> int:
-    """Steps of a segment: about half a period of the middle of the spectrum, and enough samples for its state."""
+def segment_length(run: Run, directions: int, angles: Sequence[bool]) -> int:
+    """Steps of a segment: about half a period of the middle of the spectrum, or half a turn of what goes round (of
+    ``angles``), and enough samples for its state."""
     n = len(run.t)
     cycles = 2.0
     ramp = np.linspace(-1.0, 1.0, n)
-    for column in run.y.T:
+    for column, angle in zip(run.y.T, angles, strict=True):
         good = np.isfinite(column)
+        if angle:
+            cycles = max(cycles, float(np.ptp(column[good])) / (2 * np.pi))
         even = np.interp(np.linspace(run.t[0], run.t[-1], n), run.t[good], column[good])
         even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # a crank turns on and on
         spectrum = np.abs(np.fft.rfft(even * np.hanning(n))) ** 2
@@ -153,7 +157,7 @@ def chase(shooter: Shooter, x0: Sequence[Array], p: Array, spread: Array, scale:
             carried = np.zeros(s.size)
             carried[: s.nx] = x0[int(g.run[j])]
         single = Shooter(s, part_of(g, j))
-        x, end = _settle(single, carried[None], p, spread, scale, n, 60 if opening else 12)
+        x, end = _settle(single, carried[None], p, spread, scale, n, 40 if opening else 8)
         states[j] = x[0]
         carried = end
     return states
@@ -194,7 +198,7 @@ def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n:
         if trial[0] < total:
             x, best = moved, trial
             damping = max(damping / 5, 1e-8)
-            if total - trial[0] < 1e-6 * total + 1e-14 * len(r):
+            if total - trial[0] < ENOUGH * total + 1e-12 * len(r):
                 break
         else:
             damping *= 8

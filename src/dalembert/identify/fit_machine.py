@@ -93,7 +93,7 @@ def fit(
     with Progress(progress, "fit") as bar:
         search = _prepared(eqs, tests, chosen, start, shooting, hold, substeps)
         search.sigma = sigma if weights else search.sigma
-        search.fixed = weights is not None
+        search.fixed, search.refine = weights is not None, substeps is None
         search.low, search.high = low, high
         status = search.run(bar)
     return report(eqs, tests, search, status, hold)
@@ -179,7 +179,7 @@ def _prepared(
     columns = [eqs.parameters.index[name] for name in chosen]
     n = tangents(eqs, x0[0], eqs.p, float(tests.runs[0].t[0]), np.ones(len(x0[0]))).shape[1]
     spread = chasing.spreads(tests)
-    lengths = [chasing.segment_length(run, n) for run in tests.runs]
+    lengths = [chasing.segment_length(run, n, [tests.units[c] == "rad" for c in tests.channels]) for run in tests.runs]
     make = chasing.steps_maker(eqs, tests, columns, n)
     whole = plan(tests, lengths, hold)  # the states are always found piece by piece
     shooter, x = _chased(make, whole, x0, eqs.p, spread, n, substeps)

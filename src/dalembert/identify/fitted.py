@@ -180,7 +180,11 @@ def _notes(
         f"{len(plan_.h)} segment{'s' if len(plan_.h) > 1 else ''} of about {plan_.h.shape[1]} samples, "
         f"{search.shooter.steps.substeps} step(s) per sample, {search.iterations} iterations."
     )
-    look = search.look(search.x, search.p)
+    if search.step_error > 0.5:
+        notes.append(
+            f"halved steps would move the estimate by some {search.step_error:.2g} of its deviations: raise substeps."
+        )
+    look = search.last
     apart = float(look.apart)
     total = np.sqrt(sum(float(np.nansum((e / search.sigma) ** 2)) for e in errors))
     segmentwise = np.sqrt(look.data)

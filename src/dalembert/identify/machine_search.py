@@ -21,23 +21,36 @@ from dalembert.identify.shooting import Shooter, tangents
 from dalembert.progress import Progress
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
-ROUNDS = 4  # of the last stage, each with σ estimated anew
+ROUNDS = 6  # of the last stage, each with σ estimated anew
 SETTLED = 1e-2  # relative change of σ that ends them
 ITERATIONS = 60
 SMALLEST_NOISE = 1e-9  # of an output, relative to its spread
+STEP_ERROR = 0.2  # of the estimate by the length of the steps, in its deviations
+FINEST = 64  # steps per sample
 LARGEST_CHANGE = 0.6  # of a parameter in one iteration, relative
 
 
 @dataclass(frozen=True)
-class Look:
-    """Everything at one point: sums of squares, and the linear problem there."""
+class Shot:
+    """What a simulation of all segments gave: outputs y (S, L + 1, ny), their derivatives by relative changes, and rows
+    [G H c] of the gaps (S, n, n + m + 1); states (S, L + 1, size); T (S, nx, n). ``fine`` : all is finite."""
 
+    y: Array
+    slopes: Array
+    links: Array
+    states: Array
+    T: Array
+    fine: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    """A shot weighed by the noise: sums of squares, and the linear problem there."""
+
+    shot: Shot
     data: float
     apart: float  # Σ |c|
     chain: arrow.Chain | None
-    T: Array
-    states: Array
-    y: Array
 
     def merit(self, price: float) -> float:
         return self.data + (2.0 * price * self.apart if price else 0.0)
@@ -47,8 +60,11 @@ class Search:
     """Levenberg-Marquardt on all start states and the parameters."""
 
     fixed = False
+    refine = True
+    step_error = 0.0
     low: Array
     high: Array
+    last: Look  # at self.x and self.p
 
     def __init__(
         self, eqs: EquationsOfMotion, shooter: Shooter, names: list[str], columns: list[int], x: Array, scale: Array,
@@ -72,43 +88,51 @@ class Search:
     def look(self, x: Array, p: Array) -> Look:
         """Residuals, gaps and their derivatives."""
         with np.errstate(all="ignore"):  # a trial may diverge; it is then refused
-            return self._look(x, p)
+            return self.weighed(self.shoot(x, p))
 
-    def _look(self, x: Array, p: Array) -> Look:
+    def shoot(self, x: Array, p: Array) -> Shot:
         s, g = self.shooter.steps, self.shooter.plan
         S, n, m = len(x), self.n, self.m
         T = np.array([tangents(self.eqs, x[j, : s.nx], p, g.t[j, 0], self.scale, n) for j in range(S)])
         seeds = np.zeros((S, s.size, n + m))
         seeds[:, : s.nx, :n] = self.scale[:, None] * T
-        slopes = self.shooter.start_slopes(x, p)
-        seeds[:, :, n:] = slopes
+        follow = self.shooter.start_slopes(x, p)
+        seeds[:, :, n:] = follow
         states, y, dx, dy = self.shooter.shoot_with_slopes(x, seeds, p)
-        weight = self.mask / self.sigma
-        rows = np.zeros((*y.shape, n + m + 1))
-        rows[..., : n + m] = dy * weight[..., None]
-        rows[..., n : n + m] *= self.unit
-        rows[..., -1] = (y - self.target) * weight
+        dy[..., n:] *= self.unit
         links = np.zeros((S, n, n + m + 1))
         for j in np.flatnonzero(g.linked):
             back = T[j + 1].T / self.scale
             links[j, :, : n + m] = back @ dx[j, -1, : s.nx]
-            links[j, :, n : n + m] -= back @ slopes[j + 1, : s.nx]
+            links[j, :, n : n + m] -= back @ follow[j + 1, : s.nx]
             links[j, :, n : n + m] *= self.unit
             links[j, :, -1] = back @ (states[j, -1, : s.nx] - x[j + 1, : s.nx])
-        data, apart = float((rows[..., -1] ** 2).sum()), float(np.abs(links[..., -1]).sum())
-        if not (np.isfinite(rows).all() and np.isfinite(links).all()):
-            return Look(np.inf, np.inf, None, T, states, y)
-        chain = arrow.Chain(arrow.compress(rows.reshape(S, -1, n + m + 1)), links, g.linked, n, m)
-        return Look(data, apart, chain, T, states, y)
+        fine = bool(np.isfinite(y).all() and np.isfinite(dy).all() and np.isfinite(links).all())
+        return Shot(y, dy, links, states, T, fine)
+
+    def weighed(self, shot: Shot) -> Look:
+        if not shot.fine:
+            return Look(shot, np.inf, np.inf, None)
+        n, m = self.n, self.m
+        weight = self.mask / self.sigma
+        rows = np.empty((*shot.y.shape, n + m + 1))
+        rows[..., : n + m] = shot.slopes * weight[..., None]
+        rows[..., -1] = (shot.y - self.target) * weight
+        data, apart = float((rows[..., -1] ** 2).sum()), float(np.abs(shot.links[..., -1]).sum())
+        if not np.isfinite(data):
+            return Look(shot, np.inf, np.inf, None)
+        compressed = arrow.compress(rows.reshape(len(rows), -1, n + m + 1))
+        chain = arrow.Chain(compressed, shot.links, self.shooter.plan.linked, n, m)
+        return Look(shot, data, apart, chain)
 
     def moved(self, look: Look, states: Array, theta: Array) -> tuple[Array, Array]:
         s, g = self.shooter.steps, self.shooter.plan
         p = self.p.copy()
         p[self.columns] = np.clip(p[self.columns] + self.unit * theta, self.low, self.high)
         x = self.x.copy()
-        x[:, : s.nx] += self.scale * np.einsum("jik,jk->ji", look.T, states)
+        x[:, : s.nx] += self.scale * np.einsum("jik,jk->ji", look.shot.T, states)
         if s.nl:  # reactions only warm up the friction: carried along
-            x[1:, s.nx :] = np.where(g.linked[:-1, None], look.states[:-1, -1, s.nx :], x[1:, s.nx :])
+            x[1:, s.nx :] = np.where(g.linked[:-1, None], look.shot.states[:-1, -1, s.nx :], x[1:, s.nx :])
         return self.shooter.starts(x, p), p
 
     # -- stages ---------------------------------------------------------------------------------------------------
@@ -119,7 +143,7 @@ class Search:
         total = len(stages) + ROUNDS - 1
         status = "converged"
         try:
-            look = self.look(self.x, self.p)
+            look = self.last = self.look(self.x, self.p)
             if look.chain is None:
                 raise ConvergenceError(
                     "the machine leaves finite numbers from the first values of the parameters; give better ones, or "
@@ -134,7 +158,8 @@ class Search:
                 status = "converged" if settled else f"not converged after {self.iterations} iterations"
                 before = self.sigma.copy()
                 look = self.noise_anew(look)
-                if self.fixed or np.abs(self.sigma / before - 1.0).max() < SETTLED:
+                look, finer = self.finer_steps(look)
+                if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < SETTLED):
                     break
         except KeyboardInterrupt:
             status = f"stopped after {self.iterations} iterations"
@@ -148,9 +173,36 @@ class Search:
         counts = self.mask.sum(axis=(0, 1))
         free = self.m + self.n * int((~self.shooter.plan.linked).sum())
         share = np.maximum(1.0 - free / max(float(counts.sum()), free + 1.0), 0.1)
-        squares = (np.where(self.mask, look.y - self.target, 0.0) ** 2).sum(axis=(0, 1))
+        squares = (np.where(self.mask, look.shot.y - self.target, 0.0) ** 2).sum(axis=(0, 1))
         self.sigma = np.maximum(np.sqrt(squares / (counts * share)), SMALLEST_NOISE * self.spread)
-        return self.look(self.x, self.p)
+        self.last = self.weighed(look.shot)
+        return self.last
+
+    def finer_steps(self, look: Look) -> tuple[Look, bool]:
+        """Halve the steps as long as that would move the estimate by a good part of its deviation.
+
+        The outputs of halved steps, put into the linear problem instead of the residuals, give that move directly.
+        """
+        s, shot = self.shooter.steps, look.shot
+        assert look.chain is not None
+        halved = Shooter(s.with_substeps(2 * s.substeps), self.shooter.plan)
+        states, y = halved.shoot(self.x, self.p)
+        rows = np.concatenate((shot.slopes, (y - shot.y)[..., None]), axis=-1) * (self.mask / self.sigma)[..., None]
+        links = shot.links.copy()
+        for j in np.flatnonzero(self.shooter.plan.linked):
+            back = shot.T[j + 1].T / self.scale
+            links[j, :, -1] = back @ (states[j, -1] - shot.states[j, -1])[: s.nx]
+        if not (np.isfinite(rows).all() and np.isfinite(links).all()):
+            return look, False
+        chain = replace(look.chain, data=arrow.compress(rows.reshape(len(rows), -1, rows.shape[-1])), links=links)
+        d_states, d_theta = self.damping_scales(chain)
+        reduced = arrow.reduce(chain, STAGES[-1] * self.per_segment, 1e-16, d_states, d_theta)
+        # in units of the deviations along the axes of the information: ‖R ϑ‖ of the move
+        self.step_error = float(np.linalg.norm(reduced.rho)) / np.sqrt(self.m)
+        if not self.refine or self.step_error < STEP_ERROR or 2 * s.substeps > FINEST:
+            return look, False
+        self.shooter = halved
+        return self.look(self.x, self.p), True
 
     def stage(
         self, look: Look, stage: float, bar: Progress, done: float, part: float, *, tolerance: float
@@ -170,13 +222,14 @@ class Search:
             data, gaps = arrow.predicted(look.chain, states, theta)
             price = max(price, 1.5 * weight**2 * float(np.abs(gaps).max(initial=0.0)))
             x, p = self.moved(look, states, theta)
-            trial = self.look(x, p) if np.isfinite(x).all() else replace(look, data=np.inf, chain=None)
+            trial = self.look(x, p) if np.isfinite(x).all() else replace(look, data=np.inf, apart=np.inf, chain=None)
             self.iterations += 1
             merit = look.merit(price)
             gained = merit - trial.merit(price)
             hoped = merit - data - 2.0 * price * float(np.abs(gaps).sum())
             if trial.chain is not None and gained > 1e-4 * hoped and gained > 0.0:
-                self.x, self.p, look = x, p, trial
+                self.x, self.p, self.last = x, p, trial
+                look = trial
                 damping = max(damping * (0.1 if gained > 0.75 * hoped else 0.5), 1e-12)
                 growth = 4.0
                 if gained <= tolerance * trial.merit(price) and gained > 0.1 * hoped:
@@ -208,7 +261,7 @@ class Search:
 
     def information(self) -> Array:
         """(m, m) square root of the information on relative changes of the parameters, all start states free."""
-        look = self.look(self.x, self.p)
+        look = self.last
         if look.chain is None:
             return np.zeros((self.m, self.m))
         weight = STAGES[-1] * self.per_segment

@@ -51,6 +51,9 @@ class Steps:
         for column, k in enumerate(chosen):
             self.seeds[k, self.n + column] = 1.0
 
+    def with_substeps(self, substeps: int) -> Steps:
+        return Steps(self.eqs, self.outputs, self.chosen, self.n, substeps)
+
     def _cached(self, key: str, make: Any, *rest: Any) -> Any:
         return self.eqs.cached(("shooting", key, self.outputs, tuple(self.chosen), self.n, self.substeps, *rest), make)
 
