@@ -18,7 +18,7 @@ from dalembert.identify.data import Data, read_data
 from dalembert.linear import StateSpace
 from dalembert.linear.march import march
 from dalembert.record import Record
-from tests.storey_frame import FLOORS, played, sampled_frame, white
+from tests.storey_frame import FLOORS, played, pulse, sampled_frame, white
 
 METHODS = [moesp, n4sid, cva]
 
@@ -166,6 +166,20 @@ def test_without_feedthrough_d_is_zero() -> None:
     found = moesp(played(frame, white(800)), "force", FLOORS, order=6, feedthrough=False)
     assert not found.system.D.any()
     assert found.system.markov(30) == pytest.approx(frame.markov(30), abs=1e-10)
+
+
+@pytest.mark.parametrize("at", [0, 3, 100])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_single_blow_is_enough_even_at_the_first_sample(method: Any, at: int) -> None:
+    # the future inputs do not span their space, and a blow at sample 0 cannot be told from a start
+    frame = sampled_frame()
+    found = method(played(frame, pulse(at=at)), "force", FLOORS, order=6)
+    assert poles_apart(found.system, frame) < 1e-10
+    assert found.system.markov(30) == pytest.approx(frame.markov(30), abs=1e-9)
+    assert any("at rest" in note for note in found.notes) == (at == 0)
+    noisy = method(played(frame, pulse(at=at), noise=0.01), "force", FLOORS, order=6)
+    assert noisy.frequencies_hz == pytest.approx(frame.modes().frequencies_hz, rel=5e-4)
+    assert np.abs(noisy.system.markov(30) - frame.markov(30)).max() < 0.01 * np.abs(frame.markov(30)).max()
 
 
 @pytest.mark.parametrize("method", METHODS)

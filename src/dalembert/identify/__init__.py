@@ -21,7 +21,7 @@ from dalembert.identify.hammer import HammerWindows, hammer_windows
 from dalembert.identify.identified import Identified
 from dalembert.identify.markov import Markov, markov
 from dalembert.identify.observer_markov import ObserverMarkov, okid
-from dalembert.identify.order import OrderChoice
+from dalembert.identify.order import OrderChoice, suggest_order
 from dalembert.identify.physical_model import physical
 from dalembert.identify.prepare import average, bandpass, cut, decimate, detrend, highpass, lowpass, trim
 from dalembert.identify.quality import Fit, Residuals
@@ -112,4 +112,5 @@ __all__ = [
     "update",
     "Updated",
     "Affine",
+    "suggest_order",
 ]

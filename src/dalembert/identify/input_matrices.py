@@ -28,6 +28,8 @@ from dalembert.linear.march import march
 
 LARGEST_CONDITION = 1e7
 BLOCK = 400_000
+# What is left of the filtered inputs, relative, where they are all free motion.
+LOST = 1e-5
 # Numbers of the matrix of all responses one by one.
 MOST = 20_000_000
 
@@ -106,7 +108,9 @@ def input_matrices(
         note += " A has no full set of eigenvectors: responses made one by one from the first samples."
         B, D = _one_by_one(data, scales, closed, C, K, feedthrough)
     else:
-        triangle = _compressed(data, scales, modal, closed, C, K, exact)
+        triangle, from_rest = _compressed(data, scales, modal, closed, C, K, exact)
+        if from_rest:
+            note = f"B and D by least squares on the {what}; the blow is at the first sample, so the start is at rest."
         b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
         covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
@@ -116,25 +120,41 @@ def input_matrices(
 def _compressed(
     data: Data, scales: FloatArray, modal: Filters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
     exact: bool,
-) -> FloatArray:  # fmt: skip
-    """Upper triangle of (filtered inputs, inputs, outputs), the free motion of each record eliminated."""
+) -> tuple[FloatArray, bool]:  # fmt: skip
+    """Rows of (filtered inputs, inputs, outputs), the free motion of each record eliminated; whether from rest instead.
+
+    The response to a blow at the very first sample is a free motion and that blow: where an input is lost with them,
+    the records are taken to start at rest.
+    """
     n = modal.order
     width = n * data.nu + data.nu + data.ny
     total = np.zeros((0, width)) if exact else np.zeros((width, width))
+    rest = total
     for u, y in zip(data.u, data.y, strict=True):
         part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
         for block in _regressors(u, y, scales, modal, closed, C, K):
             part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
         if exact:
+            rest = _triangle(np.vstack([rest, part[:, n:]]))
             total = _triangle(np.vstack([total, part[n:, n:]]))
         else:
             # a free motion that dies at once leaves columns too small to divide by
             eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
-            total += part[n:, n:] - part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
-    if exact:
-        return total
-    size = np.sqrt(np.maximum(np.diagonal(total), np.finfo(np.float64).tiny))
-    values, vectors = np.linalg.eigh(total / np.outer(size, size))
+            free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
+            total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
+    if not exact:
+        total, rest = _rows(total), _rows(rest)
+    driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
+    driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
+    kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
+    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < LOST).any()) if n else False
+    return (rest, True) if lost else (total, False)
+
+
+def _rows(gram: FloatArray) -> FloatArray:
+    """Rows whose products are these."""
+    size = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    values, vectors = np.linalg.eigh(gram / np.outer(size, size))
     rows: FloatArray = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * size
     return rows
 

@@ -11,13 +11,16 @@ Where the gap falls to rounding the data are noise-free and it decides alone; el
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dalembert.identify.data import Data, Detrend
 from dalembert.identify.projections import Projection
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
+from dalembert.record import Record
 
 # Noise-free data: a step of the singular values by at least this, down to rounding.
 CLEAR_GAP = 1e4
@@ -80,6 +83,33 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     )
     return OrderChoice(order=order, gap=gap, information=information, stability=stability, criterion=criterion,
                        singular_values=values.copy(), explanation=text)  # fmt: skip
+
+
+def suggest_order(
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, method: str | None = None, rows: int | None = None,
+    most: int | None = None, detrend: Detrend = "none",
+) -> OrderChoice:  # fmt: skip
+    """How many states the data ask for, and why, in words.
+
+    Parameters
+    ----------
+    record : Record, or several
+    inputs, outputs : channel names; no inputs for output-only data
+    method : "moesp", "n4sid", "cva", or "ssi_data", "ssi_cov" without inputs; optional
+    rows : block rows of past and future, optional
+    most : largest order to consider, optional
+
+    Examples
+    --------
+    >>> k = np.arange(200)
+    >>> decay = Record.from_channels(0.1 * k, {"sway": 0.99**k * np.cos(0.3 * k)})
+    >>> suggest_order(decay).order
+    2
+    """
+    from dalembert.identify.stable_poles import prepared
+
+    return choose_order(prepared(record, inputs, outputs, method, rows, None, detrend)[0], most)
 
 
 def _gap(values: FloatArray, limit: int) -> tuple[int, float]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from dalembert.identify.compress import HankelFactor
+from dalembert.identify.compress import HankelFactor, lower, window_order
 from dalembert.linear.checks import FloatArray
 
 # Directions of the past weaker than this are rounding of exactly dependent (noise-free) data.
@@ -60,7 +60,24 @@ def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, Floa
     L = hankel.triangle(past)
     a = (2 * hankel.rows - past) * hankel.nu
     b = a + past * (hankel.nu + hankel.ny)
+    pivots = np.abs(np.diagonal(L)[:a])
+    if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
+        return _sparse_inputs(hankel, past)
     return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
+
+
+def _sparse_inputs(
+    hankel: HankelFactor, past: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The same where future inputs are dependent (a hammer at rest): only what they span is taken out of the others."""
+    U_f, U_p, Y_p, Y_f = window_order(hankel.rows, past, hankel.nu, hankel.ny)
+    F, b = hankel.factor, len(U_p) + len(Y_p)
+    _, s, Vt = scipy.linalg.svd(F[U_f], full_matrices=False, check_finite=False)
+    V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
+    rest = F[np.concatenate([U_p, Y_p, Y_f])]
+    along = rest @ V
+    L = lower(rest - along @ V.T)
+    return along[:b], L[:b, :b], along[b:], L[b:, :b], L[b:, b:]
 
 
 def through_past(L22: FloatArray, L32: FloatArray, exact: bool) -> FloatArray:

@@ -131,24 +131,33 @@ def stabilization(
     -------
     Stabilization
     """
-    data = read_data(record, inputs, outputs, detrend=detrend)
-    chosen = method or ("moesp" if data.nu else "ssi_data")
-    known = METHODS if data.nu else ("ssi_data", "ssi_cov")
-    if chosen not in known:
-        kind = "with" if data.nu else "without"
-        raise DataError(f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.")
     wanted = None if orders is None else sorted({int(n) for n in orders})
     if wanted is not None and (not wanted or wanted[0] < 1):
         raise DataError("orders must be positive whole numbers, e.g. orders=range(2, 41, 2).")
-    i = block_rows(data, None if rows is not None or wanted is None else wanted[-1], rows)
-    projection = project(compress_hankel(data, i), chosen)
+    most = None if rows is not None or wanted is None else wanted[-1]
+    projection, data = prepared(record, inputs, outputs, method, rows, most, detrend)
+    i = projection.hankel.rows
     room = min((i - 1) * data.ny, len(projection.values))
     usual = range(2, min(60, room) + 1, 2) if wanted is None else wanted
     if wanted is not None and wanted[-1] > room:
         raise DataError(
             f"{i} block rows of {data.ny} outputs hold orders up to {room}, not {wanted[-1]}. Use more rows=."
         )
-    return diagram(projection, list(usual), data, chosen, tolerances or Tolerances())
+    return diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+
+
+def prepared(
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None,
+    method: str | None, rows: int | None, order: int | None, detrend: Detrend,
+) -> tuple[Projection, Data]:  # fmt: skip
+    """Data read, compressed and projected, by a method that suits them."""
+    data = read_data(record, inputs, outputs, detrend=detrend)
+    chosen = method or ("moesp" if data.nu else "ssi_data")
+    known = METHODS if data.nu else ("ssi_data", "ssi_cov")
+    if chosen not in known:
+        kind = "with" if data.nu else "without"
+        raise DataError(f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.")
+    return project(compress_hankel(data, block_rows(data, order, rows)), chosen), data
 
 
 def diagram(projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances) -> Stabilization:
