@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.errors import DataError
 from dalembert.identify import IdentificationWarning, era, era_dc, okid, okid_era, physical
-from dalembert.identify.realization import correlations, hankel, largest_gap
+from dalembert.identify.realization import correlations, hankel, order_from_gaps
 from dalembert.linear import StateSpace
 from dalembert.linear.forms import observability_matrix
 from dalembert.record import Record
@@ -57,9 +57,9 @@ def test_correlation_blocks_are_products_of_hankel_matrices() -> None:
             np.testing.assert_allclose(X1[block], hankel(Y, 4, 10, 1 + 3 * (i + j)) @ H0.T)
 
 
-def test_the_largest_gap_ignores_differences_among_rounding_errors() -> None:
+def test_the_order_from_gaps_ignores_differences_among_rounding_errors() -> None:
     s = np.array([1.0, 0.5, 0.2, 1e-16, 1e-18, 1e-25, 1e-30, 1e-300])
-    assert largest_gap(s)[0] == 3
+    assert order_from_gaps(s)[0] == 3
 
 
 # ---- realizations
@@ -90,7 +90,14 @@ def test_era_dc_returns_the_markov_parameters(gamma: int, delta: int, tau: int |
 def test_the_order_is_found_at_the_gap_and_explained() -> None:
     fit = era(FRAME.markov(100), dt=FRAME.dt)
     assert fit.order == 6
-    assert any("largest gap" in note for note in fit.notes)
+    assert any("last clear gap" in note for note in fit.notes)
+
+
+def test_the_order_of_the_observer_is_not_taken_for_that_of_the_machine() -> None:
+    """With one output the observer is a system of order p, below which the singular values fall to rounding."""
+    one = FRAME.select(outputs="a1")
+    fit = okid_era(played(one, white(), noise=0.02), "force")
+    assert fit.order == 6
 
 
 def test_channels_of_unlike_units_do_not_hide_each_other() -> None:

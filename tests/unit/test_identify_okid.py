@@ -10,6 +10,7 @@ import pytest
 from dalembert.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain, okid, okid_era
 from dalembert.identify.arx_regression import triangle
+from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.observer_markov import system_markov
 from dalembert.linear import StateSpace
 from dalembert.record import Record
@@ -119,6 +120,24 @@ def test_with_long_data_the_gain_is_that_of_the_kalman_predictor() -> None:
     found = observer_gain(model, okid(record, "u", observer_order=12))
     # standard deviation of a parameter of this regression is about 1/√N = 0.003
     assert abs(found[0, 0] - K) < 0.015
+
+
+def test_a_gain_of_an_unstable_observer_is_turned_into_the_stable_one_with_the_same_noise_spectrum() -> None:
+    rng = np.random.default_rng(4)
+    A, C = np.diag([0.9, 0.5, -0.3]), rng.normal(size=(2, 3))
+    system = StateSpace(A, np.ones((3, 1)), C, dt=1.0)
+    K, root = 3.0 * rng.normal(size=(3, 2)), rng.normal(size=(2, 2))
+    assert np.abs(np.linalg.eigvals(A - K @ C)).max() > 1.0
+    markov = ObserverMarkov(np.zeros((2, 1)), np.zeros((1, 2, 1)), np.zeros((1, 2, 2)), residual=root @ root.T, dt=1.0)
+    stable, innovation, note = fitted_gain(system, markov, K)
+    assert np.abs(np.linalg.eigvals(A - stable @ C)).max() < 1.0
+    assert "same noise spectrum" in note
+    for z in np.exp(1j * np.array([0.0, 0.7, 3.0])):
+        spectra = []
+        for gain, cov in ((K, root @ root.T), (stable, innovation)):
+            H = np.eye(2) + C @ np.linalg.solve(z * np.eye(3) - A, gain)
+            spectra.append(H @ cov @ H.conj().T)
+        np.testing.assert_allclose(spectra[1], spectra[0], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.spec("000-52")

@@ -22,7 +22,7 @@ import scipy.fft
 from dalembert.errors import DataError, unknown_name
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.realization import decompose, era_matrices, hankel, largest_gap
+from dalembert.identify.realization import CLEAR_GAP, decompose, era_matrices, hankel, order_from_gaps
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
@@ -34,7 +34,6 @@ DEFAULT_LAGS = 512
 LARGEST_SIDE = 900
 # Samples whose correlations are summed at a time.
 BLOCK = 16384
-CLEAR_GAP = 3.0
 
 
 class Decays(checks.Frozen):
@@ -219,7 +218,7 @@ def ibrahim(
     ----------
     decays : Decays, or records of free decays
     order : int, optional
-        Number of states; at the largest gap of the singular values when left out.
+        Number of states; at the last clear gap of the singular values when left out.
     outputs : names, for records
     rows : int, optional
         Delayed copies of the outputs that are stacked.
@@ -264,7 +263,7 @@ def _order(values: FloatArray, order: int | None) -> tuple[int, str]:
         if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 1 <= order <= most:
             raise DataError(f"order must be a whole number from 1 to {most} (rows and columns given), got {order!r}.")
         return int(order), f"order {order} as asked"
-    n, ratio = largest_gap(values)
+    n, ratio = order_from_gaps(values)
     if ratio < CLEAR_GAP:
         warnings.warn(
             f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess. "
@@ -272,7 +271,7 @@ def _order(values: FloatArray, order: int | None) -> tuple[int, str]:
             IdentificationWarning,
             stacklevel=3,
         )
-    return n, f"order {n} by the largest gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
+    return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
 
 
 def _named(source: Decays, A: FloatArray, C: FloatArray, values: FloatArray, how: str, notes: list[str]) -> Identified:

@@ -19,15 +19,16 @@ from dalembert.errors import DataError
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
-from dalembert.identify.observer_markov import ObserverMarkov, Start, okid
+from dalembert.identify.observer_markov import EXACT, ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
+    CLEAR_GAP,
     SVD,
     Realization,
     decompose,
     era_dc_matrices,
     era_matrices,
     hankel,
-    largest_gap,
+    order_from_gaps,
 )
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
@@ -40,8 +41,6 @@ LARGEST_SIDE = 900
 UNLIKE = 30.0
 # Block rows that weakly damped modes want whatever the observer.
 LEAST_ROWS = 100
-# A gap of the singular values smaller than this does not tell the order.
-CLEAR_GAP = 3.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def era(
     ----------
     markov : ObserverMarkov, or (count, ny, nu) array Y_0, Y_1, ..., or a result that holds ``values`` of that shape
     order : int, optional
-        Number of states; at the largest gap of the singular values of the Hankel matrix when left out.
+        Number of states; at the last clear gap of the singular values of the Hankel matrix when left out.
     rows, columns : int, optional
         Block rows and columns of the Hankel matrix, ``rows + columns`` Markov parameters besides Y_0.
     dt, inputs, outputs : for an array, which does not know them
@@ -205,7 +204,7 @@ def _realized(
         assert observer is not None
         pulse = _of_observer(observer, a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1, combined)
     values, left, right = _levelled(pulse.values[1:])
-    n, why, svd = _order(values, a, b, order)
+    n, why, svd = _order(values, a, b, order, observer)
     made = era_matrices(values, a, b, n, svd) if lags is None else era_dc_matrices(values, a, b, n, *lags)
     made = replace(made, B=made.B * right, C=made.C * left[:, None])
     window = f"Hankel matrix of {a} x {b} blocks" + (
@@ -315,11 +314,17 @@ def default_window(
     return max(min(a, side // ny), 1), max(min(b, LARGEST_SIDE // nw), 1)
 
 
-def _order(values: FloatArray, a: int, b: int, order: int | None) -> tuple[int, str, SVD | None]:
+def _order(
+    values: FloatArray, a: int, b: int, order: int | None, observer: ObserverMarkov | None
+) -> tuple[int, str, SVD | None]:
     if order is not None:
         return order, f"order {order} as asked", None
     svd = decompose(hankel(values, a, b))  # correlations square them, which widens gaps between modes too
-    n, ratio = largest_gap(svd[1])
+    most = len(svd[1]) // 2 or 1
+    if observer is not None and observer.relative_residual.max() > EXACT:
+        # the observer itself is a system of order p ny: with noise that gap says nothing of the machine
+        most = min(most, max(observer.order * len(observer.outputs) // 2, 1))
+    n, ratio = order_from_gaps(svd[1], most)
     if ratio < CLEAR_GAP:
         warnings.warn(
             f"the singular values show no clear gap (largest {ratio:.2g}, after {n}): order {n} is a guess. "
@@ -327,7 +332,7 @@ def _order(values: FloatArray, a: int, b: int, order: int | None) -> tuple[int, 
             IdentificationWarning,
             stacklevel=4,
         )
-    return n, f"order {n} by the largest gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", svd
+    return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", svd
 
 
 def _named(
@@ -343,7 +348,7 @@ def _named(
     radius = float(np.abs(np.linalg.eigvals(made.A)).max())
     if radius > 1.0 + 1e-9:
         _warn(f"the model of order {n} is unstable (largest |z| = {radius:.6g}); try another order or more data.")
-    gain = None
+    gain = innovation = None
     if observer is not None:
         if combined and observer.order * len(pulse.outputs) > n:
             text = (
@@ -352,10 +357,10 @@ def _named(
             )
             _warn(text + ".")
             notes.append(text)
-        gain, told = fitted_gain(system, observer, -made.B[:, nu:] if combined else None)
+        gain, innovation, told = fitted_gain(system, observer, -made.B[:, nu:] if combined else None)
         notes.append(told)
     return Identified(
-        system, method=method, gain=gain, innovation=None if observer is None else observer.residual,
+        system, method=method, gain=gain, innovation=innovation,
         singular_values=made.singular_values, notes=notes, provenance=pulse.provenance,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ With long data and a long observer K is the gain of the steady Kalman predictor,
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
@@ -52,11 +53,30 @@ def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> Flo
 
 def fitted_gain(
     system: StateSpace, observer: ObserverMarkov, given: FloatArray | None
-) -> tuple[FloatArray | None, str]:
-    """The gain and a note on it; None where the observer would not be stable."""
+) -> tuple[FloatArray | None, FloatArray, str]:
+    """The gain, the covariance of its innovation and a note; no gain where no stable observer has it.
+
+    A gain fitted to a model of lower order than the observer may make A - K C unstable. The Riccati equation with
+    Q = K Σ Kᵀ, S = K Σ, R = Σ then gives the stable gain with the same spectrum of noise (P = 0 gives the unstable).
+    """
     K = observer_gain(system, observer) if given is None else given
-    radius = float(np.abs(np.linalg.eigvals(system.A - K @ system.C)).max())
-    if not radius < 1.0:
-        return None, f"the observer gain would make an unstable observer (largest |z| = {radius:.4g}) and is left out"
+    A, C, S = system.A, system.C, observer.residual
+    radius = _radius(A - K @ C)
     how = "fitted to the gain's Markov parameters" if given is None else "realized together with the model"
-    return K, f"observer gain {how}; slowest observer pole |z| = {radius:.4g}"
+    if radius < 1.0:
+        return K, S, f"observer gain {how}; slowest observer pole |z| = {radius:.4g}"
+    try:
+        P = scipy.linalg.solve_discrete_are(A.T, C.T, K @ S @ K.T, S, s=K @ S)
+        larger = C @ P @ C.T + S
+        stable = np.linalg.solve(larger.T, (A @ P @ C.T + K @ S).T).T
+    except (scipy.linalg.LinAlgError, ValueError):
+        stable, larger = None, S
+    if stable is None or not _radius(A - stable @ C) < 1.0:
+        return None, S, f"the observer gain would make an unstable observer (|z| = {radius:.4g}) and is left out"
+    found = _radius(A - stable @ C)
+    text = f"observer gain {how}, turned into the stable one with the same noise spectrum (|z| {radius:.4g}"
+    return stable, 0.5 * (larger + larger.T), f"{text} to {found:.4g})"
+
+
+def _radius(A: FloatArray) -> float:
+    return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0))

@@ -19,6 +19,9 @@ import scipy.linalg
 
 from dalembert.linear.checks import FloatArray
 
+# A ratio of neighbouring singular values that tells an order, and one that only data without noise have.
+CLEAR_GAP = 3.0
+FALL_TO_ROUNDING = 1e6
 # Singular values below this part of the largest are rounding.
 ROUNDING = 1e-13
 
@@ -93,19 +96,24 @@ def era_dc_matrices(
     return Realization(A, B[:, :nw], P[:ny], s, P)
 
 
-def largest_gap(s: FloatArray, most: int | None = None) -> tuple[int, float]:
-    """Order at the largest ratio σ_n / σ_{n+1}, and that ratio.
+def order_from_gaps(s: FloatArray, most: int | None = None) -> tuple[int, float]:
+    """Order at the last clear gap σ_n / σ_{n+1} (3 or more) of singular values, and that ratio.
 
-    Values that are rounding count as one floor, and no order beyond half of the values is looked at.
+    Weak modes lie behind gaps of their own, noise falls smoothly; so the last clear gap counts, not the largest, except
+    where the largest is a fall to rounding. Without a clear gap the largest is returned. Values that are rounding count
+    as one floor. ``most`` : highest order looked at, half of the values when left out.
 
     Examples
     --------
-    >>> largest_gap(np.array([5.0, 4.0, 3.0, 1e-3, 9e-4, 8e-4, 8e-4]))
-    (3, 3000.0)
+    >>> order_from_gaps(np.array([5.0, 4.0, 0.1, 0.08, 1e-3, 9e-4, 8e-4, 8e-4, 7e-4]))
+    (4, 80.0)
     """
-    limit = max(1, len(s) // 2) if most is None else min(most, len(s) - 1)
+    limit = max(1, min(len(s) // 2 if most is None else most, len(s) - 1))
     floor = max(ROUNDING * float(s[0]), np.finfo(np.float64).tiny)
     sizes = np.maximum(s, floor)
-    ratios = sizes[:limit] / sizes[1 : limit + 1] if len(s) > 1 else np.array([np.inf])
-    order = int(np.argmax(ratios)) + 1
+    if len(s) == 1:
+        return 1, np.inf
+    ratios = sizes[:limit] / sizes[1 : limit + 1]
+    clear = np.flatnonzero(ratios >= CLEAR_GAP)
+    order = int(clear[-1] if clear.size and ratios.max() < FALL_TO_ROUNDING else np.argmax(ratios)) + 1
     return order, float(ratios[order - 1])
