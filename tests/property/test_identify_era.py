@@ -6,14 +6,17 @@ with condition number (σ1/σn) below 1e6, white inputs. Poles to 1e-8, Markov p
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dalembert.identify import era, era_dc, okid, okid_era, physical
+from dalembert.identify import decay_era, era, era_dc, ibrahim, okid, okid_era, physical
 from dalembert.identify.realization import hankel
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.record import Record
 from tests.storey_frame import played, relative
 
 seeds = st.integers(0, 2**32 - 1)
@@ -97,6 +100,22 @@ def test_okid_and_era_return_the_poles_with_everything_left_to_them_but_the_orde
     record = played(system, excitation(system, seed))
     fit = okid_era(record, system.inputs, order=system.nx)
     assert poles_off(fit.system, system) < 1e-8
+
+
+@given(seeds, sizes)
+@pytest.mark.parametrize("method", [decay_era, ibrahim])
+def test_free_decays_return_the_poles(method, seed, size):
+    """As many tests as the system has inputs, each from an initial state of its own."""
+    system = stable(seed, size)
+    columns = np.random.default_rng(seed + 2).normal(size=(system.nx, system.nu))
+    s = system.replace(B=columns)
+    assume(well_conditioned(s))
+    motion = s.markov(61)[1:]
+    records = [Record(0.1 * np.arange(60), motion[:, :, j], system.outputs) for j in range(system.nu)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # outputs that outnumber the states are dependent, and said to be
+        found = method(records, system.nx)
+    assert poles_off(found.system, system) < 1e-8
 
 
 @given(seeds, st.integers(1, 3))

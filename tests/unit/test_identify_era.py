@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import DataError
-from dalembert.identify import IdentificationWarning, era, era_dc, okid, okid_era, physical
+from dalembert.identify import IdentificationWarning, era, era_dc, markov, okid, okid_era, physical
 from dalembert.identify.realization import correlations, hankel, order_from_gaps
 from dalembert.linear import StateSpace
 from dalembert.linear.forms import observability_matrix
@@ -212,6 +212,29 @@ def test_the_model_predicts_better_than_it_simulates_where_the_machine_is_shaken
     fit = okid_era(record, "force", order=6)
     simulated, predicted = (np.mean(list(fit.fit(record, kind).percent)) for kind in ("simulation", "prediction"))
     assert predicted > simulated + 5.0
+
+
+def test_hammer_tests_are_joined_from_rest() -> None:
+    """One blow each, at the first sample of two records of their own lengths."""
+    records = [played(FRAME, 2.0 * pulse(300)), played(FRAME, pulse(200))]
+    fit = okid_era(records, "force", order=6, start="rest")
+    assert poles_off(fit.system, FRAME) < 1e-11
+
+
+def test_levels_that_were_taken_off_belong_to_the_model() -> None:
+    """A mean taken off one record with its transients leaves a little; the model puts the level back."""
+    record = played(FRAME, white(4000))
+    raised = Record(record.time, record.data + np.array([0.0, 5.0, -3.0, 1.0]), record.names, record.units)
+    fit = okid_era(raised, "force", order=6, detrend="mean")
+    assert fit.offsets["a1"] == pytest.approx(5.0, abs=0.05)
+    assert min(fit.fit(raised).percent) > 99.0
+
+
+def test_pulse_responses_found_otherwise_are_realized_with_their_names(exact: Record) -> None:
+    found = markov(exact, 400, "force", FLOORS)
+    fit = era(found, 6)
+    assert fit.outputs == tuple(FLOORS)
+    np.testing.assert_allclose(fit.frequencies_hz, FREQUENCIES, rtol=0.02)
 
 
 # ---- the border

@@ -179,8 +179,9 @@ def okid_era(
     )  # fmt: skip
     dc = _lags(gamma, delta, tau) if correlations else None
     found = _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined)
-    if data.means is not None and data.segments == 1:
-        found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, data.means[0]), strict=True)))
+    if data.means is not None:
+        levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
+        found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))
     return found
 
 
