@@ -9,7 +9,7 @@ import pytest
 
 from dalembert import identify
 from dalembert.errors import DataError
-from dalembert.identify import likelihood, parametrisation, uncertainty
+from dalembert.identify import likelihood, parametrisation, robust, uncertainty
 from dalembert.identify.ascent import Ascent
 from dalembert.identify.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
@@ -443,6 +443,60 @@ def test_the_bootstrap_of_a_refined_model_agrees_with_the_information():
     # the standard deviation of 40 runs is known to 1/sqrt(2·39) = 11 %: four times that
     assert np.abs(scatter.damping_deviations / found.damping_deviations - 1.0).max() < 0.45
     assert "bootstrap" in scatter.notes[-1]
+
+
+def pushed(seed: int, unseen: float, count: int = 4000) -> tuple[StateSpace, Record]:
+    """A record of a frame that is also driven by forces nobody measured."""
+    rng = np.random.default_rng(seed)
+    system = frame().to_discrete(DT)
+    u = rng.standard_normal((count, 1))
+    x = march(system.A, (u @ system.B.T + unseen * rng.standard_normal((count, 4)))[:-1], np.zeros(4))
+    y = x @ system.C.T + u @ system.D.T
+    return system, record(system, u, y + 0.01 * rng.standard_normal(y.shape))
+
+
+def test_unmeasured_forces_are_told_from_the_residuals_and_deviations_grow_accordingly():
+    z = []
+    for seed in range(10):
+        system, test = pushed(seed, 0.001, 40_000)
+        found = identify.refine(system, test)
+        assert found.provenance["deviations"] == "scatter of the residuals" and "far from white" in found.notes[-1]
+        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations)
+    # the rms of 20 unit normals, 1 ± 0.16; white-noise deviations would be several times too small
+    assert np.abs(np.sqrt(np.mean(np.square(z))) - 1.0) < 4.0 * 0.16
+
+
+def test_innovations_serve_where_forces_are_not_measured():
+    z = []
+    for seed in range(5):
+        system, test = pushed(seed, 0.02)
+        found = identify.refine(system, test, noise="innovations")
+        z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations)
+        z.append((found.damping_ratios - system.modes().damping_ratios) / found.damping_deviations)
+    # the rms of 20 unit normals, 1 ± 0.16
+    assert np.abs(np.sqrt(np.mean(np.square(z))) - 1.0) < 4.0 * 0.16
+
+
+def test_poles_driven_to_the_border_of_stability_are_warned_of():
+    system, test = pushed(2, 0.02)
+    with pytest.warns(identify.IdentificationWarning, match="border of stability"):
+        assert identify.refine(system, test).system.is_stable
+
+
+def test_white_residuals_leave_the_deviations_to_the_information():
+    for seed in range(5):
+        system, test = pushed(seed, 0.0)
+        assert identify.refine(system, test).provenance["deviations"] == "Fisher information"
+
+
+def test_what_batches_add_to_the_gradient_is_the_gradient():
+    system, u, y = two_tests(0.1)
+    ascent = Ascent(u, y, full=False, start=True)
+    point = ascent.begin(modal(rough(system), 2))
+    free, _, gradient = ascent.slope(point)
+    precision = np.diag(1.0 / np.diag(point.noise))
+    rows = robust.batch_gradients(ascent, point, free, precision, 50)
+    assert len(rows) == 10 and np.allclose(rows.sum(axis=0), gradient, atol=1e-8 * np.abs(rows).max())
 
 
 def test_intervals_are_as_wide_as_their_level_says():

@@ -29,6 +29,8 @@ NOISES = ("output", "innovations")
 # Rounds of trying poles of another kind, and the gain of V that is worth another.
 ROUNDS, WORTH = 2, 1e-3
 STARTS = ("estimate", "zero")
+# Decay per sample below which a pole is at the border of stability.
+BORDER = 1e-7
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,14 @@ def refine(
             IdentificationWarning,
             stacklevel=2,
         )
+    border = int(np.count_nonzero(top.point.model.poles.real > -BORDER))
+    if border and not given.innovations:
+        warnings.warn(
+            f"refinement drove {border} poles to the border of stability, which real decays do not have: the noise is "
+            "not that of sensors alone. Use noise='innovations', or another order.",
+            IdentificationWarning,
+            stacklevel=2,
+        )
     return _result(given, ascent, top, before, changes)
 
 
@@ -193,6 +203,8 @@ def _summit(
         begin = without if without.value < begin.value else begin
     top = ascent.climb(begin, iterations, report)
     for _ in range(ROUNDS if given.innovations else 0):
+        if top.converged:  # a summit within its kind; the others are where an ascent got stuck between two kinds
+            break
         tries = [ascent.climb(ascent.begin(m), iterations, report) for m in parametrisation.recast(top.point.model)]
         best = min(tries, key=lambda summit: summit.point.value, default=top)
         if not best.point.value < top.point.value - WORTH:

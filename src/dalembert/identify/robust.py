@@ -2,7 +2,8 @@
 
 The estimate stays right, its information no longer tells its scatter: covariance S⁻¹ Q S⁻¹ with Q that of the gradient
 Σ_t J⊥ᵀ R⁻¹ e (sandwich, Huber 1967). Q is the sum over batches of the record, each longer than the memory of the
-gradient, of the squares of what each adds to it (batch means).
+gradient, of the squares of what each adds to it (batch means). A record of less than some fifty decay times has too few
+such batches: the deviations are then too small, by up to a half.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from dalembert.identify.uncertainty import modal_slopes, output_slopes
 from dalembert.linear.checks import FloatArray
 
 # Batches: as many as give each three times the longest memory of the modes, within these.
-LEAST_BATCHES, MOST_BATCHES = 16, 64
-# Standard deviations this many times those of white noise are no accident of 16 or more batches.
+LEAST_BATCHES, MOST_BATCHES = 8, 64
+# Standard deviations this many times those of white noise are no accident of 8 or more batches.
 FAR_FROM_WHITE = 2.0
 
 
