@@ -62,10 +62,13 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     values = projection.values
     room = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
     limit = max(1, min(room, most or room))
-    gap, ratio = _gap(values, limit)
+    # canonical correlations of clear data are all near 1: the gap shows in what is explained, not in how surely
+    cva = projection.method == "cva"
+    shown: FloatArray = np.asarray(np.linalg.svd(projection.explained, compute_uv=False)) if cva else values
+    gap, ratio = _gap(shown, limit)
     criterion = _criterion(projection, limit)
     information = max(1, int(np.argmin(criterion)))
-    if ratio >= CLEAR_GAP and values[gap] <= ROUNDING * values[0]:
+    if ratio >= CLEAR_GAP and shown[gap] <= ROUNDING * shown[0]:
         text = (
             f"order {gap}: the singular values fall by {ratio:.1e} to rounding after the first {gap}, so the data are "
             "noise-free and the gap decides."

@@ -4,9 +4,9 @@
 A_n = R[:n, :n]⁻¹ (Qᵀ Γ_lower)[:n, :n].
 
 A pole is compared with the nearest one of the order before: frequency, then damping, then shape (MAC) within
-tolerances. Poles stable in all three are gathered by average linkage of |Δs|/|s| + 1 - MAC, cut at ten times the usual
-distance of a stable pole from its predecessor (between 0.2 and 5 %); a group seen in at least a third of the upper half
-of the orders is a mode, one pole per order, and its spread over the orders is told.
+tolerances. Poles that stay (damping judged six times less strictly) are gathered by average linkage of |Δs|/|s| + 1 -
+MAC, cut at ten times the usual distance of a pole from its predecessor (between 0.2 and 5 %); a group seen in at least
+half of the upper half of the orders is a mode, one pole per order, and its spread over the orders is told.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from dalembert.record import Record
 
 LABELS = ("new", "stable in frequency", "stable in frequency and damping", "stable")
 STABLE = 3
+# Damping is the least certain of the three and jumps between orders where two poles share a mode: for gathering it
+# counts this many times less than for the label. Groups must last all the same.
+LOOSE = 6.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Poles:
     shapes: ComplexArray
     label: Any
     before: FloatArray  # distance from the predecessor
+    kept: Any  # whether it may be gathered: stable, damping told less strictly
 
 
 class Stabilization(checks.Frozen):
@@ -164,7 +168,7 @@ def diagram(projection: Projection, orders: list[int], data: Data, method: str, 
     """The diagram of a projection that is already there."""
     poles = poles_of_orders(projection, orders, data.dt, limits)
     wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
-    poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before")))
+    poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))
     groups = gather(poles, orders, limits)
     sy = projection.hankel.scales[data.nu :]
     shapes = poles.shapes * sy
@@ -199,7 +203,7 @@ def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits
     n = orders[-1]
     Q, R = np.linalg.qr(gamma[:-1].reshape(-1, n))
     below = Q.T @ gamma[1:].reshape(-1, n)
-    columns: list[list[Any]] = [[], [], [], [], []]
+    columns: list[list[Any]] = [[], [], [], [], [], []]
     last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
     for m in orders:
         values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
@@ -208,8 +212,8 @@ def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits
         shapes = (gamma[0, :, :m] @ psi[:, listed]).T
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
-        label, before = _compared(s, shapes, last_s, last_shapes, limits)
-        for column, part in zip(columns, (np.full(len(s), m), s, shapes, label, before), strict=True):
+        label, before, kept = _compared(s, shapes, last_s, last_shapes, limits)
+        for column, part in zip(columns, (np.full(len(s), m), s, shapes, label, before, kept), strict=True):
             column.append(part)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))
@@ -217,10 +221,10 @@ def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits
 
 def _compared(
     s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances
-) -> tuple[Any, FloatArray]:
-    """Labels (k,) and distances (k,) from the nearest pole of the order before."""
+) -> tuple[Any, FloatArray, Any]:
+    """Labels (k,), distances (k,) from the nearest pole of the order before, and which may be gathered (k,)."""
     if not len(last) or not len(s):
-        return np.zeros(len(s), dtype=np.intp), np.full(len(s), np.inf)
+        return np.zeros(len(s), dtype=np.intp), np.full(len(s), np.inf), np.zeros(len(s), dtype=bool)
     mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
     size = np.maximum(np.abs(s)[:, None], np.abs(last)[None, :])
     apart = np.abs(s[:, None] - last[None, :]) / np.where(size > 0.0, size, 1.0) + 1.0 - mac
@@ -228,16 +232,18 @@ def _compared(
     f, g = np.abs(s), np.abs(last[near])
     zeta, eta = -s.real / np.maximum(f, 1e-300), -last[near].real / np.maximum(g, 1e-300)
     in_f = np.abs(f - g) <= limits.frequency * g
-    in_z = in_f & (np.abs(zeta - eta) <= limits.damping * np.maximum(np.abs(eta), 1e-4))
-    in_shape = in_z & (1.0 - mac[own, near] <= limits.shape)
-    return in_f.astype(np.intp) + in_z + in_shape, apart[own, near]
+    jump = np.abs(zeta - eta) / np.maximum(np.abs(eta), 1e-4)
+    same = 1.0 - mac[own, near] <= limits.shape
+    in_z = in_f & (jump <= limits.damping)
+    label = in_f.astype(np.intp) + in_z + (in_z & same)
+    return label, apart[own, near], in_f & same & (jump <= LOOSE * limits.damping)
 
 
 def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
     """Groups of stable poles that are one mode each: arrays of places."""
     zeta = -poles.s.real / np.maximum(np.abs(poles.s), 1e-300)
     real = poles.s.imag == 0.0
-    good = np.flatnonzero((poles.label == STABLE) & (zeta > 0.0) & ((zeta <= limits.largest_damping) | real))
+    good = np.flatnonzero(poles.kept & (zeta > 0.0) & ((zeta <= limits.largest_damping) | real))
     if len(good) < 2:
         return []
     cut = float(np.clip(10.0 * np.median(poles.before[good]), 2e-3, 0.05))
@@ -257,7 +263,7 @@ def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
         members = np.sort(nearest[first])
         # two modes that a small model takes for one make a pole that stays for a while, and is gone in larger ones
         upper = orders[len(orders) // 2 :]
-        if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 3.0):
+        if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 2.0):
             found.append(members)
     return found
 
