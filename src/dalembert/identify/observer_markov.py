@@ -272,11 +272,14 @@ def _automatic(data: Data, least: int, options: Mapping[str, Any]) -> tuple[Tria
         reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
         return factor, best, values, reason
     p = min(LENGTHENING * best, longest)
-    reason = f"observer of order {p}: {LENGTHENING} times that of Akaike's criterion ({best}), so that damping is not"
     if p == LENGTHENING * best:
-        return factor, p, values, f"{reason} biased"
-    limit = f"the longest that the data and the arithmetic allow; Akaike's criterion asks for {best}"
-    return factor, p, values, f"observer of order {p}: {limit} or more, twice that keeps damping from bias"
+        reason = f"observer of order {p}: {LENGTHENING} x {best}, the order of Akaike's criterion, so that damping is "
+        return factor, p, values, f"{reason}not biased"
+    asked = f"{best} or more" if best == longest else f"{LENGTHENING} x {best}"
+    reason = (
+        f"observer of order {p}, the longest that samples and arithmetic allow; Akaike's criterion asks for {asked}"
+    )
+    return factor, p, values, f"{reason}, so damping may be biased"
 
 
 def choose_order(factor: Triangle, least: int = 1) -> tuple[int, FloatArray, bool]:
