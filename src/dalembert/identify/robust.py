@@ -8,6 +8,9 @@ such batches: the deviations are then too small, by up to a half.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 import numpy as np
 
 from dalembert.identify import likelihood
@@ -37,19 +40,29 @@ def batch_gradients(ascent: Ascent, point: Point, free: BoolArray, precision: Fl
     d, ny = int(model.direct.sum()), len(model.D)
     T = likelihood.state_map(model.weights)
     follow = point.score.follow.reshape(len(point.score.follow), -1)
+    pieces = -(-length // likelihood.MOST_LENGTH)  # blocks that make a batch, so that none is large
+    piece = length // pieces
     rows = []
     for s, (u, y) in enumerate(zip(ascent.u, ascent.y, strict=True)):
         place = np.array([*range(nu), nu + s, nu + S])
-        for block in likelihood.blocks(model, u, y, model.weights[:, [*range(nu), nu + s]], length):
-            if block.shape[1] < 0.5 * length:
-                continue  # the rest of a segment is no batch
-            inner = block[:-ny] @ block[-ny:].T
+        parts = likelihood.blocks(model, u, y, model.weights[:, [*range(nu), nu + s]], piece)
+        for first in range(0, len(u), piece * pieces):
+            batch = list(_inner(parts, ny, pieces))
+            if len(u) - first < 0.5 * piece * pieces:
+                break  # the rest of a segment is no batch
+            inner = np.sum(batch, axis=0)
             ze = np.zeros((J, P, 2, ny))
             ze[:, place] = inner[: len(inner) - d].reshape(J, nu + 2, 2, ny)
             xe = np.einsum("jgpd,jpdk->jgk", T, ze[:, :-1]).reshape(2 * J, -1)[mask]
             cross = ze.reshape(-1, ny) - follow.T @ np.vstack([xe, inner[len(inner) - d :]])
             rows.append(likelihood.gradient(model.C, precision, cross.reshape(J, P, 2, ny))[free])
     return np.array(rows).reshape(-1, int(np.count_nonzero(free)))
+
+
+def _inner(blocks: Iterator[FloatArray], ny: int, count: int) -> Iterator[FloatArray]:
+    """Products of the signals with e of the next ``count`` blocks."""
+    for block in islice(blocks, count):
+        yield block[:-ny] @ block[-ny:].T
 
 
 def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, dt: float) -> FloatArray | None:
