@@ -90,7 +90,7 @@ def pendulum(length: float) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-@pytest.mark.parametrize("first", [1.3, 0.7])
+@pytest.mark.parametrize("first", [1.3, pytest.param(0.7, marks=pytest.mark.slow)])
 def test_many_periods_are_fitted_from_a_length_that_is_a_third_wrong_where_one_long_shot_fails(first: float) -> None:
     truth = pendulum(1.0)
     run = da.simulate(truth, 40.0, start=da.assemble(truth, {"A.angle": 1.2}), every=0.08)

@@ -19,7 +19,8 @@ from dalembert.identify.undetermined import weigh
 
 def pendulum(length: float = 1.0, damping: float = 0.05, mass: float = 1.0) -> da.EquationsOfMotion:
     m = da.Mechanism("pendulum", planar=True)
-    bob = m.add_body("bob", mass=m.parameter("mass", mass))
+    weight = m.parameter("mass", mass)
+    bob = m.add_body("bob", mass=weight, inertia=0.01 * weight)
     m.add_revolute("A", m.ground.at(0, 0), bob.at(0, m.parameter("length", length)))
     m.add_friction("bearing", "A", viscous=m.parameter("damping", damping))
     m.add_torque("motor", joint="A", input="torque")

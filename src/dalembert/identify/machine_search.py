@@ -26,6 +26,7 @@ SETTLED = 1e-2  # relative change of σ that ends them
 ITERATIONS = 60
 SMALLEST_NOISE = 1e-9  # of an output, relative to its spread
 STEP_ERROR = 0.2  # of the estimate by the length of the steps, in its deviations
+NO_MOVE = 1e-6  # relative move of a parameter that no measurement shows, however clean the record
 FINEST = 64  # steps per sample
 LARGEST_CHANGE = 0.6  # of a parameter in one iteration, relative
 
@@ -199,6 +200,9 @@ class Search:
         reduced = arrow.reduce(chain, STAGES[-1] * self.per_segment, 1e-16, d_states, d_theta)
         # in units of the deviations along the axes of the information: ‖R ϑ‖ of the move
         self.step_error = float(np.linalg.norm(reduced.rho)) / np.sqrt(self.m)
+        move = np.linalg.lstsq(reduced.R, reduced.rho, rcond=1e-7)[0]
+        if float(np.abs(move).max()) < NO_MOVE:
+            self.step_error = 0.0
         if not self.refine or self.step_error < STEP_ERROR or 2 * s.substeps > FINEST:
             return look, False
         self.shooter = halved
