@@ -227,7 +227,7 @@ def _by_reflections(data: Data, window: int, scales: FloatArray, order: Places) 
     """Lower factor of the rows in this order by QR, carried over blocks of columns of H."""
     size = window * len(scales)
     R = np.zeros((0, size))
-    for block in hankel_blocks(data, window, scales, max(2 * size, BLOCK // size)):
+    for block in hankel_blocks(data, window, scales, max(4 * size, BLOCK // size)):
         R = np.asarray(np.linalg.qr(np.vstack([R, block[:, order]]), mode="r"))
     L = np.zeros((size, size))
     L[:, : len(R)] = R.T

@@ -18,6 +18,8 @@ from dalembert.linear.march import march
 # Samples of the free motion held at once, and where it has died out, relative to its beginning.
 BLOCK = 4096
 DEAD = 1e-12
+# Samples whose states are held at once.
+RUN = 65_536
 
 
 def free_motion(A: Any, C: Any, count: int) -> Any:
@@ -61,17 +63,25 @@ def start_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
     return solution
 
 
+def run(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray) -> FloatArray:
+    """Outputs (N, ny) from a start (n,); states are held for some samples at a time only."""
+    result = np.empty((len(u), len(C)))
+    for first in range(0, len(u), RUN):
+        part = u[first : first + RUN]
+        path = march(A, part @ B.T, start)
+        result[first : first + RUN] = path[:-1] @ C.T + part @ D.T
+        start = path[-1]
+    return result
+
+
 def outputs(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None,
 ) -> FloatArray:  # fmt: skip
     """ŷ (N, ny) of the system driven by u (N, nu), from the start that suits y best, or from zero (y None)."""
-    w = u @ B.T
-    x = march(A, w[:-1], np.zeros(len(A)))
-    if y is not None:
-        x0 = start_state(A, C, y - x @ C.T - u @ D.T)
-        x = march(A, w[:-1], x0)
-    result: FloatArray = x @ C.T + u @ D.T
-    return result
+    made = run(A, B, C, D, u, np.zeros(len(A)))
+    if y is None:
+        return made
+    return run(A, B, C, D, u, start_state(A, C, y - made))
 
 
 def predictions(
@@ -79,18 +89,21 @@ def predictions(
     u: FloatArray, y: FloatArray, steps: int, estimate: bool,
 ) -> FloatArray:  # fmt: skip
     """ŷ[k] from the inputs up to k and the outputs up to k - steps, (N, ny)."""
-    closed = A - K @ C
-    w = u @ (B - K @ D).T + y @ K.T
-    x = march(closed, w[:-1], np.zeros(len(A)))
+    closed, both = A - K @ C, np.hstack([B - K @ D, K])
+    known, through = np.hstack([u, y]), np.hstack([D, np.zeros((len(C), len(C)))])
+    start = np.zeros(len(A))
+    made = run(closed, both, C, through, known, start)
     if estimate:
-        x = march(closed, w[:-1], start_state(closed, C, y - x @ C.T - u @ D.T))
-    if steps > 1:
-        # the predictor state steps - 1 samples before, carried on by the inputs alone; the first ones all from x[0]
-        late = min(steps - 1, len(u) - 1)
-        carried = x[: len(x) - late]
-        drive = u @ B.T
-        for j in range(late):
-            carried = carried @ A.T + drive[j : j + len(carried)]
-        x = np.vstack([march(A, drive[: late - 1], x[0]), carried]) if late else x
+        start = start_state(closed, C, y - made)
+        made = run(closed, both, C, through, known, start) if steps == 1 else made
+    if steps == 1:
+        return made
+    # the predictor state steps - 1 samples before, carried on by the inputs alone; the first ones all from x[0]
+    x = march(closed, (known @ both.T)[:-1], start)
+    late, drive = min(steps - 1, len(u) - 1), u @ B.T
+    carried = x[: len(x) - late]
+    for j in range(late):
+        carried = carried @ A.T + drive[j : j + len(carried)]
+    x = np.vstack([march(A, drive[: late - 1], start), carried]) if late else x
     result: FloatArray = x @ C.T + u @ D.T
     return result

@@ -34,9 +34,9 @@ METHODS = ("moesp", "n4sid", "cva")
 
 
 def moesp(
-    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
-    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
-    detrend: Detrend = "none",
+    record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
+    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
+    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
 ) -> Identified:  # fmt: skip
     """State-space model by MOESP with past inputs and outputs as instruments (Verhaegen 1994).
 
@@ -75,9 +75,9 @@ def moesp(
 
 
 def n4sid(
-    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
-    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
-    detrend: Detrend = "none",
+    record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
+    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
+    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
 ) -> Identified:  # fmt: skip
     """State-space model by N4SID: oblique projection, two state sequences, least squares (spec 000, 61).
 
@@ -88,9 +88,9 @@ def n4sid(
 
 
 def cva(
-    record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None = None, *, order: int | None = None,
-    rows: int | None = None, feedthrough: bool = True, delays: Mapping[str, int] | None = None,
-    detrend: Detrend = "none",
+    record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
+    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
+    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
 ) -> Identified:  # fmt: skip
     """State-space model by canonical variate analysis (Larimore 1990): the future weighted by its own spread.
 
