@@ -6,7 +6,7 @@ subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however lon
 products     H Hᵀ by its shift structure: the first block row holds the correlations Σ_j w[j] w[j + τ]ᵀ, and
              (H Hᵀ)[a+1, b+1] = (H Hᵀ)[a, b] + w[J+a] w[J+b]ᵀ - w[a] w[b]ᵀ. The correlations come out of products of
              whole blocks of 2i samples: 3·2i q² operations per sample instead of (2iq)². Then Cholesky. Half the digits
-             are lost: where the last pivots fall below 1e-5 of their rows (noise-free or band-limited data) they are
+             are lost: where the last pivots fall below 1e-6 of their rows (noise-free or band-limited data) they are
              rounding, and
 orthogonal   Hᵀ = Q R by Householder reflections instead, R carried from block to block of columns: 2 (2iq)² operations
              per sample, all digits kept.
@@ -28,8 +28,8 @@ from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
 
 Places = NDArray[np.intp]
-# A pivot of the Cholesky factor below this, relative to its row, has lost more than ε/1e-10 of its digits.
-WEAKEST_PIVOT = 1e-5
+# A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below what noise does to it.
+WEAKEST_PIVOT = 1e-6
 # Numbers of a block held at once: 8 MB.
 BLOCK = 1_000_000
 
