@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from dalembert import progress as progress_
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
@@ -92,6 +93,7 @@ def refine_structured(
     hold: str = "zero",
     start: str = "estimate",
     iterations: int = 100,
+    progress: progress_.Setting = None,
 ) -> StructuredFit:
     """Unknown masses, stiffnesses, dampers of a model from records, with standard deviations.
 
@@ -108,6 +110,7 @@ def refine_structured(
         Inputs constant over each step, or linear.
     start : "estimate" or "zero"
         State at the first sample of each record.
+    progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
 
     Returns
     -------
@@ -138,7 +141,8 @@ def refine_structured(
             f"the data have channels {data.inputs + data.outputs}, the model {first.inputs + first.outputs}."
         )
     ascent = StructuredAscent(data.u, data.y, estimate=start == "estimate")
-    places, converged = _ascend(model, ascent, theta, data.dt, hold, iterations)
+    with progress_.Progress(progress, "fitting the structure") as bar:
+        places, converged = _ascend(model, ascent, theta, data.dt, hold, iterations, bar)
     return _result(model, places, converged, data, hold)
 
 
@@ -161,8 +165,9 @@ def _model(build: Any, theta0: Any, names: Sequence[str] | None) -> tuple[Struct
 
 
 def _ascend(
-    model: StructuredModel | BuiltModel, ascent: StructuredAscent, theta: FloatArray, dt: float, hold: str, most: int
-) -> tuple[list[Place], bool]:
+    model: StructuredModel | BuiltModel, ascent: StructuredAscent, theta: FloatArray, dt: float, hold: str, most: int,
+    bar: progress_.Progress,
+) -> tuple[list[Place], bool]:  # fmt: skip
     """Places from the start to the summit, and whether it is one: over windows that grow, then over all data."""
 
     def whole(at: FloatArray) -> Place:
@@ -171,7 +176,9 @@ def _ascend(
 
     first = whole(theta)
     near, states = theta, first.starts.shape[1]
-    for length in stages(max(map(len, ascent.y)), states, ascent.y[0].shape[1]):
+    lengths = stages(max(map(len, ascent.y)), states, ascent.y[0].shape[1])
+    for i, length in enumerate(lengths):
+        bar.update(i / (len(lengths) + 2))
         windows = Windows.spread(ascent.u, ascent.y, length, len(theta) + 1)
 
         def brief(at: FloatArray, windows: Windows = windows) -> Place:
