@@ -10,11 +10,14 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.expressions import Kernel
 from dalembert.identify import IdentificationWarning, fit
 from dalembert.identify.arrow import Chain, bounded, compress, predicted, reduce, solve
+from dalembert.identify.friction_rates import rates_function
 from dalembert.identify.machine_runs import read_tests
 from dalembert.identify.shooting import Shooter, Steps, plan, tangents
 from dalembert.identify.undetermined import weigh
+from dalembert.solve.constrained import forward_function
 
 
 def pendulum(length: float = 1.0, damping: float = 0.05, mass: float = 1.0) -> da.EquationsOfMotion:
@@ -229,6 +232,39 @@ def test_a_parameter_without_influence_is_named_and_left_where_it_was() -> None:
     with pytest.warns(IdentificationWarning, match="cannot tell mass: it has no influence"):
         result = fit(pendulum(damping=0.0, mass=3.0), record, ["length", "mass"])
     assert result["mass"] == pytest.approx(3.0, rel=1e-2)
+
+
+def rubbing(coulomb: float, length: float) -> da.EquationsOfMotion:
+    m = da.Mechanism("rubbing pendulum", planar=True)
+    bob = m.add_body("bob", mass=1.0, inertia=0.01)
+    m.add_revolute("A", m.ground.at(0, 0), bob.at(0, m.parameter("length", length)))
+    m.add_friction("bearing", "A", coulomb=m.parameter("coulomb", coulomb), radius=0.02, speed=0.05)
+    m.add_sensor("encoder", da.angle("A"))
+    return da.equations(m)
+
+
+def test_dry_friction_that_grows_with_the_reaction_is_found() -> None:
+    record = noisy(swing(rubbing(0.3, 1.0), 4.0, 0.04), "encoder", 1e-3, 0)
+    result = fit(rubbing(0.1, 0.8), record, ["coulomb", "length"])
+    assert np.abs((result.values - [0.3, 1.0]) / result.deviations).max() < 3.5
+    assert result.deviation("coulomb") < 0.02 * 0.3
+
+
+def test_rates_under_dry_friction_equal_those_of_the_simulation() -> None:
+    eqs = rubbing(0.3, 1.0)
+    state = da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 0.4})
+    at = (state.q, state.v, state.z, np.zeros(0), eqs.p, 0.0)
+    settled = Kernel(forward_function(eqs))(*at, np.zeros(len(eqs.rows)))
+    ours = Kernel(rates_function(eqs))(*at, 1.05 * settled[4])
+    np.testing.assert_allclose(ours[1], settled[1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(ours[3], settled[4], rtol=1e-9, atol=1e-9)
+
+
+def test_a_channel_that_is_not_followed_is_warned_of() -> None:
+    run = swing(pendulum(), 3.0)
+    record = da.Record.from_channels(run.time, {"encoder": run["encoder"], "rate": -run["A.angle.rate"]})
+    with pytest.warns(IdentificationWarning, match="does not follow 'rate'"):
+        fit(pendulum(), record, ["length"], outputs={"encoder": "encoder", "A.angle.rate": "rate"})
 
 
 def test_a_bound_holds_and_is_noted() -> None:

@@ -14,10 +14,11 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, DalembertError, DataError
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine_runs import Run, Tests
 from dalembert.identify.shooting import Plan, Shooter, Steps, plan, tangents
 from dalembert.solve.assemble import assemble, check_start
+from dalembert.solve.constrained import forward_function
 
 FINEST = 64  # steps per sample
 ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
@@ -156,11 +157,22 @@ def chase(shooter: Shooter, x0: Sequence[Array], p: Array, spread: Array, scale:
         if opening:
             carried = np.zeros(s.size)
             carried[: s.nx] = x0[int(g.run[j])]
+            carried[s.nx :] = reactions(s, carried, g.u[j, 0], p, float(g.t[j, 0]))
         single = Shooter(s, part_of(g, j))
         x, end = _settle(single, carried[None], p, spread, scale, n, 40 if opening else 8)
         states[j] = x[0]
         carried = end
     return states
+
+
+def reactions(s: Steps, x: Array, u: Array, p: Array, t: float) -> Array:
+    """Multipliers of a state, where forces depend on them: what Newton's method on them goes on from."""
+    if not s.nl:
+        return np.zeros(0)
+    eqs = s.eqs
+    kernel = eqs.cached("shooting reactions", lambda: Kernel(forward_function(eqs), native=forward_function(eqs)))
+    a, b = eqs.nq, eqs.nq + eqs.nv
+    return np.asarray(kernel(x[:a], x[a:b], x[b : s.nx], u, p, t, np.zeros(s.nl))[4])
 
 
 def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n: int, most: int) -> tuple[Array, Array]:

@@ -190,7 +190,7 @@ def _prepared(
         own = plan(tests, lengths, hold)
         shooter = Shooter(shooter.steps, own)
         x = _at_cuts(whole, states, own)
-    left = np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2, axis=(0, 1)))
+    left = float(np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2)))
     sigma = spread * np.clip(left, 1e-3, 1.0)
     return Search(eqs, shooter, chosen, columns, x, scale, spread, sigma)
 
@@ -201,6 +201,7 @@ def _chased(
     """A state per segment, with steps fine enough for all of them."""
     scale = np.ones(len(x0[0]))
     opening = _padded(make(1).size, x0[0])
+    opening[0, len(x0[0]) :] = chasing.reactions(make(1), opening[0], whole.u[0, 0], p, float(whole.t[0, 0]))
     fine = substeps or chasing.needed_substeps(make, chasing.part_of(whole, 0), opening, p, spread, 1)
     while True:
         shooter = Shooter(make(fine), whole)

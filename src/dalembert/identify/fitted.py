@@ -122,7 +122,15 @@ def report(eqs: EquationsOfMotion, tests: Tests, search: Any, status: str, hold:
     y = [single_run(single, k, first, search.p, len(run.t)) for k, run in enumerate(tests.runs)]
     errors = tuple(run.y - out for run, out in zip(tests.runs, y, strict=True))
     notes = _notes(search, whole, values, known.sentences, errors)
-    for sentence in known.sentences:
+    agreement = _fit(tests, errors)
+    lost = [
+        f"the machine does not follow {name!r} (fit {percent:.0f} %): the start state or the parameters stand at a wrong "
+        "minimum, or the model is wrong. Give start= or better first values."
+        for name, percent in zip(agreement.outputs, agreement.percent, strict=True)
+        if not percent > 0.0
+    ]
+    notes = (*(f"warning: {text}" for text in lost), *notes)
+    for sentence in (*known.sentences, *lost):
         warnings.warn(sentence, IdentificationWarning, stacklevel=3)
     nq, nv = eqs.nq, eqs.nv
     start = tuple(
@@ -134,7 +142,7 @@ def report(eqs: EquationsOfMotion, tests: Tests, search: Any, status: str, hold:
         equations=found, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
         deviations=deviations, covariance=covariance, correlation=correlation_of(covariance),
         undetermined=known.sentences, directions=known.directions, start=start, simulated=simulated, errors=errors,
-        fit=_fit(tests, errors), noise=search.sigma.copy(), status=status, notes=notes,
+        fit=agreement, noise=search.sigma.copy(), status=status, notes=notes,
         provenance={
             "made by": "da.identify.fit", "segments": len(search.x), "substeps": search.shooter.steps.substeps,
             "iterations": search.iterations, "inputs": list(tests.inputs.values()), "hold": hold,

@@ -152,7 +152,7 @@ class Search:
                 )
             for k, stage in enumerate(stages[:-1]):
                 look, _ = self.stage(look, stage, bar, k / total, 1 / total, tolerance=1e-3)
-                look = self.noise_anew(look)
+                look = self.noise_anew(look, common=True)
             for k in range(ROUNDS):
                 done = (len(stages) - 1 + k) / total
                 look, settled = self.stage(look, stages[-1], bar, done, 1 / total, tolerance=1e-9)
@@ -167,14 +167,19 @@ class Search:
         bar.update(1.0)
         return status
 
-    def noise_anew(self, look: Look) -> Look:
-        """σ of every channel from what is left over, and the point seen with it."""
+    def noise_anew(self, look: Look, *, common: bool = False) -> Look:
+        """σ of every channel from what is left over, and the point seen with it.
+
+        ``common`` : the same share of its spread for all, so that no channel is given up on the way.
+        """
         if self.fixed:
             return look
         counts = self.mask.sum(axis=(0, 1))
         free = self.m + self.n * int((~self.shooter.plan.linked).sum())
         share = np.maximum(1.0 - free / max(float(counts.sum()), free + 1.0), 0.1)
         squares = (np.where(self.mask, look.shot.y - self.target, 0.0) ** 2).sum(axis=(0, 1))
+        if common:
+            squares = self.spread**2 * counts * float((squares / self.spread**2).sum() / counts.sum())
         self.sigma = np.maximum(np.sqrt(squares / (counts * share)), SMALLEST_NOISE * self.spread)
         self.last = self.weighed(look.shot)
         return self.last

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.identify.friction_rates import rates_function
 from dalembert.identify.machine_runs import Tests
-from dalembert.solve.constrained import closing_function, depends_on_reactions, forward_function, projection_function
+from dalembert.solve.constrained import closing_function, depends_on_reactions, projection_function
 from dalembert.solve.explicit import INLINE_LIMIT
 
 MX = ca.MX
@@ -72,7 +73,7 @@ class Steps:
 
     def step(self) -> ca.Function:
         """(x, p, u0, u1, t, h) -> x one Runge-Kutta 4 step later, the input going straight from u0 to u1."""
-        F, close = forward_function(self.eqs), closing_function(self.eqs)
+        F, close = rates_function(self.eqs), closing_function(self.eqs)
         symbols = self._symbols()
         x, p, u0, u1, t, h = symbols
         q, v, z, lam = self._split(x)
@@ -80,10 +81,16 @@ class Steps:
         k = [F(q, v, z, u0, p, t, lam)]
         for _ in range(2):
             y = [base + 0.5 * h * rate for base, rate in zip((q, v, z), k[-1][:3], strict=True)]
-            k.append(F(*y, half, p, t + 0.5 * h, k[-1][4]))
+            k.append(F(*y, half, p, t + 0.5 * h, k[-1][3]))
         last = [base + h * rate for base, rate in zip((q, v, z), k[2][:3], strict=True)]
         base = [y + h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i]) for i, y in enumerate((q, v, z))]
-        closed = close(*last, k[2][4], *base, MX(0), h / 6, u1, p, t + h)
+        if self.nl:  # the closing function of a run settles friction by secants
+            k.append(F(*last, u1, p, t + h, k[2][3]))
+            rough = [y + h / 6 * rate for y, rate in zip(base, k[3][:3], strict=True)]
+            q, v = projection_function(self.eqs)(rough[0], rough[1], p, t + h)
+            lam = F(q, v, rough[2], u1, p, t + h, k[3][3])[3]
+            return flat(ca.Function("step", symbols, [self._join(q, v, rough[2], lam)]), F)
+        closed = close(*last, k[2][3], *base, MX(0), h / 6, u1, p, t + h)
         return flat(ca.Function("step", symbols, [self._join(closed[3], closed[4], closed[5], closed[10])]), F)
 
     def observed(self) -> ca.Function:
@@ -92,12 +99,12 @@ class Steps:
         x, p, u, _, t, _ = self._symbols()
         q, v, z, lam = self._split(x)
         F = eqs.functions
-        _, a, _, _, lam, _ = forward_function(eqs)(q, v, z, u, p, t, lam)
+        _, a, _, lam = rates_function(eqs)(q, v, z, u, p, t, lam)
         value, rate, _, _ = F["measures"](q, v, p, t)
         sensors = F["outputs"](q, v, a, lam, z, u, p, t)
         table = {"sensor": sensors, "measure": value, "rate": rate, "q": q, "v": v, "z": z}
         y = ca.densify(ca.vertcat(*[table[kind][k] for kind, k in self.outputs]))
-        return flat(ca.Function("observed", [x, p, u, t], [y]), forward_function(eqs))
+        return flat(ca.Function("observed", [x, p, u, t], [y]), rates_function(eqs))
 
     def sensitive(self) -> ca.Function:
         """(x, S; p, u0, u1, t, h) -> (x, S) one step later."""
