@@ -148,3 +148,22 @@ def test_damping_of_the_chain_is_within_1_2_times_the_bound():
     assert runs.ratio() < 1.2
     # and in the plain sense: rms relative error over rms bound
     assert np.sqrt(np.mean(runs.errors[:, 1] ** 2) / np.mean(runs.bounds[:, 1] ** 2)) < 1.2
+
+
+def test_damping_and_stiffness_of_the_frame_are_found_where_its_masses_are_known():
+    """Each entry of C and K some 3 % off at the start: frequencies many bandwidths away; 2048 samples at 40 dB."""
+    k1 = k3 = 1190.92628
+    k2 = 660.07653
+    M = np.diag([1.281, 0.814, 1.380])
+    K = np.array([[k1 + k2, -k2, 0.0], [-k2, k2 + k3, -k3], [0.0, -k3, k3]])
+    truth = SecondOrder(
+        M, K, C=0.9751 * M - 2.8815e-4 * K, B=[1.0, 0.0, 0.0], Y_acceleration=np.eye(3), inputs=["force"]
+    )
+    model = identify.StructuredModel.entries(truth, ("C", "K"))
+    record, _ = trial(frame(), random_force, 2048, 0.01, 1)
+    start = model.values * (1.0 + 0.03 * np.random.default_rng(0).standard_normal(len(model.values)))
+    fit = identify.refine_structured(model, start, record)
+    found, spread = np.array(list(fit.parameters.values())), np.array(list(fit.deviations.values()))
+    assert fit.converged and not fit.hidden
+    assert np.abs((found - model.values) / spread).max() < 4.0
+    assert np.all(spread[5:] < 1e-3 * np.abs(found[5:])) and np.all(spread[:5] < 0.03 * np.abs(found[:5]))
