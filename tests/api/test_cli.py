@@ -82,6 +82,7 @@ def test_an_unknown_study_is_told_with_the_known_ones(monkeypatch, capsys, tmp_p
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_study_writes_results_report_and_figures_into_the_folder(tmp_path):
     out = tmp_path / "new" / "folder"
     result = CliRunner().invoke(app, ["study", "robot-arm", "--out", str(out)])

@@ -9,7 +9,9 @@ import pytest
 
 import dalembert as da
 from dalembert.identify import IdentificationWarning, auto
-from dalembert.view.identification_report import identification_report
+from dalembert.view import report
+from dalembert.view.identification_report import identification_pieces
+from dalembert.view.pages import Listing, Picture, Table
 
 DT = 0.02
 
@@ -154,10 +156,15 @@ def test_a_change_between_training_and_held_out_data_is_told():
 
 
 @pytest.mark.parametrize("view", ["stabilization", "frf", "playback", "residuals", "shapes"])
-def test_every_view_of_the_result_draws(found, view, tmp_path):
-    figure = da.plot(found, view=view, file=tmp_path / "figure.png")
-    assert figure.axes
-    assert (tmp_path / "figure.png").stat().st_size > 5000
+def test_every_view_of_the_result_draws(found, view):
+    assert da.plot(found, view=view).axes
+
+
+def test_parts_of_the_result_draw_by_themselves(found):
+    model = found.model_response()
+    assert len(da.plot(found.frf, model, highest=8.0, axis="log").axes) == 4  # three outputs and their coherence
+    assert da.plot(found.stabilization, highest=8.0).axes[0].get_xlim() == (0.0, 8.0)
+    assert da.plot(found.residuals).axes
 
 
 def test_an_unknown_view_is_answered_with_the_known_ones(found):
@@ -165,14 +172,33 @@ def test_an_unknown_view_is_answered_with_the_known_ones(found):
         da.plot(found, view="playbak")
 
 
-def test_the_report_holds_modes_decisions_and_five_pictures(found, tmp_path):
-    identification_report(found, tmp_path / "report.html")
+def test_a_frequency_response_without_inputs_is_refused():
+    quiet = auto(measured(1000, noise=0.01).select("a1", "a2"), order=4, refined=False)
+    with pytest.raises(da.DataError, match="without inputs"):
+        da.plot(quiet, view="frf")
+
+
+def test_the_page_tells_modes_decisions_cross_validation_and_shows_five_pictures(found):
+    pieces = identification_pieces(found)
+    tables = [piece for piece in pieces if isinstance(piece, Table)]
+    assert [piece.name for piece in pieces if isinstance(piece, Picture)] == [
+        "stabilization", "shapes", "frf", "playback", "residuals",
+    ]  # fmt: skip
+    assert tables[0].rows[0][1].startswith(f"{found.frequencies_hz[0]:.5g} ±")
+    assert tables[-1].rows[-1] == ("mean", f"{found.training_fit.mean:.2f}", f"{found.fit.mean:.2f}")
+    assert Listing(found.decisions) in pieces
+
+
+@pytest.mark.slow
+def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
+    report(found, tmp_path / "report.html", title="A frame")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == 5
-    assert f"{found.frequencies_hz[0]:.5g} ±" in page
+    assert "<h1>A frame</h1>" in page
     assert "What was done, and why" in page
+    assert "http" not in page
 
 
 def test_a_report_is_made_of_automatic_results_only(tmp_path):
     with pytest.raises(da.DataError, match=r"identify\.auto"):
-        identification_report(frame(), tmp_path / "report.html")
+        report(frame(), tmp_path / "report.html")

@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.studies import robot_arm, runner, shake_table
 from dalembert.view.figures import new_figure
-from dalembert.view.report import Heading, Listing, Picture, Table, Text, Verbatim, html_page
+from dalembert.view.pages import Heading, Listing, Picture, Table, Text, Verbatim, html_page
 
 
 def outcome(**results):
@@ -99,7 +99,7 @@ def test_every_text_on_a_page_is_escaped():
 
 
 def test_the_same_figure_gives_the_same_bytes():
-    from dalembert.view.report import png
+    from dalembert.view.pages import png
 
     first, second = (outcome().pieces[1].figure for _ in range(2))
     assert png(first) == png(second)

@@ -3,7 +3,8 @@
 1. read       checked at the border; means taken off where they are offsets, not where the inputs are blows
 2. hold out   the last third of a record, or the last of several records, is not used until the end
 3. order      three judges (``order.py``), then models of neighbouring orders found on two thirds of the training data
-              and tried on the rest; another order is taken only where it does clearly better there
+              and tried on the rest; another order is taken only where it does clearly better there, or where it
+              does as well with a mode less that had a twin
 4. model      MOESP with inputs, SSI-data without; then maximum likelihood with standard deviations
 5. judged     on what was held out: simulation (prediction without inputs), residuals
 """
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, DataError
-from dalembert.identify.auto_judge import judged
+from dalembert.identify.auto_judge import judged, without_twins
 from dalembert.identify.auto_result import AutoIdentified, Trial
 from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, IdentificationWarning, read_data
@@ -129,6 +130,15 @@ def auto(
         found = setting.found(training, choice, projection.hankel.rows)
     with _collected() as doubts:
         model = _refined(found, training, setting, refined, decisions)
+        fewer = None if order is not None else without_twins(model, trials)
+        if fewer is not None:
+            decisions.append(
+                f"went back to order {fewer}: two modes had one shape and nearly one frequency, which is one mode that "
+                "changes with the level of motion, and fewer states fit the part kept aside as well"
+            )
+            trials = tuple(replace(trial, chosen=trial.order == fewer) for trial in trials)
+            again = setting.found(training, fewer, projection.hankel.rows)
+            model = _refined(again, training, setting, refined, decisions)
     said += [text for text in doubts if text not in said]
     fit_in, fit_out = _fit(model, training, setting), _fit(model, held, setting) if held else None
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from dalembert.identify.auto_result import Trial
 from dalembert.identify.identified import Identified
 from dalembert.identify.quality import Fit, Residuals
 from dalembert.identify.stable_poles import Stabilization
@@ -15,6 +18,9 @@ OVERSAMPLED = 100.0
 FEW_PERIODS = 20.0
 UNCERTAIN = 0.3  # relative standard deviation of a damping ratio
 SAME_MODE = 0.02
+# Modes this near in frequency with shapes this alike, seen by so many outputs at least, are one.
+TWIN_FREQUENCY, TWIN_MAC, TWIN_OUTPUTS = 0.03, 0.98, 3
+AS_WELL = 1.0  # percent of fit that fewer states may lose
 WORSE = 15.0  # percent of fit lost from training to held-out data
 
 
@@ -23,6 +29,26 @@ def judged(
 ) -> tuple[str, ...]:
     """Doubts, the gravest first."""
     return (*_stability(model), *_fits(fit_in, fit_out), *_modes(model, drawn, duration), *_residuals(model, residuals))
+
+
+def twins(model: Identified) -> list[tuple[int, int]]:
+    """Pairs of modes, from 0, with one shape and nearly one frequency."""
+    modes = model.underdamped()
+    if len(model.outputs) < TWIN_OUTPUTS:
+        return []
+    f, mac = modes.frequencies_hz, modes.mac()
+    pairs = ((i, j) for j in range(len(f)) for i in range(j))
+    return [(i, j) for i, j in pairs if f[j] - f[i] < TWIN_FREQUENCY * f[j] and mac[i, j] > TWIN_MAC]
+
+
+def without_twins(model: Identified, trials: Sequence[Trial]) -> int | None:
+    """An order with two states less per twin, where a trial shows that it fits as well."""
+    count = len({j for _, j in twins(model)})
+    percent = {trial.order: trial.percent for trial in trials if trial.stable}
+    fewer = model.order - 2 * count
+    if not count or fewer not in percent or percent[fewer] < percent.get(model.order, np.inf) - AS_WELL:
+        return None
+    return fewer
 
 
 def _stability(model: Identified) -> list[str]:
@@ -60,6 +86,10 @@ def _modes(model: Identified, drawn: Stabilization, duration: float) -> list[str
         doubtful = [f"{value:.5g}" for value in f[(apart > SAME_MODE)]]
         if doubtful:
             texts.append(f"not steady over the orders, so perhaps no modes of the structure: {', '.join(doubtful)} Hz.")
+    for i, j in twins(model):
+        texts.append(
+            f"the modes at {f[i]:.5g} and {f[j]:.5g} Hz have one shape: perhaps one mode that changes with the level."
+        )
     if model.damping_deviations is not None:
         loose = model.damping_deviations > UNCERTAIN * np.abs(zeta)
         if loose.any():

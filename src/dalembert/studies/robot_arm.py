@@ -15,7 +15,7 @@ import dalembert as da
 from dalembert.identify import AutoIdentified, auto
 from dalembert.studies.runner import Outcome
 from dalembert.view.identification_report import identification_pieces
-from dalembert.view.report import Piece, Text
+from dalembert.view.pages import Piece, Text
 
 ORIGIN = "DaISy, database for the identification of systems (KU Leuven), 96-009: flexible robot arm"
 

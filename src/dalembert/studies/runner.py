@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.files.atomic import replacing, write_text
-from dalembert.view.report import Picture, Piece, html_page, png
+from dalembert.view.pages import Picture, Piece, html_page, png
 
 # name on the command line -> (module of this folder, what it is about)
 STUDIES: dict[str, tuple[str, str]] = {
@@ -41,7 +41,7 @@ class Outcome:
     results : mapping
         Numbers, texts, lists and mappings of them; arrays and NumPy numbers are taken as lists and numbers.
     pieces : what the report shows
-        From :mod:`dalembert.view.report`; every ``Picture`` is written as a file of its own too.
+        From :mod:`dalembert.view.pages`; every ``Picture`` is written as a file of its own too.
     provenance : mapping
         Seeds, data with their origin; the runner adds versions and time.
     """

@@ -11,7 +11,7 @@ from dalembert.errors import DataError
 from dalembert.identify.auto_result import AutoIdentified, verdict
 from dalembert.identify.collinearity import modal_phase_collinearity
 from dalembert.view.identification import plot_auto
-from dalembert.view.report import Heading, Listing, Picture, Piece, Table, Text, write_page
+from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, write_page
 
 if TYPE_CHECKING:
     from dalembert.identify.identified import Identified
