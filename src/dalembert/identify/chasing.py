@@ -158,6 +158,12 @@ def chase(shooter: Shooter, x0: Sequence[Array], p: Array, spread: Array, scale:
             carried = np.zeros(s.size)
             carried[: s.nx] = x0[int(g.run[j])]
             carried[s.nx :] = reactions(s, carried, g.u[j, 0], p, float(g.t[j, 0]))
+            # from the first few samples on: a pose far off is found before the motion has to fit
+            window = max(2, int(np.ceil(2 * n / g.y.shape[2])))
+            while window < int(g.length[j]):
+                short = Shooter(s, part_of(g, j, window))
+                carried = _settle(short, carried[None], p, spread, scale, n, 40)[0][0]
+                window *= 2
         single = Shooter(s, part_of(g, j))
         x, end = _settle(single, carried[None], p, spread, scale, n, 40 if opening else 8)
         states[j] = x[0]

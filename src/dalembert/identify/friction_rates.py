@@ -1,7 +1,7 @@
 """Rates of a machine whose forces depend on reactions, so that they can be differentiated.
 
-`da.simulate` mixes the passes of λ = Φ(λ) by secants, whose derivative means nothing once they have settled. Here Newton's
-method goes on from multipliers close by, λ ← λ + (1 - Φ′)⁻¹ (Φ(λ) - λ): after a pass its derivative is that of the
+`da.simulate` mixes the passes of λ = Φ(λ) by secants, whose derivative means nothing once they have settled. Newton's
+method goes on here from multipliers close by, λ ← λ + (1 - Φ′)⁻¹ (Φ(λ) - λ): after a pass its derivative is that of the
 implicit function, exact. Only multipliers that forces depend on (those of joints with friction) enter the solve.
 """
 
