@@ -77,7 +77,7 @@ def test_sensitivities_of_a_closed_loop_equal_differences_of_whole_simulations()
     slopes = shooter.shoot_with_slopes(x, seeds, eqs.p)[3]
     h = 1e-4  # four-point differences: truncation h⁴, rounding 1e-14/h; the projection itself closes to ε = 1e-8
     for k in range(5):
-        estimate = 0.0
+        estimate: Any = 0.0
         for shift, weight in ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12)):
             p = eqs.p.copy()
             moved = x.copy()
@@ -205,7 +205,8 @@ def test_other_names_of_channels_are_mapped_and_a_held_input_drives() -> None:
     for a, value in zip(t[:-1], torque[:-1], strict=True):
         run = da.simulate(truth, a + 0.05, start=state, inputs={"torque": float(value)}, every=0.05)
         parts.append(run["encoder"][0])
-        state = truth.state(*(run[list(c.names)][-1] for c in (truth.coordinates, truth.speeds)), t=a + 0.05)
+        q, v = (run[list(c.names)][-1] for c in (truth.coordinates, truth.speeds))
+        state = truth.state(q, v, t=a + 0.05)
     record = da.Record.from_channels(t[:-1], {"volt": torque[:-1], "ch1": parts})
     result = fit(
         pendulum(), record, {"length": 1.1, "damping": 0.02}, outputs={"encoder": "ch1"}, inputs={"torque": "volt"},

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, DalembertError, DataError
 from dalembert.expressions import Array, Kernel
-from dalembert.identify.machine_runs import Run, Tests
+from dalembert.identify.machine_runs import Campaign, Run
 from dalembert.identify.shooting import Plan, Shooter, Steps, plan, tangents
 from dalembert.solve.assemble import assemble, check_start
 from dalembert.solve.constrained import forward_function
@@ -26,7 +26,7 @@ SLOPE_SAMPLES = 5
 ENOUGH = 0.02  # relative gain that ends the search for a segment's state: the model is wrong anyway
 
 
-def spreads(tests: Tests) -> Array:
+def spreads(tests: Campaign) -> Array:
     """(ny,) standard deviation of every matched output, 1 for one that does not move."""
     every = np.vstack([run.y for run in tests.runs])
     spread = np.nanstd(every, axis=0)
@@ -56,7 +56,7 @@ def segment_length(run: Run, directions: int, angles: Sequence[bool]) -> int:
     return int(np.clip(round(0.5 * n / cycles), fewest, n - 1))
 
 
-def first_state(eqs: EquationsOfMotion, tests: Tests, k: int, given: Any) -> Array:
+def first_state(eqs: EquationsOfMotion, tests: Campaign, k: int, given: Any) -> Array:
     """(nx,) where record k starts: as given, or the pose and speeds that its first samples show."""
     run = tests.runs[k]
     t0 = float(run.t[0])
@@ -94,7 +94,7 @@ def first_state(eqs: EquationsOfMotion, tests: Tests, k: int, given: Any) -> Arr
     return np.concatenate((state.q, state.v, state.z))
 
 
-def _shown(eqs: EquationsOfMotion, tests: Tests) -> dict[str, dict[str, int]]:
+def _shown(eqs: EquationsOfMotion, tests: Campaign) -> dict[str, dict[str, int]]:
     """Coordinates and rates that outputs show directly, by name, with the column; sensors are recognised by value."""
     result: dict[str, dict[str, int]] = {"measure": {}, "rate": {}}
     random = np.random.default_rng(1)
@@ -230,7 +230,7 @@ def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n:
     return x, best[4]
 
 
-def steps_maker(eqs: EquationsOfMotion, tests: Tests, chosen: list[int], directions: int) -> Any:
+def steps_maker(eqs: EquationsOfMotion, tests: Campaign, chosen: list[int], directions: int) -> Any:
     def make(substeps: int) -> Steps:
         return Steps(eqs, tests.outputs, chosen, directions, substeps)
 

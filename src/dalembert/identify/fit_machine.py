@@ -18,7 +18,7 @@ from dalembert.errors import ConvergenceError, DataError, ModelError, unknown_na
 from dalembert.expressions import Array
 from dalembert.identify import chasing
 from dalembert.identify.fitted import FittedMachine, report
-from dalembert.identify.machine_runs import Names, Tests, read_tests
+from dalembert.identify.machine_runs import Campaign, Names, read_tests
 from dalembert.identify.machine_search import Search
 from dalembert.identify.shooting import Plan, Shooter, plan, tangents
 from dalembert.progress import Progress, Setting
@@ -145,7 +145,7 @@ def _check_shooting(shooting: Any, substeps: Any) -> None:
             raise DataError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def _noise(tests: Tests, weights: Mapping[str, float] | None) -> Array:
+def _noise(tests: Campaign, weights: Mapping[str, float] | None) -> Array:
     sigma = chasing.spreads(tests)
     if weights is None:
         return sigma
@@ -163,7 +163,7 @@ def _noise(tests: Tests, weights: Mapping[str, float] | None) -> Array:
 
 def _prepared(
     eqs: EquationsOfMotion,
-    tests: Tests,
+    tests: Campaign,
     chosen: list[str],
     start: Any,
     shooting: int | None,

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import DataError, unknown_name
 from dalembert.identify.data_checks import IdentificationWarning
-from dalembert.identify.machine_runs import Tests
+from dalembert.identify.machine_runs import Campaign
 from dalembert.identify.quality import Fit, Residuals, examine
 from dalembert.identify.shooting import Plan, Shooter, plan
 from dalembert.identify.undetermined import correlation_of, weigh
@@ -85,7 +85,7 @@ class FittedMachine(checks.Frozen):
         return self.parameters.index(name)
 
     def residuals(self, lags: int | None = None) -> Residuals:
-        """Tests of what is left over: whiteness, and dependence on the inputs (records without gaps only)."""
+        """Campaign of what is left over: whiteness, and dependence on the inputs (records without gaps only)."""
         if any(not np.isfinite(e).all() for e in self.errors):
             raise DataError("the outputs have gaps, so their residuals cannot be tested; `errors` holds them.")
         inputs = list(self.provenance["inputs"])
@@ -107,7 +107,7 @@ class FittedMachine(checks.Frozen):
         return "\n".join([head, self.table(), self.fit.table(), *(f"  {note}" for note in self.notes)])
 
 
-def report(eqs: EquationsOfMotion, tests: Tests, search: Any, status: str, hold: str) -> FittedMachine:
+def report(eqs: EquationsOfMotion, tests: Campaign, search: Any, status: str, hold: str) -> FittedMachine:
     """The result of a search."""
     values = np.array(search.p[search.columns])
     found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
@@ -165,7 +165,7 @@ def _memory(errors: list[FloatArray]) -> float:
     return float(sum(np.nansum(a) for a, _ in pairs) / max(sum(np.nansum(b) for _, b in pairs), 1e-300))
 
 
-def _fit(tests: Tests, errors: tuple[FloatArray, ...]) -> Fit:
+def _fit(tests: Campaign, errors: tuple[FloatArray, ...]) -> Fit:
     wrong = sum(np.nansum(e**2, axis=0) for e in errors)
     size = sum(np.nansum((run.y - np.nanmean(run.y, axis=0)) ** 2, axis=0) for run in tests.runs)
     count = sum(np.isfinite(e).sum(axis=0) for e in errors)
@@ -174,7 +174,7 @@ def _fit(tests: Tests, errors: tuple[FloatArray, ...]) -> Fit:
     return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), tests.channels, "simulation", units)
 
 
-def _simulated(eqs: EquationsOfMotion, tests: Tests, k: int, y: FloatArray) -> Record:
+def _simulated(eqs: EquationsOfMotion, tests: Campaign, k: int, y: FloatArray) -> Record:
     run = tests.runs[k]
     columns = {name: y[:, i] for i, name in enumerate(tests.channels)}
     columns |= {channel: run.u[:, eqs.inputs.index[name]] for name, channel in tests.inputs.items()}

@@ -31,7 +31,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Tests:
+class Campaign:
     """Every test, and what its columns are.
 
     ``outputs`` : kind and index of each matched quantity in the equations; ``channels`` : its name in the records.
@@ -46,7 +46,7 @@ class Tests:
 
 def read_tests(
     eqs: EquationsOfMotion, records: Record | Sequence[Record], outputs: Names, inputs: Names, hold: str
-) -> Tests:
+) -> Campaign:
     """Check records against the machine."""
     if hold not in ("linear", "zero"):
         raise DataError(f"hold must be 'linear' or 'zero', not {hold!r}.")
@@ -72,7 +72,7 @@ def read_tests(
                 raise DataError(f"{where}: output {channel!r} holds fewer than 2 measured samples.")
         runs.append(Run(np.array(record.time), u, y))
     units = {channel: tests[0].units[channel] for channel in (*channels, *driven.values())}
-    return Tests(tuple(runs), tuple(place for place, _ in matched), channels, units, driven)
+    return Campaign(tuple(runs), tuple(place for place, _ in matched), channels, units, driven)
 
 
 def _pairs(given: Names, what: str) -> dict[str, str] | None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.identify.friction_rates import rates_function
-from dalembert.identify.machine_runs import Tests
+from dalembert.identify.machine_runs import Campaign
 from dalembert.solve.constrained import closing_function, depends_on_reactions, projection_function
 from dalembert.solve.explicit import INLINE_LIMIT
 
@@ -272,7 +272,7 @@ class Plan:
     length: NDArray[np.int_]
 
 
-def plan(tests: Tests, lengths: list[int], hold: str) -> Plan:
+def plan(tests: Campaign, lengths: list[int], hold: str) -> Plan:
     """Cut every record into segments of about ``lengths[k]`` steps."""
     pieces: list[tuple[int, int, int]] = []
     for k, run in enumerate(tests.runs):
