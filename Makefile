@@ -27,7 +27,7 @@ bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
 studies: .venv/.ready
-	@echo "No studies yet: they come one file each in src/dalembert/studies."
+	$(BIN)/dalembert study all --out study-output
 
 coverage: .venv/.ready
 	$(BIN)/python -m tests.coverage $(if $(VERBOSE),-v)
@@ -43,6 +43,6 @@ coverage: .venv/.ready
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench build dist demo-output bench-results.json
+	rm -rf .venv .venv-bench build dist demo-output study-output bench-results.json
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
