@@ -163,6 +163,8 @@ class Search:
                 if not finer and (self.fixed or np.abs(self.sigma / before - 1.0).max() < SETTLED):
                     break
         except KeyboardInterrupt:
+            if not hasattr(self, "last"):  # nothing was found yet
+                raise
             status = f"stopped after {self.iterations} iterations"
         bar.update(1.0)
         return status

@@ -174,6 +174,8 @@ class ModeSearch:
                 else:
                     damping *= 8
         except KeyboardInterrupt:
+            if self.before is None:  # nothing was found yet
+                raise
             status = f"stopped after {self.iterations} iterations"
         bar.update(1.0)
         return status
