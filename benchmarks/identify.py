@@ -7,6 +7,8 @@ mean square over the modes of the relative error of the damping ratios [%].
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +119,7 @@ def modes_of(A: Any, dt: float) -> tuple[list[float], list[float]]:
 
 def measured(run: Callable[[], Any], found: Callable[[Any], tuple[Any, Any]], emit: Emit) -> None:
     """Time and memory of ``run()``, and the modes it found."""
+    gc.collect()
     before = _resident(reset=True)
     cpu, result = cpu_time(run)
     peak = _resident()
@@ -133,9 +136,11 @@ def _resident(*, reset: bool = False) -> Any:
     """Highest resident memory since the last reset [MB]; None where the system does not tell."""
     try:
         if reset:
+            # memory freed while the records were made goes back first, or the call would use it unseen
+            ctypes.CDLL(None).malloc_trim(0)
             Path("/proc/self/clear_refs").write_text("5")
         status = Path("/proc/self/status").read_text()
-    except OSError:
+    except (OSError, AttributeError):
         return None
     return int(status.split("VmHWM:")[1].split()[0]) / 1024.0
 

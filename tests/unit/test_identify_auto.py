@@ -124,6 +124,25 @@ def test_without_inputs_modes_come_from_the_outputs_alone():
     assert result.frf is None
 
 
+def test_a_mode_with_a_twin_of_one_shape_is_told():
+    # sway at 3.0 and 3.02 Hz with one shape: what a spring that softens looks like to a linear model
+    t = DT * np.arange(3000)
+    rng = np.random.default_rng(5)
+    push = rng.normal(size=3000)
+    shape = np.array([0.4, 0.8, 1.0])
+    one = [da.SecondOrder(1.0, (2 * np.pi * f) ** 2, C=0.4, B=[1.0], Y_position=[[1.0]]) for f in (3.0, 3.08)]
+    sway = sum(
+        s.state_space().to_discrete(DT).response(da.Record.from_channels(t, {"u1": push})).data[:, 0] for s in one
+    )
+    y = np.outer(sway, shape)
+    y += 1e-3 * y.std() * rng.normal(size=y.shape)
+    run = da.Record(t, np.column_stack([push, y]), ["push", "a1", "a2", "a3"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentificationWarning)
+        result = auto(run, "push", order=4)
+    assert any("have one shape" in text for text in result.warnings)
+
+
 def test_a_wrong_share_to_hold_out_is_refused():
     with pytest.raises(da.DataError, match="hold_out"):
         auto(measured(500), "force", hold_out=0.9)

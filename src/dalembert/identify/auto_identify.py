@@ -47,6 +47,8 @@ QUIET, MOSTLY = 0.02, 0.9
 # A mean this many of its standard errors away from zero, over so many parts of the record, is an offset.
 MORE_THAN_CHANCE, PARTS = 5.0, 10
 LARGEST_ORDER_DRAWN = 60
+# A record gives at least so many blocks to a measured frequency response (twice as many with their overlap).
+FEWEST_BLOCKS = 4
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def auto(
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     result = AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
-        frf=_measured(training, setting), training=training, held_out=held, decisions=tuple(decisions),
+        frf=_measured(training, setting, model), training=training, held_out=held, decisions=tuple(decisions),
         warnings=(*said, *judged(model, drawn, fit_in, fit_out, residuals, data.duration)),
         provenance=dict(data.provenance),
     )  # fmt: skip
@@ -337,13 +339,19 @@ def _fit(model: Identified, records: Sequence[Record], setting: _Setting) -> Fit
         return model.fit(records, kind)
 
 
-def _measured(training: Sequence[Record], setting: _Setting) -> FrfEstimate | None:
+def _measured(training: Sequence[Record], setting: _Setting, model: Identified) -> FrfEstimate | None:
+    """Measured frequency response: blocks as usual, or longer ones where the modes are sharper than its lines."""
     if not setting.inputs:
         return None
     try:
         if setting.blows:
             return frf(training, setting.inputs, setting.outputs, window="boxcar", segment="record", detrend="none")
-        return frf(training, setting.inputs, setting.outputs)
+        usual = frf(training, setting.inputs, setting.outputs)
+        width = float(np.min(-model.underdamped().eigenvalues.real, initial=np.inf))  # half of the half-power width
+        longest = min(map(len, training)) // FEWEST_BLOCKS
+        if usual.frequencies[1] - usual.frequencies[0] < width or longest <= 2 * len(usual.frequencies):
+            return usual
+        return frf(training, setting.inputs, setting.outputs, segment=longest)
     except DataError:
         return None
 

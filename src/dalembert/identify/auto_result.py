@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dalembert.identify.frf import FrfEstimate
 from dalembert.identify.identified import Identified
 from dalembert.identify.quality import Fit, Residuals
@@ -16,6 +18,9 @@ from dalembert.linear.frequency import FrequencyResponse
 from dalembert.linear.modes import Modes
 from dalembert.linear.tables import aligned
 from dalembert.record import Record
+
+LINES = 2000
+"""Frequencies at which a model is drawn over a measured response."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,14 @@ class AutoIdentified(checks.Frozen):
         return self.identified.damping_ratios
 
     def model_response(self) -> FrequencyResponse | None:
-        """Frequency response of the model at the frequencies of :attr:`frf`."""
-        return None if self.frf is None else self.identified.system.frequency_response(self.frf.frequencies)
+        """Frequency response of the model over the range of :attr:`frf`, on a finer grid: its peaks are narrow."""
+        if self.frf is None:
+            return None
+        w = self.frf.frequencies
+        grid = np.linspace(w[0], w[-1], max(LINES, len(w)))
+        tops = self.modes.eigenvalues.imag
+        grid = np.concatenate([grid, tops[(tops > w[0]) & (tops < w[-1])]])
+        return self.identified.system.frequency_response(np.unique(grid))
 
     # ---- in words
 

@@ -42,7 +42,9 @@ def identification_pieces(result: AutoIdentified, prefix: str = "") -> list[Piec
         pieces.append(Table(("order", "fit [%]", "stable"), rows, "Orders tried on a part of the training data"))
     pieces += [Heading("Cross-validation"), fit_table(result), Text(f"Residuals: {verdict(result.residuals)}.")]
     for view, caption in _VIEWS.items():
-        if (view == "frf" and result.frf is None) or (view == "shapes" and not len(result.modes)):
+        if (view == "frf" and result.frf is None) or (
+            view == "shapes" and not (len(result.modes) and len(model.outputs) > 1)
+        ):
             continue
         with mpl.rc_context(_style()):
             pieces.append(Picture(f"{prefix}{view}", plot_auto(result, view=view), caption))
