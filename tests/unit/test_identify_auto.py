@@ -167,6 +167,13 @@ def test_what_the_data_are_warned_of_is_told_and_kept():
     assert any("a1" in text for text in result.warnings)
 
 
+def test_a_model_of_noise_is_warned_of():
+    rng = np.random.default_rng(3)
+    run = da.Record(DT * np.arange(2000), rng.normal(size=(2000, 2)), ["force", "a1"])
+    with pytest.warns(IdentificationWarning, match="explains only"):
+        auto(run, "force")
+
+
 def test_a_change_between_training_and_held_out_data_is_told():
     first, second = measured(4000), measured(2000, noise=2.0, seed=3)
     joined = da.Record(DT * np.arange(6000), np.vstack([first.data, second.data]), first.names, first.units)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, DataError
-from dalembert.identify.auto_judge import judged, without_twins
+from dalembert.identify.auto_judge import judged, useless, without_twins
 from dalembert.identify.auto_result import AutoIdentified, Trial
 from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, IdentificationWarning, read_data
@@ -143,6 +143,7 @@ def auto(
             model = _refined(again, training, setting, refined, decisions)
     said += [text for text in doubts if text not in said]
     fit_in, fit_out = _fit(model, training, setting), _fit(model, held, setting) if held else None
+    said += [text for text in [useless(fit_in)] if text]
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     result = AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,

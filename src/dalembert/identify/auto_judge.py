@@ -21,6 +21,7 @@ SAME_MODE = 0.02
 # Modes this near in frequency with shapes this alike, seen by so many outputs at least, are one.
 TWIN_FREQUENCY, TWIN_MAC, TWIN_OUTPUTS = 0.03, 0.98, 3
 AS_WELL = 1.0  # percent of fit that fewer states may lose
+NEXT_TO_NOTHING = 20.0  # percent of fit
 WORSE = 15.0  # percent of fit lost from training to held-out data
 
 
@@ -55,6 +56,16 @@ def _stability(model: Identified) -> list[str]:
     if model.system.is_stable:
         return []
     return ["the model is unstable: a measured structure at rest is not, so order or data are wrong for it."]
+
+
+def useless(fit: Fit) -> str:
+    """What to say of a model that explains next to nothing; empty for any other."""
+    if fit.mean >= NEXT_TO_NOTHING:
+        return ""
+    return (
+        f"the model explains only {max(fit.mean, 0.0):.1f} % of the very data it was found from: the outputs are not "
+        "driven by these inputs, noise hides everything, or it is not linear. Do not trust its modes."
+    )
 
 
 def _fits(fit_in: Fit, fit_out: Fit | None) -> list[str]:
