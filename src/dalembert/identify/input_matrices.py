@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-import scipy.signal
 
 from dalembert.identify.data import Data
 from dalembert.identify.playback import free_motion
@@ -173,6 +172,8 @@ def _regressors(
     K: FloatArray | None,
 ) -> Iterator[FloatArray]:
     """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
+    from scipy.signal import lfilter  # takes long to load
+
     nu, n = u.shape[1], modal.order
     told = np.zeros(n)  # what the outputs alone have told of the state
     poles = modal.poles
@@ -187,7 +188,7 @@ def _regressors(
         xi = np.empty((len(poles), count, nu), dtype=np.complex128)
         for s, pole in enumerate(poles):
             # ξ before this sample is the output; the filter's own memory is the next one
-            xi[s], after = scipy.signal.lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
+            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
             states[s] = after[0]
         columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
         free = free * poles**size

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.cluster.hierarchy
 import scipy.linalg
-import scipy.spatial.distance
 
 from dalembert.errors import DataError
 from dalembert.identify.collinearity import modal_phase_collinearity
@@ -241,6 +239,10 @@ def _compared(
 
 def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
     """Groups of stable poles that are one mode each: arrays of places."""
+    # Imported here: they take longer to load than most records take to be identified.
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
     zeta = -poles.s.real / np.maximum(np.abs(poles.s), 1e-300)
     real = poles.s.imag == 0.0
     good = np.flatnonzero(poles.kept & (zeta > 0.0) & ((zeta <= limits.largest_damping) | real))
@@ -251,8 +253,8 @@ def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
     size = np.maximum(np.abs(s)[:, None], np.abs(s)[None, :])
     apart = np.abs(s[:, None] - s[None, :]) / size + np.maximum(0.0, 1.0 - np.abs(shapes.conj() @ shapes.T) ** 2)
     np.fill_diagonal(apart, 0.0)
-    links = scipy.cluster.hierarchy.linkage(scipy.spatial.distance.squareform(apart, checks=False), "average")
-    number = scipy.cluster.hierarchy.fcluster(links, cut, "distance")
+    links = linkage(squareform(apart, checks=False), "average")
+    number = fcluster(links, cut, "distance")
     found = []
     for k in np.unique(number):
         members = good[number == k]
