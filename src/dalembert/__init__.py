@@ -57,7 +57,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
-    **_from("view", "plot animate"),
+    **_from("view", "plot animate report"),
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
     **_from("errors", "DalembertError ModelError AssemblyError ConvergenceError DataError"),
@@ -157,6 +157,7 @@ if TYPE_CHECKING:
     from dalembert.structures import read_mesh as read_mesh
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot
+    from dalembert.view import report as report
 
 __all__ = ["__version__", *_PUBLIC]
 
