@@ -216,8 +216,8 @@ def _results(
             "held_out": "last third of the record: free decay at small amplitude",
             "model": f"three modes found from the first {weak.stop:.1f} s, before the floors first reach "
             f"{weak.share:g} of their peak: the table stands still in the held-out part, so its motion is weak",
-            "chosen": "not a blind figure: some fifty linear models were compared on the held-out part before this rule "
-            "was made; model_of_all_training_data is the blind one",
+            "chosen": "not a blind figure: some fifty linear models were compared on the held-out part before this "
+            "rule was made; model_of_all_training_data is the blind one",
             "floors_percent": _by_floor(fit),
             "model_of_all_training_data": {
                 "held_out_percent": found.fit.mean, "held_out_floors_percent": _by_floor(found.fit),
