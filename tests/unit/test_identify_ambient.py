@@ -152,6 +152,7 @@ def test_wrong_arguments_are_answered_in_words(tower: SecondOrder) -> None:
 
 
 def test_an_unclear_order_is_told() -> None:
-    noise = Record(np.arange(60.0), np.random.default_rng(0).standard_normal((60, 1)), ["y"])
+    k = np.arange(60.0)
+    noise = Record(k, 0.97 ** k[:, None] * np.random.default_rng(0).standard_normal((60, 1)), ["y"])
     with pytest.warns(IdentificationWarning, match="no clear gap"):
         decay_era(noise)

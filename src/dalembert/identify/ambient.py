@@ -32,6 +32,10 @@ Detrend = Literal["none", "mean", "linear"]
 # Lags of a correlation, and the largest side of a matrix to decompose, when not told.
 DEFAULT_LAGS = 512
 LARGEST_SIDE = 900
+# Energy of the second half of a decay over that of the first, beyond which it is none.
+STAYS = 0.9
+# |z| - 1 beyond rounding.
+UNSTABLE = 1e-9
 # Samples whose correlations are summed at a time.
 BLOCK = 16384
 
@@ -88,6 +92,7 @@ def free_decays(
             f"start = {start!r} s leaves {max(count, 0)} samples of the shortest record; at least 8 needed."
         )
     values = np.stack([y[skip : skip + count] for y in data.y], axis=2)
+    _warn_of_forcing(values)
     return Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=checks.numbered("test", data.segments),
         kind="free decays", units=dict(data.units), notes=(), provenance=dict(data.provenance),
@@ -245,6 +250,22 @@ def double_least_squares(now: FloatArray, later: FloatArray) -> FloatArray:
 # ---- inside
 
 
+def _warn_of_forcing(values: FloatArray) -> None:
+    """Motion that is as large in the second half as in the first is not left to itself."""
+    half = len(values) // 2
+    whole = np.einsum("kij,kij->i", values, values)
+    late = np.einsum("kij,kij->i", values[-half:], values[-half:])
+    early = np.einsum("kij,kij->i", values[:half], values[:half])
+    alive = whole > 0.0
+    if (late[alive] / whole[alive]).sum() > STAYS * (early[alive] / whole[alive]).sum():
+        warnings.warn(
+            "the record does not decay: its second half is as large as its first, so this is hardly a free decay. Use "
+            "ssi_data, ssi_cov or next_era for ambient records, a method with inputs for forced ones.",
+            IdentificationWarning,
+            stacklevel=4,
+        )
+
+
 def _window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:
     count, ny, nw = source.values.shape
     a = max(1, min(count // 2, LARGEST_SIDE // ny)) if rows is None else rows
@@ -271,12 +292,18 @@ def _order(values: FloatArray, order: int | None) -> tuple[int, str]:
             IdentificationWarning,
             stacklevel=3,
         )
+        return n, f"order {n} is a guess: no clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
     return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})"
 
 
 def _named(source: Decays, A: FloatArray, C: FloatArray, values: FloatArray, how: str, notes: list[str]) -> Identified:
     units = {name: unit for name, unit in source.units.items() if name in source.outputs}
     system = StateSpace(A, C=C, dt=source.dt, outputs=source.outputs, units=units)
+    radius = float(np.abs(np.linalg.eigvals(A)).max())
+    if radius > 1.0 + UNSTABLE:
+        text = f"the model of order {len(A)} is unstable (largest |z| = {radius:.6g}): try another order or more data"
+        warnings.warn(text + ".", IdentificationWarning, stacklevel=3)
+        notes = [*notes, text]
     method = f"NExT and {how}" if source.kind == "correlations" else f"{how} of free decays"
     return Identified(
         system, method=method, singular_values=values, notes=[*source.notes, *notes], provenance=source.provenance

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
 from dalembert.identify.data import IdentificationWarning
+from dalembert.identify.identified import Identified
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
+from dalembert.linear.modes import Modes
 from dalembert.linear.tables import aligned
 
 
@@ -54,13 +56,15 @@ class ProportionalDamping(checks.Frozen):
         return f"ProportionalDamping: alpha = {self.alpha:.6g} 1/s, beta = {self.beta:.6g} s\n{self.table()}"
 
 
-def proportional_damping(frequencies: ArrayLike, ratios: ArrayLike) -> ProportionalDamping:
+def proportional_damping(
+    frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None = None
+) -> ProportionalDamping:
     """α and β of C = α M + β K that come nearest to these damping ratios.
 
     Parameters
     ----------
-    frequencies : (k,) [rad/s], positive; at least two
-    ratios : (k,)
+    frequencies : (k,) [rad/s], positive; at least two. Or an Identified or Modes, whose oscillating modes are taken
+    ratios : (k,), with frequencies
 
     Returns
     -------
@@ -73,7 +77,7 @@ def proportional_damping(frequencies: ArrayLike, ratios: ArrayLike) -> Proportio
     >>> round(fit.alpha, 6), round(fit.beta, 8)
     (0.363636, 0.00036364)
     """
-    omega, zeta = np.array(frequencies, dtype=np.float64).reshape(-1), np.array(ratios, dtype=np.float64).reshape(-1)
+    omega, zeta = _numbers(frequencies, ratios)
     if len(omega) != len(zeta) or len(omega) < 2:
         raise DataError(
             f"proportional damping needs as many ratios as frequencies, at least two; got {len(omega)} frequencies and "
@@ -101,3 +105,20 @@ def proportional_damping(frequencies: ArrayLike, ratios: ArrayLike) -> Proportio
             stacklevel=2,
         )
     return fit
+
+
+def _numbers(frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Frequencies [rad/s] and ratios, of whatever was given."""
+    if isinstance(frequencies, (Identified, Modes)):
+        if ratios is not None:
+            raise DataError("modes know their damping ratios: give either modes, or frequencies [rad/s] and ratios.")
+        modes = frequencies.underdamped() if isinstance(frequencies, Identified) else frequencies
+        waves = modes.eigenvalues.imag > 0.0
+        return np.array(modes.frequencies[waves]), np.array(modes.damping_ratios[waves])
+    if ratios is None:
+        raise DataError("proportional damping needs ratios beside the frequencies [rad/s], or modes in their place.")
+    try:
+        omega, zeta = (np.array(numbers, dtype=np.float64).reshape(-1) for numbers in (frequencies, ratios))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"frequencies [rad/s] and ratios must be numbers: {error}.") from error
+    return omega, zeta

@@ -148,6 +148,7 @@ def read_data(
     *,
     detrend: Detrend = "none",
     offset_matters: bool = True,
+    offset_takes_states: bool = False,
 ) -> Data:
     """Inputs and outputs of records, checked, as arrays.
 
@@ -160,6 +161,7 @@ def read_data(
     detrend : "none", "mean" or "linear", taken off every channel of every record by itself
         "none" suits tests that start at rest about zero (hammer, simulation), "mean" steady random excitation.
     offset_matters : warn of outputs whose mean hides their motion; False for methods that take means off themselves
+    offset_takes_states : warn of smaller offsets too if no input explains them; for methods of a fixed number of states
 
     Returns
     -------
@@ -188,7 +190,9 @@ def read_data(
     dt = check.sample_time(runs)
     units = check.common_units(runs, (*names_in, *names_out))
     check.lengths(runs, len(names_in) + len(names_out))
-    check.values(runs, names_in, names_out, units, offsets=offset_matters and detrend == "none")
+    check.values(
+        runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states
+    )
     u: list[FloatArray] = []
     y: list[FloatArray] = []
     means: list[FloatArray] = []

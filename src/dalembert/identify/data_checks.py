@@ -28,6 +28,10 @@ LEVELS = 8
 LOOKED_AT = 10_000
 # |mean| / standard deviation above which an offset (gravity, a bias voltage) hides the motion.
 OFFSET = 10.0
+# The same where no input has an offset that could be its cause, if it stays so from block to block of the record.
+UNCAUSED = 1.0
+STEADY = 0.2
+BLOCKS = 8
 # Channels of one unit, and one channel in repeated tests, further apart than this are in other units than they say.
 SAME_UNIT_RATIO = 1e6
 REPEATED_RATIO = 1e4
@@ -177,17 +181,19 @@ def order(wanted: int, nu: int, ny: int, samples: int) -> None:
 
 
 def values(
-    runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool
-) -> None:
+    runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool,
+    strict: bool = False,
+) -> None:  # fmt: skip
     """Refuse gaps and dead channels, warn of what looks wrong in the numbers."""
     names = (*inputs, *outputs)
     seen = Seen(runs, names)
     _refuse_constant(names, len(inputs), seen.lows, seen.highs)
+    driven = np.abs(seen.means[:, : len(inputs)]) > STEADY * seen.spreads[:, : len(inputs)]
     for j, name in enumerate(names):
         if seen.repeats[j]:
             _warn_of_form(runs, name, j < len(inputs), seen.lows[:, j], seen.highs[:, j])
         if offsets and j >= len(inputs):
-            _warn_of_offset(name, seen.means[:, j], seen.spreads[:, j])
+            _warn_of_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=strict and not driven.any())
     for what, part in (("inputs", slice(0, len(inputs))), ("outputs", slice(len(inputs), None))):
         _warn_of_units(names[part], units, seen.spreads[:, part])
         if what == "outputs":  # an input may rest in some of the tests
@@ -297,7 +303,7 @@ def longest_run(same: NDArray[np.bool_]) -> tuple[int, int]:
     return int(runs[k]) + 1, int(edges[2 * k])
 
 
-def _warn_of_offset(name: str, means: FloatArray, spreads: FloatArray) -> None:
+def _warn_of_offset(runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool) -> None:
     hidden = np.abs(means) > OFFSET * spreads
     if hidden.all():
         k = int(hidden.argmax())
@@ -305,6 +311,13 @@ def _warn_of_offset(name: str, means: FloatArray, spreads: FloatArray) -> None:
             f"output {name!r} has a mean of {means[k]:.4g} and a standard deviation of {spreads[k]:.4g}: the offset "
             "hides the motion. Use detrend='mean'."
         )
+    elif small and (np.abs(means) > UNCAUSED * spreads).all():
+        levels = np.array([[part.mean() for part in np.array_split(run[name], BLOCKS)] for run in runs])
+        if (levels.std(axis=1) < STEADY * np.abs(means)).all():
+            warn(
+                f"output {name!r} stands off zero: its mean is {means[0]:.4g}, its standard deviation "
+                f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes. Use detrend='mean'."
+            )
 
 
 def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> None:

@@ -333,6 +333,7 @@ def _order(
             IdentificationWarning,
             stacklevel=4,
         )
+        return n, f"order {n} is a guess: no clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", svd
     return n, f"order {n} at the last clear gap of the singular values (σ{n}/σ{n + 1} = {ratio:.3g})", svd
 
 

@@ -180,7 +180,7 @@ class Identified(checks.Frozen):
 
     def modal_table(self) -> str:
         """Frequency and damping ratio of the underdamped modes, with standard deviations where known, and how nearly
-        real each shape is (modal phase collinearity)."""
+        real each shape is (modal phase collinearity); then the time constants of what does not oscillate."""
         from dalembert.identify.collinearity import modal_phase_collinearity
 
         modes = self.underdamped()
@@ -191,7 +191,7 @@ class Identified(checks.Frozen):
         for i, (f, z) in enumerate(zip(modes.frequencies_hz, modes.damping_ratios, strict=True)):
             row = [str(i + 1), f"{f:.6g}"] + ([f"{sd_f[i]:.2g}"] if sd_f is not None else []) + [f"{z:.5g}"]
             rows.append([*row, *([f"{sd_z[i]:.2g}"] if sd_z is not None else []), f"{mpc[i]:.3f}"])
-        return aligned(head, rows)
+        return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
 
     # ---- played back
 
@@ -324,6 +324,21 @@ class Identified(checks.Frozen):
             record.time, data, self.outputs, units, name=f"{how} of {record.name}" if record.name else how,
             provenance={"model": self.method, "order": self.order, "how": how},
         )  # fmt: skip
+
+
+def _decays(A: FloatArray, dt: float) -> list[str]:
+    """Lines on the real poles z of A: slow decays first, then those without a time constant."""
+    z = np.linalg.eigvals(A)
+    real = np.sort(z.real[np.abs(z.imag) <= 1e-9 * np.maximum(np.abs(z), 1e-9)])[::-1]
+    # faster than a tenth of a sample, alternating or growing: no time constant worth its name
+    slow = (real > np.exp(-10.0)) & (real < 1.0)
+    lines = []
+    if slow.any():
+        constants = ", ".join(f"{-dt / np.log(pole):.3g}" for pole in real[slow])
+        lines.append(f"time constants [s] of decays: {constants}")
+    if not slow.all():
+        lines.append(f"other real poles z: {', '.join(f'{pole:.4g}' for pole in real[~slow])}")
+    return lines
 
 
 def _row(values: ArrayLike | None) -> FloatArray | None:

@@ -25,6 +25,8 @@ from dalembert.record import Record
 # Noise-free data: a step of the singular values by at least this, down to rounding.
 CLEAR_GAP = 1e4
 ROUNDING = 1e-8
+# A gap that is worth telling to someone who asked for another order.
+TELLING_GAP = 3.0
 
 
 class OrderChoice(checks.Frozen):
@@ -62,9 +64,7 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     values = projection.values
     room = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
     limit = max(1, min(room, most or room))
-    # canonical correlations of clear data are all near 1: the gap shows in what is explained, not in how surely
-    cva = projection.method == "cva"
-    shown: FloatArray = np.asarray(np.linalg.svd(projection.explained, compute_uv=False)) if cva else values
+    shown = _shown(projection)
     gap, ratio = _gap(shown, limit)
     criterion = _criterion(projection, limit)
     information = max(1, int(np.argmin(criterion)))
@@ -86,6 +86,19 @@ def choose_order(projection: Projection, most: int | None = None) -> OrderChoice
     )
     return OrderChoice(order=order, gap=gap, information=information, stability=stability, criterion=criterion,
                        singular_values=values.copy(), explanation=text)  # fmt: skip
+
+
+def asked_order(projection: Projection, order: int) -> str:
+    """Note on an order that was given, with what the singular values say where they say something else."""
+    hankel, values = projection.hankel, projection.values
+    limit = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
+    text = f"order {order} as asked"
+    if limit < 1:
+        return text
+    gap, ratio = _gap(_shown(projection), limit)
+    if gap == order or ratio < TELLING_GAP:
+        return text
+    return f"{text}; the singular values fall most ({ratio:.3g} times) after {gap}"
 
 
 def suggest_order(
@@ -113,6 +126,14 @@ def suggest_order(
     from dalembert.identify.stable_poles import prepared
 
     return choose_order(prepared(record, inputs, outputs, method, rows, None, detrend)[0], most)
+
+
+def _shown(projection: Projection) -> FloatArray:
+    """Values whose gap counts."""
+    if projection.method != "cva":
+        return projection.values
+    # canonical correlations of clear data are all near 1: the gap shows in what is explained, not in how surely
+    return np.asarray(np.linalg.svd(projection.explained, compute_uv=False))
 
 
 def _gap(values: FloatArray, limit: int) -> tuple[int, float]:

@@ -18,7 +18,7 @@ from dalembert.identify import mass_stiffness as mkr
 from dalembert.identify.damping_fit import proportional_damping
 from dalembert.identify.data import IdentificationWarning
 from dalembert.identify.identified import Identified
-from dalembert.identify.sensor_places import Place, read_actuators, read_pairs, read_sensors
+from dalembert.identify.sensor_places import Place, check_forces, read_actuators, read_pairs, read_sensors
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.modal import modal_damping
 from dalembert.linear.second_order import SecondOrder
@@ -113,6 +113,7 @@ def physical(
         )
     triple = mkr.modal_triple(system.A, system.B, system.C, system.dt)
     _refuse_poles(system, triple)
+    check_forces(system)
     places, note = read_sensors(system, sensors, kind)
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.identify.data import IdentificationWarning
 from dalembert.linear.state_space import StateSpace
 
 KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
@@ -41,6 +43,35 @@ def kind_of_unit(unit: str) -> int | None:
         if text.startswith(stem) and text[len(stem) :] in _UNITS:
             return _UNITS[text[len(stem) :]]
     return None
+
+
+def check_forces(system: StateSpace) -> None:
+    """Refuse inputs that are motions by their unit; warn where masses do not come out in kg (or kg m²)."""
+    for name in system.inputs:
+        kind = kind_of_unit(system.units.get(name, ""))
+        if kind is not None:
+            raise DataError(
+                f"input {name!r} is {('a position', 'a velocity', 'an acceleration')[kind]} "
+                f"[{system.units[name]}], not a force: its response tells no masses. Measure a force, fit a model of "
+                "known mass (refine_structured), or update one against the modes (update)."
+            )
+    forces = [unit for unit in (system.units.get(name, "") for name in system.inputs) if unit]
+    motions = [unit for unit in (system.units.get(name, "") for name in system.outputs) if unit]
+    odd = [unit for unit in forces if unit.replace(" ", "").replace("·", "").replace("*", "") not in ("N", "Nm")]
+    small = [unit for unit in motions if unit.startswith("mm") or unit in ("g", "gal")]
+    if odd or small:
+        force, motion = (odd or forces or ["N"])[0], (small or motions or ["m/s^2"])[0]
+        stem = next((stem for stem in ("mm", "rad", "m") if motion.startswith(stem)), motion)
+        warnings.warn(
+            f"inputs in [{force}] and outputs in [{motion}]: masses are in {force}/({_acceleration(stem)}), not in kg, "
+            "and damping and stiffness alike. Convert the channels to N and m/s² for SI units.",
+            IdentificationWarning,
+            stacklevel=3,
+        )
+
+
+def _acceleration(stem: str) -> str:
+    return f"{stem}/s^2" if stem in ("mm", "rad", "m") else stem
 
 
 def read_sensors(

@@ -16,9 +16,9 @@ import numpy as np
 from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, Detrend, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.order import choose_order
+from dalembert.identify.order import asked_order, choose_order
 from dalembert.identify.projections import project
-from dalembert.identify.subspace import block_rows, check_room, realize, unscaled
+from dalembert.identify.subspace import block_rows, check_room, few_data, growth, realize, unscaled
 from dalembert.record import Record
 
 
@@ -68,7 +68,7 @@ def _identify(
     method: str, record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, order: int | None,
     rows: int | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
-    data = read_data(record, (), outputs, detrend=detrend)
+    data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True)
     if order is not None:
         data.check_order(order)
     hankel = compress_hankel(data, block_rows(data, order, rows))
@@ -78,9 +78,12 @@ def _identify(
         choice = choose_order(projection)
         order = choice.order
         notes.append(choice.explanation)
+    else:
+        notes.append(asked_order(projection, order))
+    notes += few_data(data, order)
     check_room(projection, order)
     A, C, K, S, noise_note = realize(projection, order)
-    notes += [noise_note, f"singular_values: {projection.meaning}."]
+    notes += [noise_note, f"singular_values: {projection.meaning}.", *growth(A)]
     sy = hankel.scales
     offsets = None
     if data.means is not None:

@@ -23,7 +23,7 @@ from dalembert.identify.compress import HankelFactor, compress_hankel
 from dalembert.identify.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
 from dalembert.identify.innovation_form import driven_part, freedom, innovation_form
-from dalembert.identify.order import choose_order
+from dalembert.identify.order import asked_order, choose_order
 from dalembert.identify.projections import Projection, by_states, project, shift_invariance
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
@@ -31,6 +31,8 @@ from dalembert.record import Record
 
 Names = str | Iterable[str]
 METHODS = ("moesp", "n4sid", "cva")
+# Fewer numbers per unknown are called few.
+FEW = 5.0
 
 
 def moesp(
@@ -103,7 +105,7 @@ def _identify(
     method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
     rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
-    whole = read_data(record, inputs, outputs, detrend=detrend)
+    whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True)
     whole.require_inputs(method)
     data = delayed(whole, delays or {})
     if order is not None:
@@ -115,13 +117,14 @@ def _identify(
         choice = choose_order(projection)
         order = choice.order
         notes.append(choice.explanation)
+    else:
+        notes.append(asked_order(projection, order))
+    notes += few_data(data, order)
     check_room(projection, order)
     A, C, K, S, noise_note = realize(projection, order)
     B, D, K, S, found = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
     notes += [*found, f"singular_values: {projection.meaning}."]
-    radius = float(np.abs(np.linalg.eigvals(A)).max())
-    if radius > 1.0 + 1e-9:
-        notes.append(f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help.")
+    notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
     offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
     sy = hankel.scales[data.nu :]
@@ -207,6 +210,25 @@ def check_room(projection: Projection, order: int) -> None:
             IdentificationWarning,
             stacklevel=4,
         )
+
+
+def few_data(data: Data, order: int) -> list[str]:
+    """A note where the samples hardly outnumber what is sought."""
+    unknowns = order * (data.nu + data.ny) + data.nu * data.ny
+    if data.samples * data.ny >= FEW * unknowns:
+        return []
+    return [
+        f"few data: {unknowns} unknowns of order {order} from {data.samples} samples of {data.ny} outputs; damping is "
+        "poorly known."
+    ]
+
+
+def growth(A: FloatArray) -> list[str]:
+    """A note on an unstable A; no warning, for machines under feedback are identified so too."""
+    radius = float(np.abs(np.linalg.eigvals(A)).max())
+    if radius <= 1.0 + 1e-9:
+        return []
+    return [f"the model is unstable: largest |z| = {radius:.6f}. More rows or another order may help."]
 
 
 def _level(data: Data) -> Any:

@@ -48,6 +48,11 @@ def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: 
     >>> round(delay(np.exp(-((t - 150) / 9) ** 2), np.exp(-((t - 162.3) / 9) ** 2)), 6)
     12.3
     """
+    if isinstance(reference, Record) or isinstance(signal, (Record, str)):
+        raise DataError(
+            "delay takes two signals (arrays), such as record['a'] and record['b'], and their sample time; for whole "
+            "records use synchronise."
+        )
     return _delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
 
 
