@@ -9,6 +9,7 @@ import pytest
 from dalembert.errors import DataError
 from dalembert.identify import (
     IdentificationWarning,
+    correlation_decays,
     cva,
     delay,
     era,
@@ -17,9 +18,12 @@ from dalembert.identify import (
     moesp,
     n4sid,
     next_era,
+    observer_gain,
     physical,
     proportional_damping,
+    shift,
     ssi_cov,
+    stabilization,
 )
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
@@ -161,3 +165,36 @@ def test_next_era_says_when_its_model_is_unstable() -> None:
         fit = next_era(driven(300, noise=0.5), ["a", "b"], order=8)
     unstable = np.abs(np.linalg.eigvals(fit.system.A)).max() > 1.0 + 1e-9
     assert unstable == any("unstable" in str(w.message) for w in told)
+
+
+def test_next_era_keeps_to_the_lags_that_stand_out_of_their_scatter() -> None:
+    """With all the lags of a tenth of the record the first mode of this one is lost."""
+    fit = next_era(driven(3000), ["a", "b"], order=4)
+    assert fit.frequencies_hz == pytest.approx(frame().modes().frequencies_hz, rel=0.02)
+    long = driven(3000, noise=0.0)
+    assert len(correlation_decays(long, ["a", "b"]).values) < 300
+    assert len(correlation_decays(long, ["a", "b"], lags=300).values) == 300
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: moesp(r, "u", order=4, rows="many"),
+        lambda r: moesp(r, "u", order=4, delays={"u": "late"}),
+        lambda r: moesp(r, "u", order=4, delays=["u"]),
+        lambda r: moesp(r, "u", order=4).predict(r, "far"),
+        lambda r: moesp(r, "u", order=4).fit(None),
+        lambda r: moesp(r, "u", order=4).residuals(r, lags=-1),
+        lambda r: era(np.ones(9), dt="fast"),
+        lambda r: next_era(r, ["a", "b"], rows="many"),
+        lambda r: free_decays(r, ["a", "b"], start="late"),
+        lambda r: stabilization(r, "u", orders=20),
+        lambda r: stabilization(r, "u", orders="abc"),
+        lambda r: stabilization(r, "u", tolerances=0.1),
+        lambda r: shift(r, "a"),
+        lambda r: observer_gain(moesp(r, "u", order=4), r),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_in_plain_words(call: Any) -> None:
+    with pytest.raises(DataError):
+        call(driven(400))

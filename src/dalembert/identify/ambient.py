@@ -24,6 +24,7 @@ from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
 from dalembert.identify.realization import CLEAR_GAP, decompose, era_matrices, hankel, order_from_gaps
 from dalembert.linear import checks
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -31,6 +32,7 @@ from dalembert.record import Record
 Detrend = Literal["none", "mean", "linear"]
 # Lags of a correlation, and the largest side of a matrix to decompose, when not told.
 DEFAULT_LAGS = 512
+FEWEST_LAGS = 64
 LARGEST_SIDE = 900
 # Energy of the second half of a decay over that of the first, beyond which it is none.
 STAYS = 0.9
@@ -85,7 +87,7 @@ def free_decays(
         Time [s] after the beginning of every record from which the motion is free.
     """
     data = read_data(records, (), outputs)
-    skip = round(start / data.dt)
+    skip = round(real_number("start", start) / data.dt)
     count = min(data.lengths) - skip
     if start < 0.0 or count < 8:
         raise DataError(
@@ -115,7 +117,8 @@ def correlation_decays(
     references : names, optional
         Outputs with which all are correlated; all of them when left out.
     lags : int, optional
-        How many, from one sample on; 512 or a tenth of the samples when left out.
+        How many, from one sample on. When left out, as many as stand out of the scatter of their estimates, at most
+        512 or a tenth of the samples: later ones hide weak modes.
 
     Returns
     -------
@@ -132,7 +135,10 @@ def correlation_decays(
         raise DataError(f"lags must be a whole number from 8 on, got {lags!r}.")
     data.require(2 * count, f"correlations over {count} lags", each=True)
     places = [data.outputs.index(name) for name in wanted]
-    values = correlate(data.y, places, int(count))[1:]
+    found = correlate(data.y, places, int(count))
+    if lags is None:
+        count = _reliable(found, places, data.samples)
+    values = found[1 : count + 1]
     return Decays(
         values=values, dt=data.dt, outputs=data.outputs, columns=wanted, kind="correlations", units=dict(data.units),
         notes=(f"correlations with {', '.join(wanted)} from lag 1 to {count}; excitation taken for white noise",),
@@ -266,13 +272,28 @@ def _warn_of_forcing(values: FloatArray) -> None:
         )
 
 
+def _reliable(found: FloatArray, references: Sequence[int], samples: int) -> int:
+    """Last lag at which the correlations exceed four times the deviation of their estimates.
+
+    var ρ̂ ≈ Σ ρ²(τ) / N over all τ at lags where ρ has died out (Bartlett).
+    """
+    count = len(found) - 1
+    size = np.sqrt(found[0, references, range(len(references))])
+    own = found[:, references, range(len(references))] / size**2
+    deviation = float(np.sqrt((2.0 * (own**2).sum(axis=0) - 1.0).mean() / samples))
+    above = np.flatnonzero(np.sqrt((own**2).mean(axis=1)) > 4.0 * deviation)
+    last = int(above[-1]) if len(above) else 0
+    return min(count, max(last, FEWEST_LAGS))
+
+
 def _window(source: Decays, rows: int | None, columns: int | None) -> tuple[int, int]:
     count, ny, nw = source.values.shape
+    for name, value in (("rows", rows), ("columns", columns)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if value is not None and (not whole or value < 1):
+            raise DataError(f"{name} must be a whole number from 1 on, got {value!r}.")
     a = max(1, min(count // 2, LARGEST_SIDE // ny)) if rows is None else rows
     b = max(1, min(count - a, max(2 * LARGEST_SIDE // nw, 1))) if columns is None else columns
-    for name, value in (("rows", a), ("columns", b)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise DataError(f"{name} must be a whole number from 1 on, got {value!r}.")
     if a + b > count:
         raise DataError(f"{a} rows and {b} columns need {a + b} samples of the decays; there are {count}.")
     return int(a), int(b)

@@ -31,6 +31,7 @@ from dalembert.identify.realization import (
     order_from_gaps,
 )
 from dalembert.linear import checks
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -264,7 +265,7 @@ def _pulse(markov: Any, dt: float | None, inputs: Any, outputs: Any) -> Pulse:
              getattr(markov, "outputs", None) if outputs is None else outputs]  # fmt: skip
     where = "these Markov parameters"
     return Pulse(
-        values, float(step), checks.names_or_numbered("input", names[0], "u", values.shape[2], where),
+        values, real_number("dt", step), checks.names_or_numbered("input", names[0], "u", values.shape[2], where),
         checks.names_or_numbered("output", names[1], "y", values.shape[1], where),
         dict(getattr(markov, "units", {}) or {}), None, tuple(getattr(markov, "notes", ())),
         dict(getattr(markov, "provenance", {}) or {}),

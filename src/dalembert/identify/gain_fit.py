@@ -43,6 +43,8 @@ def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> Flo
     -------
     (nx, ny); spec 000 writes G = -K.
     """
+    if not isinstance(system, StateSpace):
+        raise DataError(f"observer_gain needs a StateSpace (such as fit.system), got {type(system).__name__}.")
     if system.dt is None:
         raise DataError("an observer gain from Markov parameters needs a sampled system; use to_discrete(dt).")
     values = markov.gain(markov.order) if isinstance(markov, ObserverMarkov) else np.asarray(markov, dtype=np.float64)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.identify import playback
+from dalembert.identify.data_checks import record_list
 from dalembert.identify.quality import Fit, Residuals, examine, measure_fit
 from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
@@ -216,7 +217,7 @@ class Identified(checks.Frozen):
     def predict(self, record: Record, steps: int = 1, *, start: str = "estimate") -> Record:
         """Outputs told ``steps`` samples ahead: from the inputs to now, and the outputs up to ``steps`` samples ago."""
         _choice("start", start, ("estimate", "zero"))
-        if isinstance(steps, bool) or int(steps) != steps or steps < 1:
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
             raise DataError(f"steps must be a whole number from 1 on, not {steps!r}.")
         u, y = self._driving(record), self._channels(record, self.outputs)
         return self._made(record, self._predicted(u, y, int(steps), start == "estimate"), f"{steps}-step prediction")
@@ -244,6 +245,8 @@ class Identified(checks.Frozen):
         lags : int, optional
             Number of lags tested; 25, or a quarter of the shortest record.
         """
+        if lags is not None and (isinstance(lags, bool) or not isinstance(lags, (int, np.integer)) or lags < 1):
+            raise DataError(f"lags must be a whole number from 1 on, not {lags!r}.")
         chosen = kind or ("prediction" if self.gain is not None else "simulation")
         y, yhat, u = self._replayed(record, chosen, start)
         e = [a - b for a, b in zip(y, yhat, strict=True)]
@@ -306,9 +309,7 @@ class Identified(checks.Frozen):
     ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray]]:
         _choice("kind", kind, ("simulation", "prediction"))
         _choice("start", start, ("estimate", "zero"))
-        records = [record] if isinstance(record, Record) else list(record)
-        if not records:
-            raise DataError("no record was given.")
+        records = record_list(record)
         us = [self._driving(each) for each in records]
         ys = [self._channels(each, self.outputs) for each in records]
         if kind == "prediction":

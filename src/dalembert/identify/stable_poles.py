@@ -133,9 +133,9 @@ def stabilization(
     -------
     Stabilization
     """
-    wanted = None if orders is None else sorted({int(n) for n in orders})
-    if wanted is not None and (not wanted or wanted[0] < 1):
-        raise DataError("orders must be positive whole numbers, e.g. orders=range(2, 41, 2).")
+    wanted = None if orders is None else _orders(orders)
+    if tolerances is not None and not isinstance(tolerances, Tolerances):
+        raise DataError(f"tolerances must be Tolerances(frequency=0.01, damping=0.05, ...), got {tolerances!r}.")
     most = None if rows is not None or wanted is None else wanted[-1]
     projection, data = prepared(record, inputs, outputs, method, rows, most, detrend)
     i = projection.hankel.rows
@@ -146,6 +146,13 @@ def stabilization(
             f"{i} block rows of {data.ny} outputs hold orders up to {room}, not {wanted[-1]}. Use more rows=."
         )
     return diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+
+
+def _orders(orders: Any) -> list[int]:
+    given = list(orders) if isinstance(orders, Iterable) else []
+    if not given or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in given):
+        raise DataError(f"orders must be positive whole numbers, e.g. orders=range(2, 41, 2), got {orders!r}.")
+    return sorted({int(n) for n in given})
 
 
 def prepared(

@@ -157,10 +157,12 @@ def unscaled(
 
 def delayed(data: Data, delays: Mapping[str, int]) -> Data:
     """Data whose inputs are those that act: each late by its delay, the first samples dropped."""
+    if not isinstance(delays, Mapping):
+        raise DataError(f"delays are given by input, {{name: samples}}, not as {delays!r}.")
     for name, count in delays.items():
         if name not in data.inputs:
             raise DataError(unknown_name("input", name, data.inputs, "delays"))
-        if isinstance(count, bool) or int(count) != count or count < 0:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
             raise DataError(f"the delay of {name!r} must be a whole number of samples from 0 on, not {count!r}.")
     most = int(max(delays.values(), default=0))
     if most == 0:
@@ -180,7 +182,7 @@ def block_rows(data: Data, order: int | None, rows: int | None) -> int:
     most = int((data.samples + data.segments) / (2.0 * (q + data.segments)))
     most = min(most, min(data.lengths) // 2)
     if rows is not None:
-        if isinstance(rows, bool) or int(rows) != rows or rows < 2:
+        if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 2:
             raise DataError(f"rows must be a whole number from 2 on, not {rows!r}.")
         if order is not None and (rows - 1) * data.ny < order:
             raise DataError(

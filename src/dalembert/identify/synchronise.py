@@ -115,6 +115,8 @@ def shift(record: Record, delays: Mapping[str, float]) -> Record:
     >>> float(abs(moved["a"] - moved["b"])[50:-50].max()) < 1e-3
     True
     """
+    if not isinstance(delays, Mapping):
+        raise DataError(f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
     dt = record.sample_time
     by_column: dict[int, float] = {}
     for name, value in delays.items():
