@@ -198,3 +198,24 @@ def test_next_era_keeps_to_the_lags_that_stand_out_of_their_scatter() -> None:
 def test_arguments_of_the_wrong_kind_are_refused_in_plain_words(call: Any) -> None:
     with pytest.raises(DataError):
         call(driven(400))
+
+
+def test_matrices_from_modes_that_noise_has_mixed_are_warned_of() -> None:
+    """Two equal oscillators side by side; the mass of the second may come out eight times too large."""
+    twins = SecondOrder(
+        np.eye(2), np.diag([1000.0, 1000.02]), C=np.diag([1.2, 1.2]), B=np.eye(2), Y_acceleration=np.eye(2),
+        inputs=["fx", "fy"], outputs=["ax", "ay"],
+    )  # fmt: skip
+    with pytest.warns(IdentificationWarning, match="much closer than their damping is wide"):
+        physical(twins.state_space().to_discrete(DT), kind="acceleration", colocated=[("ax", "fx"), ("ay", "fy")])
+
+
+def test_uncoupled_coordinates_have_their_matrices() -> None:
+    apart = SecondOrder(
+        np.diag([1.0, 2.0]), np.diag([1000.0, 5000.0]), C=np.diag([1.2, 2.0]), B=np.eye(2), Y_acceleration=np.eye(2),
+        inputs=["fx", "fy"], outputs=["ax", "ay"],
+    )  # fmt: skip
+    sampled = apart.state_space().to_discrete(DT)
+    found = physical(sampled, kind="acceleration", colocated=[("ax", "fx"), ("ay", "fy")])
+    np.testing.assert_allclose(found.M, apart.M, atol=1e-9)
+    np.testing.assert_allclose(found.K, apart.K, atol=1e-6)

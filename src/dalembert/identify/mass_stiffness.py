@@ -79,4 +79,6 @@ def inconsistency(W: ComplexArray) -> tuple[float, float]:
     """Largest entry of W Wᵀ, which exact data make 0, as it is and relative to that of Σ |w| |w|ᵀ."""
     left = 2.0 * (W @ W.T).real
     size = 2.0 * (np.abs(W) @ np.abs(W).T)
-    return float(np.abs(left).max()), float((np.abs(left) / size).max())
+    # uncoupled coordinates share no mode: their entry is 0 of 0
+    relative = np.divide(np.abs(left), size, out=np.zeros_like(size), where=size > 0.0)
+    return float(np.abs(left).max()), float(relative.max())

@@ -31,6 +31,8 @@ UNSEEN = 1e-7
 REPEATED = 1e-9
 # Change of a damping ratio, relative, between the identified modes and the matrices that calls for a warning.
 INCONGRUOUS = 0.5
+# Distance of two eigenvalues over their decay rate below which shapes are not told apart.
+CLOSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ def physical(
     triple = mkr.modal_triple(system.A, system.B, system.C, system.dt)
     _refuse_poles(system, triple)
     check_forces(system)
+    _warn_of_close_modes(triple.eigenvalues)
     places, note = read_sensors(system, sensors, kind)
     drives = read_actuators(system, actuators)
     pairs = read_pairs(system, colocated)
@@ -124,7 +127,23 @@ def physical(
     return _assembled(system, triple, places, drives, coordinates, case, damping, notes)
 
 
-# ---- what is refused
+# ---- what is refused or doubtful
+
+
+def _warn_of_close_modes(eigenvalues: ComplexArray) -> None:
+    """Modes nearer to each other than their own bandwidth: noise mixes their shapes, and M, C, K are made of shapes."""
+    lam = eigenvalues[np.argsort(eigenvalues.imag)]
+    width = np.minimum(np.abs(lam.real[1:]), np.abs(lam.real[:-1]))
+    close = np.flatnonzero(np.abs(np.diff(lam)) < CLOSE * width)
+    if len(close):
+        pair = [f"{abs(lam[close[0] + k]) / (2.0 * np.pi):.5g}" for k in (0, 1)]
+        warnings.warn(
+            f"the modes at {pair[0]} and {pair[1]} Hz are much closer than their damping is wide: noise mixes their "
+            "shapes, and M, C, K with them. Check them against the record, or fit a structured model "
+            "(refine_structured).",
+            IdentificationWarning,
+            stacklevel=3,
+        )
 
 
 def _refuse_poles(system: StateSpace, triple: mkr.ModalTriple) -> None:
