@@ -222,7 +222,8 @@ def _chosen(
     if not fitting:
         raise DataError(
             "no pair of an output and an input, taken as co-located, gives positive definite mass and stiffness: the "
-            "forces act where there is no sensor, or the model is poor. Name the pair: colocated=(output, input)."
+            "forces act where there is no sensor, or the model is poor. Name the pair: colocated=(output, input), "
+            "or several, [(output, input), ...], where one does not move in all modes (uncoupled directions)."
         )
     output, name = fitting[0].pairs[0]
     others = "" if len(fitting) == 1 else f", and the consistency of all {len(fitting)} that do is met best"
