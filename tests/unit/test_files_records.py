@@ -263,3 +263,19 @@ def test_a_rewritten_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path)
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "a.txt").read_text() == "new"
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
+
+
+def test_a_table_without_time_is_read_with_its_sample_time(tmp_path):
+    file = tmp_path / "arm.csv"
+    file.write_text("u,y\n1,2\n3,4\n5,6\n")
+    record = read_record(file, dt=0.5)
+    assert record.time.tolist() == [0.0, 0.5, 1.0]
+    assert record["y"].tolist() == [2.0, 4.0, 6.0]
+    for wrong in (0.0, -1.0, "fast", True):
+        with pytest.raises(FileFormatError, match="positive number of seconds"):
+            read_record(file, dt=wrong)
+    with pytest.raises(FileFormatError, match="give dt="):
+        read_record(file)
+    file.write_text("time,y\n1,2\n3,4\n")
+    with pytest.raises(FileFormatError, match="without time"):
+        read_record(file, dt=0.5)

@@ -51,13 +51,22 @@ def write(record: Record, path: Path, delimiter: str) -> None:
             file.writelines(delimiter.join(map(repr, row)) + "\n" for row in block)
 
 
-def read(path: Path, time: str, delimiter: str | None) -> Record:
-    """Read a table with a header row; `FileFormatError` says the line where it goes wrong."""
+def read(path: Path, time: str, delimiter: str | None, dt: float | None = None) -> Record:
+    """Read a table with a header row; `FileFormatError` says the line where it goes wrong.
+
+    With ``dt`` the table has no column of time: its rows are ``dt`` seconds apart.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
             head = _read_head(file, path, delimiter)
-        if time not in head.names:
-            raise FileFormatError(unknown_name("column", time, head.names, "the header"), str(path), head.lines)
+        if dt is None and time not in head.names:
+            known = unknown_name("column", time, head.names, "the header")
+            advice = "Name the column of time by time=, or give dt= where there is none."
+            raise FileFormatError(f"{known} {advice}", str(path), head.lines)
+        if dt is not None and time in head.names:
+            raise FileFormatError(
+                f"dt is for files without time, but there is a column {time!r}.", str(path), head.lines
+            )
         table = _fast(path, head)
         if table is None:
             with path.open(encoding="utf-8-sig", newline=None) as file:
@@ -66,14 +75,19 @@ def read(path: Path, time: str, delimiter: str | None) -> Record:
         raise FileFormatError(f"the text is not UTF-8 ({error.reason}). Save it as UTF-8.", str(path)) from error
     except csv.Error as error:
         raise FileFormatError(f"this is not a table ({error}).", str(path)) from error
-    column = head.names.index(time)
-    unit = head.units[column].strip("[]() ")
-    if unit not in _SECONDS:
-        raise FileFormatError(f"the unit of time is {unit!r}; expected one of s, ms, us, min, h.", str(path))
-    rest = [i for i in range(len(head.names)) if i != column]
-    scale = _SECONDS[unit]
+    rest = list(range(len(head.names)))
+    if dt is not None:
+        clock = dt * np.arange(len(table))
+    else:
+        column = head.names.index(time)
+        unit = head.units[column].strip("[]() ")
+        if unit not in _SECONDS:
+            raise FileFormatError(f"the unit of time is {unit!r}; expected one of s, ms, us, min, h.", str(path))
+        rest.remove(column)
+        scale = _SECONDS[unit]
+        clock = table[:, column] if scale == 1.0 else table[:, column] * scale
     return Record(
-        table[:, column] if scale == 1.0 else table[:, column] * scale,
+        clock,
         table[:, rest],
         [head.names[i] for i in rest],
         [head.units[i] for i in rest],
@@ -100,7 +114,7 @@ def _read_head(file: TextIO, path: Path, delimiter: str | None) -> _Head:
             raise FileFormatError(f"column {i + 1} has no name in the header.", str(path), line)
         if name in names[:i]:
             raise FileFormatError(f"two columns are named {name!r} in the header.", str(path), line)
-    if len(names) < 2:
+    if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
         raise FileFormatError(f"there is one column only, {names[0]!r}. Is the delimiter right?", str(path), line)
     units = [""] * len(names)
     second, text = next(lines, (0, ""))

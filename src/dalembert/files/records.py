@@ -20,6 +20,7 @@ def read_record(
     path: str | os.PathLike[str],
     *,
     time: str = "time",
+    dt: float | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     max_bytes: int = MAX_BYTES,
@@ -33,6 +34,7 @@ def read_record(
     ----------
     path : file; its suffix tells the format.
     time : name of the column that holds time; a unit such as ms in the units row is converted to s.
+    dt : sample time [s] of a text file that has no column of time.
     units : units by channel name, over those in the file.
     delimiter : what separates cells in a text file; found from the header when not given.
     max_bytes : larger files, and files that would unpack to more, are refused.
@@ -47,9 +49,11 @@ def read_record(
         raise FileFormatError(why, str(path))
     try:
         if suffix in _NETCDF:
+            if dt is not None:
+                raise FileFormatError("dt is for text files without a column of time.", str(path))
             record = netcdf_records.read(file, time, max_bytes)
         else:
-            record = csv_records.read(file, time, delimiter)
+            record = csv_records.read(file, time, delimiter, _sample_time(dt, path))
         if not units:
             return record
         return Record(
@@ -82,6 +86,15 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
             netcdf_records.write(record, fresh)
         else:
             csv_records.write(record, fresh, _TEXT[suffix])
+
+
+def _sample_time(dt: float | None, path: str | os.PathLike[str]) -> float | None:
+    if dt is None:
+        return None
+    number = isinstance(dt, (int, float)) and not isinstance(dt, bool)
+    if not number or not 0.0 < dt < float("inf"):
+        raise FileFormatError(f"dt must be a positive number of seconds, got {dt!r}.", str(path))
+    return float(dt)
 
 
 def _suffix(file: Path) -> str:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-import scipy.signal
 from numpy.typing import NDArray
 
 from dalembert.linear.checks import ComplexArray, FloatArray
@@ -129,6 +128,8 @@ def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: Comp
 
 def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int) -> Iterator[FloatArray]:
     """Signals of one segment, ``length`` samples at a time: rows (mode, [f, h, λg], [Re, Im]), direct inputs, e."""
+    from scipy.signal import lfilter  # the slowest import of this folder
+
     J, nu, ny = len(model.poles), model.nu, y.shape[1]
     lam = model.multipliers()
     d = int(model.direct.sum())
@@ -143,10 +144,10 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
         driven = ub.astype(complex)
         for j in range(J):
             denominator = [1.0, -lam[j]]
-            f, memory[j, :nu] = scipy.signal.lfilter([0.0, 1.0], denominator, driven, zi=memory[j, :nu])
+            f, memory[j, :nu] = lfilter([0.0, 1.0], denominator, driven, zi=memory[j, :nu])
             h = _powers(model.poles[j], begin, count)
             states[j] = weights[j, :nu] @ f + weights[j, nu] * h
-            g, memory[j, nu] = scipy.signal.lfilter([0.0, lam[j]], denominator, states[j], zi=memory[j, nu])
+            g, memory[j, nu] = lfilter([0.0, lam[j]], denominator, states[j], zi=memory[j, nu])
             for k, signal in ((slice(0, nu), f), (nu, h), (nu + 1, g)):
                 z[j, k, 0], z[j, k, 1] = signal.real, signal.imag
         block[size - d - ny : size - ny] = ub[model.direct]
