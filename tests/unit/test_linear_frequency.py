@@ -409,3 +409,8 @@ def test_outputs_of_its_own_are_what_a_system_answers_for_by_default():
     mobility = system.frequency_response([0.5, 2.0], kind="mobility")["b", "push"]
     np.testing.assert_allclose(meant["speed", "push"], mobility, rtol=1e-14)
     assert system.frequency_response([0.5], outputs="b").kind == "receptance"
+
+
+def test_a_step_between_equal_magnitudes_is_no_peak_of_any_height():
+    fr = FrequencyResponse([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 2.0, 2.0, 3.0, 9.0, 1.0], ["force"], ["tip"])
+    assert [peak.frequency for peak in fr.peaks("tip", prominence=0.1)] == [5.0]

@@ -185,9 +185,10 @@ class FrequencyResponse(checks.Frozen):
         inner = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])
         found = np.flatnonzero(inner) + 1
         if prominence > 0.0 and len(found):
-            import scipy.signal
+            from scipy.signal import find_peaks
 
-            found = found[scipy.signal.peak_prominences(size, found)[0] >= prominence * size[found]]
+            found, about = find_peaks(size, prominence=0.0)
+            found = found[about["prominences"] >= prominence * size[found]]
         hertz = self.frequencies_hz
         return tuple(Peak(float(self.frequencies[k]), float(hertz[k]), float(size[k]), float(angle[k])) for k in found)
 
