@@ -219,3 +219,13 @@ def test_uncoupled_coordinates_have_their_matrices() -> None:
     found = physical(sampled, kind="acceleration", colocated=[("ax", "fx"), ("ay", "fy")])
     np.testing.assert_allclose(found.M, apart.M, atol=1e-9)
     np.testing.assert_allclose(found.K, apart.K, atol=1e-6)
+
+
+def test_a_model_that_leaves_most_of_an_output_unexplained_says_so():
+    rng = np.random.default_rng(5)
+    u, noise = rng.standard_normal((2, 4000))
+    heard = Record.from_channels(np.arange(4000) * 0.01, {"u": u, "y": np.convolve(u, [0.2, 0.1])[:4000] + noise})
+    told = [note for note in moesp(heard, "u", "y", order=2).notes if "unexplained" in note]
+    assert len(told) == 1
+    clean = Record.from_channels(heard.time, {"u": u, "y": np.convolve(u, [0.2, 0.1])[:4000] + 0.01 * noise})
+    assert not [note for note in moesp(clean, "u", "y", order=2).notes if "unexplained" in note]

@@ -75,8 +75,10 @@ def _stabilised(
 def driven_part(
     data: Data, hankel: HankelFactor, A: FloatArray, C: FloatArray, K: FloatArray | None, S: FloatArray, note: str,
     fresh: FloatArray, feedthrough: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str]]:  # fmt: skip
-    """B, D, K, S of the scaled channels, and notes: simulation or prediction, as the noise asks.
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:  # fmt: skip
+    """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation leaves unexplained.
+
+    Simulation or prediction, as the noise asks.
 
     A projection sees i samples of the past only. Where all noise is sensor noise the best gain is zero, and what was
     found is that of a filter with so short a memory; where a little noise drives the states too, the best memory is
@@ -87,10 +89,13 @@ def driven_part(
     stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
     if K is not None and not stable:
         B, D, left, how = input_matrices(data, hankel.scales, A, C, K, **options)
-        return B, D, K, S if left is None else left, [how, note]
+        return B, D, K, S if left is None else left, [how, note], None
     B, D, R, how = input_matrices(data, hankel.scales, A, C, None, **options)
-    if K is None or R is None:
-        return B, D, K, S, [how, note]
+    if R is None:
+        return B, D, K, S, [how, note], None
+    unexplained = float(np.diag(R).max())
+    if K is None:
+        return B, D, K, S, [how, note], unexplained
     first = fresh[: len(S), : len(S)]
     expected = R + C @ _after(A, C, R, hankel.rows) @ C.T
     gained = _logdet(expected) - _logdet(freedom(hankel) * first @ first.T)
@@ -99,9 +104,9 @@ def driven_part(
         better, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
     if better is None:
         text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
-        return B, D, np.zeros_like(K), R, [how, text]
+        return B, D, np.zeros_like(K), R, [how, text], unexplained
     B, D, left, how = input_matrices(data, hankel.scales, A, C, better, **options)
-    return B, D, better, S if left is None else left, [how, note]
+    return B, D, better, S if left is None else left, [how, note], unexplained
 
 
 def freedom(hankel: HankelFactor) -> float:

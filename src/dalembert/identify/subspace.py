@@ -33,6 +33,8 @@ Names = str | Iterable[str]
 METHODS = ("moesp", "n4sid", "cva")
 # Fewer numbers per unknown are called few.
 FEW = 5.0
+# Share of the power of an output that simulation may leave before that is told.
+POOR = 0.5
 
 
 def moesp(
@@ -123,7 +125,12 @@ def _identify(
     notes += few_data(data, order)
     check_room(projection, order)
     A, C, K, S, noise_note = realize(projection, order)
-    B, D, K, S, found = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
+    B, D, K, S, found, left = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
+    if left is not None and left > POOR:
+        notes.append(
+            f"simulated from its inputs, the model leaves {100 * left:.0f} % of the power of an output unexplained: "
+            "the order does not suit, forces were not measured, or channels are not in step (da.identify.delay)."
+        )
     notes += [*found, f"singular_values: {projection.meaning}."]
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
