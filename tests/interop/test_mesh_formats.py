@@ -55,13 +55,18 @@ def test_millimetres_become_metres_and_a_left_handed_cell_is_turned():
     assert list(mesh.cell_sets) == ["property 1"]
 
 
-@pytest.mark.parametrize("kind", ["tet4", "tet10", "hex8", "hex20", "hex27"])
-@pytest.mark.parametrize("format", ["gmsh", "gmsh22", "abaqus", "nastran"])
+@pytest.mark.parametrize(
+    ("format", "kind"),
+    [
+        (format, kind)
+        for format in ("gmsh", "gmsh22", "abaqus", "nastran")
+        for kind in ("tet4", "tet10", "hex8", "hex20", "hex27")
+        if kind != "hex27" or format.startswith("gmsh")  # the others have no such cell
+    ],
+)
 def test_a_box_written_by_meshlane_comes_back_as_it_was(kind, format, tmp_path, capfd):
     import meshlane
 
-    if kind == "hex27" and format in ("abaqus", "nastran"):
-        pytest.skip("these formats have no such cell")
     types = {
         "tet4": "tetra",
         "tet10": "tetra10",

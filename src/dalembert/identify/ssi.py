@@ -13,12 +13,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, Detrend, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.order import asked_order, choose_order
-from dalembert.identify.projections import project
-from dalembert.identify.subspace import block_rows, check_room, few_data, growth, realize, unscaled
+from dalembert.identify.subspace import growth, projected, realize, unscaled
 from dalembert.record import Record
 
 
@@ -69,19 +66,8 @@ def _identify(
     rows: int | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
     data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True)
-    if order is not None:
-        data.check_order(order)
-    hankel = compress_hankel(data, block_rows(data, order, rows))
-    projection = project(hankel, method)
-    notes = [hankel.note()]
-    if order is None:
-        choice = choose_order(projection)
-        order = choice.order
-        notes.append(choice.explanation)
-    else:
-        notes.append(asked_order(projection, order))
-    notes += few_data(data, order)
-    check_room(projection, order)
+    projection, order, notes = projected(data, method, order, rows)
+    hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
     notes += [noise_note, f"singular_values: {projection.meaning}.", *growth(A)]
     sy = hankel.scales

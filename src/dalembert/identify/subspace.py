@@ -111,19 +111,8 @@ def _identify(
     whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True)
     whole.require_inputs(method)
     data = delayed(whole, delays or {})
-    if order is not None:
-        data.check_order(order)
-    hankel = compress_hankel(data, block_rows(data, order, rows))
-    projection = project(hankel, method)
-    notes = [hankel.note()]
-    if order is None:
-        choice = choose_order(projection)
-        order = choice.order
-        notes.append(choice.explanation)
-    else:
-        notes.append(asked_order(projection, order))
-    notes += few_data(data, order)
-    check_room(projection, order)
+    projection, order, notes = projected(data, method, order, rows)
+    hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
     B, D, K, S, found, left = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
     if left is not None and left > POOR:
@@ -142,6 +131,24 @@ def _identify(
         provenance={**whole.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
                     "compression": hankel.how},
     )  # fmt: skip
+
+
+def projected(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
+    """The compressed and projected data, the order asked for or chosen, and notes on both."""
+    if order is not None:
+        data.check_order(order)
+    hankel = compress_hankel(data, block_rows(data, order, rows))
+    projection = project(hankel, method)
+    notes = [hankel.note()]
+    if order is None:
+        choice = choose_order(projection)
+        order = choice.order
+        notes.append(choice.explanation)
+    else:
+        notes.append(asked_order(projection, order))
+    notes += few_data(data, order)
+    check_room(projection, order)
+    return projection, order, notes
 
 
 def realize(projection: Projection, order: int) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BoolArray = NDArray[np.bool_]
-
-
-class ElementGroup(Protocol):
-    """Elements of one kind: recover what happens inside them from the displacements of the points."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    def stresses(self, u: FloatArray) -> Any: ...
 
 
 class Structure(Frozen):
