@@ -50,10 +50,10 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
     **_from("solve.constrained", "Baumgarte"),
     **_from("solve.events", "Event Switch"),
-    # linear models, structures, identification: the nouns here, what is done with them in rooms of their own
+    # linear models and structures here; what is done with them, with data and with machines, in rooms of their own
     **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
     **_from("structures", "Frame Solid Section Material Structure read_mesh"),
-    **_rooms("linear structures identify"),
+    **_rooms("linear structures identify estimate control"),
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
@@ -65,6 +65,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
 }
 
 if TYPE_CHECKING:
+    from dalembert import control as control
+    from dalembert import estimate as estimate
     from dalembert import identify as identify
     from dalembert import linear as linear
     from dalembert import structures as structures

@@ -329,16 +329,63 @@ class State:
         return f"State({eqs.name!r}, t={self.t:g}, {values})"
 
 
-class Observer(Protocol):
-    """One step of a filter, as an expression."""
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A control law as an expression, with the names of what it reads and drives.
 
-    def observer_step(self) -> ca.Function: ...
+    ``function`` (reads, memory, references, p, t) -> (u, memory after); with ``dt`` None the second is the rate of the
+    memory and the law acts continuously, else it acts every ``dt`` seconds and u is held.
+
+    reads : sensors, coordinates, speeds, measures or internal states of the machine (or, where an observer stands
+        between, of its estimate); its own inputs may be read too, as they were in the last interval.
+    direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
+        estimate in the memory) drives first and reads with its new u acting; a direct one reads while its last u acts.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    drives: tuple[str, ...]
+    function: ca.Function
+    dt: float | None = None
+    memory: Channels = field(default_factory=lambda: Channels((), ()))
+    start: tuple[float, ...] = ()
+    references: Channels = field(default_factory=lambda: Channels((), ()))
+    direct: bool = True
+    parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Watching:
+    """A filter as an expression, with the names of what it reads and gives.
+
+    ``function`` (memory, u before, u now, y, fresh, p, t, Δt) -> (memory after, estimate): goes on from the last sample
+    to time t under the inputs held before, then takes in the sensors y (those with ``fresh`` = 1) that were read with
+    the inputs of now. With ``dt`` None it is continuous: (memory, u, y, p, t) -> (rate of the memory, estimate).
+
+    reads : sensors (or measures) of the machine.  known : inputs the filter is told.  gives : names of the estimate.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    known: tuple[str, ...]
+    gives: Channels
+    function: ca.Function
+    dt: float | None
+    memory: Channels
+    start: tuple[float, ...]
+    parameters: tuple[float, ...] = ()
+
+
+class Observer(Protocol):
+    """Whatever can watch a machine: a filter of ``da.estimate``."""
+
+    def watching(self, dt: float | None = None) -> Watching: ...
 
 
 class Controller(Protocol):
-    """One step of a control law, as an expression."""
+    """Whatever can drive a machine: a law of ``da.control``."""
 
-    def controller_step(self) -> ca.Function: ...
+    def law(self) -> Law: ...
 
 
 def require_equations(given: Any) -> EquationsOfMotion:

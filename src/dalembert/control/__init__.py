@@ -1,0 +1,3 @@
+"""Control: state feedback, optimal regulators, and laws for nonlinear machines; each fits ``da.simulate``."""
+
+__all__: list[str] = []

@@ -1,0 +1,172 @@
+"""What a filter knows of a machine.
+
+    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}, Δt) + w ,     y_k = g(x_k, u_k, t_k) + v            (spec 004, C1 to C3)
+
+x may live on a manifold (closed loops, Euler parameters): then an error is a vector e of fewer entries, put on a state
+by ``retract`` and read from two states by ``difference``,
+
+    x = x₀ ⊞ e ,     e = x ⊟ x₀ ,
+
+and covariances speak of e. A flat process has neither function: x₀ + e and x - x₀.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import Channels
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.expressions import Array
+from dalembert.linear import SecondOrder, StateSpace
+
+SX = ca.SX
+SAME_TIME = 1e-9  # relative
+ARGUMENTS = {
+    "step": "x u p t dt",
+    "outputs": "x u p t",
+    "retract": "x e p t",
+    "difference": "x x0 p t",
+    "report": "x u p t",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """A model as a filter takes it; made by :func:`process`.
+
+    Attributes
+    ----------
+    errors : names and units of what covariances speak of, ne of them (for a flat process: the states).
+    carried : names and units of x, nx of them.
+    inputs, outputs : names and units of u and y.
+    functions : CasADi functions of dense columns:
+        step (x, u, p, t, Δt) -> x after Δt under constant u;  outputs (x, u, p, t) -> y;
+        retract (x, e, p, t) -> x ⊞ e and difference (x, x₀, p, t) -> x ⊟ x₀, both absent for a flat process;
+        report (x, u, p, t) -> what an estimate tells, absent where that is x itself.
+    reported : names and units of what an estimate tells.
+    wrapped : per output, whether it is an angle whose residual is taken in (-π, π].
+    start : x to begin with where nobody says otherwise.
+    dt : interval the model is made for; None where any will do.
+    matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
+    """
+
+    name: str
+    errors: Channels
+    carried: Channels
+    inputs: Channels
+    outputs: Channels
+    functions: Mapping[str, ca.Function]
+    start: Array
+    parameters: Channels = field(default_factory=lambda: Channels((), ()))
+    parameter_values: tuple[float, ...] = ()
+    reported: Channels = field(default_factory=lambda: Channels((), ()))
+    wrapped: tuple[bool, ...] = ()
+    dt: float | None = None
+    matrices: tuple[Array, Array, Array, Array] | None = None
+    use_c: bool = False
+    source: Any = None
+
+    @property
+    def nx(self) -> int:
+        return len(self.carried)
+
+    @property
+    def ne(self) -> int:
+        return len(self.errors)
+
+    @property
+    def nu(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def ny(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def flat(self) -> bool:
+        return "retract" not in self.functions
+
+    @property
+    def p(self) -> Array:
+        return np.array(self.parameter_values, dtype=float)
+
+    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+        return x + e if self.flat else self.functions["retract"](x, e, p, t)
+
+    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+        return x - x0 if self.flat else self.functions["difference"](x, x0, p, t)
+
+    def __repr__(self) -> str:
+        what = "linear" if self.matrices is not None else "nonlinear"
+        where = "" if self.flat else f" on a manifold of {self.ne} dimensions"
+        return (
+            f"Process({self.name!r}: {what}, {self.nx} states{where}, {self.nu} inputs, outputs "
+            f"{', '.join(self.outputs.names)})"
+        )
+
+
+@singledispatch
+def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+    """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, `EquationsOfMotion` or a kinematic model.
+
+    outputs : names of the sensors the filter reads; None: all.  inputs : names of the inputs it is told; None: all.
+    dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
+    """
+    hint = " Write da.equations(m)." if type(model).__name__ == "Mechanism" else ""
+    raise ModelError(
+        f"a filter needs a da.StateSpace, da.SecondOrder, equations of motion or a kinematic model, got "
+        f"{type(model).__name__}.{hint}"
+    )
+
+
+@process.register
+def _(model: SecondOrder, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+    return process(model.state_space(), outputs=outputs, inputs=inputs, dt=dt)
+
+
+@process.register
+def _(model: StateSpace, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+    if model.dt is None:
+        if dt is None:
+            raise DataError("a continuous StateSpace needs dt=, the sampling interval of the filter [s].")
+        model = model.to_discrete(dt)
+    elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
+        raise DataError(
+            f"the model is sampled every {model.dt:g} s, the filter was asked for {dt:g} s; convert it first."
+        )
+    rows = chosen(outputs, model.outputs, "output")
+    columns = chosen(inputs, model.inputs, "input")
+    A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
+    states = Channels(model.states, [model.units.get(name, "") for name in model.states])
+    x, u, p, t, Δ = SX.sym("x", model.nx), SX.sym("u", len(columns)), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
+    functions = {
+        "step": ca.Function("step", [x, u, p, t, Δ], [ca.densify(ca.sparsify(A) @ x + ca.sparsify(B) @ u)]),
+        "outputs": ca.Function("outputs", [x, u, p, t], [ca.densify(ca.sparsify(C) @ x + ca.sparsify(D) @ u)]),
+    }
+    names = [model.outputs[k] for k in rows]
+    return Process(
+        "linear model", states, states,
+        Channels([model.inputs[k] for k in columns], [model.units.get(model.inputs[k], "") for k in columns]),
+        Channels(names, [model.units.get(name, "") for name in names]),
+        functions, np.zeros(model.nx), reported=states, wrapped=(False,) * len(names), dt=model.dt,
+        matrices=(A, B, C, D), source=model,
+    )  # fmt: skip
+
+
+def chosen(wanted: Any, known: tuple[str, ...], kind: str) -> list[int]:
+    """Places of the wanted names, in the order asked for; all of them for None."""
+    if wanted is None:
+        return list(range(len(known)))
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in known:
+            raise ModelError(unknown_name(kind, name, known, "the model"))
+    if len(set(names)) < len(names):
+        raise ModelError(f"an {kind} is named twice: {', '.join(map(str, names))}.")
+    return [known.index(name) for name in names]
