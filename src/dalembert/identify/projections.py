@@ -7,7 +7,9 @@ With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
     [Y_f]   [L31  L32  L33]
 
 moesp   Γ from L32: the future outputs without future inputs, on the past (Verhaegen 1994, past outputs as instruments)
-n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X (Van Overschee and De Moor 1996)
+n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X, free of the future inputs, which again is L32 (the robust
+        algorithm of Van Overschee and De Moor 1996): O itself divides by what the future inputs leave of the past,
+        next to nothing where inputs are periodic or coloured; then A from two state sequences
 cva     Γ from (L32 L32ᵀ + L33 L33ᵀ)^(-1/2) L32: its singular values are the canonical correlations of past and future
         given the future inputs (Larimore 1990)
 
@@ -93,15 +95,10 @@ def through_past(L22: FloatArray, L32: FloatArray, exact: bool) -> FloatArray:
 
 def project(hankel: HankelFactor, method: str) -> Projection:
     """Γ and its singular values."""
-    exact = hankel.how == "orthogonal"
-    L21, L22, _, L32, L33 = split(hankel, hankel.rows)
+    _, _, _, L32, L33 = split(hankel, hankel.rows)
     if method == "cva":
         vectors, values = _canonical(L32, L33)
         meaning = "canonical correlations of past and future given the future inputs"
-    elif method == "n4sid":
-        oblique = through_past(L22, L32, exact) @ np.hstack([L21, L22])
-        vectors, values = _left(oblique)
-        meaning = "singular values of the oblique projection of the future outputs on the past along the future inputs"
     elif method == "ssi_cov":
         F, i = hankel.factor, hankel.rows
         vectors, values = _left(F[hankel.places("y", i, 2 * i)] @ F[hankel.places("y", 0, i)].T)
@@ -139,24 +136,19 @@ def shift_invariance(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
 def by_states(projection: Projection, order: int) -> tuple[FloatArray, FloatArray]:
     """A, C from two state sequences one sample apart (spec 000, 61): X_i = Γ⁺ O_i, X_{i+1} = Γ₋⁺ O_{i+1}.
 
-    [X_{i+1}; Y_i] = [A B; C D] [X_i; U_i] + residuals, by least squares in the coordinates of the factor.
+    [X_{i+1}; Y_i] = [A; C] X_i + [B, ...; D, ...] U_f + residuals: what U_f explains is left out of all, so B and D are
+    not sought, and the ill-known part of X_i along U_f does no harm.
     """
-    hankel = projection.hankel
-    i = hankel.rows
-    exact = hankel.how == "orthogonal"
+    hankel, i = projection.hankel, projection.hankel.rows
+    nu, ny = hankel.nu, hankel.ny
+    _, L22, _, L32, _ = split(hankel, i)
     gamma = projection.observability(order).reshape(-1, order)
-    now = np.linalg.pinv(gamma) @ _oblique(hankel, i, exact)
-    then = np.linalg.pinv(gamma[: -hankel.ny]) @ _oblique(hankel, i + 1, exact)
-    F = hankel.factor
-    given = np.vstack([now, F[hankel.places("u", i, i + 1)]])
-    made = np.vstack([then, F[hankel.places("y", i, i + 1)]])
-    matrices: FloatArray = scipy.linalg.lstsq(given.T, made.T, check_finite=False, lapack_driver="gelsy")[0].T
-    return matrices[:order, :order], matrices[order:, :order]
-
-
-def _oblique(hankel: HankelFactor, past: int, exact: bool) -> FloatArray:
-    """O (future outputs, 2iq) in the coordinates of the factor, the first ``past`` samples being the past."""
-    _, L22, _, L32, _ = split(hankel, past)
-    rows = np.concatenate([hankel.places("u", 0, past), hankel.places("y", 0, past)])
-    result: FloatArray = through_past(L22, L32, exact) @ hankel.factor[rows]
-    return result
+    now = np.linalg.pinv(gamma) @ L32
+    _, L22_then, _, L32_then, _ = split(hankel, i + 1)
+    combined = through_past(L22_then, L32_then, hankel.how == "orthogonal")
+    # the past one sample longer, free of U_f: U_p, u_i (nothing of it is left), Y_p, y_i
+    longer = np.vstack([L22[: i * nu], np.zeros((nu, L22.shape[1])), L22[i * nu :], L32[:ny]])
+    then = np.linalg.pinv(gamma[:-ny]) @ (combined @ longer)
+    made = np.vstack([then, L32[:ny]])
+    matrices: FloatArray = scipy.linalg.lstsq(now.T, made.T, check_finite=False, lapack_driver="gelsy")[0].T
+    return matrices[:order], matrices[order:]

@@ -85,9 +85,9 @@ def n4sid(
 ) -> Identified:  # fmt: skip
     """State-space model by N4SID: oblique projection, two state sequences, least squares (spec 000, 61).
 
-    B and D come from least squares on the outputs and not from the state sequences, whose truncated past biases them.
-    Weak states are lost sooner than by :func:`moesp` or :func:`cva`, which weigh them by how surely they are seen: with
-    periodic inputs, or an order below the true one, compare the fits. Parameters as for :func:`moesp`.
+    The robust algorithm of Van Overschee and De Moor (1996): all that the future inputs explain is left out of the
+    projection and of both state sequences, so periodic and coloured inputs do no harm. B and D come from least squares
+    on the outputs and not from the state sequences, whose truncated past biases them. Parameters as for :func:`moesp`.
     """
     return _identify("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
 
