@@ -14,8 +14,10 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.identify import likelihood
-from dalembert.identify.likelihood import BoolArray, ModalModel, Score
+from dalembert.identify.block_moments import Moments
+from dalembert.identify.likelihood import BoolArray, ModalModel, Products, Score
 from dalembert.identify.parametrisation import LEAST_DECAY, MOST_DECAY, normalised
+from dalembert.identify.quick_products import clean, decaying, quick_products
 from dalembert.linear.checks import FloatArray
 
 Segments = tuple[FloatArray, ...]
@@ -59,11 +61,21 @@ class Ascent:
             power += np.einsum("ta,ta->a", part, part)
         self.samples = sum(map(len, y))
         self.floor = NOISE_FLOOR**2 * power / self.samples + np.finfo(float).tiny
+        self._moments: list[Moments] | None = [Moments(*pair) for pair in zip(u, y, strict=True)]
+
+    def products(self, model: ModalModel) -> Products:
+        """By moments of the records; sample by sample where they would lose too many digits."""
+        if self._moments is not None and decaying(model, self._moments):
+            sums = quick_products(model, self._moments)
+            if not clean(sums, self._moments):
+                return sums
+            self._moments = None
+        return likelihood.products(model, self.u, self.y)
 
     def look(self, model: ModalModel) -> Point:
         """One pass over the data; C and D are moved to their best."""
         with np.errstate(over="ignore", invalid="ignore"):
-            score = likelihood.project(model, likelihood.products(model, self.u, self.y))
+            score = likelihood.project(model, self.products(model))
         C, D = model.with_linear(model.linear() + score.change)
         noise = self.covariance(score.residual)
         return Point(replace(model, C=C, D=D), score, noise, self.value(score.residual))
@@ -83,7 +95,7 @@ class Ascent:
         model = normalised(model)
         if not self.start or not len(model.poles):
             return self.look(model)
-        sums = likelihood.products(model, self.u, self.y)
+        sums = self.products(model)
         precision = np.diag(1.0 / (np.diag(sums.ee) / self.samples + self.floor))
         nu, S = model.nu, len(self.y)
         here = np.zeros(sums.zz.shape[:3], dtype=bool)

@@ -37,15 +37,15 @@ def modal_covariance(
     sigma = likelihood.symmetric_inverse(S)
     if innovations:
         ln, theta, gamma = _innovation_slopes(point.model, free)
+        # gradients of Re and Im of ln λ: (2k, parameters) and (2k, l, ny)
+        through = np.einsum("kla,ljpg,ajgc->kjpc", gamma, point.score.follow, likelihood.output_map(point.model.C),
+                            optimize=True)[:, free]  # fmt: skip
+        whole = theta - through
+        cov = whole @ sigma @ whole.T
+        cov += np.einsum("kla,ab,lm,nmb->kn", gamma, noise, point.score.inverse, gamma, optimize=True)
     else:
         ln, theta = output_slopes(point.model, free)
-        gamma = np.zeros((len(theta), len(point.score.inverse), len(point.model.D)))
-    # gradients of Re and Im of ln λ: (2k, parameters) and (2k, l, ny)
-    through = np.einsum("kla,ljpg,ajgc->kjpc", gamma, point.score.follow, likelihood.output_map(point.model.C),
-                        optimize=True)[:, free]  # fmt: skip
-    whole = theta - through
-    cov = whole @ sigma @ whole.T
-    cov += np.einsum("kla,ab,lm,nmb->kn", gamma, noise, point.score.inverse, gamma, optimize=True)
+        cov = theta @ sigma @ theta.T
     slopes = modal_slopes(ln / dt) / dt
     return ln / dt, slopes @ cov @ slopes.T
 
