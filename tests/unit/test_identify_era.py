@@ -273,3 +273,16 @@ def test_names_and_units_travel_with_the_model(exact: Record) -> None:
     assert fit.outputs == tuple(FLOORS)
     assert fit.system.units["a1"] == "m/s²"
     assert "OKID" in repr(fit)
+
+
+@pytest.mark.parametrize("start", ["unknown", "rest"])
+@pytest.mark.parametrize("dc", [False, True])
+def test_one_blow_of_a_hammer_is_identified_without_an_order_of_the_observer(start, dc):
+    """The order that noise asks for loses the blow, or fits its response sample by sample: playback tells."""
+    system = sampled_frame()
+    record = played(system, pulse(at=32), noise=0.01, seed=3)
+    found = okid_era(record, "force", FLOORS, 6, start=start, correlations=dc)
+    modes = system.modes()
+    assert np.abs(found.frequencies_hz / modes.frequencies_hz - 1.0).max() < 2e-3
+    assert np.abs(found.damping_ratios / modes.damping_ratios - 1.0).max() < 0.1
+    assert start == "rest" or any("plays back worse" in note for note in found.notes)

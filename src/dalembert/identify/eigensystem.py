@@ -8,7 +8,7 @@ From Y_k alone the model of noise-free data is exact for every observer order p.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError
+from dalembert.identify import playback
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
@@ -40,6 +41,10 @@ from dalembert.record import Record
 LARGEST_SIDE = 900
 # Channels whose Markov parameters differ in size by more than this are brought to the same size.
 UNLIKE = 30.0
+# A model leaves this many times more of the outputs than its observer where the observer was too long; another must
+# leave less than this share of that; samples of a record that are played; growth per sample that is no rounding.
+UNPLAYED, BETTER = 4.0, 0.7
+PLAYED, UNSTABLE = 20_000, 1e-6
 # Block rows that weakly damped modes want whatever the observer.
 LEAST_ROWS = 100
 
@@ -175,11 +180,13 @@ def okid_era(
     data = read_data(records, inputs, outputs, detrend=detrend)
     if order is not None:
         data.check_order(order)
-    markov = okid(
-        data, observer_order=observer_order, order=order, start=start, feedthrough=feedthrough
-    )  # fmt: skip
     dc = _lags(gamma, delta, tau) if correlations else None
-    found = _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined)
+
+    def realized(p: int | None) -> tuple[Identified, ObserverMarkov]:
+        markov = okid(data, observer_order=p, order=order, start=start, feedthrough=feedthrough)
+        return _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined), markov
+
+    found = realized(observer_order)[0] if observer_order is not None else _played_back(data, order, realized)
     if data.means is not None:
         levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
         found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))
@@ -187,6 +194,48 @@ def okid_era(
 
 
 # ---- inside
+
+
+def _played_back(
+    data: Data, order: int | None, realized: Callable[[int | None], tuple[Identified, ObserverMarkov]]
+) -> Identified:
+    """The model with the automatic observer order, or a shorter one where its playback shows that it is too long.
+
+    After a single blow the response to it is fitted sample by sample as far as the observer reaches, noise included;
+    and with an unknown start the first samples are past only: a long observer may lose the blow altogether.
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", IdentificationWarning)
+        found, markov = realized(None)
+    first, best, best_said = markov.order, _unexplained(found, data), said
+    if best > UNPLAYED * float(np.mean(markov.relative_residual**2)) + EXACT:
+        p = markov.order // 2
+        while p >= max(1, -(-(order or found.order) // data.ny)):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", IdentificationWarning)
+                other, markov = realized(p)
+            left = _unexplained(other, data)
+            if left < BETTER * best:
+                note = f"the observer of order {first} that noise asks for plays back worse than this one of {p}"
+                found, best, best_said = other.replace(notes=[*other.notes, note]), left, said
+            p //= 2
+    for one in best_said:
+        warnings.warn(one.message, one.category, stacklevel=3)
+    return found
+
+
+def _unexplained(model: Identified, data: Data) -> float:
+    """Mean over the outputs of the share of their energy that the model, played back, leaves; over some samples."""
+    s = model.system
+    if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + UNSTABLE:
+        return np.inf
+    left = whole = np.zeros(data.ny)
+    for u, y in zip(data.u, data.y, strict=True):
+        u, y = u[:PLAYED], y[:PLAYED]
+        made = playback.outputs(s.A, s.B, s.C, s.D, u, y)
+        left = left + np.einsum("ij,ij->j", y - made, y - made)
+        whole = whole + np.einsum("ij,ij->j", y, y)
+    return float(np.mean(left / np.maximum(whole, np.finfo(float).tiny)))
 
 
 def _realized(
