@@ -1,0 +1,259 @@
+"""What every filter can do: run over a record, step sample by sample, watch a machine inside ``da.simulate``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.equations import Watching
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.estimate import engine
+from dalembert.estimate.noise import Noise, covariance
+from dalembert.estimate.process import SAME_TIME, Process, process
+from dalembert.expressions import Array, Kernel
+
+if TYPE_CHECKING:
+    from dalembert.estimate.estimate_result import Estimate
+    from dalembert.record import Record
+
+
+class Filter(ABC):
+    """A model, its noise and where to begin. Subclasses supply the recursion (`engine.Recursion`).
+
+    Parameters
+    ----------
+    model : a `Process`, or whatever `process` takes (StateSpace, SecondOrder, equations of motion, ...).
+    outputs, inputs : names the filter reads and is told; None: all.
+    Q, R : covariances of a step and of a sample, in any form (`noise`): variances, not standard deviations.
+    input_noise : variances of the inputs, by name or in any form: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
+    dt : sampling interval [s], where the model needs one.
+    start : x to begin with: numbers, or a mapping name -> value; None: the model's own.
+    P0 : covariance to begin with, in any form but a function; None: the steady one at the start.
+    compiled : True builds C (cached); None: as the model says.
+    options : handed to `process`.
+    """
+
+    memory: int
+
+    def __init__(
+        self, model: Any, *, outputs: Any = None, inputs: Any = None, Q: Any = None, R: Any = None,
+        input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None,
+        compiled: bool | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        if isinstance(model, Process):
+            if outputs is not None or inputs is not None or options:
+                raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
+            self.process = model
+        else:
+            self.process = process(model, outputs=outputs, inputs=inputs, dt=dt, **options)
+        if not self.process.ny:
+            raise ModelError(f"{self.process.name!r} has no outputs: a filter has nothing to read.")
+        self.dt = self.process.dt if dt is None else float(dt)
+        self.noise = Noise(self.process, Q, R, input_noise)
+        self.model = engine.Expressions(self.process, self.noise)
+        self.start = self.read_start(start)
+        self.P0 = None if P0 is None else covariance("P0", P0, self.process.errors.names, "state")
+        self.compiled = self.process.use_c if compiled is None else bool(compiled)
+        self._native: engine.Native | None = None
+
+    # -- the recursion, supplied by each filter -------------------------------------------------------------------
+    @abstractmethod
+    def begin(self, x0: Array, P0: Array) -> Array: ...
+
+    @abstractmethod
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any: ...
+
+    @abstractmethod
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]: ...
+
+    @abstractmethod
+    def covariance(self, m: Any) -> Any: ...
+
+    @abstractmethod
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any: ...
+
+    # -- use ------------------------------------------------------------------------------------------------------
+    @property
+    def native(self) -> engine.Native:
+        if self._native is None:
+            self._native = engine.Native(self, compiled=self.compiled)
+        return self._native
+
+    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+        """Estimate along a record: its channels are found by the names of the inputs and outputs.
+
+        A NaN is a sample that was not taken: that row is left out of the correction, exactly. Inputs must be whole.
+        start, P0 : other than those of the filter.
+        """
+        from dalembert.estimate.running import run
+
+        return run(self, record, start=start, P0=P0, progress=progress)
+
+    def stepper(self, dt: float | None = None, *, start: Any = None, P0: Any = None, t: float = 0.0) -> Stepper:
+        """The filter sample by sample."""
+        step = self.step_size(dt)
+        return Stepper(self, self.first_memory(start, P0, step), step, t)
+
+    def watching(self, dt: float | None = None) -> Watching:
+        """The filter as an expression with names, for ``da.simulate(..., observer=)``."""
+        step = self.step_size(dt)
+        if step is None:
+            raise DataError(f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch.")
+        return engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+
+    # -- where to begin -------------------------------------------------------------------------------------------
+    def step_size(self, dt: float | None) -> float | None:
+        """The interval asked for, if it is the one the model is made for."""
+        if dt is None:
+            return self.dt
+        if not np.isfinite(dt) or dt <= 0:
+            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        own = self.process.dt
+        if own is not None and abs(dt - own) > 1e3 * SAME_TIME * own:
+            raise DataError(
+                f"the model is made for dt = {own:g} s, asked for {dt:g} s; make the filter with dt={dt:g}."
+            )
+        return float(dt)
+
+    def read_start(self, start: Any) -> Array:
+        model = self.process
+        if start is None:
+            return np.array(model.start, dtype=float)
+        if isinstance(start, Mapping):
+            x = np.array(model.start, dtype=float)
+            for name, value in start.items():
+                if name not in model.carried.index:
+                    raise ModelError(f"start: {unknown_name('state', name, model.carried.names, 'the model')}")
+                x[model.carried.index[name]] = value
+        else:
+            try:
+                x = np.array(start, dtype=float).reshape(-1)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"start must be {model.nx} numbers or a mapping name -> value, got {start!r}."
+                ) from None
+        if x.shape != (model.nx,) or not np.isfinite(x).all():
+            raise DataError(
+                f"start must be {model.nx} finite numbers ({', '.join(model.carried.names[:12])}), got {start!r}."
+            )
+        return x
+
+    def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
+        """Memory to begin with: of the start and P0 given here, or else of the filter's own."""
+        x = self.start if start is None else self.read_start(start)
+        if P0 is not None:
+            P = covariance("P0", P0, self.process.errors.names, "state")
+        elif self.P0 is not None:
+            P = self.P0
+        else:
+            P = self.steady_covariance(x, np.zeros(self.process.nu) if u is None else u, t, dt)
+        return self.begin(x, P)
+
+    def linearised(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
+        """F, H, Q, R at a state: numbers."""
+        import casadi as ca
+
+        m, p = self.process, self.model.numbers
+        X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
+        P = ca.MX.sym("p", len(p))
+        _, F, G = self.model.transition(X, U, P, T, D)
+        _, H = self.model.sensing(X, U, P, T)
+        out = [ca.densify(v) for v in (F, H, self.model.Q(X, U, P, T, D, G), self.model.R(X, U, P, T))]
+        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out), native=None)
+        F_, H_, Q_, R_ = kernel(x, u, p, t, dt)
+        return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
+
+    def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
+        """Covariance before a sample, when all has settled, of the model linearised at a state (DARE)."""
+        if dt is None:
+            raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
+        F, H, Q, R = self.linearised(x, u, t, dt)
+        try:
+            P = scipy.linalg.solve_discrete_are(F.T, H.T, Q, R)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            raise DataError(
+                "P0 is missing, and the model at its start has no steady covariance to take its place (a mode that "
+                "no output shows, or that no noise moves): give P0, variances by state name or a matrix."
+            ) from error
+        return np.asarray((P + P.T) / 2, dtype=float)
+
+
+class Stepper:
+    """A filter under way, sample by sample; mutable.
+
+    x : state, P : covariance of its error, t : time of the last sample, innovation, nis : of the last sample.
+    """
+
+    def __init__(self, filter_: Filter, memory: Array, dt: float | None, t: float) -> None:
+        self.filter, self.memory, self.dt, self.t = filter_, memory.copy(), dt, float(t)
+        self._tick = filter_.native.tick()
+        self._p = filter_.model.numbers
+        self._u = np.zeros(filter_.process.nu)
+        self._begun = False
+        self.innovation = np.zeros(filter_.process.ny)
+        self.nis = 0.0
+        self.estimate: dict[str, float] = {}
+
+    def step(self, y: Any, u: Any = (), t: float | None = None) -> dict[str, float]:
+        """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
+
+        The first call corrects the start; every other goes on by dt (or to the time t) under the inputs of the call
+        before.
+        """
+        model = self.filter.process
+        y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
+        if not np.isfinite(u_).all():
+            raise DataError("u holds a value that is not finite.")
+        dt = self._interval(t)
+        fresh = np.isfinite(y_).astype(float)
+        if not self._begun:
+            self._u = u_
+        told = self._tick.raw(self.memory, self._u, u_, np.where(fresh, y_, 0.0), fresh, self._p, self.t + dt, dt)
+        self.memory = told[0].copy()
+        self.innovation, self.nis = told[3].copy(), float(told[5][0])
+        self._u, self.t, self._begun = u_.copy(), self.t + dt, True
+        self.estimate = dict(zip(self.filter.native.reported.names, told[1].tolist(), strict=True))
+        return self.estimate
+
+    def _interval(self, t: float | None) -> float:
+        if not self._begun:
+            if t is not None:
+                self.t = float(t)
+            return 0.0
+        if t is None:
+            if self.dt is None:
+                raise DataError("this filter has no sampling interval of its own: give t= with every sample.")
+            return self.dt
+        if not t > self.t:
+            raise DataError(f"samples must go forward in time: {t:g} s comes after {self.t:g} s.")
+        dt = float(t) - self.t
+        self.filter.step_size(dt)
+        return dt
+
+    def _numbers(self, what: str, given: Any, channels: Any) -> Array:
+        if isinstance(given, Mapping):
+            for name in given:
+                if name not in channels.index:
+                    raise ModelError(f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}")
+            given = [given.get(name, np.nan) for name in channels.names]
+        array = np.array(given, dtype=float).reshape(-1)
+        if len(array) != len(channels):
+            raise DataError(f"{what} has {len(array)} entries; expected {len(channels)}: {', '.join(channels.names)}.")
+        return array
+
+    @property
+    def x(self) -> Array:
+        """(nx,) the state."""
+        return self.memory[: self.filter.process.nx].copy()
+
+    @property
+    def P(self) -> Array:
+        """(ne, ne) covariance of its error."""
+        import casadi as ca
+
+        n = self.filter.process.ne
+        return np.asarray(ca.DM(self.filter.covariance(ca.DM(self.memory)))).reshape(n, n)

@@ -1,0 +1,179 @@
+"""A filter over a record: chunk calls of native code; Python acts between them only."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.estimate.engine import CHUNK
+from dalembert.estimate.estimate_result import Estimate
+from dalembert.estimate.filtering import Filter
+from dalembert.expressions import Array
+from dalembert.progress import Progress
+from dalembert.record import Record
+
+UNEVEN = 1e-3  # of dt: what a logger may round
+ABSURD = 1e8  # innovations² in units of their covariance, per output
+PATIENCE = 100  # samples in a row that are absurd
+BLOW_UP = 1e20  # times the variance to begin with
+
+
+def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+    """Estimate along a record; see `Filter.run`."""
+    began = clock.process_time()
+    if not isinstance(record, Record):
+        raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
+    data = rows_of(filter_, record)
+    dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
+    if dt is None and len(record) > 1:
+        dt = float(np.median(np.diff(record.time)))
+    nu = filter_.process.nu
+    m = filter_.first_memory(start, P0, dt, data[0, :nu], float(record.time[0]))
+    told = np.empty((len(record), filter_.native.told.size))
+    done = march(filter_, m, data, told, record.time, progress)
+    seconds = clock.process_time() - began
+    if isinstance(done, int):
+        return Estimate._of(filter_, record, told, m, seconds, "complete")
+    count, error = done
+    if count:
+        error.record = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
+    raise error from None
+
+
+def march(
+    filter_: Filter, m: Array, data: Array, told: Array, time: Array, progress: Any
+) -> int | tuple[int, ConvergenceError | Interrupted]:
+    """Fill `told`; how many samples, or how many are sound and what went wrong."""
+    native, p, N = filter_.native, filter_.model.numbers, len(data)
+    watch = Watch(filter_, m)
+    done = 0
+    with Progress(progress, f"filtering {filter_.process.name}") as bar:
+        try:
+            while done < N:
+                block = native.samples(m, data[done : done + CHUNK], p)
+                last = done + len(block)
+                told[done:last] = block
+                wrong = watch.find(told[done:last])
+                if wrong is not None:
+                    at, why = wrong
+                    return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}")
+                m = block[-1, native.told.memory].copy()
+                done = last
+                bar.update(done / N)
+        except KeyboardInterrupt:
+            return done, Interrupted(
+                f"interrupted at t = {time[max(done - 1, 0)]:.6g} s; error.record holds what there is."
+            )
+    return done
+
+
+class Watch:
+    """Looks for divergence in what a filter tells."""
+
+    def __init__(self, filter_: Filter, m: Array) -> None:
+        self.filter, self.told = filter_, filter_.native.told
+        self.ny = filter_.process.ny
+        self.row = 0  # absurd samples in a row so far
+        self.first: Array | None = None
+
+    def find(self, block: Array) -> tuple[int, str] | None:
+        """Number of the sample from which on the estimate is of no use, and why."""
+        told = self.told
+        bad = ~np.isfinite(block[:, : told.nis]).all(axis=1)
+        if bad.any():
+            return int(bad.argmax()), (
+                "the estimate is no longer finite; the filter has diverged. Check the start and P0, enlarge Q, use a "
+                "smaller dt, or a square-root form."
+            )
+        variance = block[:, told.variance]
+        if self.first is None:
+            self.first = np.maximum(variance.max(initial=0.0), 1e-300)
+        scale = np.abs(variance).max(initial=0.0)
+        wrong = (variance < -1e-9 * scale).any(axis=1)
+        if wrong.any():
+            k = int(wrong.argmax())
+            name = self.filter.native.reported.names[int(variance[k].argmin())]
+            return k, (
+                f"the variance of {name!r} has become negative ({variance[k].min():.3g}) by rounding; use a "
+                "square-root form, or a larger R."
+            )
+        huge = (variance > BLOW_UP * self.first).any(axis=1)
+        if huge.any():
+            k = int(huge.argmax())
+            name = self.filter.native.reported.names[int(variance[k].argmax())]
+            return k, (
+                f"the variance of {name!r} has grown to {variance[k].max():.3g}; no output tells of it. Add a sensor, "
+                "or leave the unstable part out of the model."
+            )
+        return self._absurd(block[:, told.nis])
+
+    def _absurd(self, nis: Array) -> tuple[int, str] | None:
+        for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > ABSURD * self.ny, [0]]).astype(int))).reshape(-1, 2):
+            length = int(k[1] - k[0]) + (self.row if k[0] == 0 else 0)
+            if length >= PATIENCE:
+                return int(k[0]), (
+                    f"the sensors disagree with the model by {np.sqrt(nis[k[0]] / self.ny):.1e} standard deviations, "
+                    f"and did for {length} samples; the filter has lost the motion. Check units and signs of the "
+                    "channels and the start, or enlarge Q and R."
+                )
+        behind = np.flatnonzero(~(nis > ABSURD * self.ny))
+        self.row = len(nis) - 1 - int(behind[-1]) if len(behind) else self.row + len(nis)
+        return None
+
+
+def rows_of(filter_: Filter, record: Record) -> Array:
+    """(N, nd): u before, u now, y, fresh, t, Δt of every sample."""
+    model = filter_.process
+    missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
+    if missing:
+        raise DataError(_missing(model, missing, record))
+    u, y = _block(record, model.inputs.names), _block(record, model.outputs.names)
+    if not np.isfinite(u).all():
+        k, j = np.argwhere(~np.isfinite(u))[0]
+        raise DataError(
+            f"input {model.inputs.names[j]!r} is not known at t = {record.time[k]:.6g} s; outputs may have gaps, "
+            "inputs may not. Fill it (record.resample), or filter without that input."
+        )
+    if np.isinf(y).any():
+        k, j = np.argwhere(np.isinf(y))[0]
+        raise DataError(f"output {model.outputs.names[j]!r} is infinite at t = {record.time[k]:.6g} s.")
+    fresh = np.isfinite(y)
+    if not fresh.any():
+        raise DataError(f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN).")
+    before = np.vstack([u[:1], u[:-1]])
+    steps = intervals(filter_, record)
+    return np.column_stack([before, u, np.where(fresh, y, 0.0), fresh, record.time, steps])
+
+
+def _block(record: Record, names: Sequence[str]) -> Array:
+    return np.asarray(record[list(names)], dtype=float) if names else np.empty((len(record), 0))
+
+
+def _missing(model: Any, missing: list[str], record: Record) -> str:
+    kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
+    if len(missing) == 1:
+        return f"{kinds[missing[0]]} {missing[0]!r} of the filter: {unknown_name('channel', missing[0], record.names, 'the record')}"
+    listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
+    return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}."
+
+
+def intervals(filter_: Filter, record: Record) -> Array:
+    """Δt before every sample, 0 for the first."""
+    steps = np.diff(record.time)
+    own = filter_.process.dt
+    if own is not None and len(steps):
+        off = np.abs(record.time - (record.time[0] + own * np.arange(len(record))))
+        drift = np.abs(steps - own)
+        if drift.max() > 10 * UNEVEN * own or off.max() > UNEVEN * own * max(1, len(steps)):
+            k = int(drift.argmax())
+            raise DataError(
+                f"the model is made for samples every {own:g} s, the record steps by {steps[k]:.6g} s after "
+                f"t = {record.time[k]:.6g} s. Use record.resample(every={own:g}), or make the filter with "
+                f"dt={float(np.median(steps)):.6g}."
+            )
+        steps = np.full(len(steps), own)
+    return np.concatenate([[0.0], steps])
