@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
 from scipy.signal import lfilter
 
-from dalembert.identify import block_moments, likelihood
+from dalembert.identify import block_moments, input_matrices, likelihood
 from dalembert.identify.ascent import Ascent
 from dalembert.identify.block_moments import Moments
 from dalembert.identify.likelihood import ModalModel
@@ -82,3 +83,14 @@ def test_residuals_small_or_large_are_those_of_all_samples(size, poles):
     e = size * np.abs(y).max() * noise(2000, 2, 5)
     total = Ascent((u,), (y + e,), full=True, start=True).products(model).ee
     assert np.abs(total - e.T @ e).max() < 1e-9 * np.trace(e.T @ e)
+
+
+def test_regressors_of_the_input_matrices_have_the_same_products():
+    turns = [0.99 * np.array([[np.cos(w), np.sin(w)], [-np.sin(w), np.cos(w)]]) for w in (0.3, 2.0)]
+    shape = noise(6, 6, 7)
+    A = shape @ scipy.linalg.block_diag(*turns, 0.5, -0.999) @ np.linalg.inv(shape)
+    modal = input_matrices.filters(A)
+    u, y, scales = noise(2000, 2), noise(2000, 3, 1), np.array([1.0, 2.0, 0.5, 3.0, 1.0])
+    blocks = input_matrices._regressors(u, y, scales, modal, A, np.zeros((3, 6)), None)
+    slow = sum(block.T @ block for block in blocks)
+    assert np.abs(modal.products(u, y, scales) - slow).max() < 1e-12 * np.abs(slow).max()

@@ -21,9 +21,9 @@ import numpy as np
 
 from dalembert.linear.checks import ComplexArray, FloatArray
 
-# Samples of a block, and numbers of the blocks held at once (8 MB).
+# Samples of a block, and numbers of the blocks held at once (0.8 MB).
 LENGTH = 256
-CHUNK = 1_000_000
+CHUNK = 100_000
 
 
 @dataclass(frozen=True)
@@ -82,42 +82,49 @@ class Moments:
         return self._last[2]
 
     def _sums(self, poles: ComplexArray, derivatives: bool) -> FilterSums:
-        J, nu, L = len(poles), self.nu, self.length
-        orders = 2 if derivatives else 1
+        J, nu, L, orders = len(poles), self.nu, self.length, 2 if derivatives else 1
         powers = _powers(poles, L, orders)
         columns = np.ascontiguousarray(np.stack([powers.real, powers.imag], axis=-1).transpose(2, 0, 1, 3))
-        forward = columns.reshape(L, -1)
-        backward = np.ascontiguousarray(columns[::-1]).reshape(L, -1)
-        W, V = [], []
+        forward, backward = columns.reshape(L, -1), np.ascontiguousarray(columns[::-1]).reshape(L, -1)
+        lag = np.tensordot(powers[:, :, : L - 1], self.lags, axes=(2, 0))
+        with_f, with_h = lag.astype(complex), np.zeros((orders, J, self.q), dtype=complex)
+        f, df = np.zeros((2, J, nu), dtype=complex)  # at the end of what is done
+        first = 0
         for blocks in self.chunks():
             some = blocks.shape[1]
-            W.append((blocks.reshape(-1, L) @ forward).reshape(self.q, some, orders * J * 2))
-            V.append((blocks[:nu].reshape(nu * some, L) @ backward).reshape(nu, some, orders * J * 2))
-        # (order, J, channel, block)
-        seen, added = (_complex(np.concatenate(parts, axis=1), orders, J) for parts in (W, V))
-        rest = self.count - L * (seen.shape[-1] - 1)  # samples of the last block
-        lag = np.tensordot(powers[:, :, : L - 1], self.lags, axes=(2, 0))
-        step = np.exp(L * poles)
-        f = scanned(added[0], step)
-        begins = L * np.arange(seen.shape[-1])
-        h = np.exp(poles[:, None] * begins)
-        last = self.u[self.count - rest :].T @ backward[L - rest :]
-        ends = _complex(last[:, None], orders, J)[..., 0]  # (order, J, nu)
-        gone = np.exp(rest * poles)
-        f_end, h_end = gone[:, None] * f[..., -1] + ends[0], np.exp(self.count * poles)
-        fw = np.matmul(f, seen[0].transpose(0, 2, 1)) + lag[0]
-        hw = np.matmul(seen[0], h[:, :, None])[..., 0]
+            # (orders, J, channels, blocks)
+            seen = _complex((blocks.reshape(-1, L) @ forward).reshape(self.q, some, -1), orders, J)
+            drive = blocks[:nu].reshape(nu * some, L) @ backward
+            added = _complex(drive.reshape(nu, some, orders * J * 2), orders, J)
+            begins = first + L * np.arange(some)
+            last = min(L, self.count - int(begins[-1]))  # samples of the last block
+            if last < L:
+                drive = self.u[self.count - last :].T @ backward[L - last :]
+                added[..., -1] = _complex(drive[:, None], orders, J)[..., 0]
+            h = np.exp(poles[:, None] * begins)[:, None, :]
+            starts = scanned(added[0], poles, L, f)
+            _add(with_f[0], with_h[0], starts, h, seen[0])
+            if derivatives:
+                _add(with_f[1], with_h[1], starts, h, seen[1])
+                growth = added[1] + (L * np.exp((L - 1) * poles))[:, None, None] * starts
+                slow = scanned(growth, poles, L, df)
+                dh: ComplexArray = begins * np.exp(poles[:, None] * np.maximum(begins - 1, 0))
+                _add(with_f[1], with_h[1], slow, dh[:, None, :], seen[0])
+                left = last * np.exp((last - 1) * poles)[:, None] * starts[..., -1] + added[1, ..., -1]
+                df = np.exp(last * poles)[:, None] * slow[..., -1] + left
+            f = np.exp(last * poles)[:, None] * starts[..., -1] + added[0, ..., -1]
+            first += L * some
+        h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)
         if not derivatives:
-            return FilterSums(fw, hw, f_end, h_end)
-        slow, slow_gone = L * np.exp((L - 1) * poles), rest * np.exp((rest - 1) * poles)
-        df = scanned(added[1] + slow[:, None, None] * f, step)
-        dh = begins * np.exp(poles[:, None] * np.maximum(begins - 1, 0))
-        df_w = np.matmul(df, seen[0].transpose(0, 2, 1)) + np.matmul(f, seen[1].transpose(0, 2, 1)) + lag[1]
-        dh_w = (np.matmul(seen[0], dh[:, :, None]) + np.matmul(seen[1], h[:, :, None]))[..., 0]
-        df_end = gone[:, None] * df[..., -1] + slow_gone[:, None] * f[..., -1] + ends[1]
-        return FilterSums(
-            fw, hw, f_end, h_end, df_w, dh_w, df_end, self.count * np.exp((self.count - 1) * poles)
-        )  # fmt: skip
+            return FilterSums(with_f[0], with_h[0], f, h_end)
+        return FilterSums(with_f[0], with_h[0], f, h_end, with_f[1], with_h[1], df, dh_end)
+
+
+def _add(with_f: ComplexArray, with_h: ComplexArray, f: ComplexArray, h: ComplexArray, seen: ComplexArray) -> None:
+    """What the starts f (J, nu, blocks), h (J, 1, blocks) of blocks add to the sums, seen (J, q, blocks)."""
+    turned = seen.transpose(0, 2, 1)
+    with_f += np.matmul(f, turned)
+    with_h += np.matmul(h, turned)[:, 0]
 
 
 def _powers(poles: ComplexArray, count: int, orders: int) -> ComplexArray:
@@ -138,12 +145,12 @@ def _complex(parts: FloatArray, orders: int, J: int) -> ComplexArray:
     return np.ascontiguousarray(result.transpose(2, 3, 0, 1))
 
 
-def scanned(drive: ComplexArray, step: ComplexArray) -> ComplexArray:
-    """x (J, k, blocks) with x[b+1] = step x[b] + drive[b], x[0] = 0, by doubling."""
-    x = np.zeros_like(drive)
-    x[..., 1:] = drive[..., :-1]
-    ahead, power = 1, step[:, None, None]
+def scanned(drive: ComplexArray, poles: ComplexArray, length: int, start: ComplexArray) -> ComplexArray:
+    """x (J, k, blocks) with x[b+1] = λ^length x[b] + drive[b], x[0] = start, by doubling."""
+    x = np.empty_like(drive)
+    x[..., 0], x[..., 1:] = start, drive[..., :-1]
+    ahead = 1
     while ahead < x.shape[-1]:
-        x[..., ahead:] += power * x[..., :-ahead]
-        ahead, power = 2 * ahead, power * power
+        x[..., ahead:] += np.exp(ahead * length * poles)[:, None, None] * x[..., :-ahead]
+        ahead *= 2
     return x

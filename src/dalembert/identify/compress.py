@@ -30,8 +30,8 @@ from dalembert.linear.checks import FloatArray
 Places = NDArray[np.intp]
 # A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below what noise does to it.
 WEAKEST_PIVOT = 1e-6
-# Numbers of a block held at once: 8 MB.
-BLOCK = 1_000_000
+# Numbers of a block held at once: 3 MB.
+BLOCK = 400_000
 
 
 class HankelFactor(checks.Frozen):

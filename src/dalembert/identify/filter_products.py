@@ -19,6 +19,10 @@ from dalembert.identify.block_moments import FilterSums
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 Turn = Callable[[ComplexArray], ComplexArray]
+# The second factor as it is, and conjugate.
+TURNS: tuple[Turn, Turn] = (np.asarray, np.conj)
+# Decay over a record, -N ln |λ|, below which 1 - λ μ takes too many digits.
+UNDAMPED = 0.05
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,14 @@ class Filtered:
     ff: ComplexArray
     fh: ComplexArray
     hh: ComplexArray
+
+    def joined(self, turn: Turn) -> ComplexArray:
+        """All of (h, f_1, ..., f_nu), each of every pole: ((1 + nu)·J, (1 + nu)·J)."""
+        J, nu = self.fh.shape[:2]
+        result = np.empty((1 + nu, J, 1 + nu, J), dtype=complex)
+        result[0, :, 0], result[1:, :, 1:] = self.hh, self.ff.transpose(1, 0, 3, 2)
+        result[1:, :, 0], result[0, :, 1:] = self.fh.transpose(1, 0, 2), turn(self.fh).transpose(2, 1, 0)
+        return result.reshape((1 + nu) * J, (1 + nu) * J)
 
 
 def filtered(lam: ComplexArray, sums: FilterSums, uu: FloatArray, turn: Turn) -> Filtered:

@@ -4,8 +4,9 @@ y[k] = C Aᵏ x₀ + Σ_t C A^(k-1-t) B u[t] + D u[k] + v[k]  is linear in x₀ 
 this is the maximum-likelihood estimate given A and C, and uses every sample, where the state equation of n4sid sees the
 inputs through states that are themselves estimates. In modal coordinates, A = Ψ Λ Ψ⁻¹, all outputs share the same
 filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data are compressed once to a small triangle (x₀
-eliminated record by record), and what is solved does not depend on the number of samples. Outputs are weighted by what
-a first solution leaves of them.
+eliminated record by record), and what is solved does not depend on the number of samples; noisy data by moments
+(:mod:`dalembert.identify.block_moments`), others sample by sample. Outputs are weighted by what a first solution leaves
+of them.
 
 With a gain K the predictor A - K C takes the place of A: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D. That is
 the maximum-likelihood estimate where the noise drives the states too, and the only one where A is not stable.
@@ -20,7 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from dalembert.identify.block_moments import Moments
 from dalembert.identify.data import Data
+from dalembert.identify.filter_products import TURNS, UNDAMPED, filtered, real_products
 from dalembert.identify.playback import free_motion
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.march import march
@@ -54,6 +57,28 @@ class Filters:
     def real_columns(self, xi: ComplexArray) -> FloatArray:
         """(N, poles) -> (N, order): real parts of all, then imaginary parts of the pairs."""
         return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
+
+    def decays(self, count: int) -> bool:
+        """Whether all modes decay within so many samples: the products of their signals then follow from moments."""
+        size = float(np.abs(self.poles).max(initial=0.0))
+        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
+
+    def products(self, u: FloatArray, y: FloatArray, scales: FloatArray) -> FloatArray:
+        """Gram matrix of the columns (free motion, filtered inputs, inputs, outputs) of one record."""
+        nu, q = u.shape[1], len(scales)
+        moments = Moments(u, y)
+        sums = moments.sums(np.log(self.poles), derivatives=False)
+        plain, turned = (filtered(self.poles, sums, moments.ww[:nu, :nu], turn).joined(turn) for turn in TURNS)
+        inner = real_products(plain, turned)  # (poles·(nu + 1), 2) twice, the free motion first
+        count, p = len(self.poles), len(self.pairs)
+        place = np.arange(2 * count * (1 + nu)).reshape(1 + nu, count, 2)
+        kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
+        with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)]).reshape(-1, q)
+        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[kept]
+        inner = inner.reshape(2 * count * (1 + nu), -1)[np.ix_(kept, kept)]
+        size = np.concatenate([np.ones(self.order), np.repeat(1.0 / scales[:nu], self.order), 1.0 / scales])
+        gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww]]) * size[:, None] * size
+        return gram
 
     def output_map(self, c: ComplexArray) -> FloatArray:
         """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
@@ -131,8 +156,11 @@ def _compressed(
     rest = total
     for u, y in zip(data.u, data.y, strict=True):
         part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
-        for block in _regressors(u, y, scales, modal, closed, C, K):
-            part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
+        if K is None and not exact and modal.decays(len(y)):
+            part = modal.products(u, y, scales)
+        else:
+            for block in _regressors(u, y, scales, modal, closed, C, K):
+                part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
         if exact:
             rest = _triangle(np.vstack([rest, part[:, n:]]))
             total = _triangle(np.vstack([total, part[n:, n:]]))

@@ -12,15 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert.identify.block_moments import Moments
-from dalembert.identify.filter_products import modal_products, real_products
+from dalembert.identify.filter_products import TURNS, UNDAMPED, modal_products, real_products
 from dalembert.identify.likelihood import ModalModel, Products
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 # Power of the residuals, relative to that of their output, below which differences of powers lose too much: V is then
 # known to some 1e-12 N, against 1e-5 that ends the ascent.
 CLEAN = 1e-4
-# Decay over a record, -N Re ln λ.
-UNDAMPED = 0.05
 
 
 def quick_products(model: ModalModel, records: Sequence[Moments]) -> Products:
@@ -62,7 +60,7 @@ def _record(
     sums = moments.sums(model.poles, derivatives=True)
     assert sums.df_w is not None and sums.dh_w is not None
     b, z0 = weights[:, :nu], weights[:, nu]
-    plain, turned = (modal_products(lam, weights, sums, moments.ww[:nu, :nu], turn) for turn in (np.asarray, np.conj))
+    plain, turned = (modal_products(lam, weights, sums, moments.ww[:nu, :nu], turn) for turn in TURNS)
     size = J * (nu + 2)
     inner = real_products(plain.reshape(size, size), turned.reshape(size, size))
     # Σ s w of s = f, h, λ g
