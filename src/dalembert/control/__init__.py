@@ -1,3 +1,20 @@
 """Control: state feedback, optimal regulators, and laws for nonlinear machines; each fits ``da.simulate``."""
 
-__all__: list[str] = []
+from dalembert.control.lqg import OutputFeedback, lqg
+from dalembert.control.lqr import lqr
+from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
+from dalembert.control.reach import Reach, controllability, observability
+from dalembert.control.state_feedback import StateFeedback
+
+__all__ = [
+    "LinearObserver",
+    "OutputFeedback",
+    "Reach",
+    "StateFeedback",
+    "controllability",
+    "kalman_gain",
+    "lqg",
+    "lqr",
+    "observability",
+    "observer_gain",
+]

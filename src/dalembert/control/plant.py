@@ -1,0 +1,163 @@
+"""What a design takes: a linear model as a `StateSpace`, weights by name, and the operating point it is about.
+
+A model of `da.linearize` speaks of deviations from a reference; a law speaks of what sensors read,
+
+    u = u₀ - K (x - x₀) .
+
+The reference travels in ``system.provenance``: ``"reference"`` {name: value} of states, inputs and outputs, and
+``"rates"`` {coordinate: name of its rate in the machine}, which `SecondOrder.state_space` calls ``<coordinate>.rate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DataError, unknown_name
+from dalembert.linear import SecondOrder, StateSpace, checks
+from dalembert.linear.arguments import names_asked, real_number
+from dalembert.linear.checks import FloatArray
+from dalembert.linear.riccati import symmetric
+
+INDEFINITE = 1e-10  # of a weight: eigenvalues below minus this, relative to the largest, are not rounding
+Weight = Any  # a number, a vector (diagonal), a matrix, or a mapping of names to diagonal entries
+
+
+def plant(system: Any, *, dt: float | None = None, what: str = "a design") -> StateSpace:
+    """The model as a `StateSpace`; sampled with a zero-order hold where ``dt`` is given."""
+    if isinstance(system, SecondOrder):
+        system = system.state_space()
+    if not isinstance(system, StateSpace):
+        hints = {"EquationsOfMotion": " Write da.linearize(eqs).", "Mechanism": " Write da.linearize(da.equations(m))."}
+        system_ = getattr(system, "system", None)
+        if isinstance(system_, (SecondOrder, StateSpace)):
+            hints[type(system).__name__] = " Hand over its .system."
+        kind = type(system).__name__
+        raise DataError(f"{what} needs a da.StateSpace or a da.SecondOrder, got {kind}.{hints.get(kind, '')}")
+    if system.nx == 0:
+        raise DataError(f"{what} needs a system with states; this one is a pure gain.")
+    if dt is None:
+        return system
+    dt = real_number("dt", dt)
+    if dt <= 0.0:
+        raise DataError(f"dt is the sample time in seconds, above 0; got {dt:g}.")
+    if system.dt is None:
+        return system.to_discrete(dt)
+    if abs(dt - system.dt) > 1e-9 * dt:
+        raise DataError(f"the system is sampled every {system.dt:g} s, dt={dt:g} was asked for; resample() it first.")
+    return system
+
+
+def chosen_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tuple[str, ...]:
+    """The inputs the law drives, all when left out; by name, in the order asked."""
+    names = system.inputs if inputs is None else names_asked("input", inputs)
+    for name in names:
+        if name not in system.inputs:
+            raise DataError(unknown_name("input", name, system.inputs, "this system"))
+    if not names:
+        raise DataError("there is no input to drive: the system has none (B=...), or none was chosen.")
+    if len(set(names)) < len(names):
+        raise DataError(f"an input is named twice: {', '.join(names)}.")
+    return names
+
+
+def chosen_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Outputs by name, all when left out."""
+    names = system.outputs if outputs is None else names_asked("output", outputs)
+    for name in names:
+        if name not in system.outputs:
+            raise DataError(unknown_name("output", name, system.outputs, "this system"))
+    if len(set(names)) < len(names):
+        raise DataError(f"an output is named twice: {', '.join(names)}.")
+    return names
+
+
+def weight(
+    symbol: str, given: Weight, names: Sequence[str], kind: str, *, positive: bool = False, complete: bool = False
+) -> FloatArray:
+    """(n, n) symmetric, not indefinite, from a number, a diagonal, a matrix or a mapping of names.
+
+    positive : singular ones are refused as well.  complete : a mapping must give every name.
+    """
+    n = len(names)
+    if isinstance(given, Mapping):
+        diagonal = np.zeros(n)
+        for name, value in given.items():
+            if name not in names:
+                raise DataError(f"{symbol}: {unknown_name(kind, name, names, 'this system')}")
+            diagonal[list(names).index(name)] = real_number(f"{symbol}[{name!r}]", value)
+        missing = [name for name in names if name not in given]
+        if missing and complete:
+            raise DataError(f"{symbol} must be positive definite; give {', '.join(map(repr, missing))} a value too.")
+        matrix = np.diag(diagonal)
+    else:
+        why = f"one row and column per {kind}, in the order {checks.listed(names, {})}"
+        if hasattr(given, "toarray"):
+            given = given.toarray()
+        try:
+            raw = np.asarray(given, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{symbol} must be a number, a diagonal, a matrix or a mapping of names: {error}") from None
+        if raw.ndim == 0:
+            raw = float(raw) * np.eye(n)
+        elif raw.ndim == 1:
+            if len(raw) != n:
+                raise DataError(f"{symbol} has {len(raw)} entries, expected {n}: {why}.")
+            raw = np.diag(raw)
+        matrix = checks.matrix(symbol, raw, n, n, why)
+    matrix = symmetric(symbol, matrix)
+    require_definite(symbol, matrix, names, positive=positive)
+    return matrix
+
+
+def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, positive: bool) -> None:
+    """Refuse an indefinite weight, and a singular one where it must be positive."""
+    values, vectors = np.linalg.eigh(matrix) if len(matrix) else (np.ones(1), np.eye(1))
+    largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
+    floor = 1e-14 * largest if positive else -INDEFINITE * largest
+    if values[0] > floor or (not positive and values[0] >= floor):
+        return
+    at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > 0.3]
+    wanted = "positive definite" if positive else "positive semidefinite"
+    raise DataError(
+        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of "
+        f"{checks.listed(at, {})}."
+    )
+
+
+def cross_weight(symbol: str, given: Any, rows: int, columns: int, why: str) -> FloatArray:
+    """(rows, columns); zero where it is left out."""
+    if given is None:
+        return np.zeros((rows, columns))
+    return checks.matrix(symbol, given, rows, columns, why, vector="column" if columns == 1 else "row")
+
+
+def machine_names(system: StateSpace) -> tuple[str, ...]:
+    """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
+    rates = system.provenance.get("rates", {})
+    return tuple(rates.get(name.removesuffix(".rate"), name) if name.endswith(".rate") else name
+                 for name in system.states)  # fmt: skip
+
+
+def reference_values(system: StateSpace, names: Iterable[str], at: Any = None) -> FloatArray:
+    """Values of states, inputs or outputs at the operating point; zero where nobody says otherwise.
+
+    at : mapping of names to values, or a `State` of the machine, in place of what ``da.linearize`` noted.
+    """
+    known: Mapping[str, float] = system.provenance.get("reference", {})
+    rates = {f"{name}.rate": rate for name, rate in system.provenance.get("rates", {}).items()}
+    values = []
+    for name in names:
+        other = rates.get(name, name)
+        value = known.get(name, known.get(other, 0.0))
+        if isinstance(at, Mapping):
+            value = at.get(name, at.get(other, value))
+        elif at is not None:
+            try:
+                value = at[other]
+            except DataError:  # a sensor or an input: a state of the machine does not hold it
+                pass
+        values.append(float(value))
+    return np.array(values)

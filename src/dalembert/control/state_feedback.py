@@ -1,0 +1,274 @@
+"""State feedback as a law for a machine (spec 000, 63).
+
+    u = u₀ - K (x - x₀) - K_i ξ + F (r - r₀) ,      ξ′ = y_i - r_i    (sampled: ξ⁺ = ξ + dt (y_i - r_i))
+
+K may change with time (finite horizon). The source writes u = +F z, so its F is our -K (trap T-14).
+The feedforward F follows from the static map: where the machine is to rest with the outputs at r,
+
+    [A  B; C  D] [N_x; N_u] = [0; I] ,      F = N_u + K N_x      (sampled: A - I in place of A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.control.plant import machine_names, reference_values
+from dalembert.equations import Channels, Law
+from dalembert.errors import DataError, unknown_name
+from dalembert.linear import Roots, StateSpace, checks
+from dalembert.linear.checks import FloatArray
+
+
+class Schedule(checks.Frozen):
+    """Gains that change with time: ``gains[k]`` at ``times[k]`` [s], from the moment the law is switched on.
+
+    held : a gain holds until the next time (sampled), else it is interpolated.
+    """
+
+    times: FloatArray
+    gains: FloatArray
+    held: bool
+
+    def __init__(self, times: FloatArray, gains: FloatArray, *, held: bool) -> None:
+        self._freeze(times=times, gains=gains, held=held)
+
+    def at(self, t: Any) -> Any:
+        """Gain (m, n) at the symbolic or plain time t, as a CasADi expression; the ends are held."""
+        count, m, n = self.gains.shape
+        last = float(self.times[-1])
+        step = last / (count - 1) if count > 1 else 1.0
+        values = self.gains.transpose(0, 2, 1).reshape(count, -1)  # columns after each other, as CasADi reshapes
+        place = ca.fmin(ca.fmax(t, 0.0), last) / step
+        if self.held:  # a sample falls on a time up to rounding
+            place = ca.floor(place + 1e-6)
+        table = ca.interpolant("gains", "linear", [list(range(max(count, 2)))],
+                               (values if count > 1 else np.repeat(values, 2, 0)).ravel(), {"lookup_mode": ["exact"]})  # fmt: skip
+        return ca.reshape(table(place), m, n)
+
+
+class StateFeedback(checks.Frozen):
+    """A gain with what is known of the loop it closes; fits ``da.simulate(eqs, controller=...)``.
+
+    Attributes
+    ----------
+    K : (nu, nx)
+        u = -K x; with a finite horizon the first gain of ``schedule``.
+    drives : names of the inputs the law sets.
+    system : the model it was designed on.
+    poles : Roots
+        Of the closed loop, integrators included.
+    cost : (nx, nx), optional
+        Solution of the Riccati equation: the cost from x is xᵀ X x (integrators after the states).
+    residual : float, optional
+        Relative residual of that equation.
+    integral : outputs whose error is integrated; ``K_integral`` (nu, ni) their gains.
+    tracking : outputs that follow a reference; ``F`` (nu, nr) their feedforward.
+    """
+
+    K: FloatArray
+    system: StateSpace
+    drives: tuple[str, ...]
+    poles: Roots
+    method: str
+    cost: FloatArray | None
+    residual: float | None
+    K_integral: FloatArray
+    integral: tuple[str, ...]
+    F: FloatArray
+    tracking: tuple[str, ...]
+    schedule: Schedule | None
+    limits: Mapping[str, tuple[float, float]]
+
+    def __init__(
+        self,
+        K: FloatArray,
+        system: StateSpace,
+        drives: tuple[str, ...],
+        *,
+        method: str,
+        cost: FloatArray | None = None,
+        residual: float | None = None,
+        K_integral: FloatArray | None = None,
+        integral: tuple[str, ...] = (),
+        tracking: tuple[str, ...] = (),
+        schedule: Schedule | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        Ki = np.zeros((len(drives), 0)) if K_integral is None else K_integral
+        A, B = with_integrals(system, drives, integral)
+        self._freeze(
+            K=np.array(K), system=system, drives=drives, method=method, cost=cost, residual=residual, K_integral=Ki,
+            integral=integral, tracking=tracking, F=feedforward(system, drives, tracking, K), schedule=schedule,
+            limits=checked_limits(limits, drives),
+            poles=Roots(np.linalg.eigvals(A - B @ np.hstack([K, Ki])), system.dt, "pole", {"made by": method}),
+        )  # fmt: skip
+
+    @property
+    def dt(self) -> float | None:
+        """Sample time [s]; None where the law acts continuously."""
+        return self.system.dt
+
+    def closed_loop(self) -> StateSpace:
+        """The design model with the loop closed: inputs as before (added to what the law sets), outputs as before.
+
+        Integrators are states ``integral(<output>)``; their references are zero.
+        """
+        system = self.system
+        A, B = with_integrals(system, self.drives, self.integral)
+        gain = np.hstack([self.K, self.K_integral])
+        columns = [system.inputs.index(name) for name in self.drives]
+        ni = len(self.integral)
+        rows = [system.outputs.index(name) for name in self.integral]
+        step = 1.0 if system.dt is None else system.dt
+        B_all = np.vstack([system.B, step * system.D[rows]])
+        C = np.hstack([system.C, np.zeros((system.ny, ni))]) - system.D[:, columns] @ gain
+        return system.replace(
+            A=A - B @ gain, B=B_all, C=C,
+            states=[*system.states, *(f"integral({name})" for name in self.integral)],
+            provenance={**system.provenance, "closed by": self.method},
+        )  # fmt: skip
+
+    def loop(self) -> StateSpace:
+        """The loop opened at the inputs, K (s I - A)⁻¹ B (with integrators): what ``margins`` looks at."""
+        A, B = with_integrals(self.system, self.drives, self.integral)
+        names = [f"{name} fed back" for name in self.drives]
+        return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
+
+    def law(self, *, at: Any = None, switched_on: float = 0.0) -> Law:
+        """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
+
+        at : {name: value} or a `State`: the operating point, where the model does not say.
+        switched_on : time [s] from which a finite horizon counts.
+        """
+        return _law(self, at, switched_on)
+
+    def table(self) -> str:
+        """Gains by name, residual and closed-loop poles."""
+        columns = [*self.system.states, *(f"integral({name})" for name in self.integral)]
+        gains = np.hstack([self.K, self.K_integral])
+        lines = [f"u = -K x by {self.method}; " + ("continuous" if self.dt is None else f"every {self.dt:g} s")]
+        if self.schedule is not None:
+            lines[0] += f"; gains at the start of a horizon of {self.schedule.times[-1]:g} s"
+        if self.residual is not None:
+            lines[0] += f"; relative residual {self.residual:.1e}"
+        lines += [checks.columns(["K", *self.drives, ""], [
+            [name, *(f"{value:.6g}" for value in gains[:, j]), ""] for j, name in enumerate(columns)])]  # fmt: skip
+        if self.schedule is None:
+            lines += ["closed loop", self.poles.table()]
+        return "\n".join(line.rstrip() for text in lines for line in text.split("\n"))
+
+    def __repr__(self) -> str:
+        return f"StateFeedback: {self.table()}"
+
+
+def with_integrals(
+    system: StateSpace, drives: tuple[str, ...], integral: tuple[str, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """A and B of the model with the integrals of some outputs after its states."""
+    B = system.B[:, [system.inputs.index(name) for name in drives]]
+    if not integral:
+        return system.A, B
+    rows = [system.outputs.index(name) for name in integral]
+    D = system.D[np.ix_(rows, [system.inputs.index(name) for name in drives])]
+    step, kept = (1.0, 0.0) if system.dt is None else (system.dt, 1.0)
+    n, ni = system.nx, len(rows)
+    A_ = np.block([[system.A, np.zeros((n, ni))], [step * system.C[rows], kept * np.eye(ni)]])
+    return A_, np.vstack([B, step * D])
+
+
+def feedforward(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...], K: FloatArray) -> FloatArray:
+    """F = N_u + K N_x (nu, nr): the outputs rest where they are asked to."""
+    if not tracking:
+        return np.zeros((len(drives), 0))
+    N_x, N_u = rest_map(system, drives, tracking)
+    F: FloatArray = N_u + K @ N_x
+    return F
+
+
+def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
+    """N_x (nx, nr) and N_u (nu, nr): states and inputs at which the outputs rest at r."""
+    rows = [system.outputs.index(name) for name in tracking]
+    columns = [system.inputs.index(name) for name in drives]
+    A = system.A if system.dt is None else system.A - np.eye(system.nx)
+    whole = np.block([[A, system.B[:, columns]], [system.C[rows], system.D[np.ix_(rows, columns)]]])
+    right = np.vstack([np.zeros((system.nx, len(rows))), np.eye(len(rows))])
+    # rows of unlike units: scaled to length one
+    scale = np.linalg.norm(whole, axis=1)
+    scale[scale == 0.0] = 1.0
+    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None], rcond=1e-13)
+    missed = np.abs(whole @ solution - right).max(axis=0)
+    if np.any(missed > 1e-6):
+        bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > 1e-6]
+        raise DataError(
+            f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
+            "effect there (a zero at 0), or there are fewer inputs than outputs to hold."
+        )
+    return solution[: system.nx], solution[system.nx :]
+
+
+def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """{input: (low, high)}; a number is ± that number."""
+    result: dict[str, tuple[float, float]] = {}
+    for name, value in (limits or {}).items():
+        if name not in drives:
+            raise DataError(f"limits: {unknown_name('input', name, drives, 'this law')}")
+        pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
+        if len(pair) != 2 or not pair[0] < pair[1]:
+            raise DataError(f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
+        result[name] = (pair[0], pair[1])
+    return result
+
+
+def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
+    """u within its limits, as a CasADi expression."""
+    if not limits:
+        return u
+    low = ca.DM([limits.get(name, (-np.inf, np.inf))[0] for name in drives])
+    high = ca.DM([limits.get(name, (-np.inf, np.inf))[1] for name in drives])
+    return ca.fmin(ca.fmax(u, low), high)
+
+
+def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
+    return [system.units.get(name, "") for name in names]
+
+
+def reference_names(tracking: tuple[str, ...]) -> list[str]:
+    """What the references are called: ``<output>.reference``."""
+    return [f"{name}.reference" for name in tracking]
+
+
+def _law(feedback: StateFeedback, at: Any, switched_on: float) -> Law:
+    system, drives = feedback.system, feedback.drives
+    names = machine_names(system)
+    extra = tuple(name for name in feedback.integral if name not in names)
+    reads = (*names, *extra)
+    followed = tuple(dict.fromkeys((*feedback.tracking, *feedback.integral)))
+    x0, u0 = reference_values(system, system.states, at), reference_values(system, drives, at)
+    y0 = dict(zip(followed, reference_values(system, followed, at), strict=True))
+    read, memory = ca.MX.sym("reads", len(reads)), ca.MX.sym("memory", len(feedback.integral))
+    r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
+    value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
+    K = ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(t - switched_on)
+    u = ca.DM(u0) - K @ (read[: len(names)] - ca.DM(x0))
+    if feedback.integral:
+        u -= ca.DM(feedback.K_integral) @ memory
+    if feedback.tracking:
+        u += ca.DM(feedback.F) @ ca.vertcat(*(wanted[name] - y0[name] for name in feedback.tracking))
+    held = limited(u, drives, feedback.limits)
+    error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
+    if feedback.integral and feedback.limits:
+        # while an input is at its limit its integrals wait (no wind-up)
+        error *= ca.if_else(ca.sumsqr(held - u) > 0, 0.0, 1.0)
+    after = error if feedback.dt is None else memory + feedback.dt * error
+    function = ca.Function("state_feedback", [read, memory, r, p, t], [ca.densify(held), ca.densify(after)],
+                           ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip
+    return Law(
+        feedback.method, reads, drives, function, feedback.dt,
+        memory=Channels([f"integral({name})" for name in feedback.integral], [""] * len(feedback.integral)),
+        start=(0.0,) * len(feedback.integral),
+        references=Channels(reference_names(followed), units_of(system, followed)), direct=True,
+    )  # fmt: skip
