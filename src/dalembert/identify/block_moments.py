@@ -82,49 +82,76 @@ class Moments:
         return self._last[2]
 
     def _sums(self, poles: ComplexArray, derivatives: bool) -> FilterSums:
-        J, nu, L, orders = len(poles), self.nu, self.length, 2 if derivatives else 1
-        powers = _powers(poles, L, orders)
-        columns = np.ascontiguousarray(np.stack([powers.real, powers.imag], axis=-1).transpose(2, 0, 1, 3))
-        forward, backward = columns.reshape(L, -1), np.ascontiguousarray(columns[::-1]).reshape(L, -1)
-        lag = np.tensordot(powers[:, :, : L - 1], self.lags, axes=(2, 0))
-        with_f, with_h = lag.astype(complex), np.zeros((orders, J, self.q), dtype=complex)
-        f, df = np.zeros((2, J, nu), dtype=complex)  # at the end of what is done
-        first = 0
+        filters = Filters(poles, self.nu, self.length, derivatives)
+        with_f = np.tensordot(filters.powers[:, :, : self.length - 1], self.lags, axes=(2, 0))
+        with_h = np.zeros((len(with_f), len(poles), self.q), dtype=complex)
         for blocks in self.chunks():
-            some = blocks.shape[1]
-            # (orders, J, channels, blocks)
-            seen = _complex((blocks.reshape(-1, L) @ forward).reshape(self.q, some, -1), orders, J)
-            drive = blocks[:nu].reshape(nu * some, L) @ backward
-            added = _complex(drive.reshape(nu, some, orders * J * 2), orders, J)
-            begins = first + L * np.arange(some)
-            last = min(L, self.count - int(begins[-1]))  # samples of the last block
-            if last < L:
-                drive = self.u[self.count - last :].T @ backward[L - last :]
-                added[..., -1] = _complex(drive[:, None], orders, J)[..., 0]
-            h = np.exp(poles[:, None] * begins)[:, None, :]
-            starts = scanned(added[0], poles, L, f)
-            _add(with_f[0], with_h[0], starts, h, seen[0])
-            if derivatives:
-                _add(with_f[1], with_h[1], starts, h, seen[1])
-                growth = added[1] + (L * np.exp((L - 1) * poles))[:, None, None] * starts
-                slow = scanned(growth, poles, L, df)
-                dh: ComplexArray = begins * np.exp(poles[:, None] * np.maximum(begins - 1, 0))
-                _add(with_f[1], with_h[1], slow, dh[:, None, :], seen[0])
-                left = last * np.exp((last - 1) * poles)[:, None] * starts[..., -1] + added[1, ..., -1]
-                df = np.exp(last * poles)[:, None] * slow[..., -1] + left
-            f = np.exp(last * poles)[:, None] * starts[..., -1] + added[0, ..., -1]
-            first += L * some
+            seen = filters.seen(blocks)
+            starts = filters.starts(blocks[: self.nu], self.count)
+            for order, sums in enumerate(added(starts, seen)):
+                with_f[order] += sums[:, :-1]
+                with_h[order] += sums[:, -1]
         h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)
         if not derivatives:
-            return FilterSums(with_f[0], with_h[0], f, h_end)
-        return FilterSums(with_f[0], with_h[0], f, h_end, with_f[1], with_h[1], df, dh_end)
+            return FilterSums(with_f[0], with_h[0], filters.f, h_end)
+        return FilterSums(with_f[0], with_h[0], filters.f, h_end, with_f[1], with_h[1], filters.df, dh_end)
 
 
-def _add(with_f: ComplexArray, with_h: ComplexArray, f: ComplexArray, h: ComplexArray, seen: ComplexArray) -> None:
-    """What the starts f (J, nu, blocks), h (J, 1, blocks) of blocks add to the sums, seen (J, q, blocks)."""
-    turned = seen.transpose(0, 2, 1)
-    with_f += np.matmul(f, turned)
-    with_h += np.matmul(h, turned)[:, 0]
+class Filters:
+    """Filters of J poles that go over the blocks of a record; ``f``, ``df`` (J, nu) where they stand."""
+
+    def __init__(self, poles: ComplexArray, nu: int, length: int, derivatives: bool) -> None:
+        self.poles, self.length, self.orders, self.done = poles, length, 2 if derivatives else 1, 0
+        self.powers = _powers(poles, length, self.orders)
+        columns = np.stack([self.powers.real, self.powers.imag], axis=-1).transpose(2, 0, 1, 3)
+        self.forward = np.ascontiguousarray(columns).reshape(length, -1)
+        self.backward = np.ascontiguousarray(columns[::-1]).reshape(length, -1)
+        self.f, self.df = np.zeros((2, len(poles), nu), dtype=complex)
+
+    def seen(self, blocks: FloatArray) -> ComplexArray:
+        """Σ_s λˢ w and Σ_s s λ^(s-1) w of blocks (channels, some, L): (orders, J, channels, some)."""
+        return self._complex(blocks, self.forward)
+
+    def starts(self, u: FloatArray, count: int) -> list[ComplexArray]:
+        """(f, h) and their derivatives where each of these blocks u (nu, some, L) starts: orders of (J, nu + 1, some).
+
+        count : samples of the record; the last block may have less than L.
+        """
+        poles, L, some = self.poles, self.length, u.shape[1]
+        drive = self._complex(u, self.backward)
+        begins = self.done + L * np.arange(some)
+        last = min(L, count - int(begins[-1]))
+        if last < L:
+            drive[..., -1] = self._complex(u[:, -1:, :last], self.backward[L - last :])[..., 0]
+        self.done += L * some
+        f = scanned(drive[0], poles, L, self.f)
+        gone = np.exp(last * poles)[:, None]
+        self.f = gone * f[..., -1] + drive[0, ..., -1]
+        h = np.exp(poles[:, None] * begins)
+        result = [np.concatenate([f, h[:, None]], axis=1)]
+        if self.orders == 2:
+            df = scanned(drive[1] + (L * np.exp((L - 1) * poles))[:, None, None] * f, poles, L, self.df)
+            late = last * np.exp((last - 1) * poles)[:, None] * f[..., -1]
+            self.df = gone * df[..., -1] + late + drive[1, ..., -1]
+            dh = np.exp(poles[:, None] * np.maximum(begins - 1, 0)) * begins
+            result.append(np.concatenate([df, dh[:, None]], axis=1))
+        return result
+
+    def _complex(self, blocks: FloatArray, columns: FloatArray) -> ComplexArray:
+        """(channels, some, L) times columns (L, orders·J·2), complex (orders, J, channels, some)."""
+        channels, some, length = blocks.shape
+        parts = np.ascontiguousarray(blocks.reshape(channels * some, length) @ columns).view(np.complex128)
+        result = parts.reshape(channels, some, self.orders, len(self.poles)).transpose(2, 3, 0, 1)
+        return np.ascontiguousarray(result)
+
+
+def added(starts: list[ComplexArray], seen: ComplexArray) -> list[ComplexArray]:
+    """What the starts of blocks add to the sums of (f, h) w and of the derivatives: orders of (..., nu + 1, q)."""
+    turned = seen.swapaxes(-1, -2)
+    result = [np.matmul(starts[0], turned[0])]
+    if len(starts) == 2:
+        result.append(np.matmul(starts[1], turned[0]) + np.matmul(starts[0], turned[1]))
+    return result
 
 
 def _powers(poles: ComplexArray, count: int, orders: int) -> ComplexArray:
@@ -136,13 +163,6 @@ def _powers(poles: ComplexArray, count: int, orders: int) -> ComplexArray:
     slow = np.zeros_like(powers)
     slow[:, 1:] = s[1:] * powers[:, :-1]
     return np.stack([powers, slow])
-
-
-def _complex(parts: FloatArray, orders: int, J: int) -> ComplexArray:
-    """(channels, blocks, orders·J·2) -> complex (orders, J, channels, blocks)."""
-    channels, blocks, _ = parts.shape
-    result = np.ascontiguousarray(parts).view(np.complex128).reshape(channels, blocks, orders, J)
-    return np.ascontiguousarray(result.transpose(2, 3, 0, 1))
 
 
 def scanned(drive: ComplexArray, poles: ComplexArray, length: int, start: ComplexArray) -> ComplexArray:
