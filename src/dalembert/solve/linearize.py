@@ -112,7 +112,26 @@ def linearize(
     provenance: dict[str, Any] = {"made by": "da.linearize", "about": what if not anywhere else "a state"}
     if anywhere:
         provenance["drift"] = drift
+    provenance |= _reference(eqs, at, x, chart, first.outputs)
     return _result(eqs, chart, first, provenance)
+
+
+def _reference(eqs: EquationsOfMotion, at: State, x: Point, chart: Chart, outputs: tuple[str, ...]) -> dict[str, Any]:
+    """What the deviations count from, by name, and what the machine calls the rates of the coordinates."""
+    values: dict[str, float] = {}
+    for c in (*chart.positions, *chart.speeds):
+        if c.kind == "measure":
+            values |= {c.name: at[c.name], c.rate_name: at[c.rate_name]}
+        elif c.kind == "speed":
+            values[c.name] = at[c.name]
+    values |= {name: float(value) for name, value in zip(eqs.internal.names, x.z, strict=True)}
+    values |= {name: float(value) for name, value in zip(eqs.inputs.names, x.u, strict=True)}
+    if eqs.ny:
+        y = np.ravel(eqs.kernel("outputs")(x.q, x.v, x.a, x.lam, x.z, x.u, eqs.p, x.t)[0])
+        sensors = dict(zip(eqs.outputs.names, map(float, y), strict=True))
+        values |= {name: value for name, value in sensors.items() if name in outputs}
+    rates = {c.name: c.rate_name for c in chart.positions if c.kind == "measure"}
+    return {"reference": values, "rates": rates}
 
 
 # --- matrices ---------------------------------------------------------------------------------------------------------
