@@ -5,6 +5,14 @@ from dalembert.control.lqr import lqr
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
 from dalembert.control.reach import Reach, controllability, observability
 from dalembert.control.state_feedback import StateFeedback
+from dalembert.control.udwadia_kalaba import (
+    Realizability,
+    ServoConstraints,
+    VirtualConstraint,
+    computed_torque,
+    control_forces,
+    udwadia_kalaba,
+)
 
 __all__ = [
     "LinearObserver",
@@ -17,4 +25,10 @@ __all__ = [
     "lqr",
     "observability",
     "observer_gain",
+    "Realizability",
+    "ServoConstraints",
+    "VirtualConstraint",
+    "computed_torque",
+    "control_forces",
+    "udwadia_kalaba",
 ]

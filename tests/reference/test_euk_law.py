@@ -1,0 +1,99 @@
+"""The extended Udwadia-Kalaba law on the three-storey rig with its pendulum (spec 000, item 75 and AT-8).
+
+The lumped machine in the source's own coordinates x₁, x₂, x₃, θ (item 78) is the judge of the law made from the
+mechanism, which knows bodies and joints only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.control import control_forces, udwadia_kalaba
+from dalembert.studies import three_storey_rig as rig
+
+PENDULUM = rig.Pendulum()
+STOREY = 0.5  # N s/m, a guess of the spec
+NAMES = ["floor1.x", "floor2.x", "floor3.x", "hinge.angle"]
+UNACTUATED = {"torque": (0, 1, 2), "push": (0, 1, 3)}
+
+
+def source_terms(x: np.ndarray, v: np.ndarray, force: float) -> tuple[np.ndarray, np.ndarray]:
+    """M and Q of item 78 with the dampers of eq 5.237; θ = φ + 3π/2."""
+    theta, rate = x[3] + 1.5 * np.pi, v[3]
+    own, Ip = PENDULUM.mass * PENDULUM.arm, PENDULUM.about_hinge
+    M = np.diag([*rig.MASSES[:2], rig.MASSES[2] + PENDULUM.mass, Ip])
+    M[2, 3] = M[3, 2] = -own * np.sin(theta)
+    k1, k2, k3 = rig.stiffnesses()
+    K = np.array([[k1 + k2, -k2, 0.0], [-k2, k2 + k3, -k3], [0.0, -k3, k3]])
+    s = STOREY * np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
+    Q = np.append(-K @ x[:3] - s @ v[:3], -own * 9.81 * np.cos(theta) - PENDULUM.damping * rate)
+    Q[0] += force
+    Q[2] += own * np.cos(theta) * rate**2
+    return M, Q
+
+
+@pytest.fixture(scope="module")
+def eqs() -> da.EquationsOfMotion:
+    return da.equations(rig.mechanism(pendulum=PENDULUM, dampers=(STOREY,) * 3))
+
+
+def at(eqs: da.EquationsOfMotion, x: np.ndarray, v: np.ndarray) -> da.State:
+    return da.assemble(eqs, dict(zip(NAMES, x, strict=True)), velocity=dict(zip(NAMES, v, strict=True)))
+
+
+@pytest.mark.spec("000-75", "000-T8")
+def test_the_state_of_the_spec_gives_its_forces_and_accelerations() -> None:
+    """AT-8's unit vector, to half a unit of the last digit printed."""
+    x, v = np.array([1e-3, 2e-3, -1e-3, 4.9 - 1.5 * np.pi]), np.array([0.01, -0.02, 0.03, 0.5])
+    M, Q = source_terms(x, v, 0.1)
+    assert np.abs(Q - [-0.45085, -4.192855, 3.548098, -0.013745]).max() < 5e-7
+    assert np.abs(np.linalg.solve(M, Q) - [-0.351951, -5.150928, 2.526412, -22.006163]).max() < 5e-7
+    for case, force, change in (
+        ("torque", [0, 0, 0, 0.7505], [0, 0, -2.526412, 549.420545]),
+        ("push", [0, 0, -3.614291, 0], [0, 0, -2.526412, 12.166810]),
+    ):
+        Q_c, a_c = control_forces(M, Q, [[0.0, 0.0, 1.0, 0.0]], [0.0], UNACTUATED[case])
+        assert np.abs(Q_c - force).max() < 5e-7
+        assert np.abs(a_c - change).max() < 5e-7
+
+
+@pytest.mark.spec("000-75", "000-T8", "000-78")
+@pytest.mark.parametrize("case", ["torque", "push"])
+def test_the_law_made_from_the_mechanism_is_that_of_the_source(eqs: da.EquationsOfMotion, case: str) -> None:
+    """Random states up to 1.2 rad from hanging; to rounding of the joint solve (1e-9 of the largest force)."""
+    law = udwadia_kalaba(eqs, {"top": "floor3.x"}, actuated=case)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        x, v = rng.uniform(-1, 1, 4) * [0.01, 0.01, 0.01, 1.2], rng.uniform(-1, 1, 4) * [0.1, 0.1, 0.1, 3.0]
+        force = rng.uniform(-1, 1)
+        M, Q = source_terms(x, v, force)
+        Q_c, _ = control_forces(M, Q, [[0.0, 0.0, 1.0, 0.0]], [0.0], UNACTUATED[case])
+        found = law.inputs_at(at(eqs, x, v), {"force": force})
+        assert found[0] == pytest.approx(Q_c[{"push": 2, "torque": 3}[case]], rel=1e-9, abs=1e-9)
+        assert np.abs(Q_c[list(UNACTUATED[case])]).max() < 1e-12 * max(np.abs(Q_c).max(), 1.0)
+
+
+@pytest.mark.spec("000-75", "000-T8")
+def test_closed_forms_of_both_placements(eqs: da.EquationsOfMotion) -> None:
+    """Torque = -(Ip/(m₄L₄ sin θ)) Q₃ + m₄ g L₄ cos θ + s₄ θ'; force = -Q₃ + m₄L₄ sin θ (m₄ g L₄ cos θ + s₄ θ')/Ip."""
+    x, v = np.array([1e-3, -2e-3, 3e-3, 0.4]), np.array([0.02, 0.01, -0.03, -1.1])
+    _, Q = source_terms(x, v, 0.0)
+    theta, own, Ip = x[3] + 1.5 * np.pi, PENDULUM.mass * PENDULUM.arm, PENDULUM.about_hinge
+    weight = own * 9.81 * np.cos(theta) + PENDULUM.damping * v[3]
+    torque = -Ip / (own * np.sin(theta)) * Q[2] + weight
+    push = -Q[2] + own * np.sin(theta) * weight / Ip
+    for case, wanted in (("torque", torque), ("push", push)):
+        law = udwadia_kalaba(eqs, {"top": "floor3.x"}, actuated=case)
+        assert law.inputs_at(at(eqs, x, v))[0] == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.spec("000-75")
+def test_a_horizontal_pendulum_has_no_grip_on_the_floor(eqs: da.EquationsOfMotion) -> None:
+    """Case P is singular at φ = ±π/2: the condition number grows like 1/cos φ, the torque with it."""
+    law = udwadia_kalaba(eqs, {"top": "floor3.x"}, actuated="torque")
+    angles = np.array([0.0, 1.0, 1.5, 1.5707])
+    torques = [law.inputs_at(at(eqs, np.array([0, 0, 1e-3, phi]), np.zeros(4)))[0] for phi in angles]
+    grip = np.abs(np.array(torques) - PENDULUM.mass * PENDULUM.arm * 9.81 * np.sin(angles)) * np.cos(angles)
+    assert grip == pytest.approx(np.full(4, grip[0]), rel=1e-6)
