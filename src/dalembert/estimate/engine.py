@@ -2,10 +2,10 @@
 
 A filter carries one column m: the state x first, then its covariance in the filter's own form. One sample is
 
-    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,      (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)          (spec 004, C2)
+    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,     (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)      (spec 004, C2)
 
-with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was not
-measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
+with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was
+not measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels, Watching
-from dalembert.estimate.matrices import cholesky, solve_lower
+from dalembert.estimate.kernels import factor, solve_left
 from dalembert.estimate.noise import Noise
 from dalembert.estimate.process import Process
 from dalembert.expressions import Array, Kernel, kernel_family
@@ -46,7 +46,11 @@ class Recursion(Protocol):
         ...
 
     def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
-        """Memory after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were fresh."""
+        """Memory after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were fresh.
+
+        A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
+        not measured replaced by those of the identity.
+        """
         ...
 
     def covariance(self, m: Any) -> Any:
@@ -240,9 +244,9 @@ def tick_function(recursion: Recursion) -> ca.Function:
     x, P = after[: m.nx], recursion.covariance(after)
     slope = model.report_slope(x, u1, p, t)
     variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
-    L = cholesky(only_fresh(S, fresh))
-    white = solve_lower(L, ca.if_else(fresh, e, 0))
-    spread = ca.sqrt(ca.diag(S))
+    L = S if getattr(recursion, "factored", False) else factor(only_fresh(S, fresh))
+    white = solve_left(L, ca.if_else(fresh, e, 0))
+    spread = ca.sqrt(ca.sum2(S**2) if getattr(recursion, "factored", False) else ca.diag(S))
     told = [after, ca.reshape(model.report(x, u1, p, t), nr, 1), variance, e, spread, ca.sumsqr(white),
             2 * ca.sum1(ca.log(ca.diag(L)))]  # fmt: skip
     return ca.Function(

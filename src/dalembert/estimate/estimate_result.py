@@ -65,7 +65,7 @@ class Estimate(Frozen):
             ),
             states=told[:, where.memory][:, : model.nx].copy(),
             innovations=np.where(fresh, told[:, where.innovation], np.nan),
-            spreads=told[:, where.spread].copy(),
+            spreads=np.where(fresh, told[:, where.spread], np.nan),
             nis=told[:, where.nis].copy(), measured=count, log_likelihood=float(likelihood),
             data=data, filter=filter_, start=m, seconds=float(seconds), status=status,
         )  # fmt: skip

@@ -1,59 +1,93 @@
 """The Kalman filter of a linear model.
 
-x⁻ = A x + B u_{k-1} ,   P⁻ = A P Aᵀ + Q ;     S = C P⁻ Cᵀ + R ,   K = P⁻ Cᵀ S⁻¹ ,   x = x⁻ + K (y - C x⁻ - D u_k) ,
-P = (I - K C) P⁻ (I - K C)ᵀ + K R Kᵀ      (Joseph)                                             (spec 004, C4; 000-71)
+    x⁻ = A x + B u_{k-1} ,   x = x⁻ + K (y - C x⁻ - D u_k)               (spec 004, C4; as a predictor 000-71)
+
+Four forms of the same thing: `kalman_forms`.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
-from dalembert.estimate.engine import only_fresh
+from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.estimate.filtering import Filter
-from dalembert.estimate.matrices import pack, packed, solve_positive, triangle, unpack
+from dalembert.estimate.kalman_forms import FORMS, SteadyForm
+from dalembert.estimate.steady import Steady, hidden_modes, steady_gain
 from dalembert.expressions import Array
-
-FORMS = ("covariance", "information", "square-root", "steady")
 
 
 class Kalman(Filter):
-    """Kalman filter of a `StateSpace` or `SecondOrder` (continuous ones are discretised exactly with dt)."""
+    """Kalman filter of a `StateSpace` or `SecondOrder` (continuous ones are discretised exactly with dt).
+
+    Parameters
+    ----------
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : as for every filter (`Filter`).
+    form : "covariance" (Joseph), "square-root" and "information" (both by reflections; the first for nearly exact or
+        nearly dependent sensors, the second for a start of which next to nothing is known), or "steady" (constant gain).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dalembert.linear import StateSpace
+    >>> from dalembert.record import Record
+    >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], [1, 0], states=["position", "speed"], inputs="push", outputs="seen")
+    >>> t = 0.1 * np.arange(50)
+    >>> seen = Record.from_channels(t, {"push": 1.0, "seen": t**2 / 2})
+    >>> kalman = Kalman(cart, dt=0.1, Q={"speed": 1e-4}, R=1e-4, P0=1.0)
+    >>> estimate = kalman.run(seen)
+    >>> bool(abs(estimate["speed"][-1] - t[-1]) < 3 * estimate.deviation("speed")[-1])
+    True
+    """
 
     def __init__(self, model: Any, *, form: str = "covariance", **keywords: Any) -> None:
+        if form not in FORMS:
+            raise DataError(unknown_name("form", str(form), FORMS, "Kalman"))
         super().__init__(model, **keywords)
         if self.process.matrices is None:
             raise ModelError(
-                f"{self.process.name!r} is not linear: use da.estimate.ExtendedKalman or SigmaPointKalman, or linearise it."
+                f"{self.process.name!r} is not linear: use da.estimate.ExtendedKalman or SigmaPointKalman, "
+                "or linearise it."
             )
         self.form = form
-        self.memory = self.process.nx + triangle(self.process.nx)
+        A, _, C, _ = self.process.matrices
+        hidden = [] if form == "steady" else hidden_modes(A, C, self.process.carried.names)
+        if hidden:
+            warnings.warn(
+                f"{'; '.join(hidden)}: its deviation will grow without bound. Add a sensor that shows it.", stacklevel=2
+            )
+        self.algebra = FORMS[form](self.model)
+        self.memory: int = self.algebra.memory
+        self.factored: bool = self.algebra.factored
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        return np.concatenate([x0, packed(P0)])
+        return self.algebra.begin(x0, P0)  # type: ignore[no-any-return]
 
     def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
-        x = m[: self.process.nx]
-        A = self.process.matrices[0]  # type: ignore[index]
-        P = ca.sparsify(A) @ self.covariance(m) @ ca.sparsify(A).T + self.model.Q(x, u, p, t, dt)
-        return ca.vertcat(self.model.step(x, u, p, t, dt), pack(P))
+        return self.algebra.predict(m, u, p, t, dt)
 
     def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
-        x, P = m[: self.process.nx], self.covariance(m)
-        C = ca.sparsify(self.process.matrices[2])  # type: ignore[index]
-        R = self.model.R(x, u, p, t)
-        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
-        HP = C @ P
-        S = HP @ C.T + R
-        K = solve_positive(only_fresh(S, fresh), ca.diag(fresh) @ HP).T
-        left = ca.DM.eye(self.process.nx) - K @ C
-        return ca.vertcat(x + K @ e, pack(left @ P @ left.T + K @ R @ K.T)), e, S
+        return self.algebra.correct(m, u, y, fresh, p, t)  # type: ignore[no-any-return]
 
     def covariance(self, m: Any) -> Any:
-        return unpack(m[self.process.nx :], self.process.nx)
+        return self.algebra.covariance(m)
 
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
-        return self.covariance(m) @ ca.sparsify(self.process.matrices[0]).T  # type: ignore[index]
+        return self.algebra.cross(m, u, p, t, dt)
+
+    def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
+        if isinstance(self.algebra, SteadyForm):
+            return self.algebra.steady.P_before
+        return super().steady_covariance(x, u, t, dt)
+
+    @property
+    def steady(self) -> Steady:
+        """Gains and covariances the filter settles to: K of the filter, L of the predictor, poles of the error."""
+        if isinstance(self.algebra, SteadyForm):
+            return self.algebra.steady
+        F, H, Q, R = self.linearised(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
+        if self.noise.Q.function is not None or self.noise.R.function is not None:
+            raise DataError("Q or R depends on the state: there is no settled gain.")
+        return steady_gain(F, H, Q, R, self.process.carried.names)

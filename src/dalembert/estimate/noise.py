@@ -18,7 +18,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.estimate.matrices import cholesky, packed, triangle, unpack, unpack_factor
+from dalembert.estimate import kernels
+from dalembert.estimate.matrices import packed, triangle, unpack, unpack_factor
 from dalembert.estimate.process import Process
 from dalembert.expressions import Array, call_user
 
@@ -126,7 +127,7 @@ class Covariance:
     def factor(self, numbers: Any, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         n = self.size
         if self.function is not None:
-            return cholesky(self.function(x, u, p, t, dt), 1e-300)
+            return ca.densify(kernels.factor(self.function(x, u, p, t, dt)))
         return ca.diag(numbers[n:]) if self.diagonal else unpack_factor(numbers[triangle(n) :], n)
 
     def constant(self) -> Array | None:
