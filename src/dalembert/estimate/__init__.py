@@ -2,6 +2,24 @@
 
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.kalman import Kalman
+from dalembert.estimate.kinematic_check import KinematicCheck
+from dalembert.estimate.kinematic_lanczos import lanczos
+from dalembert.estimate.kinematic_model import KinematicModel
+from dalembert.estimate.kinematic_observer import kinematic
+from dalembert.estimate.kinematic_switching import Switching, Window
+from dalembert.estimate.machine import Tableau
 from dalembert.estimate.process import Process, process
 
-__all__ = ["Estimate", "Kalman", "Process", "process"]
+__all__ = [
+    "Estimate",
+    "Kalman",
+    "KinematicCheck",
+    "KinematicModel",
+    "Process",
+    "Switching",
+    "Tableau",
+    "Window",
+    "kinematic",
+    "lanczos",
+    "process",
+]

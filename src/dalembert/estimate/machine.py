@@ -1,0 +1,193 @@
+"""A machine as a filter takes it: names and options at the border of `estimate.machine_model`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations import Channels, EquationsOfMotion, State
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.estimate.machine_model import TABLEAUX, Machine, Tableau, further_channels
+from dalembert.estimate.manifold import Manifold, Tangent, independent
+from dalembert.estimate.process import Process, chosen, process
+from dalembert.solve.assemble import assemble, check_start, check_weightless
+
+ITERATIONS = 4  # of Newton's method from a state to one an error away
+
+
+@process.register
+def machine_process(
+    eqs: EquationsOfMotion,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    inputs: str | Iterable[str] | None = None,
+    dt: float | None = None,
+    coordinates: str | Iterable[str] | None = None,
+    closing: str = "independent",
+    method: str | Tableau = "rk4",
+    substeps: int = 1,
+    unknown: str | Iterable[str] | None = None,
+    wrapped: str | Iterable[str] | None = None,
+    report: str | Iterable[str] | None = None,
+    at: State | None = None,
+    iterations: int = ITERATIONS,
+) -> Process:
+    """A machine as a filter takes it.
+
+    Parameters
+    ----------
+    outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
+        states that are measured; all sensors when left out.
+    inputs : inputs the filter is told; all that are not `unknown` when left out. The others are zero.
+    coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``; chosen at the state `at`
+        when left out. They must stay independent wherever the machine goes: take the crank's angle of a slider-crank,
+        not the slider's place.
+    closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
+    method, substeps : "rk4", "heun", "euler" or a `Tableau`; steps of it per interval.
+    unknown : inputs that are estimated, as random walks.
+    wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
+        many turns or one.
+    report : reactions of joints and energies that estimates tell too, by name, or "all"; besides all coordinates,
+        speeds, internal states, joint coordinates with their rates, and sensors.
+    at : where the machine starts; as `da.assemble` puts it together when left out.
+    iterations : Newton steps that bring a corrected state onto the joints.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.estimate import process
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> sensor = m.add_sensor("encoder", da.angle("hinge"))
+    >>> process(da.equations(m), dt=0.01)
+    Process('pendulum': nonlinear, 6 states on a manifold of 2 dimensions, 0 inputs, outputs encoder)
+    """
+    at = _start(eqs, at)
+    free, estimated = _drives(eqs, inputs, unknown)
+    places, names, units = _measured(eqs, outputs)
+    table = _tableau(method)
+    if closing not in ("independent", "projection"):
+        raise ModelError(f"closing must be 'independent' or 'projection', got {closing!r}.")
+    for label, count in (("substeps", substeps), ("iterations", iterations)):
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+            raise DataError(f"{label} must be a whole number from 1 up, got {count!r}.")
+    if dt is not None and not (isinstance(dt, (int, float)) and 0 < dt < float("inf")):
+        raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+    named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
+    manifold: Manifold
+    if closing == "projection" or (not eqs.rows and named is None):
+        if named is not None:
+            raise ModelError("coordinates belongs to closing='independent'; a projection needs none.")
+        manifold = Tangent(eqs, iterations)
+    else:
+        manifold = independent(eqs, at, named, iterations)
+    machine = Machine(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(substeps),
+                      _further(eqs, report))  # fmt: skip
+    key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
+           tuple(estimated), table, substeps, iterations, machine.more)  # fmt: skip
+    channels = machine.reported()
+    return Process(
+        eqs.name, machine.errors(), machine.carried(),
+        Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
+        eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
+        Channels([c[2] for c in channels], [c[3] for c in channels]), _wrapped(wrapped, names, units),
+        None if dt is None else float(dt), use_c=eqs.use_c, source=eqs,
+    )  # fmt: skip
+
+
+def _start(eqs: EquationsOfMotion, at: State | None) -> State:
+    if at is None:
+        at = assemble(eqs)
+    elif not isinstance(at, State):
+        raise ModelError(f"at must be a State, from da.assemble(eqs, ...); got {type(at).__name__}.")
+    elif at.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+    check_start(eqs, at)
+    check_weightless(eqs, at)
+    return at
+
+
+def _drives(eqs: EquationsOfMotion, inputs: Any, unknown: Any) -> tuple[list[int], list[int]]:
+    estimated = [] if unknown is None else chosen(unknown, eqs.inputs.names, "input")
+    if inputs is None:
+        return [k for k in range(eqs.nu) if k not in estimated], estimated
+    free = chosen(inputs, eqs.inputs.names, "input")
+    both = [eqs.inputs.names[k] for k in free if k in estimated]
+    if both:
+        raise ModelError(f"{', '.join(map(repr, both))}: an input is either told (inputs=) or estimated (unknown=).")
+    return free, estimated
+
+
+def _measured(eqs: EquationsOfMotion, outputs: Any) -> tuple[list[tuple[str, int]], list[str], list[str]]:
+    """Where every output is found, its name and unit."""
+    if outputs is None:
+        outputs = eqs.outputs.names
+        if not outputs:
+            raise ModelError(
+                f"{eqs.name!r} has no sensors. Add one (m.add_sensor('encoder', da.angle('A'))), or name what is "
+                "measured with outputs=[...]."
+            )
+    tables = {"sensor": eqs.outputs, "measure": eqs.measures, "rate": eqs.measure_rates,
+              "q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal}  # fmt: skip
+    places: list[tuple[str, int]] = []
+    names: list[str] = []
+    for given in [outputs] if isinstance(outputs, str) else outputs:
+        if not isinstance(given, str):
+            raise ModelError(f"outputs must be names of sensors or coordinates, got {given!r}.")
+        place = _place(tables, given, eqs.full_name(given))
+        axes = [name for name in eqs.outputs.names if name.startswith(f"{given}.")]
+        if place is not None:
+            places.append(place)
+            names.append(given)
+        elif axes:
+            places += [("sensor", eqs.outputs.index[name]) for name in axes]
+            names += axes
+        else:
+            known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.internal.names)
+            raise ModelError(
+                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}"
+            )
+    if not names:
+        raise ModelError("outputs is empty: a filter needs something measured.")
+    if len(set(names)) < len(names):
+        raise ModelError(f"an output is named twice: {', '.join(names)}.")
+    return places, names, [tables[kind].units[k] for kind, k in places]
+
+
+def _place(tables: Mapping[str, Channels], *names: str) -> tuple[str, int] | None:
+    for kind, channels in tables.items():
+        for name in names:
+            if name in channels.index:
+                return kind, channels.index[name]
+    return None
+
+
+def _tableau(method: Any) -> Tableau:
+    if isinstance(method, Tableau):
+        return method
+    if method not in TABLEAUX:
+        raise ModelError(unknown_name("method", str(method), tuple(TABLEAUX), "a machine's filter"))
+    return TABLEAUX[method]
+
+
+def _wrapped(given: Any, names: list[str], units: list[str]) -> tuple[bool, ...]:
+    if given is None:
+        return tuple(unit == "rad" for unit in units)
+    places = chosen(given, tuple(names), "output")
+    return tuple(k in places for k in range(len(names)))
+
+
+def _further(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
+    known = [name for channels in further_channels(eqs).values() for name in channels.names]
+    if report is None:
+        return ()
+    if report == "all":
+        return tuple(known)
+    names = [report] if isinstance(report, str) else list(report)
+    for name in names:
+        if name not in known:
+            raise ModelError(f"report: {unknown_name('reaction or energy', name, known, f'equations {eqs.name!r}')}")
+    return tuple(names)
