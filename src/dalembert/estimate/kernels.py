@@ -1,0 +1,269 @@
+"""Factors of covariances as expressions: what sigma-point and square-root filters are made of.
+
+    P = L Lᵀ  (Cholesky),   A Aᵀ = L Lᵀ  (Householder reflections of the rows of a wide A, nothing is squared),
+    L Lᵀ ± v vᵀ = L₁ L₁ᵀ  (rank one)
+
+Every L is lower triangular with a diagonal that is not negative, so that all ways to the same P give the same L (the
+sigma points of a square-root filter are those of the plain one). All functions take `SX` or `MX`; from `MX` a small
+problem is one call of an unrolled `SX` kernel, a large one stays in matrices.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+
+SX, MX = ca.SX, ca.MX
+EPSILON = 2.0**-52
+LOST = 1e-8
+"""A pivot that is negative by more than this part of its variance is no rounding: the matrix is indefinite."""
+BLOCK = 24  # rows of a block in MX; a kernel of b rows has about b³/3 instructions
+UNROLLED = 40_000  # instructions of a kernel called from MX
+
+
+def lower(n: int) -> ca.Sparsity:
+    return ca.Sparsity.lower(n)
+
+
+def symmetric(P: Any) -> Any:
+    """Full matrix of its lower triangle."""
+    return ca.tril2symm(ca.tril(P))
+
+
+def half_product(A: Any, B: Any | None = None, *, unrolled: bool = False) -> Any:
+    """Lower triangle of A Bᵀ (of A Aᵀ without B) where that product is symmetric.
+
+    unrolled : from MX, as one kernel that does half the work (for C; the virtual machine is faster in matrices).
+    """
+    if not isinstance(A, MX):
+        return _masked(lower(A.shape[0]), A, A if B is None else B)
+    n, m = A.shape
+    if unrolled and n * (n + 1) * m <= UNROLLED:
+        same = B is None
+        return half_product_function(n, m, same)(*([ca.densify(A)] if same else [ca.densify(A), ca.densify(B)]))
+    return ca.tril(ca.mtimes(A, (A if B is None else B).T))
+
+
+@lru_cache(maxsize=64)
+def half_product_function(n: int, m: int, same: bool) -> ca.Function:
+    A, B = SX.sym("A", n, m), SX.sym("B", n, m)
+    product = _masked(lower(n), A, A if same else B)
+    return ca.Function(f"product{n}x{m}{'' if same else 'two'}", [A] if same else [A, B], [product])
+
+
+def _masked(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
+    """Entries of A Bᵀ in the pattern only; structural zeros cost nothing."""
+    rows = [_row(A, i) for i in range(A.shape[0])]
+    others = rows if B is A else [_row(B, i) for i in range(B.shape[0])]
+    entries = []
+    for i, j in zip(*pattern.get_triplet(), strict=True):
+        left, right = rows[i], others[j]
+        if len(right) < len(left):
+            left, right = right, left
+        products = [value * right[k] for k, value in left.items() if k in right]
+        entries.append(sum(products[1:], products[0]) if products else SX(0))
+    return SX(pattern, ca.vertcat(*entries)) if entries else SX(*pattern.shape)
+
+
+def _row(A: Any, i: int) -> dict[int, Any]:
+    row = A[i, :]
+    values = row.nonzeros()
+    return dict(zip(row.sparsity().get_col(), values, strict=True))
+
+
+# --- Cholesky -------------------------------------------------------------------------------------------------------
+
+
+def factor(P: Any) -> Any:
+    """Lower L with L Lᵀ = P. A semidefinite P gives zero columns; an indefinite one gives NaN, which a run reports.
+
+    P : (n, n), its lower triangle is read.  L : (n, n), lower triangular in its pattern.
+    """
+    n = int(P.shape[0])
+    P = ca.tril(P)
+    P = P if P.sparsity() == lower(n) else ca.project(P, lower(n))
+    if not isinstance(P, MX):
+        return _factor(P)
+    if n <= BLOCK + BLOCK // 2:
+        return factor_function(n)(P)
+    return _blocked_factor(P)
+
+
+@lru_cache(maxsize=64)
+def factor_function(n: int) -> ca.Function:
+    P = SX.sym("P", lower(n))
+    return ca.Function(f"factor{n}", [P], [_factor(P)], ["P"], ["L"])
+
+
+def _factor(P: Any) -> Any:
+    n = P.shape[0]
+    L: list[list[Any]] = [[] for _ in range(n)]
+    inverses: list[Any] = []
+    for i in range(n):
+        for j in range(i):
+            entry = P[i, j] - sum((L[i][k] * L[j][k] for k in range(1, j)), L[i][0] * L[j][0] if j else SX(0))
+            L[i].append(entry * inverses[j])
+        own = P[i, i]
+        pivot = own - sum((entry * entry for entry in L[i][1:]), L[i][0] * L[i][0] if i else SX(0))
+        # what rounding leaves of a zero pivot counts as zero, and so does its column
+        told = ca.logic_or(pivot > 4 * n * EPSILON * own, pivot < -LOST * own)
+        root = ca.sqrt(ca.if_else(told, pivot, 0))
+        inverses.append(ca.if_else(told, 1 / root, 0))
+        L[i].append(root)
+    columns = [L[i][j] for j in range(n) for i in range(j, n)]
+    return SX(lower(n), ca.vertcat(*columns)) if n else SX(0, 0)
+
+
+def _blocked_factor(P: Any) -> Any:
+    """By blocks of rows: kernels on the diagonal, products of matrices beside it."""
+    n = P.shape[0]
+    rest = symmetric(P)
+    columns = []
+    for first in range(0, n, BLOCK):
+        size = min(BLOCK, n - first)
+        diagonal = factor_function(size)(ca.tril(rest[:size, :size]))
+        below = solve_right(diagonal, rest[size:, :size])
+        columns.append(ca.vertcat(MX(first, size), diagonal, below))
+        rest = rest[size:, size:] - ca.mtimes(below, below.T)
+    return ca.project(ca.horzcat(*columns), lower(n))
+
+
+# --- triangular systems -----------------------------------------------------------------------------------------------
+
+
+def solve_left(L: Any, B: Any) -> Any:
+    """L⁻¹ B; a zero on the diagonal (of a semidefinite factor) gives a zero row.  B : (n, k)."""
+    if isinstance(L, MX) or isinstance(B, MX):
+        return solve_function(int(L.shape[0]), int(B.shape[1]))(ca.project(L, lower(L.shape[0])), ca.densify(B))
+    return _solve(L, B)
+
+
+def solve_right(L: Any, B: Any) -> Any:
+    """B L⁻ᵀ; B : (k, n)."""
+    return solve_left(L, B.T).T
+
+
+def solve_positive(L: Any, B: Any) -> Any:
+    """(L Lᵀ)⁻¹ B."""
+    if isinstance(L, MX) or isinstance(B, MX):
+        n, k = int(L.shape[0]), int(B.shape[1])
+        return solve_function(n, k, both=True)(ca.project(L, lower(n)), ca.densify(B))
+    return _solve_transposed(L, _solve(L, B))
+
+
+@lru_cache(maxsize=128)
+def solve_function(n: int, k: int, *, both: bool = False) -> ca.Function:
+    L, b = SX.sym("L", lower(n)), SX.sym("b", n)
+    x = _solve(L, b)
+    x = _solve_transposed(L, x) if both else x
+    column = ca.Function(f"solve{n}{'both' if both else ''}", [L, b], [ca.densify(x)])
+    return column if k == 1 else _by_columns(column, n, k)
+
+
+def _by_columns(column: ca.Function, n: int, k: int) -> ca.Function:
+    L, B = MX.sym("L", lower(n)), MX.sym("B", n, k)
+    solved = [column(L, b) for b in ca.horzsplit(B)]
+    return ca.Function(f"{column.name()}by{k}", [L, B], [ca.horzcat(*solved)])
+
+
+def _safe(d: Any) -> Any:
+    return ca.if_else(d == 0, 0, 1 / d)
+
+
+def _solve(L: Any, B: Any) -> Any:
+    rows: list[Any] = []
+    for i in range(L.shape[0]):
+        right = B[i, :]
+        for j in range(i):
+            right = right - L[i, j] * rows[j]
+        rows.append(right * _safe(L[i, i]))
+    return ca.vertcat(*rows) if rows else B
+
+
+def _solve_transposed(L: Any, B: Any) -> Any:
+    n = L.shape[0]
+    rows: list[Any] = [None] * n
+    for i in reversed(range(n)):
+        right = B[i, :]
+        for j in range(i + 1, n):
+            right = right - L[j, i] * rows[j]
+        rows[i] = right * _safe(L[i, i])
+    return ca.vertcat(*rows) if rows else B
+
+
+# --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
+
+
+def triangular(A: Any) -> Any:
+    """Lower L with L Lᵀ = A Aᵀ, from Householder reflections: as exact as A itself, no product is formed.
+
+    A : (n, m), any m; its structural zeros are used.
+    """
+    n, m = A.shape
+    if m < n:
+        A = ca.horzcat(A, type(A)(n, n - m))
+    if isinstance(A, MX) and 2 * n * n * A.shape[1] <= UNROLLED:
+        return triangular_function(n, A.shape[1])(ca.densify(A))
+    return _triangular(A)
+
+
+@lru_cache(maxsize=64)
+def triangular_function(n: int, m: int) -> ca.Function:
+    A = SX.sym("A", n, m)
+    return ca.Function(f"triangular{n}x{m}", [A], [_triangular(A)], ["A"], ["L"])
+
+
+def _triangular(A: Any) -> Any:
+    kind = MX if isinstance(A, MX) else SX
+    n = A.shape[0]
+    columns = []
+    rest = A
+    for k in range(n):
+        head, tail = rest[0, 0], rest[0, 1:]
+        size = ca.sumsqr(tail)
+        reflected = size > 0  # a row that is done already stays as it is, to the last bit
+        length = ca.if_else(reflected, ca.sqrt(head * head + size), ca.fabs(head))
+        towards = ca.if_else(head < 0, -1.0, 1.0)
+        v0 = head + towards * length
+        scale = ca.if_else(reflected, 1 / (length * ca.if_else(reflected, ca.fabs(v0), 1.0)), 0)
+        below = rest[1:, :]
+        along = scale * (below[:, 0] * v0 + ca.mtimes(below[:, 1:], tail.T))
+        first = below[:, 0] - along * v0
+        # the reflection turns the row into -towards·length; without one it is head itself
+        sign = ca.if_else(reflected, -towards, towards)
+        columns.append(ca.vertcat(kind(k, 1), length, first * sign))
+        rest = below[:, 1:] - ca.mtimes(along, tail)
+    return ca.project(ca.horzcat(*columns), lower(n)) if n else A
+
+
+def rank_one(L: Any, v: Any, *, remove: bool = False) -> Any:
+    """Factor of L Lᵀ + v vᵀ, or of L Lᵀ - v vᵀ (NaN where that is indefinite, which a run reports)."""
+    n = int(L.shape[0])
+    if isinstance(L, MX) or isinstance(v, MX):
+        return rank_one_function(n, remove)(ca.project(L, lower(n)), ca.densify(v))
+    return _rank_one(L, v, remove)
+
+
+@lru_cache(maxsize=64)
+def rank_one_function(n: int, remove: bool) -> ca.Function:
+    L, v = SX.sym("L", lower(n)), SX.sym("v", n)
+    name = "downdate" if remove else "update"
+    return ca.Function(f"{name}{n}", [L, v], [_rank_one(L, v, remove)])
+
+
+def _rank_one(L: Any, v: Any, remove: bool) -> Any:
+    n = L.shape[0]
+    sign = -1.0 if remove else 1.0
+    columns = []
+    for k in range(n):
+        d, w = L[k, k], v[k]
+        # (d - w)(d + w) loses less than d² - w²
+        root = ca.sqrt((d - w) * (d + w)) if remove else ca.sqrt(d * d + w * w)
+        inverse = _safe(root)
+        cosine, sine = d * inverse, w * inverse
+        below, rest = L[k + 1 :, k], v[k + 1 :]
+        columns.append(ca.vertcat(SX(k, 1), root, cosine * below + sign * sine * rest))
+        v = ca.vertcat(v[: k + 1], cosine * rest - sine * below)
+    return ca.project(ca.horzcat(*columns), lower(n)) if n else L

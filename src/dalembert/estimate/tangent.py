@@ -1,0 +1,56 @@
+"""Errors about one state seen from another: what filters on a manifold need beside ⊞ and ⊟."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.estimate.engine import Expressions
+
+SX, MX = ca.SX, ca.MX
+
+
+def sensing_away(model: Expressions, x: Any, e: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    """g(x ⊞ e) and its slope with respect to e, at an e that is not zero."""
+    if model.process.flat:
+        return model.sensing(x + e, u, p, t)
+    function = model._function("sensing_away", lambda kind: _sensing_away(model, kind))
+    return function(x, e, u, model.own(p), t)  # type: ignore[no-any-return]
+
+
+def _sensing_away(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, u, p, t, _ = model._symbols(kind)
+    y = m.functions["outputs"](m.retract(x, e, p, t), u, p, t)
+    return ca.Function("sensing_away", [x, e, u, p, t], [y, ca.densify(ca.jacobian(y, e))], {"cse": kind is SX})
+
+
+def carried(model: Expressions, P: Any, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+    """P of errors about x, for errors about x₁ = x ⊞ shift: J P Jᵀ with J = ∂/∂e [(x ⊞ e) ⊟ x₁] at the shift."""
+    J = slope_of_shift(model, x, shift, x1, p, t)
+    return P if J is None else J @ P @ J.T
+
+
+def slope_of_shift(model: Expressions, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+    """J, or None where it is the identity: errors in independent coordinates or of a flat process."""
+    if model.process.flat:
+        return None
+    function = model._function("shift", lambda kind: _shift(model, kind))
+    J = function(x, shift, x1, model.own(p), t)
+    return None if function.n_instructions() == 0 or _is_identity(function) else J
+
+
+def _is_identity(function: ca.Function) -> bool:
+    if not function.is_a("SXFunction") or any(function.jac_sparsity(0, k).nnz() for k in range(function.n_in())):
+        return False
+    value = function(*[0.5] * function.n_in())
+    return bool((value == ca.DM.eye(value.shape[0])).is_eye() or ca.norm_fro(value - ca.DM.eye(value.shape[0])) == 0)
+
+
+def _shift(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, _, p, t, _ = model._symbols(kind)
+    x1 = kind.sym("x1", m.nx)
+    d = m.difference(m.retract(x, e, p, t), x1, p, t)
+    return ca.Function("shift", [x, e, x1, p, t], [ca.densify(ca.jacobian(d, e))], {"cse": kind is SX})
