@@ -4,8 +4,8 @@
     Y_i = g(X_i) ,  S = Σ v_k W_k W_kᵀ + R ,  K = (Σ v_k V_k W_kᵀ) S⁻¹ ,  x = x⁻ ⊞ K (y - ŷ) ,  P = P⁻ - K S Kᵀ
 
 The X_i of the second line are drawn anew from x⁻ and P⁻, so that S sees Q (redraw=True), or are the X⁻_i themselves as
-in the source (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the first point,
-so that angles of outputs and manifolds need no care and huge weights lose no digits.
+in the source (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the first
+point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
 
 Square-root form: L is carried, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
 
