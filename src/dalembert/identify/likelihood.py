@@ -155,6 +155,18 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
         yield block
 
 
+def simulated(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, memory: ComplexArray) -> FloatArray:
+    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; memory (J, 1) of the filters is kept."""
+    from scipy.signal import lfilter
+
+    states = weights[:, : model.nu] @ u
+    for j, lam in enumerate(model.multipliers()):
+        states[j], memory[j] = lfilter([0.0, 1.0], [1.0, -lam], states[j], zi=memory[j])
+        states[j] += weights[j, model.nu] * _powers(model.poles[j], begin, u.shape[1])
+    result: FloatArray = (model.C @ states).real + model.D @ u
+    return result
+
+
 def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
     """λᵗ for t = begin, ..., zero once it has died out."""
     result = np.zeros(count, dtype=complex)

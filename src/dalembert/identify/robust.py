@@ -9,15 +9,15 @@ such batches: the deviations are then too small, by up to a half.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
 from dalembert.identify import likelihood
 from dalembert.identify.ascent import Ascent, Point
-from dalembert.identify.likelihood import BoolArray
+from dalembert.identify.block_moments import CHUNK, LENGTH, Filters, added
+from dalembert.identify.likelihood import BoolArray, ModalModel
 from dalembert.identify.uncertainty import modal_slopes, output_slopes
-from dalembert.linear.checks import FloatArray
+from dalembert.linear.checks import ComplexArray, FloatArray
 
 # Batches: as many as give each three times the longest memory of the modes, within these.
 LEAST_BATCHES, MOST_BATCHES = 8, 64
@@ -35,34 +35,60 @@ def batch_length(ascent: Ascent, point: Point) -> int:
 def batch_gradients(ascent: Ascent, point: Point, free: BoolArray, precision: FloatArray, length: int) -> FloatArray:
     """What each batch adds to the gradient of the free parameters, (batches, parameters)."""
     model, nu, S = point.model, point.model.nu, len(ascent.y)
-    J, P = len(model.poles), nu + S + 1
-    mask = model.linear_mask()
-    d, ny = int(model.direct.sum()), len(model.D)
+    J, P, ny = len(model.poles), nu + S + 1, len(model.D)
     T = likelihood.state_map(model.weights)
     follow = point.score.follow.reshape(len(point.score.follow), -1)
-    pieces = -(-length // likelihood.MOST_LENGTH)  # blocks that make a batch, so that none is large
-    piece = length // pieces
-    rows = []
+    through = np.einsum("ajgc,ab->jgcb", likelihood.output_map(model.C), precision)
+    rows = [np.zeros((0, int(np.count_nonzero(free))))]
     for s, (u, y) in enumerate(zip(ascent.u, ascent.y, strict=True)):
         place = np.array([*range(nu), nu + s, nu + S])
-        parts = likelihood.blocks(model, u, y, model.weights[:, [*range(nu), nu + s]], piece)
-        for first in range(0, len(u), piece * pieces):
-            batch = list(_inner(parts, ny, pieces))
-            if len(u) - first < 0.5 * piece * pieces:
-                break  # the rest of a segment is no batch
-            inner = np.sum(batch, axis=0)
-            ze = np.zeros((J, P, 2, ny))
-            ze[:, place] = inner[: len(inner) - d].reshape(J, nu + 2, 2, ny)
-            xe = np.einsum("jgpd,jpdk->jgk", T, ze[:, :-1]).reshape(2 * J, -1)[mask]
-            cross = ze.reshape(-1, ny) - follow.T @ np.vstack([xe, inner[len(inner) - d :]])
-            rows.append(likelihood.gradient(model.C, precision, cross.reshape(J, P, 2, ny))[free])
-    return np.array(rows).reshape(-1, int(np.count_nonzero(free)))
+        for signals, direct in batch_products(model, u, y, model.weights[:, [*range(nu), nu + s]], length):
+            ze = np.zeros((len(signals), J, P, 2, ny))
+            ze[:, :, place, 0], ze[:, :, place, 1] = signals.real, signals.imag
+            xe = np.einsum("jgpd,zjpdk->zjgk", T, ze[:, :, :-1]).reshape(len(signals), 2 * J, ny)
+            linear = np.concatenate([xe[:, model.linear_mask()], direct[:, model.direct]], axis=1)
+            cross = ze - (follow.T @ linear).reshape(ze.shape)
+            rows.append(np.einsum("jgcb,zjpgb->zjpc", through, cross, optimize=True)[:, free])
+    return np.vstack(rows)
 
 
-def _inner(blocks: Iterator[FloatArray], ny: int, count: int) -> Iterator[FloatArray]:
-    """Products of the signals with e of the next ``count`` blocks."""
-    for block in islice(blocks, count):
-        yield block[:-ny] @ block[-ny:].T
+def batch_products(
+    model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int
+) -> Iterator[tuple[ComplexArray, FloatArray]]:
+    """Products with e of the signals (f, h, λg), (batches, J, nu + 2, ny), and of the inputs, (batches, nu, ny).
+
+    Of some batches at a time, all of one record; what is less than half a batch at its end is left out.
+    """
+    nu, ny, lam = model.nu, len(model.D), model.multipliers()
+    per = -(-length // LENGTH)  # blocks of a batch
+    L = length // per
+    batch = L * per
+    count = max(1, int(len(u) / batch + 0.5)) * batch  # of all batches; zeros after the last sample
+    filters = Filters(model.poles, nu, L, derivatives=True)
+    memory = np.zeros((len(lam), 1), dtype=complex)
+    size = batch * max(1, CHUNK // (batch * (nu + ny)))
+    for first in range(0, count, size):
+        many = min(size, count - first) // batch
+        driven, e = np.zeros((nu, many * batch)), np.zeros((ny, many * batch))
+        ub, yb = (part[first : min(first + many * batch, len(u))].T for part in (u, y))
+        driven[:, : ub.shape[1]] = ub
+        e[:, : ub.shape[1]] = yb - likelihood.simulated(model, ub, weights, first, memory)
+        blocks, left = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
+        starts = [
+            part.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
+            for part in filters.starts(driven.reshape(nu, many * per, L), count)
+        ]
+        seen = filters.seen(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
+        sums = added(starts, seen)  # two of (J, many, nu + 1, ny)
+        spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(left, 2 * L)
+        lags = np.fft.irfft(np.einsum("kzbf,azbf->zkaf", *spectra), 2 * L)[..., 1:L]
+        within = np.tensordot(filters.powers[:, :, : L - 1], lags, axes=(2, 3))  # (2, J, many, nu, ny)
+        simple, slow = (sums[k] for k in (0, 1))
+        simple[:, :, :nu] += within[0]
+        slow[:, :, :nu] += within[1]
+        g = lam[:, None, None] * np.einsum("jk,jzka->jza", weights, slow)
+        signals = np.concatenate([simple, g[:, :, None]], axis=2).swapaxes(0, 1)
+        yield signals, np.einsum("kzbs,azbs->zka", blocks, left)
 
 
 def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, dt: float) -> FloatArray | None:
