@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.estimate.consistency import Consistency, consistency
+from dalembert.estimate.matrices import unpacked
+from dalembert.estimate.metrics import Comparison, compare
 from dalembert.expressions import Array
 from dalembert.linear.checks import Frozen
 from dalembert.linear.tables import aligned
@@ -14,6 +17,9 @@ from dalembert.record import Record
 
 if TYPE_CHECKING:
     from dalembert.estimate.filtering import Filter
+
+
+KEPT = 20_000_000  # numbers; above it covariances of all samples are computed again when asked for
 
 
 class Estimate(Frozen):
@@ -28,6 +34,7 @@ class Estimate(Frozen):
     nis : (N,) eᵀ S⁻¹ e over the rows that were measured; `measured` (N,) how many those are.
     log_likelihood : of all samples, given those before.
     data : the record that was filtered.  filter : by what.  seconds : of processor time.
+    smoothed : whether every sample knows of those after it (`smooth`).
     """
 
     record: Record
@@ -43,6 +50,9 @@ class Estimate(Frozen):
     start: Array
     seconds: float
     status: str
+    smoothed: bool
+    _memories: Array | None  # (N, memory) of the filter, where that is not too much to keep
+    _packed: Array | None  # (N, ne(ne+1)/2) covariances of a smoothed estimate
 
     def __init__(self, **fields: Any) -> None:
         self._freeze(**fields)
@@ -63,7 +73,8 @@ class Estimate(Frozen):
             deviations=Record(
                 time, np.sqrt(np.maximum(told[:, where.variance], 0.0)), reported.names, reported.units, **about
             ),
-            states=told[:, where.memory][:, : model.nx].copy(),
+            states=told[:, where.memory][:, : model.nx].copy(), smoothed=False, _packed=None,
+            _memories=told[:, where.memory].copy() if N * filter_.memory <= KEPT else None,
             innovations=np.where(fresh, told[:, where.innovation], np.nan),
             spreads=np.where(fresh, told[:, where.spread], np.nan),
             nis=told[:, where.nis].copy(), measured=count, log_likelihood=float(likelihood),
@@ -91,6 +102,48 @@ class Estimate(Frozen):
         if name not in names:
             raise DataError(unknown_name("output", name, names, "the filter"))
         return self.innovations[:, names.index(name)]
+
+    def _replaced(self, **changes: Any) -> Estimate:
+        return Estimate(**{**self.__dict__, **changes})
+
+    def memories(self) -> Array:
+        """(N, memory) what the filter carried after every sample: the state, then its covariance in its own form."""
+        if self._memories is not None:
+            return self._memories
+        from dalembert.estimate.running import memories_of
+
+        return memories_of(self.filter, self.data, self.start, len(self))
+
+    def covariances(self) -> Array:
+        """(N, ne, ne) covariance of the state's error at every sample."""
+        n = self.filter.process.ne
+        if self._packed is not None:
+            return unpacked(self._packed, n)
+        return self.filter.covariances(self.memories())  # type: ignore[no-any-return]
+
+    def consistency(self, *, settle: float = 0.0, level: float = 0.95) -> Consistency:
+        """Whether the innovations are as large and as white as the filter believes."""
+        return consistency(self, settle=settle, level=level)
+
+    def compare(self, truth: Record, *, settle: float = 0.0, channels: Any = None) -> Comparison:
+        """Errors against a record of the truth: RMS after `settle` seconds, spectra, NEES (`metrics`)."""
+        return compare(self, truth, settle=settle, channels=channels)
+
+    def to_record(self) -> Record:
+        """Everything in one record, to be written to a file: estimates, "<name>.deviation", "<output>.innovation", NIS.
+
+        Examples
+        --------
+        ``da.write_record(estimate.to_record(), "estimate.csv")``
+        """
+        outputs = self.filter.process.outputs
+        names = [
+            *self.record.names, *(f"{n}.deviation" for n in self.record.names),
+            *(f"{n}.innovation" for n in outputs.names), *(f"{n}.innovation.deviation" for n in outputs.names), "NIS",
+        ]  # fmt: skip
+        units = [*self.record.units.values(), *self.record.units.values(), *outputs.units, *outputs.units, ""]
+        data = np.column_stack([self.record.data, self.deviations.data, self.innovations, self.spreads, self.nis])
+        return Record(self.time, data, names, units, name=self.record.name, status=self.status)
 
     def table(self) -> str:
         """Last estimates with their deviations."""

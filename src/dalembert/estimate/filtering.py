@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 import scipy.linalg
 
 from dalembert.equations import Watching
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.estimate import engine
+from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
 from dalembert.expressions import Array, Kernel
@@ -59,6 +61,7 @@ class Filter(ABC):
         self.P0 = None if P0 is None else covariance("P0", P0, self.process.errors.names, "state")
         self.compiled = self.process.use_c if compiled is None else bool(compiled)
         self._native: engine.Native | None = None
+        self._made: dict[str, Any] = {}
 
     # -- the recursion, supplied by each filter -------------------------------------------------------------------
     @abstractmethod
@@ -82,6 +85,30 @@ class Filter(ABC):
         if self._native is None:
             self._native = engine.Native(self, compiled=self.compiled)
         return self._native
+
+    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+        """Something built from this filter's expressions, built once."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def covariances(self, memories: Array) -> Array:
+        """(N, ne, ne) of (N, memory)."""
+
+        def make() -> Kernel:
+            m = ca.MX.sym("m", self.memory)
+            return Kernel(ca.Function("covariance", [m], [ca.densify(pack(self.covariance(m)))]))
+
+        kernel = self.cached("covariance", make)
+        N, n = len(memories), self.process.ne
+        entries = np.empty((N, triangle(n)))
+        for first in range(0, N, engine.CHUNK):
+            rows = memories[first : first + engine.CHUNK]
+            count = len(rows)
+            if count < engine.CHUNK and N > engine.CHUNK:  # one size of batch only
+                rows = np.vstack([rows, np.broadcast_to(rows[-1], (engine.CHUNK - count, rows.shape[1]))])
+            entries[first : first + count] = kernel.many(rows)[0].reshape(len(rows), -1)[:count]
+        return unpacked(entries, n)
 
     def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
         """Estimate along a record: its channels are found by the names of the inputs and outputs.
@@ -155,8 +182,6 @@ class Filter(ABC):
 
     def linearised(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
         """F, H, Q, R at a state: numbers."""
-        import casadi as ca
-
         m, p = self.process, self.model.numbers
         X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
         P = ca.MX.sym("p", len(p))
@@ -253,7 +278,4 @@ class Stepper:
     @property
     def P(self) -> Array:
         """(ne, ne) covariance of its error."""
-        import casadi as ca
-
-        n = self.filter.process.ne
-        return np.asarray(ca.DM(self.filter.covariance(ca.DM(self.memory)))).reshape(n, n)
+        return self.filter.covariances(self.memory[None, :])[0]

@@ -57,8 +57,8 @@ class CovarianceForm:
         CP = self.C @ P
         S = CP @ self.C.T + R
         K = solve_positive(factor(only_fresh(S, fresh)), ca.diag(fresh) @ CP).T
-        left = ca.DM.eye(self.n) - K @ self.C
-        return ca.vertcat(x + K @ e, pack(left @ P @ left.T + K @ R @ K.T)), e, S
+        left = P - K @ CP  # Joseph's form from its cheap side: (I - K C) P (I - K C)ᵀ = left - (left Cᵀ) Kᵀ
+        return ca.vertcat(x + K @ e, pack(left - (left @ self.C.T) @ K.T + K @ R @ K.T)), e, S
 
     def covariance(self, m: Any) -> Any:
         return unpack(m[self.n :], self.n)

@@ -44,6 +44,17 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
     raise error from None
 
 
+def memories_of(filter_: Filter, record: Record, m: Array, count: int) -> Array:
+    """(count, memory) what the filter carried after every sample, computed again."""
+    data = rows_of(filter_, record)[:count]
+    memories = np.empty((count, filter_.memory))
+    for done in range(0, count, CHUNK):
+        block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
+        memories[done : done + len(block)] = block[:, filter_.native.told.memory]
+        m = memories[done + len(block) - 1]
+    return memories
+
+
 def march(
     filter_: Filter, m: Array, data: Array, told: Array, time: Array, progress: Any
 ) -> int | tuple[int, ConvergenceError | Interrupted]:
