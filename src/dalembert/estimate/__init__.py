@@ -2,6 +2,8 @@
 
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman
+from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
+from dalembert.estimate.force_model import ForceCheck, ForceModel, forces
 from dalembert.estimate.kalman import Kalman
 from dalembert.estimate.kinematic_check import KinematicCheck
 from dalembert.estimate.kinematic_lanczos import lanczos
@@ -12,6 +14,7 @@ from dalembert.estimate.machine import Tableau
 from dalembert.estimate.process import Process, process
 from dalembert.estimate.sigma_point_filter import SigmaPointKalman
 from dalembert.estimate.sigma_points import CentralDifference, Cubature, Scaled, SphericalSimplex, Symmetric
+from dalembert.estimate.two_stage import TwoStage, TwoStageEstimate
 from dalembert.estimate.user_model import Model
 
 __all__ = [
@@ -19,18 +22,27 @@ __all__ = [
     "Cubature",
     "Estimate",
     "ExtendedKalman",
+    "ForceCheck",
+    "ForceLaw",
+    "ForceModel",
+    "GaussMarkov",
     "Kalman",
     "KinematicCheck",
     "KinematicModel",
+    "LowPassed",
     "Model",
     "Process",
+    "RandomWalk",
     "Scaled",
     "SigmaPointKalman",
     "SphericalSimplex",
     "Switching",
     "Symmetric",
     "Tableau",
+    "TwoStage",
+    "TwoStageEstimate",
     "Window",
+    "forces",
     "kinematic",
     "lanczos",
     "process",
