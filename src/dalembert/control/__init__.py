@@ -3,6 +3,7 @@
 from dalembert.control.lqg import OutputFeedback, lqg
 from dalembert.control.lqr import lqr
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
+from dalembert.control.placement import place
 from dalembert.control.reach import Reach, controllability, observability
 from dalembert.control.state_feedback import StateFeedback
 from dalembert.control.udwadia_kalaba import (
@@ -25,6 +26,7 @@ __all__ = [
     "lqr",
     "observability",
     "observer_gain",
+    "place",
     "Realizability",
     "ServoConstraints",
     "VirtualConstraint",

@@ -368,7 +368,9 @@ def _law(design: OutputFeedback, at: Any, start: Any, switched_on: float | None)
     units = [*units_of(system, system.states), *[""] * ni]
     begin = [*first_estimate(system, start, x0), *[0.0] * ni]
     if current:
-        names, units, begin = [*names, *(f"{name}.last" for name in drives)], [*units, *units_of(system, drives)], [*begin, *u0]  # fmt: skip
+        names += [f"{name}.last" for name in drives]
+        units += units_of(system, drives)
+        begin += list(u0)
     return Law(
         "output feedback", (*outputs, *known), drives, function, dt, memory=Channels(names, units), start=tuple(begin),
         references=Channels(reference_names(followed), units_of(system, followed)), direct=current,

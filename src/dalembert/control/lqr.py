@@ -12,20 +12,20 @@ closed loop has every pole left of -α. Integral action and references as in `st
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from dalembert.control.plant import Weight, chosen_inputs, chosen_outputs, cross_weight, plant, weight
-from dalembert.control.reach import require_seen, require_stabilizable
+from dalembert.control.reach import does_not_decay, require_seen, require_stabilizable
 from dalembert.control.state_feedback import Schedule, StateFeedback, with_integrals
-from dalembert.errors import DataError
+from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear import StateSpace, doubling
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
-from dalembert.linear.riccati import care, dare
+from dalembert.linear.riccati import RiccatiSolution, care, dare
 
 HORIZON_STEPS = 1000  # gains kept of a continuous finite horizon
 
@@ -112,11 +112,28 @@ def lqr(
                              schedule=schedule, **rest)  # fmt: skip
     if Q_T is not None:
         raise DataError("Q_T weighs the end of a horizon: give horizon= as well.")
-    _check(model, drives, integrals, A, B, Q_, R_, N_, degree)
     grown = _grown(A, B, model.dt, degree)
-    found = care(*grown, Q_, R_, N_) if model.dt is None else dare(*grown, Q_, R_, N_, dt=model.dt)
+
+    def why() -> None:
+        _check(model, drives, integrals, A, B, Q_, R_, N_, degree)
+
+    found = solved(why, *grown, Q_, R_, N_, model.dt)
     return StateFeedback(found.K[:, :n], model, drives, method="LQR", cost=found.X, residual=found.residual,
                          K_integral=found.K[:, n:], **rest)  # fmt: skip
+
+
+def solved(
+    why: Callable[[], None], A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, dt: float | None
+) -> RiccatiSolution:
+    """The Riccati equation; where there is no solution, or hardly one, ``why`` raises the reason in words."""
+    try:
+        found = care(A, B, Q, R, N) if dt is None else dare(A, B, Q, R, N, dt=dt)
+    except ConvergenceError:
+        why()
+        raise
+    if does_not_decay(found.poles.values, dt).any():
+        why()
+    return found
 
 
 def _weights(
@@ -200,7 +217,8 @@ def finite_horizon(
         for _ in range(count):
             costs.append(doubling.back(step, costs[-1]))
         X = np.array(costs[::-1])
-        return np.linspace(0.0, T, count + 1), X, RB @ X + RN
+        times: FloatArray = np.linspace(0.0, T, count + 1)
+        return times, X, np.asarray(RB @ X + RN)
     count = round(T / dt)
     if count < 1 or abs(count * dt - T) > 1e-6 * dt:
         raise DataError(f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.")
@@ -215,7 +233,7 @@ def finite_horizon(
         X_ = closed.T @ X_ @ closed + Q - NK - NK.T + K.T @ R @ K
         costs.append(0.5 * (X_ + X_.T))
         gains.append(K)
-    return dt * np.arange(count), np.array(costs[::-1]), np.array(gains[::-1])
+    return np.arange(count, dtype=np.float64) * dt, np.array(costs[::-1]), np.array(gains[::-1])
 
 
 def sampled_cost(

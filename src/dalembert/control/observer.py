@@ -21,7 +21,8 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.placement import placed_gain
+from dalembert.control.lqr import solved
+from dalembert.control.placement import placed_gain, wanted_poles
 from dalembert.control.plant import (
     Weight,
     chosen_inputs,
@@ -32,14 +33,13 @@ from dalembert.control.plant import (
     reference_values,
     weight,
 )
-from dalembert.control.reach import require_seen, require_stabilizable
+from dalembert.control.reach import require_seen
 from dalembert.control.state_feedback import units_of
 from dalembert.equations import Channels, Watching
 from dalembert.errors import DataError
 from dalembert.linear import Roots, StateSpace, checks
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
-from dalembert.linear.riccati import care, dare
 
 
 class LinearObserver(checks.Frozen):
@@ -164,8 +164,9 @@ def observer_gain(
     read = _some(chosen_outputs(model, outputs))
     told = _told(model, inputs)
     C = model.C[[model.outputs.index(name) for name in read]]
-    L = placed_gain(model.A.T, C.T, poles, model.dt if dt is None else None, method, dt=dt, kind="observer",
-                    states=model.states, by=read).T  # fmt: skip
+    given = plant(system, what="observer_gain")
+    wanted = wanted_poles(poles, model.nx, model.dt if given.dt is None else None)
+    L = placed_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {checks.listed(read, {})}").T
     M = None
     if model.dt is not None and form == "current":
         M = _filter_gain(model, L)
@@ -176,8 +177,7 @@ def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
     """M with A M = L."""
     if np.linalg.cond(model.A) > 1e12:
         raise DataError("A cannot be inverted, so no current form with these poles exists; ask for form='predictor'.")
-    M: FloatArray = np.linalg.solve(model.A, L)
-    return M
+    return np.asarray(np.linalg.solve(model.A, L))
 
 
 def _some(outputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -232,8 +232,7 @@ def kalman_gain(
     N = cross_weight("Nn", Nn, model.nx, len(read), "one row per state, one column per output")
     model, Q, R, N = sampled_noise(model, Q, R, N, dt, noise)
     C = model.C[[model.outputs.index(name) for name in read]]
-    check_noise(model, read, C, Q, R, N)
-    found = care(model.A.T, C.T, Q, R, N) if model.dt is None else dare(model.A.T, C.T, Q, R, N, dt=model.dt)
+    found = solved(lambda: check_noise(model, read, C, Q, R, N), model.A.T, C.T, Q, R, N, model.dt)
     M = None
     if model.dt is not None:
         M = scipy.linalg.solve(R + C @ found.X @ C.T, C @ found.X, assume_a="pos").T

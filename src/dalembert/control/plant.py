@@ -11,6 +11,7 @@ The reference travels in ``system.provenance``: ``"reference"`` {name: value} of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -155,9 +156,7 @@ def reference_values(system: StateSpace, names: Iterable[str], at: Any = None) -
         if isinstance(at, Mapping):
             value = at.get(name, at.get(other, value))
         elif at is not None:
-            try:
+            with suppress(DataError):  # of a sensor or an input: a state of the machine does not hold them
                 value = at[other]
-            except DataError:  # a sensor or an input: a state of the machine does not hold it
-                pass
         values.append(float(value))
     return np.array(values)

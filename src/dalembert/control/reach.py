@@ -146,6 +146,11 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
     return found
 
 
+def mode_reaches(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]) -> list[ModeReach]:
+    """Every mode of the pair (A, B), with how strongly it is reached."""
+    return _modes(A, B, dt, states, 0.0, every=True)
+
+
 def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
     """Coordinates with a large part in a mode, largest first; a rate counts with its coordinate."""
     total: dict[str, float] = {}
@@ -159,7 +164,7 @@ def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
 
 
 def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:
-    """Whether each pole is on or outside the border of stability (moved inside by the degree), by more than rounding."""
+    """Whether each pole is on or outside the border of stability, which ``degree`` moves inside."""
     if dt is None:
         return np.asarray(values.real >= -degree - BORDER * np.abs(values).max(initial=0.0))
     return np.asarray(np.abs(values) >= np.exp(-degree * dt) - BORDER)
@@ -172,7 +177,7 @@ def require_stabilizable(
     missed = [mode for mode in _modes(A, B, dt, states, degree, every=False) if mode.missed]
     if missed:
         _refuse(missed, f"is not reached by {checks.listed(inputs, {})}", "stabilizable", degree,
-                "Add an input that moves it, some damping, or leave it out of the model (system.minimal()).")  # fmt: skip
+                "Add an input that moves it, some damping, or take it out of the model: system.minimal().")  # fmt: skip
 
 
 def require_seen(
@@ -195,7 +200,8 @@ def on_border(value: complex, A: FloatArray, dt: float | None, degree: float) ->
 
 
 def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice: str) -> None:
-    shown = "; ".join(mode.words() for mode in modes[:4]) + ("; ..." if len(modes) > 4 else "")
+    each = list(dict.fromkeys(mode.words() for mode in modes))
+    shown = "; ".join(each[:4]) + ("; ..." if len(each) > 4 else "")
     shown = shown.replace(" (which does not decay by itself)", "")
     by = "does not decay by itself" if not degree else f"does not decay as fast as degree = {degree:g} 1/s asks"
     raise DataError(f"not {word}: {shown} {what} and {by}. {advice}")

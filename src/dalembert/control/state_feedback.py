@@ -45,8 +45,10 @@ class Schedule(checks.Frozen):
         place = ca.fmin(ca.fmax(t, 0.0), last) / step
         if self.held:  # a sample falls on a time up to rounding
             place = ca.floor(place + 1e-6)
-        table = ca.interpolant("gains", "linear", [list(range(max(count, 2)))],
-                               (values if count > 1 else np.repeat(values, 2, 0)).ravel(), {"lookup_mode": ["exact"]})  # fmt: skip
+        if count == 1:  # a table needs two entries
+            values = np.repeat(values, 2, axis=0)
+        grid = [list(range(len(values)))]
+        table = ca.interpolant("gains", "linear", grid, values.ravel(), {"lookup_mode": ["exact"]})
         return ca.reshape(table(place), m, n)
 
 

@@ -2,12 +2,12 @@
 
 Over a time h the cost-to-go X₁ at its end and X₀ at its start, and the states, are tied by three matrices (A, G, H):
 
-    X₀ = H + Aᵀ X₁ (I + G X₁)⁻¹ A                                                                                  (1)
+    X₀ = H + Aᵀ X₁ (I + G X₁)⁻¹ A                                                                     (1)
 
 G and H are symmetric and, for weights that are, positive semidefinite: I + G X is never singular. Two equal
 intervals one after the other have the triple
 
-    A (I + G H)⁻¹ A ,    G + A (I + G H)⁻¹ G Aᵀ ,    H + Aᵀ H (I + G H)⁻¹ A                                           (2)
+    A (I + G H)⁻¹ A ,    G + A (I + G H)⁻¹ G Aᵀ ,    H + Aᵀ H (I + G H)⁻¹ A                                          (2)
 
 sampled time       one step:          A, B R⁻¹ Bᵀ, Q
 continuous time    a short h:         from the exponential of the Hamiltonian [[A, -B R⁻¹ Bᵀ], [-Q, -Aᵀ]] h
@@ -89,11 +89,9 @@ def cayley(A: FloatArray, G: FloatArray, Q: FloatArray, shift: float) -> Triple:
     """Triple of sampled time with the same X∞ as the continuous (A, G, Q); γ = ``shift`` > 0."""
     n = len(A)
     shifted = np.linalg.inv(A - shift * np.eye(n))
-    W = shifted.T  # (A - γ I)⁻ᵀ
     core = A.T - shift * np.eye(n) + Q @ shifted @ G
     inverse = np.linalg.inv(core)  # (Aγᵀ + Q Aγ⁻¹ G)⁻¹
     A_ = np.eye(n) + 2.0 * shift * inverse.T
     G_ = 2.0 * shift * shifted @ G @ inverse
     H_ = 2.0 * shift * inverse @ Q @ shifted
-    del W
     return A_, 0.5 * (G_ + G_.T), 0.5 * (H_ + H_.T)

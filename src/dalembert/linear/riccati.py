@@ -186,6 +186,6 @@ def gain_and_residual(
         right = B.T @ X @ A + S.T
         K = scipy.linalg.solve(R + B.T @ X @ B, right, assume_a="sym")
         terms = (AX @ A, -E.T @ X @ E, -right.T @ K, Q)
-    total = float(np.linalg.norm(sum(terms)))  # type: ignore[arg-type]
+    total = float(np.linalg.norm(sum(terms)))
     size = sum(float(np.linalg.norm(term)) for term in terms)
     return K, total / size if size else total
