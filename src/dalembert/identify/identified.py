@@ -111,12 +111,12 @@ class Identified(checks.Frozen):
             offsets={name: float(value) for name, value in (offsets or {}).items()},
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
         )  # fmt: skip
-        for label in ("frequency_deviations", "damping_deviations"):
-            value = getattr(self, label)
-            if value is not None and len(value) != len(self.frequencies_hz):
-                raise DataError(
-                    f"{label} has {len(value)} numbers, but the model has {len(self.frequencies_hz)} underdamped modes."
-                )
+        spreads = {"frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations}
+        given = {label: len(value) for label, value in spreads.items() if value is not None}
+        count = len(self.underdamped().eigenvalues) if given else 0
+        for label, numbers in given.items():
+            if numbers != count:
+                raise DataError(f"{label} has {numbers} numbers, but the model has {count} underdamped modes.")
 
     # ---- what it holds
 

@@ -243,14 +243,16 @@ def output_map(C: ComplexArray) -> FloatArray:
 
 def information(C: ComplexArray, precision: FloatArray, gram: FloatArray) -> FloatArray:
     """Jᵀ R⁻¹ J (J, P, 2, J, P, 2) of (b, z₀, ln λ) from the (projected) Gram matrix; precision R⁻¹ (ny, ny)."""
-    K = output_map(C)
-    M = np.einsum("ajgc,ab,bhde->jgchde", K, precision, K, optimize=True)
+    J = C.shape[1]
+    K = output_map(C).reshape(len(C), 4 * J)
+    M = (K.T @ precision @ K).reshape(J, 2, 2, J, 2, 2)
     return np.asarray(np.einsum("jgchde,jpghqd->jpchqe", M, gram))
 
 
 def gradient(C: ComplexArray, precision: FloatArray, cross: FloatArray) -> FloatArray:
     """Jᵀ R⁻¹ e (J, P, 2)."""
-    return np.asarray(np.einsum("ajgc,ab,jpgb->jpc", output_map(C), precision, cross, optimize=True))
+    K = (precision @ output_map(C).reshape(len(C), -1)).reshape(*C.shape, 2, 2)
+    return np.asarray(np.einsum("bjgc,jpgb->jpc", K, cross))
 
 
 def free_parameters(model: ModalModel, score: Score, segments: int, *, start: bool) -> BoolArray:
@@ -278,13 +280,11 @@ def symmetric_inverse(matrix: FloatArray) -> FloatArray:
     scaled = matrix * inverse_scale[:, None] * inverse_scale
     if not len(matrix):
         return np.zeros_like(matrix)
-    try:
-        factor = scipy.linalg.cho_factor(scaled + np.diag(np.where(scale > 0.0, 0.0, 1.0)), lower=True)
-        if np.abs(np.diag(factor[0])).min() > 1e-7:
-            inverse = scipy.linalg.cho_solve(factor, np.eye(len(matrix)))
-            return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
-    except np.linalg.LinAlgError:
-        pass
+    factor, failed = scipy.linalg.lapack.dpotrf(scaled + np.diag(np.where(scale > 0.0, 0.0, 1.0)), lower=1)
+    if not failed and np.diagonal(factor).min() > 1e-7:
+        half = np.tril(scipy.linalg.lapack.dpotri(factor, lower=1)[0])
+        inverse = half + np.tril(half, -1).T
+        return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
     values, vectors = scipy.linalg.eigh(scaled)
     keep = values > 1e-14 * values[-1]
     inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T

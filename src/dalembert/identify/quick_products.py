@@ -31,7 +31,10 @@ def quick_products(model: ModalModel, records: Sequence[Moments]) -> Products:
     for s, moments in enumerate(records):
         place = np.array([*range(nu), nu + s, nu + S])
         inner, with_u, with_e, total = _record(model, moments, model.weights[:, [*range(nu), nu + s]])
-        zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
+        if S == 1:
+            zz = inner
+        else:
+            zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
         zu[:, place] += with_u[..., direct]
         ze[:, place] += with_e
         uu += moments.ww[:nu, :nu][direct][:, direct]
