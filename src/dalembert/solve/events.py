@@ -230,7 +230,7 @@ class Watch:
         def value(t: float) -> float:
             return float(side * steps.reach(left, t)[column]) if t < end else float(side * right[column])
 
-        if right[column] == 0:
+        if right[column] == 0 or end <= start:  # on zero, or at a jump: a held input changed
             return end
         low = start
         if not side * left[column] > ZERO:  # starts on zero: find a time on the first side

@@ -112,7 +112,7 @@ class Stepper:
         self.F = forward_function(eqs, method.stabilise)
         self.order = 4 if isinstance(method, RK4) else method.order
         self.tableau = tableau(self.order)
-        self.p, self.c = MX.sym("p", len(eqs.parameters)), MX.sym("constants", eqs.nu)
+        self.p, self.c = MX.sym("p", len(eqs.parameters)), MX.sym("constants", inputs.function.size1_in(1))
         self.end = MX.sym("end")
         self.numbers = MX.sym("numbers", 4)  # of the method: rtol, atol, max step
 

@@ -11,13 +11,16 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, unknown_name
 from dalembert.expressions import Array
+from dalembert.linear import StateSpace
 from dalembert.progress import Progress
 from dalembert.record import Record
+from dalembert.solve.actuators import Actuator
 from dalembert.solve.assemble import check_start, state_or_rest
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Crossing, Event, Switch, Watch, as_events, event_function, speeds_after
 from dalembert.solve.inputs import Inputs, read_inputs
 from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Method, Sundials
+from dalembert.solve.noise import Noise
 from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.stepping import first_step, steps_of
 
@@ -33,15 +36,21 @@ METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_ste
 
 
 def simulate(
-    eqs: EquationsOfMotion,
+    eqs: EquationsOfMotion | StateSpace,
     until: float,
     *,
-    start: State | None = None,
+    start: Any = None,
     inputs: Mapping[str, Any] | Record | None = None,
     method: Method | None = None,
     every: float | Sequence[float] | Array | None = None,
     events: Event | Sequence[Event] = (),
     progress: bool | Callable[[float], None] | None = None,
+    controller: Any = None,
+    observer: Any = None,
+    noise: Noise | None = None,
+    references: Mapping[str, Any] | Record | None = None,
+    actuators: Mapping[str, Actuator] | None = None,
+    switch_on: Any = None,
     **unknown: Never,
 ) -> Record:
     """Motion of a machine from a start to a time.
@@ -66,6 +75,17 @@ def simulate(
     """
     if unknown:
         raise _unknown_keyword(next(iter(unknown)))
+    loop = {"controller": controller, "observer": observer, "noise": noise, "references": references,
+            "actuators": actuators, "switch_on": switch_on}  # fmt: skip
+    if isinstance(eqs, StateSpace) or (
+        isinstance(eqs, EquationsOfMotion) and any(part is not None for part in loop.values())
+    ):
+        from dalembert.solve.closed_loop import simulate_closed
+
+        return simulate_closed(
+            eqs, until, _end_time, simulate, start=start, inputs=inputs, method=method, every=every, events=events,
+            progress=progress, **loop,
+        )  # fmt: skip
     if not isinstance(eqs, EquationsOfMotion):
         raise ModelError(f"simulate needs equations of motion, got {type(eqs).__name__}: call da.equations(...) first.")
     method = DormandPrince() if method is None else method

@@ -173,7 +173,7 @@ class RosenbrockStepper:
         """u and its time derivative."""
         function = self.common.inputs.function
         time = MX.sym("time")
-        constants = MX.sym("constants", self.eqs.nu)
+        constants = MX.sym("constants", function.size1_in(1))
         value = function(time, constants)
         both = ca.Function("both", [time, constants], [value, ca.densify(ca.jacobian(value, time))])
         u, rate = both(t, self.common.c)

@@ -98,32 +98,34 @@ class NativeSteps:
     def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
         return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
 
-    def block(self, x: Array, size: int, end: float) -> Array:
+    def block(self, x: Array, size: int, end: float, constants: Array | None = None) -> Array:
         """States after each of `size` attempts, one per row (a view: the next call overwrites it)."""
-        raw = self.kernels[size].raw(x, self.p, self.constants, end, self.numbers)[0]
+        c = self.constants if constants is None else constants
+        raw = self.kernels[size].raw(x, self.p, c, end, self.numbers)[0]
         return np.asarray(raw.reshape(size, self.layout.size))
 
-    def to(self, states: Array, times: Array) -> Array:
-        """One step from each state to its own time.
+    def to(self, states: Array, times: Array, constants: Array | None = None) -> Array:
+        """One step from each state to its own time; `constants` has one row per state where inputs are held.
 
         It is shorter than a step that was accepted, so its error is not looked at again: near a dead point error
         control would chase a time that a longer step had passed.
         """
-        rows = self.kernels[1].many(states, self.p, self.constants, times[:, None], self.unchecked)[0]
+        c = self.constants if constants is None else constants
+        rows = self.kernels[1].many(states, self.p, c, times[:, None], self.unchecked)[0]
         for k in np.flatnonzero(rows[:, 0] < times - 1e-12 * np.abs(times) - 1e-15):
-            rows[k] = self.reach(rows[k], float(times[k]))
+            rows[k] = self.reach(rows[k], float(times[k]), None if constants is None else constants[k])
         if self.refresh:  # what the method carries along belongs to a whole step: solve for v̇ and λ anew
             part = {name: rows[:, a:b] for name, (a, b) in self.layout.starts.items()}
             state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
-            fresh = self._begin.many(*state, self.p, self.constants)[0]
+            fresh = self._begin.many(*state, self.p, c)[0]
             for name in ("a", "zdot", "power", "lam"):
                 a, b = self.layout.starts[name]
                 rows[:, a:b] = fresh[:, a:b]
         return np.asarray(rows)
 
-    def reach(self, x: Array, t: float) -> Array:
+    def reach(self, x: Array, t: float, constants: Array | None = None) -> Array:
         for _ in range(REACH_ATTEMPTS):
-            x = self.block(x, 1, t)[0].copy()
+            x = self.block(x, 1, t, constants)[0].copy()
             if x[0] >= t - 1e-15 - 4e-16 * abs(t):
                 return x
         raise ConvergenceError(f"a step to t = {t:.9g} s could not be made from t = {x[0]:.9g} s.")

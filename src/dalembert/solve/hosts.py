@@ -1,0 +1,390 @@
+"""What a sampled run leaves to its plant: events, the rest of an interval, states between samples, the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.expressions import Array, Kernel
+from dalembert.linear import StateSpace
+from dalembert.linear.march import held_many
+from dalembert.record import Record
+from dalembert.solve.assemble import check_start
+from dalembert.solve.constrained import depends_on_reactions
+from dalembert.solve.events import Event, Switch, Watch, event_function, speeds_after
+from dalembert.solve.plants import LinearPlant, MachinePlant
+from dalembert.solve.sampling import Samples, to_record
+from dalembert.solve.stepping import NativeSteps, first_step
+from dalembert.solve.wiring import SwitchOn
+
+GAP_TOLERANCE = 1e-5  # of a joint during a run
+FRICTION_TOLERANCE = 1e-6
+MOST_STEPS = 100_000  # of a fixed-step method in the rest of an interval
+
+
+@dataclass
+class Happening:
+    """Events in a chunk: the sample in whose interval they lie, the column there, which ones."""
+
+    sample: int
+    x: Array
+    which: list[int]
+    row: Array
+
+
+class HeldSteps:
+    """Steps of the plant with the constants that were held at the time."""
+
+    def __init__(self, steps: NativeSteps, times: Array, constants: Array) -> None:
+        self.steps, self.layout = steps, steps.layout
+        self.times, self.constants = times, constants  # where each set of constants begins, and the sets
+
+    def at(self, t: float) -> Array:
+        return np.asarray(self.constants[max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)])
+
+    def reach(self, x: Array, t: float) -> Array:
+        return self.steps.reach(x, t, self.at(0.5 * (float(x[0]) + t)))
+
+
+class MachineHost:
+    """Equations of motion in a sampled run."""
+
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        method: Any,
+        given: Mapping[str, Any],
+        driven: Sequence[str],
+        events: tuple[Event, ...],
+        switch: SwitchOn,
+    ) -> None:
+        self.eqs, self.method, self.given, self.driven = eqs, method, dict(given), tuple(driven)
+        self.events = events if switch.event is None else (*events, switch.event)
+        self.switch_event = len(events) if switch.event is not None else -1
+        self.switch = switch
+        self.event_function = event_function(eqs, self.events)
+        self.event_key = None if self.event_function is None else self.event_function.serialize()
+        self.friction = depends_on_reactions(eqs)
+        self.parameters: list[tuple[int, Array]] = [(0, eqs.p)]  # from which sample on
+        self._bind()
+
+    def _bind(self) -> None:
+        self.plant = MachinePlant(
+            self.eqs, self.method, self.given, self.driven, self.event_function, self.event_key
+        )  # fmt: skip
+        self.p, self.numbers = self.plant.p, self.plant.numbers
+        self.__dict__.pop("steps", None)
+        self.where = self.plant.layout.starts
+
+    @cached_property
+    def steps(self) -> NativeSteps:
+        return NativeSteps(self.eqs, self.method, self.plant.acting, self.event_function, self.event_key)
+
+    def column(self, begin: State, span: float) -> Array:
+        """The column a run starts from."""
+        start = self.eqs.cached(
+            ("loop start", self.plant.key), lambda: Kernel(self.plant.start_function(), compiled=self.eqs.use_c)
+        )
+        h = first_step(self.method, span)
+        constants = self.plant.acting.constants
+        return np.asarray(start(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam, self.p, constants)[0])
+
+    def needs_detail(self, samples: Array, wanted: Array) -> bool:
+        if self.events:
+            return True
+        near = np.abs(samples[np.clip(np.searchsorted(samples, wanted), 0, len(samples) - 1)] - wanted)
+        left = np.abs(samples[np.clip(np.searchsorted(samples, wanted) - 1, 0, len(samples) - 1)] - wanted)
+        gap = float(samples[1] - samples[0]) if len(samples) > 1 else 1.0
+        return bool((np.minimum(near, left) > 1e-9 * gap).any())
+
+    def moving(self, columns: Array) -> Array:
+        """Coordinates, speeds and internal states."""
+        return columns[:, self.where["q"][0] : self.where["z"][1]]
+
+    def state(self, x: Array) -> State:
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
+
+    # -- events ------------------------------------------------------------------------------------------------------
+    def arm(self, run: Any, x: Array) -> None:
+        self.watch = Watch(self.events, self.plant.layout)
+        self.before = x.copy()
+        if self.events:
+            self.watch.arm(self.steps, x)
+
+    def look(self, run: Any, rows: Array) -> Happening | None:
+        """The first event of a chunk that does something; those only to be noted are noted."""
+        self._check(run, rows)
+        if not self.events:
+            return None
+        steps = run.steps(rows)
+        block = np.concatenate((run._part(rows, "x")[:, None, :], steps), axis=1)
+        width = block.shape[1]
+        block = block.reshape(-1, self.plant.size)
+        held = self._held(run, rows)
+        offset = 0
+        while True:
+            crossing = self.watch.find(held, self.before, block[offset:])
+            if crossing is None:
+                self.before = block[-1].copy()
+                return None
+            row = offset + crossing.step
+            which = self._counting(crossing.which, float(crossing.x[0]))
+            if which:
+                crossing.which = which
+                self.watch.note(crossing)
+            doing = [i for i in which if self.events[i].action != "note" or i == self.switch_event]
+            if doing:
+                return Happening(row // width, crossing.x, doing, rows[row // width])
+            self.before, offset = block[row].copy(), row + 1
+            self.watch.side = np.sign(self.before[self.watch.first : self.watch.last])
+            if offset >= len(block):
+                return None
+
+    def _counting(self, which: list[int], t: float) -> list[int]:
+        """Without the event that switches on, before its time and once it has."""
+        early = t < self.switch.time or self.switched
+        return [i for i in which if i != self.switch_event or not early]
+
+    switched = False
+
+    def _held(self, run: Any, rows: Array) -> HeldSteps:
+        starts = np.array([a for a, _ in run.graph.pieces])
+        times = (run.t[run.k : run.k + len(rows)][:, None] + starts).reshape(-1)
+        return HeldSteps(self.steps, times, run._part(rows, "c").reshape(len(times), -1))
+
+    def happen(self, run: Any, happening: Happening) -> None:
+        """What events do; the run already stands at the end of the interval in which they lie."""
+        x, changed = happening.x, False
+        for i in happening.which:
+            event = self.events[i]
+            if i == self.switch_event:
+                self.switched = True
+                run.data[run.k :, run.graph.data.starts["on"][0]] = 1.0
+                continue
+            action = event.action
+            if callable(action) and not isinstance(action, Switch):
+                action = action(self.state(x))
+            if action == "stop":
+                run.stop(x, happening.row, f"stopped by event {event.name!r} at t = {x[0]:.9g} s")
+                return
+            if isinstance(action, Switch):
+                x, changed = self._switch(run, event, action, x, happening.row), True
+            elif action not in (None, "note"):
+                raise ModelError(
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
+                )
+        row = happening.row.copy()
+        if changed:
+            a, _ = run.row["c"]
+            c = run.constants(row).copy()
+            free = [i for i, name in enumerate(self.eqs.inputs.names) if name not in self.driven]
+            c[:, free] += self.plant.base.constants[free] - run.data[run.k - 1, run.given_at(free)]
+            row[a : a + c.size] = c.reshape(-1)
+            run.data[run.k :, run.given_at(range(self.eqs.nu))] = self.plant.base.constants
+            run.rebind()
+        self.watch.arm(HeldSteps(self.steps, np.array([-np.inf]), run.constants(row)[-1:]), x, happening.which)
+        self.finish(run, x, row)
+
+    def _switch(self, run: Any, event: Event, switch: Switch, x: Array, row: Array) -> Array:
+        state = self.state(x)
+        for name in switch.inputs:
+            if name in self.driven:
+                raise ModelError(f"event {event.name!r} switches input {name!r}, which a law drives.")
+        before = self._energy(state)
+        if switch.parameters:
+            self.eqs = self.eqs.replace(**switch.parameters)
+            self.parameters.append((run.k, self.eqs.p))
+        self.given |= switch.inputs
+        v = state.v
+        if switch.velocity is not None or switch.parameters:
+            v = speeds_after(self.eqs, state, switch.velocity or {}, f"event {event.name!r}")
+        state = self.eqs.state(state.q, v, state.z, state.t, lam=state.lam)
+        check_start(self.eqs, state)
+        if switch.parameters or switch.inputs:
+            self._bind()
+        work = float(x[self.where["work"][0]]) + self._energy(state) - before
+        after = x.copy()
+        for name, value in (("q", state.q), ("v", state.v), ("work", work)):
+            after[slice(*self.where[name])] = value
+        return self._restarted(after, run.constants(row)[-1])
+
+    def _energy(self, state: State) -> float:
+        kinetic, potential = self.eqs.kernel("energy")(state.q, state.v, state.z, self.eqs.p, state.t)
+        return float(kinetic[0] + potential[0])
+
+    def _restarted(self, x: Array, c: Array) -> Array:
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        state = [part[name] for name in ("t", "h", "q", "v", "z", "work", "lam")]
+        fresh = np.array(self.steps._begin(*state, self.p, c)[0])
+        for name in ("size", "accepted", "rejected", "change"):
+            fresh[slice(*self.where[name])] = part[name]
+        return fresh
+
+    def finish(self, run: Any, x: Array, row: Array) -> None:
+        """From x to the end of the interval, step by step: after an event, or where attempts did not suffice."""
+        i = run.k - 1
+        last = float(run.data[i, run.graph.data.starts["next"][0]])
+        pieces, constants = run.graph.pieces, run.constants(row)
+        for k, (begin, end) in enumerate(pieces):
+            stop = last if k == len(pieces) - 1 else min(float(run.t[i] + end), last)
+            if x[0] >= stop:
+                continue
+            c = constants[k]
+            if k and x[0] <= run.t[i] + begin + 1e-12:
+                x = self._restarted(x, c)
+            rows = self._walk(x, stop, c)
+            if self.events:
+                crossing = self.watch.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
+                which = [] if crossing is None else self._counting(crossing.which, float(crossing.x[0]))
+                if crossing is not None and which:
+                    crossing.which = which
+                    self.watch.note(crossing)
+                    run.take_between(x, np.vstack((rows[: crossing.step], crossing.x)), c, row)
+                    run.put(crossing.x)
+                    self.happen(run, Happening(0, crossing.x, which, row))
+                    return
+            run.take_between(x, rows, c, row)
+            x = rows[-1]
+            run.captured(x, c, run.t[i] + end)
+        run.put(x)
+        self.before = x.copy()
+
+    def _walk(self, x: Array, stop: float, c: Array) -> Array:
+        rows = []
+        for _ in range(MOST_STEPS):
+            x = self.steps.block(x, 1, stop, c)[0].copy()
+            rows.append(x)
+            if x[0] >= stop - 1e-15 - 4e-16 * abs(stop):
+                return np.array(rows)
+            if not np.isfinite(x).all() or x[1] < 1e-14 * max(1.0, abs(x[0])):
+                break
+        raise ConvergenceError(
+            f"the machine could not be brought to the sample at t = {stop:.6g} s: its step fell to {x[1]:.1e} s at "
+            f"t = {x[0]:.6g} s. The loop may diverge, or the machine is too stiff: try method=da.Rosenbrock()."
+        )
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+    def _check(self, run: Any, rows: Array) -> None:
+        """Joints closed and friction settled at the end of a chunk."""
+        x = rows[-1, : self.plant.size]
+        change = float(x[self.where["change"][0]])
+        if self.friction and change > FRICTION_TOLERANCE:
+            raise ConvergenceError(
+                f"friction and reactions did not settle near t = {x[0]:.6g} s (last change {change:.1e} of the "
+                "reactions). The joint may be jamming: lower the friction coefficient."
+            )
+        if not self.eqs.holonomic_rows or getattr(self.method, "stabilise", None) is not None:
+            return
+        gaps = np.abs(self.eqs.kernel("position")(x[slice(*self.where["q"])], self.p, x[0])[0])
+        if not gaps.max() <= GAP_TOLERANCE:
+            owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps))]].owner
+            raise ConvergenceError(
+                f"joint {owner!r} is open by {gaps.max():.1e} m at t = {x[0]:.6g} s. Use a smaller step or tolerance."
+            )
+
+    # -- the record --------------------------------------------------------------------------------------------------
+    def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
+        """Columns and constants at times between samples: one shorter step from the step before."""
+        block = np.concatenate((run._part(rows, "x")[:, None, :], run.steps(rows)), axis=1)
+        starts = np.array([a for a, _ in run.graph.pieces])
+        left = np.empty((len(wanted), self.plant.size))
+        constants = np.empty((len(wanted), len(self.plant.acting.constants)))
+        for k, (i, t) in enumerate(zip(index, wanted, strict=True)):
+            times = block[i, :, 0]
+            left[k] = block[i, int(np.searchsorted(times, t - 1e-15, side="right")) - 1]
+            piece = int(np.searchsorted(starts, t - run.t[run.k + i] + 1e-15, side="right")) - 1
+            constants[k] = run.constants(rows[i])[piece]
+        return self.steps.to(left, wanted, constants), constants
+
+    def inputs_at(self, times: Array, c: Array) -> Array:
+        kernel = self.eqs.cached(
+            ("held inputs kernel", self.plant.acting.key),
+            lambda: Kernel(self.plant.acting.function, native=self.plant.acting.function),
+        )
+        if not self.eqs.nu:
+            return np.empty((len(times), 0))
+        return np.asarray(kernel.many(times.reshape(-1, 1), c)[0])
+
+    def record(
+        self, columns: Array, inputs: Array, samples: Array, names: list[str], units: list[str], data: Array,
+        **details: Any,
+    ) -> Record:  # fmt: skip
+        part = {k: columns[:, a:b] for k, (a, b) in self.where.items()}
+        states = Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
+        parameters = None
+        if len(self.parameters) > 1:
+            first = np.array([k for k, _ in self.parameters])
+            parameters = np.array([p for _, p in self.parameters])[np.searchsorted(first, samples, side="right") - 1]
+        statistics = dict(details.pop("statistics"))
+        statistics["steps"] = int(columns[-1, self.where["accepted"][0]])
+        statistics["rejected"] = int(columns[-1, self.where["rejected"][0]])
+        if self.events:
+            statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
+        run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)
+        about: dict[str, Any] = {
+            "name": run.name,
+            "status": run.status,
+            "statistics": run.statistics,
+            "provenance": run.provenance,
+        }
+        return Record(
+            run.time, np.hstack((run.data, data)), (*run.names, *names), (*run.units.values(), *units),
+            scene=run.scene, **about,
+        )  # fmt: skip
+
+
+class LinearHost:
+    """A state-space model in a sampled run."""
+
+    def __init__(self, model: StateSpace, given: Any) -> None:
+        self.plant = LinearPlant(model, given)
+        self.p, self.numbers = self.plant.p, self.plant.numbers
+
+    def needs_detail(self, samples: Array, wanted: Array) -> bool:
+        return False
+
+    def moving(self, columns: Array) -> Array:
+        return columns[:, 1:]
+
+    def arm(self, run: Any, x: Array) -> None:
+        pass
+
+    def look(self, run: Any, rows: Array) -> None:
+        return None
+
+    def inputs_at(self, times: Array, c: Array) -> Array:
+        return c
+
+    def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
+        """States between samples, exact."""
+        model = self.plant.model
+        if model.dt is not None or len(run.graph.pieces) > 1:
+            raise DataError(
+                "a record of this linear plant has samples of the loop only: leave every= out, or give multiples of "
+                f"{run.loop.dt:g} s."
+            )
+        c = run._part(rows, "c")[index]
+        x = run._part(rows, "x")[index]
+        Phi, Gamma, _ = held_many(model.A, model.B, wanted - x[:, 0])
+        states = np.einsum("kij,kj->ki", Phi, x[:, 1:]) + np.einsum("kij,kj->ki", Gamma, c)
+        return np.column_stack((wanted, states)), c
+
+    def record(
+        self, columns: Array, inputs: Array, samples: Array, names: list[str], units: list[str], data: Array,
+        **details: Any,
+    ) -> Record:  # fmt: skip
+        model = self.plant.model
+        y = columns[:, 1:] @ model.C.T + inputs @ model.D.T
+        every = (*model.states, *model.inputs, *model.outputs)
+        keep = [k for k, name in enumerate(every) if name not in every[:k]]
+        own = np.hstack((columns[:, 1:], inputs, y))[:, keep]
+        all_names = (*(every[k] for k in keep), *names)
+        all_units = (*(model.units.get(every[k], "") for k in keep), *units)
+        return Record(columns[:, 0], np.hstack((own, data)), all_names, all_units, name=self.plant.name, **details)
