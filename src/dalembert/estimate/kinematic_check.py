@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.kinematic_model import KinematicModel
 
 SX = ca.SX
+LEVELS = ("positions", "velocities", "accelerations")
 RANK = 1e-6  # of singular values, relative to the largest in the workspace
 OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
 RAYS, STEPS = 24, 64
@@ -91,13 +92,13 @@ def check_levels(
     wrong = [name for name in inputs if known[name].order != level]
     if wrong:
         what = ", ".join(f"{name!r} ({LEVEL[known[name].order]})" for name in wrong)
-        problems.append(f"inputs must measure {LEVEL[level]}s; these do not: {what}.")
+        problems.append(f"inputs must measure {LEVELS[level]}; these do not: {what}.")
     if len(inputs) < n:
         problems.append(f"{n} independent coordinates need at least {n} inputs, got {len(inputs)}.")
     highest = level if scheme is not None else level - 1
     late = [name for name in outputs if known[name].order > highest]
     if late:
-        problems.append(f"the state goes up to {LEVEL[highest]}s and cannot predict {', '.join(map(repr, late))}.")
+        problems.append(f"the state goes up to {LEVELS[highest]} and cannot predict {', '.join(map(repr, late))}.")
     positions = [name for name in outputs if known[name].order == 0]
     if len(positions) < n:
         problems.append(
@@ -197,8 +198,9 @@ def weighted_slopes(model: KinematicModel, z: Array, q: Array) -> Array:
 def largest_determinant(model: KinematicModel, workspace: Any) -> float:
     """Largest det(SᵀWS) in the workspace: what the switching distance is measured by."""
     S = weighted_slopes(model, *explore(model, workspace, 400))
-    found = float(np.linalg.det(S.transpose(0, 2, 1) @ S).max())
-    if not found > 0:
+    values = np.linalg.svd(S, compute_uv=False)
+    found = float(np.prod(values**2, axis=1).max())
+    if not (values[:, -1] > RANK * values.max()).any():
         raise ModelError(
             f"the inputs {', '.join(model.inputs)} say nothing about {', '.join(model.independent)} at any pose of "
             "the workspace. Measure other quantities."
@@ -219,7 +221,7 @@ def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> Kine
     H = Kernel(ca.Function("slopes", [pose, zs, p, t], [ca.vec(r.slopes(positions, pose, zs, p, t))]))
     gradients = H.many(q, z, r.parameter_values, 0.0)[0].reshape(len(z), n, -1).transpose(0, 2, 1)
     output_values = np.linalg.svd(gradients, compute_uv=False)
-    output_rank = int((output_values > RANK * output_values.max()).sum(axis=1).min())
+    output_rank = int((output_values > SINGULAR * output_values.max()).sum(axis=1).min())
     most = int((output_values > RANK * output_values.max()).sum(axis=1).max())
     usable = smallest > SINGULAR * scale
     observable = _observable(model, z[usable], q[usable], dt) if usable.any() else 0
@@ -308,7 +310,9 @@ def _remarks(
     elif s.switching is None:
         remarks.append("The inputs tell the independent coordinates at every pose looked at.")
     if output_rank < s.n:
-        remarks.append("At some poses the outputs tell fewer coordinates than there are; the inputs must carry over.")
+        remarks.append(
+            "At some poses the outputs tell fewer coordinates than there are; the inputs must carry it over."
+        )
     if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
         remarks.append(
             "With gamma = 1/2 an error of the highest derivative alternates undamped: use gamma > 1/2, or give that "

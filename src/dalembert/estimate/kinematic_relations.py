@@ -30,6 +30,8 @@ from dalembert.solve.prescribed import analysis
 
 SX = ca.SX
 CORRECTIONS = 2  # calls of Newton's method, each of order three in the gap, from one sample to the next
+LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
+OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
 LEVEL = ("position", "velocity", "acceleration")
 
 
@@ -211,19 +213,24 @@ class MachineRelations:
         return ca.densify(direct + ca.jacobian(h, pose) @ (N @ ca.jacobian(v, zd)))
 
     def start(self, values: Mapping[str, float]) -> tuple[Array, Array]:
+        """From the drawing step by step, so that loops stay closed the way they were drawn."""
         eqs = self.eqs
+        q = np.array(assemble(eqs).q)
+        still = np.zeros(eqs.nv)
+        at = self.tools.stack(q, still, eqs.p, 0.0)[1]
+        wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
+        steps = int(min(1e4, np.ceil(np.abs(wanted - at).max(initial=0.0) / LEAD)))
+        gap = np.zeros(1)
+        for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            for _ in range(2 * CORRECTIONS):
+                q, _, gap = self.tools.newton_kernel(q, eqs.p, 0.0, at + part * (wanted - at))
+        if gap[0] <= OPEN * (1 + np.abs(q).max()):
+            return wanted, q
         measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
-        try:
-            state = assemble(eqs, measures)
+        try:  # the way from the drawing is barred: any other
+            return wanted, np.array(assemble(eqs, measures).q)
         except AssemblyError as failure:
             raise ModelError(f"start: {failure}") from failure
-        q = np.array(state.q)
-        at = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, 0.0)[1]
-        wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
-        for part in np.linspace(0.0, 1.0, 21)[1:] if len(measures) < len(values) else ():
-            for _ in range(5):  # positions of points are led there step by step
-                q = self.tools.newton_kernel(q, eqs.p, 0.0, at + part * (wanted - at))[0]
-        return wanted, q
 
 
 class FormulaRelations:
