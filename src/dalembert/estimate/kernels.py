@@ -109,8 +109,8 @@ def _factor(P: Any) -> Any:
         pivot = own - sum((entry * entry for entry in L[i][1:]), L[i][0] * L[i][0] if i else SX(0))
         # what rounding leaves of a zero pivot counts as zero, and so does its column
         told = ca.logic_or(pivot > 4 * n * EPSILON * own, pivot < -LOST * own)
-        root = ca.sqrt(ca.if_else(told, pivot, 0))
-        inverses.append(ca.if_else(told, 1 / root, 0))
+        root = ca.sqrt(told * pivot)
+        inverses.append(told / (root + (1 - told)))
         L[i].append(root)
     columns = [L[i][j] for j in range(n) for i in range(j, n)]
     return SX(lower(n), ca.vertcat(*columns)) if n else SX(0, 0)
@@ -155,11 +155,12 @@ def solve_positive(L: Any, B: Any) -> Any:
 
 @lru_cache(maxsize=128)
 def solve_function(n: int, k: int, *, both: bool = False) -> ca.Function:
-    L, b = SX.sym("L", lower(n)), SX.sym("b", n)
-    x = _solve(L, b)
-    x = _solve_transposed(L, x) if both else x
-    column = ca.Function(f"solve{n}{'both' if both else ''}", [L, b], [ca.densify(x)])
-    return column if k == 1 else _by_columns(column, n, k)
+    if n * n * k > UNROLLED // 4 and k > 1:
+        return _by_columns(solve_function(n, 1, both=both), n, k)
+    L, B = SX.sym("L", lower(n)), SX.sym("B", n, k)
+    X = _solve(L, B)
+    X = _solve_transposed(L, X) if both else X
+    return ca.Function(f"solve{n}x{k}{'both' if both else ''}", [L, B], [ca.densify(X)])
 
 
 def _by_columns(column: ca.Function, n: int, k: int) -> ca.Function:
@@ -168,8 +169,9 @@ def _by_columns(column: ca.Function, n: int, k: int) -> ca.Function:
     return ca.Function(f"{column.name()}by{k}", [L, B], [ca.horzcat(*solved)])
 
 
-def _safe(d: Any) -> Any:
-    return ca.if_else(d == 0, 0, 1 / d)
+def _inverse(d: Any) -> Any:
+    """1/d, or 0 for 0. Written with comparisons as numbers: CasADi draws a conditional into every product it meets."""
+    return (d != 0) / (d + (d == 0))
 
 
 def _solve(L: Any, B: Any) -> Any:
@@ -178,7 +180,7 @@ def _solve(L: Any, B: Any) -> Any:
         right = B[i, :]
         for j in range(i):
             right = right - L[i, j] * rows[j]
-        rows.append(right * _safe(L[i, i]))
+        rows.append(right * _inverse(L[i, i]))
     return ca.vertcat(*rows) if rows else B
 
 
@@ -189,7 +191,7 @@ def _solve_transposed(L: Any, B: Any) -> Any:
         right = B[i, :]
         for j in range(i + 1, n):
             right = right - L[j, i] * rows[j]
-        rows[i] = right * _safe(L[i, i])
+        rows[i] = right * _inverse(L[i, i])
     return ca.vertcat(*rows) if rows else B
 
 
@@ -224,15 +226,15 @@ def _triangular(A: Any) -> Any:
         head, tail = rest[0, 0], rest[0, 1:]
         size = ca.sumsqr(tail)
         reflected = size > 0  # a row that is done already stays as it is, to the last bit
-        length = ca.if_else(reflected, ca.sqrt(head * head + size), ca.fabs(head))
-        towards = ca.if_else(head < 0, -1.0, 1.0)
+        length = ca.sqrt(head * head + size)
+        towards = 1 - 2 * (head < 0)
         v0 = head + towards * length
-        scale = ca.if_else(reflected, 1 / (length * ca.if_else(reflected, ca.fabs(v0), 1.0)), 0)
+        scale = reflected / (length * ca.fabs(v0) + (1 - reflected))
         below = rest[1:, :]
         along = scale * (below[:, 0] * v0 + ca.mtimes(below[:, 1:], tail.T))
         first = below[:, 0] - along * v0
         # the reflection turns the row into -towards·length; without one it is head itself
-        sign = ca.if_else(reflected, -towards, towards)
+        sign = towards * (1 - 2 * reflected)
         columns.append(ca.vertcat(kind(k, 1), length, first * sign))
         rest = below[:, 1:] - ca.mtimes(along, tail)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else A
@@ -261,7 +263,7 @@ def _rank_one(L: Any, v: Any, remove: bool) -> Any:
         d, w = L[k, k], v[k]
         # (d - w)(d + w) loses less than d² - w²
         root = ca.sqrt((d - w) * (d + w)) if remove else ca.sqrt(d * d + w * w)
-        inverse = _safe(root)
+        inverse = _inverse(root)
         cosine, sine = d * inverse, w * inverse
         below, rest = L[k + 1 :, k], v[k + 1 :]
         columns.append(ca.vertcat(SX(k, 1), root, cosine * below + sign * sine * rest))
