@@ -85,12 +85,13 @@ def test_residuals_small_or_large_are_those_of_all_samples(size, poles):
     assert np.abs(total - e.T @ e).max() < 1e-9 * np.trace(e.T @ e)
 
 
-def test_regressors_of_the_input_matrices_have_the_same_products():
+@pytest.mark.parametrize("predicted", [False, True])
+def test_regressors_of_the_input_matrices_have_the_same_products(predicted):
     turns = [0.99 * np.array([[np.cos(w), np.sin(w)], [-np.sin(w), np.cos(w)]]) for w in (0.3, 2.0)]
     shape = noise(6, 6, 7)
     A = shape @ scipy.linalg.block_diag(*turns, 0.5, -0.999) @ np.linalg.inv(shape)
+    C, K = noise(3, 6, 8), noise(6, 3, 9) if predicted else None
     modal = input_matrices.filters(A)
     u, y, scales = noise(2000, 2), noise(2000, 3, 1), np.array([1.0, 2.0, 0.5, 3.0, 1.0])
-    blocks = input_matrices._regressors(u, y, scales, modal, A, np.zeros((3, 6)), None)
-    slow = sum(block.T @ block for block in blocks)
-    assert np.abs(modal.products(u, y, scales) - slow).max() < 1e-12 * np.abs(slow).max()
+    slow = sum(block.T @ block for block in input_matrices._regressors(u, y, scales, modal, A, C, K))
+    assert np.abs(modal.products(u, y, scales, C, K) - slow).max() < 1e-12 * np.abs(slow).max()

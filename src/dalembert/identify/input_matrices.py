@@ -63,22 +63,41 @@ class Filters:
         size = float(np.abs(self.poles).max(initial=0.0))
         return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
 
-    def products(self, u: FloatArray, y: FloatArray, scales: FloatArray) -> FloatArray:
-        """Gram matrix of the columns (free motion, filtered inputs, inputs, outputs) of one record."""
-        nu, q = u.shape[1], len(scales)
-        moments = Moments(u, y)
+    def products(
+        self, u: FloatArray, y: FloatArray, scales: FloatArray, C: FloatArray, K: FloatArray | None
+    ) -> FloatArray:
+        """Gram matrix of the columns of :func:`_regressors` of one record."""
+        nu, q, n = u.shape[1], len(scales), self.order
+        drive = u if K is None else np.hstack([u, y])
+        moments = Moments(drive, y)
+        driven = drive.shape[1]
         sums = moments.sums(np.log(self.poles), derivatives=False)
-        plain, turned = (filtered(self.poles, sums, moments.ww[:nu, :nu], turn).joined(turn) for turn in TURNS)
-        inner = real_products(plain, turned)  # (poles·(nu + 1), 2) twice, the free motion first
+        plain, turned = (filtered(self.poles, sums, moments.ww[:driven, :driven], turn).joined(turn) for turn in TURNS)
+        inner = real_products(plain, turned)  # (poles·(driven + 1), 2) twice, the free motion first
         count, p = len(self.poles), len(self.pairs)
-        place = np.arange(2 * count * (1 + nu)).reshape(1 + nu, count, 2)
+        place = np.arange(2 * count * (1 + driven)).reshape(1 + driven, count, 2)
         kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
-        with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)]).reshape(-1, q)
+        data = [*range(nu), *range(moments.q - q + nu, moments.q)]
+        with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)])[..., data].reshape(-1, q)
         outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[kept]
-        inner = inner.reshape(2 * count * (1 + nu), -1)[np.ix_(kept, kept)]
-        size = np.concatenate([np.ones(self.order), np.repeat(1.0 / scales[:nu], self.order), 1.0 / scales])
-        gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww]]) * size[:, None] * size
-        return gram
+        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(kept, kept)]
+        size = np.concatenate([np.ones(n), np.repeat(1.0 / scales[:driven], n), 1.0 / scales])
+        gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww[np.ix_(data, data)]]]) * size[:, None] * size
+        if K is None:
+            return gram
+        # outputs less what the filtered outputs, through K, tell of them
+        T = np.eye(len(gram))
+        T[n * (1 + nu) : n * (1 + q), n * (1 + q) + nu :] = -self.through(C, K)
+        T = np.delete(T, np.s_[n * (1 + nu) : n * (1 + q)], axis=1)
+        return np.asarray(T.T @ gram @ T)
+
+    def through(self, C: FloatArray, K: FloatArray) -> FloatArray:
+        """Columns of ξ of channel after channel (ny·order, ny) that make C (z - A)⁻¹ K of them."""
+        p, count = len(self.pairs), len(self.poles)
+        modal = np.linalg.solve(np.hstack([self.vectors, self.vectors[:, :p].conj()]), K.astype(complex))[:count]
+        weight = np.where(np.arange(count) < p, 2.0, 1.0)
+        made = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
+        return np.concatenate([made.real, -made[..., :p].imag], axis=2).reshape(len(C), -1).T
 
     def output_map(self, c: ComplexArray) -> FloatArray:
         """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
@@ -156,8 +175,8 @@ def _compressed(
     rest = total
     for u, y in zip(data.u, data.y, strict=True):
         part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
-        if K is None and not exact and modal.decays(len(y)):
-            part = modal.products(u, y, scales)
+        if not exact and modal.decays(len(y)):
+            part = modal.products(u, y, scales, C, K)
         else:
             for block in _regressors(u, y, scales, modal, closed, C, K):
                 part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block

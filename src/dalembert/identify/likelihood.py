@@ -245,8 +245,10 @@ def information(C: ComplexArray, precision: FloatArray, gram: FloatArray) -> Flo
     """Jᵀ R⁻¹ J (J, P, 2, J, P, 2) of (b, z₀, ln λ) from the (projected) Gram matrix; precision R⁻¹ (ny, ny)."""
     J = C.shape[1]
     K = output_map(C).reshape(len(C), 4 * J)
-    M = (K.T @ precision @ K).reshape(J, 2, 2, J, 2, 2)
-    return np.asarray(np.einsum("jgchde,jpghqd->jpchqe", M, gram))
+    M = (K.T @ precision @ K).reshape(J, 2, 2, J, 2, 2).transpose(0, 3, 1, 4, 2, 5).reshape(J, J, 4, 4)
+    P = gram.shape[1]
+    pairs = gram.transpose(0, 3, 1, 4, 2, 5).reshape(J, J, P * P, 4)  # 2 x 2 of every two signals
+    return np.asarray((pairs @ M).reshape(J, J, P, P, 2, 2).transpose(0, 2, 4, 1, 3, 5))
 
 
 def gradient(C: ComplexArray, precision: FloatArray, cross: FloatArray) -> FloatArray:
