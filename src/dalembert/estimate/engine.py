@@ -2,7 +2,7 @@
 
 A filter carries one column m: the state x first, then its covariance in the filter's own form. One sample is
 
-    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,     (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)      (spec 004, C2)
+    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)     (spec 004, C2)
 
 with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was
 not measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import casadi as ca
@@ -227,8 +228,8 @@ class Told:
 
 def told_of(memory: int, nr: int, ny: int) -> Told:
     edges = np.cumsum([0, memory, nr, nr, ny, ny]).tolist()
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    return Told(*parts, edges[-1], edges[-1] + 1, edges[-1] + 2)
+    m, report, variance, innovation, spread = (slice(a, b) for a, b in pairwise(edges))
+    return Told(m, report, variance, innovation, spread, edges[-1], edges[-1] + 1, edges[-1] + 2)
 
 
 def tick_function(recursion: Recursion) -> ca.Function:

@@ -278,4 +278,5 @@ class Stepper:
     @property
     def P(self) -> Array:
         """(ne, ne) covariance of its error."""
-        return self.filter.covariances(self.memory[None, :])[0]
+        P: Array = self.filter.covariances(self.memory[None, :])[0]
+        return P

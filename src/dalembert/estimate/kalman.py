@@ -26,7 +26,7 @@ class Kalman(Filter):
     ----------
     model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : as for every filter (`Filter`).
     form : "covariance" (Joseph), "square-root" and "information" (both by reflections; the first for nearly exact or
-        nearly dependent sensors, the second for a start of which next to nothing is known), or "steady" (constant gain).
+        nearly dependent sensors, the second for a start of which next to nothing is known), or "steady" (one gain).
 
     Examples
     --------

@@ -123,7 +123,7 @@ class InformationForm(CovarianceForm):
                 "the information form needs a positive definite P0; this one is singular. Use another form."
             )
         inverse = scipy.linalg.solve_triangular(L, np.eye(self.n), lower=True)
-        upper = np.linalg.qr(inverse, mode="r")  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
+        upper = np.asarray(np.linalg.qr(inverse, mode="r"))  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
         return np.concatenate([x0, packed(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
 
     def _factor(self, m: Any) -> Any:
@@ -171,12 +171,12 @@ class SteadyForm(CovarianceForm):
         process = model.process
         self.memory = self.n
         Q, R = model.noise.Q.constant(), model.noise.R.constant()
-        if Q is None or R is None or (model.noise.inputs is not None and model.noise.inputs.constant() is None):
+        Ru = np.zeros((process.nu, process.nu)) if model.noise.inputs is None else model.noise.inputs.constant()
+        if Q is None or R is None or Ru is None:
             raise DataError("form='steady' needs constant Q and R; yours depend on the state. Use form='covariance'.")
         assert process.matrices is not None
         A, B, C, _ = process.matrices
-        if model.noise.inputs is not None:
-            Q = Q + B @ model.noise.inputs.constant() @ B.T
+        Q = Q + B @ Ru @ B.T
         self.steady = steady_gain(A, C, Q, R, process.carried.names)
 
     def begin(self, x0: Array, P0: Array) -> Array:

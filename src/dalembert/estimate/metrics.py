@@ -84,7 +84,12 @@ class Comparison:
             return np.asarray(2 * np.abs(np.fft.rfft((values - values.mean()) * window)) / window.sum())
 
         both = [np.asarray(r[name])[first:] for r in (self.truth, self.estimate)]
-        return (np.fft.rfftfreq(N, dt), amplitude(both[0]), amplitude(both[1]), amplitude(both[1] - both[0]))
+        return (
+            np.asarray(np.fft.rfftfreq(N, dt), dtype=float),
+            amplitude(both[0]),
+            amplitude(both[1]),
+            amplitude(both[1] - both[0]),
+        )
 
     def table(self) -> str:
         rows = []

@@ -1,6 +1,6 @@
 """Q and R: how much of a model and of its sensors is noise.
 
-    x_k = f(x_{k-1}, u_{k-1}) + w ,  w ~ (0, Q + G R_u Gᵀ) ,  G = ∂f/∂u ;      y_k = g(x_k) + v ,  v ~ (0, R)   (spec 004, C9)
+    x_k = f(x_{k-1}, u_{k-1}) + w , w ~ (0, Q + G R_u Gᵀ) , G = ∂f/∂u ;   y_k = g(x_k) + v , v ~ (0, R)   (spec 004, C9)
 
 Q is the covariance one step adds, R that of one sample: variances, not standard deviations. Each is a number (the same
 for all), a vector (the diagonal), a matrix, a mapping name -> variance, or a function of the state. The numbers are
@@ -86,7 +86,7 @@ def checked(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
         raise DataError(
             f"{symbol} is indefinite (an eigenvalue of {lowest:.3g} when scaled); a covariance has none below 0."
         )
-    return (array + array.T) / 2
+    return np.asarray((array + array.T) / 2, dtype=float)
 
 
 def root(P: Array) -> Array:
@@ -95,12 +95,12 @@ def root(P: Array) -> Array:
         return P.copy()
     scale = np.sqrt(P.diagonal())
     safe = np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(P / np.outer(safe, safe))
     try:
-        return np.linalg.cholesky(P)
+        return np.asarray(np.linalg.cholesky(P), dtype=float)
     except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(P / np.outer(safe, safe))
         factor = safe[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-        L = np.linalg.qr(factor.T, mode="r").T
+        L = np.asarray(np.linalg.qr(factor.T, mode="r")).T
         return np.asarray(L * np.where(L.diagonal() < 0, -1.0, 1.0), dtype=float)
 
 

@@ -167,7 +167,9 @@ def _block(record: Record, names: Sequence[str]) -> Array:
 def _missing(model: Any, missing: list[str], record: Record) -> str:
     kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
     if len(missing) == 1:
-        return f"{kinds[missing[0]]} {missing[0]!r} of the filter: {unknown_name('channel', missing[0], record.names, 'the record')}"
+        name = missing[0]
+        unknown = unknown_name("channel", name, record.names, "the record")
+        return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown}"
     listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
     return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}."
 

@@ -132,7 +132,7 @@ def _chunk(step: ca.Function, count: int) -> ca.Function:
         return ca.Function("back1", [after, d, p], [told])
     inner = _chunk(step, count // 16)
     data = MX.sym("d", sum(sizes), count)
-    columns = []
+    columns: list[Any] = []
     for block in ca.horzsplit(data, count // 16):
         told = inner(after if not columns else columns[-1][-step.size1_in(0) :, -1], block, p)
         columns.append(told)

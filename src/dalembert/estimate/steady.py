@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import scipy.linalg
+from typing import Any
 
-from dalembert.errors import DataError
+import numpy as np
+
+from dalembert.errors import ConvergenceError, DataError
 from dalembert.expressions import Array
+from dalembert.linear.riccati import dare
 from dalembert.linear.tables import aligned
 
 HIDDEN = 1e-9  # smallest singular value of [A - λ I ; C], relative
@@ -36,9 +38,10 @@ class Steady:
     P: Array
     P_before: Array
     S: Array
-    poles: Array
+    poles: Any
     residual: float
     states: tuple[str, ...]
+    continuous: bool = False
 
     def table(self) -> str:
         rows = [
@@ -49,8 +52,10 @@ class Steady:
         return aligned(head, rows)
 
     def __repr__(self) -> str:
+        slowest = self.poles.real.max(initial=-np.inf) if self.continuous else np.abs(self.poles).max(initial=0.0)
         return (
-            f"Steady: slowest pole {np.abs(self.poles).max(initial=0.0):.6g}, Riccati residual {self.residual:.1e}\n"
+            f"Steady: slowest pole {slowest:.6g}{' 1/s' if self.continuous else ''}, Riccati residual "
+            f"{self.residual:.1e}\n"
             f"{self.table()}"
         )
 
@@ -63,14 +68,13 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
             f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out of the model."
         )
     try:
-        P = scipy.linalg.solve_discrete_are(A.T, C.T, Q, R)
-    except (np.linalg.LinAlgError, ValueError) as error:
+        P = dare(A.T, C.T, Q, R).X
+    except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
         unmoved = hidden_modes(A.T, Q, states, "no noise moves")
         why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error}). Check Q and R"
         raise DataError(f"no settled filter{why}.") from error
-    P = (P + P.T) / 2
     S = C @ P @ C.T + R
-    K = np.linalg.solve(S, C @ P).T
+    K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
     after = P - K @ S @ K.T
     residual = np.abs(A @ after @ A.T + Q - P).max() / max(np.abs(P).max(), 1e-300)
     poles = np.linalg.eigvals(A - A @ K @ C)
@@ -81,12 +85,12 @@ def hidden_modes(
     A: Array, C: Array, states: tuple[str, ...], words: str = "no output shows", *, continuous: bool = False
 ) -> list[str]:
     """Modes that do not die out and that the outputs do not show, in words."""
-    values, vectors = np.linalg.eig(A)
+    values = np.linalg.eigvals(A)
     found: list[str] = []
     seen: list[complex] = []
-    size = max(np.linalg.norm(A, 2), np.linalg.norm(C, 2), 1e-300)
+    size = max(float(np.linalg.norm(A, 2)), float(np.linalg.norm(C, 2)), 1e-300)
     for s in values:
-        lives = s.real >= -EDGE * max(1.0, np.abs(values).max()) if continuous else abs(s) >= 1 - EDGE
+        lives = s.real >= -EDGE * max(1.0, float(np.abs(values).max())) if continuous else abs(s) >= 1 - EDGE
         if not lives or s.imag < 0 or any(abs(s - other) < 1e-6 * (1 + abs(s)) for other in seen):
             continue
         seen.append(s)
