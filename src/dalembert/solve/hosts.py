@@ -71,7 +71,7 @@ class MachineHost:
         self.event_function = event_function(eqs, self.events)
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self.friction = depends_on_reactions(eqs)
-        self.parameters: list[tuple[int, Array]] = [(0, eqs.p)]  # from which sample on
+        self.parameters: list[tuple[float, Array]] = [(-np.inf, eqs.p)]  # from which time on
         self._bind()
 
     def _bind(self) -> None:
@@ -175,7 +175,7 @@ class MachineHost:
                 run.stop(x, happening.row, f"stopped by event {event.name!r} at t = {x[0]:.9g} s")
                 return
             if isinstance(action, Switch):
-                x, changed = self._switch(run, event, action, x, happening.row), True
+                x, changed = self._switch(event, action, x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
@@ -189,10 +189,12 @@ class MachineHost:
             row[a : a + c.size] = c.reshape(-1)
             run.data[run.k :, run.given_at(range(self.eqs.nu))] = self.plant.base.constants
             run.rebind()
+            piece = [k for k, (begin, _) in enumerate(run.graph.pieces) if run.t[run.k - 1] + begin <= x[0]][-1]
+            x = self._restarted(x, c[piece])
         self.watch.arm(HeldSteps(self.steps, np.array([-np.inf]), run.constants(row)[-1:]), x, happening.which)
         self.finish(run, x, row)
 
-    def _switch(self, run: Any, event: Event, switch: Switch, x: Array, row: Array) -> Array:
+    def _switch(self, event: Event, switch: Switch, x: Array) -> Array:
         state = self.state(x)
         for name in switch.inputs:
             if name in self.driven:
@@ -200,7 +202,7 @@ class MachineHost:
         before = self._energy(state)
         if switch.parameters:
             self.eqs = self.eqs.replace(**switch.parameters)
-            self.parameters.append((run.k, self.eqs.p))
+            self.parameters.append((state.t, self.eqs.p))
         self.given |= switch.inputs
         v = state.v
         if switch.velocity is not None or switch.parameters:
@@ -213,7 +215,7 @@ class MachineHost:
         after = x.copy()
         for name, value in (("q", state.q), ("v", state.v), ("work", work)):
             after[slice(*self.where[name])] = value
-        return self._restarted(after, run.constants(row)[-1])
+        return after
 
     def _energy(self, state: State) -> float:
         kinetic, potential = self.eqs.kernel("energy")(state.q, state.v, state.z, self.eqs.p, state.t)
@@ -313,15 +315,15 @@ class MachineHost:
         return np.asarray(kernel.many(times.reshape(-1, 1), c)[0])
 
     def record(
-        self, columns: Array, inputs: Array, samples: Array, names: list[str], units: list[str], data: Array,
+        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
         **details: Any,
     ) -> Record:  # fmt: skip
         part = {k: columns[:, a:b] for k, (a, b) in self.where.items()}
         states = Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
         parameters = None
         if len(self.parameters) > 1:
-            first = np.array([k for k, _ in self.parameters])
-            parameters = np.array([p for _, p in self.parameters])[np.searchsorted(first, samples, side="right") - 1]
+            since = np.array([t for t, _ in self.parameters])
+            parameters = np.array([p for _, p in self.parameters])[np.searchsorted(since, columns[:, 0]) - 1]
         statistics = dict(details.pop("statistics"))
         statistics["steps"] = int(columns[-1, self.where["accepted"][0]])
         statistics["rejected"] = int(columns[-1, self.where["rejected"][0]])
@@ -377,7 +379,7 @@ class LinearHost:
         return np.column_stack((wanted, states)), c
 
     def record(
-        self, columns: Array, inputs: Array, samples: Array, names: list[str], units: list[str], data: Array,
+        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
         **details: Any,
     ) -> Record:  # fmt: skip
         model = self.plant.model

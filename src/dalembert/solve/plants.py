@@ -19,7 +19,7 @@ from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.march import held
-from dalembert.solve.constrained import Evaluation, Factor, closed, mass_is_singular, steered
+from dalembert.solve.constrained import Evaluation, Factor, closed, mass_is_singular, normalised, steered
 from dalembert.solve.events import EventView
 from dalembert.solve.inputs import Inputs, read_inputs
 from dalembert.solve.methods import Sundials
@@ -79,7 +79,7 @@ class MachinePlant:
         return found
 
     def full_name(self, name: str) -> str:
-        return self.eqs.full_name(name)
+        return machine_name(self.eqs, name)
 
     def given(self, times: Array) -> Array:
         """(N, nu) constants of the inputs; functions of time are in the equations themselves."""
@@ -123,7 +123,7 @@ class MachinePlant:
         moves: list[tuple[int, int]] = []  # measure, sample
         kicks: list[tuple[int, int]] = []
         for k, name in enumerate(names):
-            full = eqs.full_name(name)
+            full = machine_name(eqs, name)
             if full in eqs.coordinates.index:
                 q[eqs.coordinates.index[full]] += w[k]
             elif full in eqs.speeds.index:
@@ -135,33 +135,51 @@ class MachinePlant:
             else:
                 kicks.append((eqs.measure_rates.index[full], k))
         at = replace(s, q=q, v=v, z=z)
-        if moves or kicks:
-            at = self._along(at, w, moves, kicks)
-        q = closed(eqs, at, None, 2)
-        at = replace(at, q=q)
-        v = steered(eqs, Evaluation(eqs, replace(at, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu))), at.v)
+        rate = eqs.functions["measures"](q, v, s.p, s.t)[1]
+        if moves:
+            at = self._displaced(at, w, moves)
+        for _ in range(2):
+            at = replace(at, q=closed(eqs, at, None, 2))
+        q = at.q
+        if kicks:
+            at = self._kicked(at, [(i, rate[i] + w[k]) for i, k in kicks])
+        resting = Evaluation(eqs, replace(at, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu)))
+        v = steered(eqs, resting, steered(eqs, resting, at.v))
         outputs = [ca.densify(e) for e in (q, v, z)]
         return ca.Function("disturb", [s.q, s.v, s.z, s.p, s.t, w], outputs, {"cse": eqs.nv < 600})
 
-    def _along(self, s: Any, w: Any, moves: list[tuple[int, int]], kicks: list[tuple[int, int]]) -> Any:
-        """Changes of measures and their rates: the smallest in the mass metric that the joints allow."""
+    def _smallest(self, s: Any, measures: list[int], gaps: Any, wanted: Any) -> Any:
+        """The smallest change of speeds in the mass metric that closes the joints' gaps and changes the measures so."""
         eqs = self.eqs
         F = eqs.functions
-        M = F["inertia"](s.q, s.p, s.t)
         A, _ = F["rows"](s.q, s.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), s.p, s.t)
         S = F["measures"](s.q, s.v, s.p, s.t)[2]
-        for pairs, moving in ((moves, True), (kicks, False)):
-            if not pairs:
-                continue
-            J = ca.sparsify(ca.vertcat(A, S[[i for i, _ in pairs], :]))
-            wanted = ca.vertcat(SX.zeros(A.shape[0]), *[w[k] for _, k in pairs])
-            change = Factor(M, J, singular_mass=mass_is_singular(eqs)).correction(-wanted, 3)
-            if moving:
-                N, _ = F["kinematics"](s.q, s.p, s.t)
-                s = replace(s, q=s.q + N @ change)
-            else:
-                s = replace(s, v=s.v + change)
+        J = ca.sparsify(ca.vertcat(A, S[measures, :]))
+        factor = Factor(F["inertia"](s.q, s.p, s.t), J, singular_mass=mass_is_singular(eqs))
+        return factor.correction(ca.vertcat(gaps, -wanted), 3)
+
+    def _displaced(self, s: Any, w: Any, moves: list[tuple[int, int]]) -> Any:
+        """q with measures moved by samples of w, by Newton's iteration on measures and joints together."""
+        eqs = self.eqs
+        F = eqs.functions
+        places = [i for i, _ in moves]
+        target = F["measures"](s.q, s.v, s.p, s.t)[0][places] + ca.vertcat(*[w[k] for _, k in moves])
+        for _ in range(3):
+            gaps = SX.zeros(len(eqs.rows))
+            gaps[eqs.holonomic_rows] = F["position"](s.q, s.p, s.t)
+            missing = target - F["measures"](s.q, s.v, s.p, s.t)[0][places]
+            N, _ = F["kinematics"](s.q, s.p, s.t)
+            s = replace(s, q=normalised(eqs, s.q + N @ self._smallest(s, places, gaps, missing)))
         return s
+
+    def _kicked(self, s: Any, wanted: list[tuple[int, Any]]) -> Any:
+        """v with measures at the wanted rates."""
+        eqs = self.eqs
+        places = [i for i, _ in wanted]
+        gaps = SX.zeros(len(eqs.rows))
+        gaps[eqs.rate_rows] = eqs.functions["rates"](s.q, s.v, s.p, s.t)
+        missing = ca.vertcat(*[rate for _, rate in wanted]) - eqs.functions["measures"](s.q, s.v, s.p, s.t)[1][places]
+        return replace(s, v=s.v + self._smallest(s, places, gaps, missing))
 
     def disturbed(self, disturb: ca.Function, x: Any, w: Any, p: Any) -> Any:
         s = self.layout.split(x)
@@ -192,6 +210,19 @@ class MachinePlant:
                 x = attempt(x[0] < end, x, p, c, end, numbers)
             columns.append(x)
         return columns
+
+
+def machine_name(eqs: EquationsOfMotion, name: str) -> str:
+    """The channel meant: shorthands, and "A.angle.rate" as linear models call the rate of the measure A.angle."""
+    full = eqs.full_name(name)
+    stem = eqs.full_name(full.removesuffix(".rate"))
+    known = any(full in group.index for group in (eqs.measures, eqs.measure_rates, eqs.coordinates, eqs.speeds,
+                                                  eqs.internal, eqs.outputs, eqs.inputs))  # fmt: skip
+    if known or stem == full:
+        return full
+    if stem in eqs.measures.index:
+        return eqs.measure_rates.names[eqs.measures.index[stem]]
+    return full
 
 
 def guarded(step: ca.Function) -> ca.Function:

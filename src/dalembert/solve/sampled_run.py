@@ -36,7 +36,8 @@ class Chunks:
     def __init__(self, plant: Any, loop: Loop, attempts: int, detail: bool) -> None:
         self.graph = SampleGraph(plant, loop, attempts=attempts, detail=detail)
         self.size = plant.size + self.graph.memory.size
-        key = ("samples", plant.key, loop_key(loop), attempts, detail)
+        counts = tuple(plant.steps_in(b - a, attempts) for a, b in self.graph.pieces)
+        key = ("samples", plant.key, loop_key(loop), counts, detail)
 
         def make() -> dict[int, Kernel]:
             sample = self.graph.function()
@@ -308,7 +309,7 @@ class SampledRun:
             provenance["seed"] = loop.noise.seed
             provenance["noise"] = repr(loop.noise)
         return self.host.record(  # type: ignore[no-any-return]
-            columns, inputs, samples, names, units, data, status=status, statistics=statistics, provenance=provenance
+            columns, inputs, names, units, data, status=status, statistics=statistics, provenance=provenance
         )
 
     def _channels(self, logs: Array, samples: Array) -> tuple[list[str], list[str], Array]:
