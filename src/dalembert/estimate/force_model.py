@@ -30,7 +30,7 @@ from dalembert.record import Record
 
 SX = ca.SX
 FORMS = ("known-from-unknown", "unknown-from-known")
-POOR = 1e6  # condition number of what is inverted, in units in which its rows and columns are alike
+POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
 SINGULAR = 1e-9
 PASSES = 4  # of Newton's method from pose to pose of a record, whose steps may be long
 

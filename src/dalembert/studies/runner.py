@@ -27,6 +27,10 @@ from dalembert.view.pages import Picture, Piece, html_page, png
 STUDIES: dict[str, tuple[str, str]] = {
     "shake-table": ("shake_table", "Modes and a stick model of a real three-storey building shaken by an earthquake."),
     "robot-arm": ("robot_arm", "A model of a real flexible robot arm from its motor torque and tip acceleration."),
+    "slider-crank-forces": (
+        "slider_crank_forces",
+        "The unknown force on the slider of a slider-crank: two-stage observer against a well-tuned single one.",
+    ),
 }
 _PACKAGES = ("numpy", "scipy", "casadi", "matplotlib")
 
