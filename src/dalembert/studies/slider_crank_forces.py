@@ -106,7 +106,7 @@ def scene(name: str) -> Scene:
     def angle(t: Any) -> Any:
         return middle - swing * da.cos(2.0 * math.pi * t) if swinging else 0.6 + 2.0 * math.pi * t
 
-    times = STEP * np.arange(round(SPAN / STEP) + 1)
+    times: FloatArray = np.arange(round(SPAN / STEP) + 1, dtype=np.float64) * STEP
     truth = da.inverse_dynamics(da.equations(mechanism(ACTUAL, load)), {"A.angle": angle}, times=times)
     rng = np.random.default_rng(SEED)
     columns, names = [], ("encoder", "acc.x", "torque")
@@ -192,8 +192,12 @@ def _acceleration(found: Any, at: Scene) -> FloatArray:
 def study() -> Outcome:
     """Both approaches, both filters, tuned and not; decoupling; forms; dead centres."""
     swinging, turning = scene("swinging"), scene("turning")
-    results: dict[str, Any] = {"source": {approach: {kind: dict(zip(("speed", "acceleration", "force"), row, strict=True))
-                               for kind, row in kinds.items()} for approach, kinds in PRINTED.items()}}  # fmt: skip
+    quantities = ("speed", "acceleration", "force")
+    printed = {
+        approach: {kind: dict(zip(quantities, row, strict=True)) for kind, row in kinds.items()}
+        for approach, kinds in PRINTED.items()
+    }
+    results: dict[str, Any] = {"source": printed}
     began = clock.perf_counter()
     ours: dict[str, dict[str, Any]] = {"two-stage": {}, "single-stage": {}}
     shown: dict[str, Any] = {}
