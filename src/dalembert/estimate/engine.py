@@ -73,6 +73,12 @@ class Expressions:
         self.process, self.noise = process, noise
         self._made: dict[str, ca.Function] = {}
 
+    def with_noise(self, noise: Noise) -> Expressions:
+        """The same expressions with other numbers of the noise."""
+        other = Expressions(self.process, noise)
+        other._made = self._made
+        return other
+
     @property
     def numbers(self) -> Array:
         """Values of p: parameters of the process, then the numbers of the noise."""

@@ -158,7 +158,7 @@ class Estimate(Frozen):
         per = self.nis.sum() / used if used else np.nan
         span = f"{self.time[0]:.6g} to {self.time[-1]:.6g} s"
         return (
-            f"Estimate by {type(self.filter).__name__}{', smoothed' if self.smoothed else ''}: {len(self)} samples, {span}, "
-            f"{self.status}, NIS {per:.3g} per sample and output (1 is consistent), log-likelihood "
+            f"Estimate by {type(self.filter).__name__}{', smoothed' if self.smoothed else ''}: {len(self)} samples, "
+            f"{span}, {self.status}, NIS {per:.3g} per sample and output (1 is consistent), log-likelihood "
             f"{self.log_likelihood:.6g}\n{self.table()}"
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import casadi as ca
 import numpy as np
@@ -91,6 +92,13 @@ class Filter(ABC):
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
+
+    def with_numbers(self, Q: Array, R: Array, inputs: Array | None = None) -> Self:
+        """The same filter with other numbers of its noise (`Covariance.values`): the same native code."""
+        other = copy.copy(self)
+        other.noise = self.noise.with_values(Q, R, inputs)
+        other.model = self.model.with_noise(other.noise)
+        return other
 
     def covariances(self, memories: Array) -> Array:
         """(N, ne, ne) of (N, memory)."""

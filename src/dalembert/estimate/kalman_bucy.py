@@ -200,7 +200,7 @@ class Sampled(Filter):
         return self.bucy.steady.P
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        P = [] if self.P is not None else packed(P0)
+        P = np.empty(0) if self.P is not None else packed(P0)
         return np.concatenate([x0, P, np.zeros(self.memory - self.carried)])
 
     def covariance(self, m: Any) -> Any:

@@ -9,8 +9,9 @@ inputs of the filter's native code: other numbers, the same code.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -181,6 +182,15 @@ class Noise:
             known.update({name: symbols[k] for k, name in enumerate(channels.names)})
         value = call_user(given, f"the function of {symbol}", Known(known, symbol))
         return ca.Function(symbol, [x, u, p, t, dt], [ca.densify(_matrix_of(symbol, value, names, what))])
+
+    def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> Noise:
+        """The same structure with other numbers, in the order of `Covariance.values`."""
+        other = copy.copy(self)
+        other.__dict__.pop("values", None)
+        other.Q, other.R = replace(self.Q, values=Q), replace(self.R, values=R)
+        if self.inputs is not None and inputs is not None:
+            other.inputs = replace(self.inputs, values=inputs)
+        return other
 
     @cached_property
     def values(self) -> Array:

@@ -4,8 +4,8 @@
 
 Encoder: r = 2π / ppr. Accelerometer: r = LSB / sensitivity, LSB = range / 2^bits. Force: σ = percentage of full scale.
 The amplitude the source quotes is taken as the standard deviation (spec 004, trap 62): where no noise is said, σ is one
-step. Every sensor is a function of numbers, arrays or expressions, fits ``da.Noise(sensors=...)``, and its `variance` is
-what a filter takes as R.
+step. Every sensor is a function of numbers, arrays or expressions, fits ``da.Noise(sensors=...)``, and its `variance`
+is what a filter takes as R.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Accelerometer(Sensor):
 
     @property
     def resolution(self) -> float:
-        return 2 * self.limits[1] / 2.0 ** _positive("bits of an accelerometer", self.bits)
+        return float(2 * self.limits[1] / 2.0 ** _positive("bits of an accelerometer", self.bits))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -246,4 +246,4 @@ def _taken(record: Record, interval: float | None) -> Array:
     if interval is None:
         return np.ones(len(record))
     number = np.floor((record.time - record.time[0]) / interval * (1 + 1e-12) + 1e-9)
-    return (np.diff(number, prepend=-1.0) > 0).astype(float)
+    return np.asarray(np.diff(number, prepend=-1.0) > 0, dtype=float)

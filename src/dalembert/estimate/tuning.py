@@ -1,0 +1,379 @@
+"""Q and R from data (spec 004, C9): by likelihood, or against a reference trajectory.
+
+The unknowns are logarithms of variances, θ: of every diagonal entry that is not zero, or one factor for a full matrix.
+
+    likelihood   J = Σ_k (e_kᵀ S_k⁻¹ e_k + ln det S_k)          what the innovations themselves say; needs no truth
+    reference    J = Σ_k Σ_c ((x̂_c - x_c) / σ_c)²               σ_c the deviation of the true channel c after settling
+
+∂J/∂θ is exact: the derivative of a sample's expression, carried along with the filter's memory in the same native loop.
+A few decades on each side are tried first; from the best of them Levenberg's damped Newton steps go on, with the second
+derivative of Gauss and Newton (reference) or of Berndt, Hall, Hall and Hausman (likelihood: ½ Σ_k g_k g_kᵀ, g_k of a
+sample).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.estimate import engine
+from dalembert.estimate.consistency import same_times
+from dalembert.estimate.filtering import Filter
+from dalembert.estimate.noise import Covariance
+from dalembert.estimate.running import rows_of
+from dalembert.expressions import Array, kernel_family
+from dalembert.linear.tables import aligned
+from dalembert.progress import Progress
+from dalembert.record import Record
+
+MX = ca.MX
+DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
+MOST_STEPS, GAIN, LONGEST = 60, 1e-9, 2.0  # descent: steps, relative gain that ends it, largest step of ln(variance)
+WIDEST = np.log(1e12)  # how far a variance may go from where it began
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One unknown: a variance of a diagonal covariance, or the factor of a full one (``place`` None)."""
+
+    symbol: str
+    name: str
+    place: int | None
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What tuning found; frozen.
+
+    filter : the same filter with the new noise.  Q, R : covariances, None where they depend on the state.
+    variances : "Q.speed" -> variance.  before, after : the criterion (mean per sample).  at_bound : names of those
+    that went as far as they may: the data say nothing of them, or they are zero.
+    """
+
+    filter: Any
+    variances: dict[str, float]
+    began: dict[str, float]
+    criterion: str
+    before: float
+    after: float
+    evaluations: int
+    at_bound: tuple[str, ...]
+
+    @property
+    def Q(self) -> Array | None:
+        found: Array | None = self.filter.noise.Q.constant()
+        return found
+
+    @property
+    def R(self) -> Array | None:
+        found: Array | None = self.filter.noise.R.constant()
+        return found
+
+    def table(self) -> str:
+        rows = [
+            [
+                name,
+                f"{self.began[name]:.4g}",
+                f"{v:.4g}",
+                f"{np.sqrt(v):.4g}",
+                "at bound" if name in self.at_bound else "",
+            ]
+            for name, v in self.variances.items()
+        ]
+        return aligned(["variance", "before", "after", "deviation", ""], rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tuned by {self.criterion}: {self.before:.6g} to {self.after:.6g} per sample in {self.evaluations} runs\n"
+            f"{self.table()}"
+        )
+
+
+def tune(
+    filter_: Filter, record: Record, *, vary: str | Iterable[str] | None = None, truth: Record | None = None,
+    channels: Sequence[str] | str | None = None, settle: float = 0.0, search: bool = True, progress: Any = None,
+) -> Tuned:  # fmt: skip
+    """Variances of Q and R with which a filter explains a record best.
+
+    Parameters
+    ----------
+    filter_ : with Q and R to begin with; entries that are zero stay zero.
+    vary : "Q", "R", "input_noise", or single ones such as "Q.speed"; None: Q and R, against a truth Q alone (there
+        only the ratio of the two counts: take R from the sensors, `sensors`).
+    truth : record of the true channels; None: the likelihood of the innovations decides.
+    channels : which of them count; None: all that are estimated.  settle : seconds at the start left out of the truth's
+        criterion.
+    search : try common factors over decades first.
+
+    Returns
+    -------
+    Tuned with ``.filter``, ready to run.
+    """
+    if not isinstance(filter_, Filter):
+        raise DataError(f"tune takes a filter with Q and R as numbers, got {type(filter_).__name__}.")
+    if getattr(filter_, "form", "") == "steady":
+        raise DataError(
+            "a filter with form='steady' has a fixed gain; tune form='covariance' and make it steady after."
+        )
+    wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
+    entries = entries_of(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
+    task = Task(filter_, record, entries, truth, channels, settle)
+    with Progress(progress, "tuning") as bar:
+        try:
+            theta, best = task.descend(task.search(bar) if search else task.first, bar)
+        except KeyboardInterrupt:
+            raise Interrupted(f"tuning was interrupted after {task.count} runs.") from None
+    names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
+    bound = tuple(n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > WIDEST * (1 - 1e-6))
+    return Tuned(
+        filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),
+        dict(zip(names, np.exp(task.first).tolist(), strict=True)), "likelihood" if truth is None else "reference",
+        task.before, best, task.count, bound,
+    )  # fmt: skip
+
+
+def entries_of(filter_: Filter, wanted: list[str]) -> list[Entry]:
+    """The unknowns that `vary` names."""
+    model, noise = filter_.process, filter_.noise
+    kinds: dict[str, tuple[Covariance | None, tuple[str, ...]]] = {
+        "Q": (noise.Q, model.errors.names),
+        "R": (noise.R, model.outputs.names),
+        "input_noise": (noise.inputs, model.inputs.names),
+    }
+    known: dict[str, list[Entry]] = {}
+    for symbol, (matrix, names) in kinds.items():
+        if matrix is None or matrix.function is not None:
+            continue
+        if not matrix.diagonal:
+            known[symbol] = [Entry(symbol, "", None, 1.0)]
+            continue
+        each = [Entry(symbol, n, k, matrix.values[k]) for k, n in enumerate(names) if matrix.values[k] > 0]
+        known[symbol] = each
+        known.update({f"{symbol}.{e.name}": [e] for e in each})
+    found: dict[tuple[str, str], Entry] = {}
+    for name in wanted:
+        if name not in known:
+            raise DataError(
+                unknown_name("variance to vary", str(name), known, "the filter")
+                + " (those that are zero, or functions of the state, do not vary)"
+            )
+        found.update({(e.symbol, e.name): e for e in known[name]})
+    if not found:
+        raise DataError(f"nothing to vary in {', '.join(wanted)}: every variance is zero. Give a first guess.")
+    return list(found.values())
+
+
+class Task:
+    """The criterion and its gradient, as runs of the filter with other numbers."""
+
+    def __init__(
+        self, filter_: Filter, record: Record, entries: list[Entry], truth: Record | None, channels: Any, settle: float
+    ) -> None:
+        self.filter, self.entries = filter_, entries
+        self.data = rows_of(filter_, record)
+        dt = filter_.process.dt or filter_.dt or (float(np.median(np.diff(record.time))) if len(record) > 1 else None)
+        self.m0 = filter_.first_memory(None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0]))
+        self.first = np.log([e.variance for e in entries])
+        self.native = filter_.cached(f"slopes {len(entries)}", lambda: Slopes(filter_, len(entries)))
+        self.truth: Array | None = None
+        if truth is not None:
+            self._read_truth(record, truth, channels, settle)
+        self.count, self.expected = 0, 40
+        self.before = self.plain(self.first)
+
+    def _read_truth(self, record: Record, truth: Record, channels: Any, settle: float) -> None:
+        reported = self.filter.native.reported
+        names = [n for n in reported.names if n in truth.names] if channels is None else channels
+        names = [names] if isinstance(names, str) else list(names)
+        for name in names:
+            for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
+                if name not in known:
+                    raise DataError(unknown_name("channel", name, known, where))
+        if not names:
+            raise DataError(f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}.")
+        values = np.asarray(same_times(truth.select(*names), record.time)[names], dtype=float)
+        late = record.time >= record.time[0] + settle
+        if late.sum() < 2:
+            raise DataError(f"settle = {settle:g} s leaves fewer than 2 samples.")
+        scale = np.nanstd(values[late], axis=0)
+        self.places = [reported.names.index(n) for n in names]
+        self.truth = np.where(late[:, None] & np.isfinite(values), values, np.nan)
+        self.scale = np.where(scale > 0, scale, 1.0)
+
+    def values(self, theta: Array) -> tuple[Array, Array, Array | None]:
+        """Numbers of Q, R and the inputs at θ."""
+        noise = self.filter.noise
+        parts = {"Q": noise.Q.values.copy(), "R": noise.R.values.copy()}
+        if noise.inputs is not None:
+            parts["input_noise"] = noise.inputs.values.copy()
+        for e, th in zip(self.entries, theta, strict=True):
+            numbers = parts[e.symbol]
+            half = len(numbers) // 2
+            if e.place is None:
+                numbers[:half] *= np.exp(th)
+                numbers[half:] *= np.exp(th / 2)
+            else:
+                numbers[e.place], numbers[half + e.place] = np.exp(th), np.exp(th / 2)
+        return parts["Q"], parts["R"], parts.get("input_noise")
+
+    def seeds(self, theta: Array) -> tuple[Array, Array]:
+        """The column p, and its derivative (np, k)."""
+        own = self.filter.process.p
+        numbers = np.concatenate([own, *(v for v in self.values(theta) if v is not None)])
+        slopes = np.zeros((len(numbers), len(self.entries)))
+        noise = self.filter.noise
+        first = {"Q": len(own), "R": len(own) + len(noise.Q.values)}
+        first["input_noise"] = first["R"] + len(noise.R.values)
+        sizes = {"Q": len(noise.Q.values), "R": len(noise.R.values), "input_noise": len(numbers) - first["input_noise"]}
+        for k, e in enumerate(self.entries):
+            a, half = first[e.symbol], sizes[e.symbol] // 2
+            rows = np.arange(half) if e.place is None else np.array([e.place])
+            slopes[a + rows, k] = numbers[a + rows]
+            slopes[a + half + rows, k] = numbers[a + half + rows] / 2
+        return numbers, slopes
+
+    def plain(self, theta: Array, bar: Progress | None = None) -> float:
+        """Criterion per sample; infinite where the filter loses itself."""
+        self.count += 1
+        native, where = self.filter.native, self.filter.native.told
+        p, m, total = self.seeds(theta)[0], self.m0, 0.0
+        for done in range(0, len(self.data), engine.CHUNK):
+            told = native.samples(m, self.data[done : done + engine.CHUNK], p)
+            m = told[-1, where.memory].copy()
+            values = np.column_stack([told[:, where.report], told[:, where.nis], told[:, where.logdet]])
+            total += self._share(values, None, done)[0]
+        if bar is not None:
+            bar.update(min(0.99, self.count / self.expected))
+        return total / len(self.data) if np.isfinite(total) else np.inf
+
+    def slopes(self, theta: Array) -> tuple[float, Array, Array]:
+        """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
+        self.count += 1
+        k = len(self.entries)
+        p, slopes = self.seeds(theta)
+        total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
+        state = np.concatenate([self.m0, np.zeros(len(self.m0) * k)])
+        for done in range(0, len(self.data), engine.CHUNK):
+            state, told, rates = self.native.samples(state, self.data[done : done + engine.CHUNK], p, slopes)
+            part, slope, second = self._share(told, rates, done)
+            total, gradient, curvature = total + part, gradient + slope, curvature + second
+        N = len(self.data)
+        return total / N, gradient / N, curvature / N
+
+    def _share(self, told: Array, rates: Array | None, done: int) -> tuple[float, Array, Array]:
+        """told : (n, nr + 2) report, NIS, ln det S; rates : (n, nr + 2, k)."""
+        nothing = np.zeros(0)
+        if self.truth is None:
+            value = float(told[:, -2:].sum())
+            if rates is None:
+                return value, nothing, nothing
+            g = rates[:, -2:].sum(axis=1)
+            return value, g.sum(axis=0), g.T @ g / 2
+        true = self.truth[done : done + len(told)]
+        error = np.where(np.isfinite(true), (told[:, self.places] - true) / self.scale, 0.0)
+        value = float((error**2).sum())
+        if rates is None:
+            return value, nothing, nothing
+        slope = np.where(np.isfinite(true)[:, :, None], rates[:, self.places] / self.scale[:, None], 0.0)
+        flat = slope.reshape(-1, slope.shape[-1])
+        return value, 2 * error.ravel() @ flat, 2 * flat.T @ flat
+
+    def search(self, bar: Progress) -> Array:
+        """The best of a few common factors, of each covariance on its own."""
+        best, theta = self.before, self.first.copy()
+        for symbol in dict.fromkeys(e.symbol for e in self.entries):
+            mask = np.array([e.symbol == symbol for e in self.entries])
+            trials = [theta + mask * d * np.log(10) for d in DECADES]
+            values = [self.plain(th, bar) for th in trials]
+            if min(values) < best:
+                best, theta = min(values), trials[int(np.argmin(values))]
+        if not np.isfinite(best):
+            raise ConvergenceError("no Q and R near the first guess keep the filter finite; check the model.")
+        return theta
+
+    def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
+        """Damped Newton steps until they gain nothing; variances stay within their bounds."""
+        damping = 1e-2
+        low, high = self.first - WIDEST, self.first + WIDEST
+        value, gradient, curvature = self.slopes(theta)
+        for _ in range(MOST_STEPS):
+            size = np.maximum(curvature.diagonal(), 1e-12 * max(curvature.diagonal().max(), 1e-300))
+            step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
+            step *= min(1.0, LONGEST / max(np.abs(step).max(), 1e-300))
+            trial = np.clip(theta + step, low, high)
+            gained = value - self.plain(trial, bar)
+            promised = abs(float(gradient @ (trial - theta)))
+            if gained > 0:
+                theta, damping = trial, max(damping / 5, 1e-9)
+                value, gradient, curvature = self.slopes(theta)
+            else:
+                damping *= 5
+            if promised < GAIN * max(1.0, abs(value)) or damping > 1e12:
+                break
+        return theta, value
+
+
+class Slopes:
+    """Native samples with their derivatives by k unknowns."""
+
+    def __init__(self, filter_: Filter, k: int) -> None:
+        self.k, self.nm = k, filter_.memory
+        self.nr = len(filter_.native.reported)
+        tick = _with_slopes(filter_.native.function, k, self.nr)
+        self.fresh = engine.recursion_fresh(filter_)
+        self.kernel = kernel_family([_chunk(tick, engine.CHUNK)], compiled=filter_.compiled)[0]
+        self.size = tick.size1_out(0)
+
+    def samples(self, state: Array, data: Array, p: Array, slopes: Array) -> tuple[Array, Array, Array]:
+        count = len(data)
+        if count < engine.CHUNK:
+            padded = np.zeros((engine.CHUNK, data.shape[1]))
+            padded[:count] = data
+            padded[count:, :-1] = data[-1, :-1]
+            padded[count:, self.fresh] = 0.0
+            data = padded
+        told = self.kernel.raw(state, np.ravel(data), np.concatenate([p, slopes.ravel(order="F")]))[0]
+        rows = told.reshape(engine.CHUNK, self.size)[:count]
+        first = self.nm * (self.k + 1)
+        n = self.nr + 2
+        values = rows[:, first : first + n]
+        rates = rows[:, first + n :].reshape(count, self.k, n).transpose(0, 2, 1)
+        return rows[-1, :first].copy(), values.copy(), rates.copy()
+
+
+def _with_slopes(tick: ca.Function, k: int, nr: int) -> ca.Function:
+    """(m and its slopes, data, p and its slopes) -> m and slopes, report, NIS, ln det S, and the slopes of these."""
+    nm, np_ = tick.size1_in(0), tick.size1_in(5)
+    state, pall = MX.sym("m", nm * (k + 1)), MX.sym("p", np_ * (k + 1))
+    sizes = [tick.size1_in(i) for i in range(1, 8) if i != 5]
+    d = MX.sym("d", sum(sizes))
+    u0, u1, y, fresh, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
+    inputs = [state[:nm], u0, u1, y, fresh, pall[:np_], t, dt]
+    outputs = tick.call(inputs)
+    zeros = [MX(v.shape[0], k) for v in inputs]
+    zeros[0], zeros[5] = ca.reshape(state[nm:], nm, k), ca.reshape(pall[np_:], np_, k)
+    slopes = tick.forward(k).call([*inputs, *outputs, *zeros])
+    values = ca.vertcat(outputs[1], outputs[5], outputs[6])
+    rates = ca.vertcat(slopes[1], slopes[5], slopes[6])
+    told = ca.vertcat(outputs[0], ca.vec(slopes[0]), values, ca.vec(rates))
+    return engine.flattened(ca.Function("slopes", [state, d, pall], [ca.densify(told)]))
+
+
+def _chunk(step: ca.Function, count: int) -> ca.Function:
+    """`count` samples in one call, by sixteens."""
+    if count == 1:
+        return step
+    inner = _chunk(step, count // 16)
+    state, p = MX.sym("m", step.size1_in(0)), MX.sym("p", step.size1_in(2))
+    data = MX.sym("d", step.size1_in(1), count)
+    columns: list[Any] = []
+    for block in ca.horzsplit(data, count // 16):
+        last = columns[-1][: step.size1_in(0), -1] if columns else state
+        columns.append(inner(last, block, p))
+    return ca.Function(f"slopes{count}", [state, data, p], [ca.horzcat(*columns)])
