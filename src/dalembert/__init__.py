@@ -50,6 +50,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
     **_from("solve.constrained", "Baumgarte"),
     **_from("solve.events", "Event Switch"),
+    **_from("solve.noise", "Noise SensorFaults"),
+    **_from("solve.actuators", "Actuator"),
     # linear models and structures here; what is done with them, with data and with machines, in rooms of their own
     **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
     **_from("structures", "Frame Solid Section Material Structure read_mesh"),
@@ -133,6 +135,7 @@ if TYPE_CHECKING:
     from dalembert.model.measures import velocity as velocity
     from dalembert.model.mechanism import Mechanism as Mechanism
     from dalembert.record import Record as Record
+    from dalembert.solve.actuators import Actuator as Actuator
     from dalembert.solve.assemble import assemble as assemble
     from dalembert.solve.constrained import Baumgarte as Baumgarte
     from dalembert.solve.equilibrium import equilibrium as equilibrium
@@ -151,6 +154,8 @@ if TYPE_CHECKING:
     from dalembert.solve.mobility import check as check
     from dalembert.solve.mobility import mobility as mobility
     from dalembert.solve.mobility import rank_report as rank_report
+    from dalembert.solve.noise import Noise as Noise
+    from dalembert.solve.noise import SensorFaults as SensorFaults
     from dalembert.structures import Frame as Frame
     from dalembert.structures import Material as Material
     from dalembert.structures import Section as Section
