@@ -11,6 +11,8 @@ The residual is relative to the sizes of the terms it is the sum of, and is alwa
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,15 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from dalembert.errors import ConvergenceError, DataError
-from dalembert.linear import checks
+from dalembert.linear import checks, doubling
 from dalembert.linear.checks import FloatArray
-from dalembert.linear.roots import Roots
+from dalembert.linear.roots import Roots, balanced_matrix
 
 # Relative residuals: above the first a warning, above the second no solution.
 POOR, USELESS = 1e-8, 1e-3
-SEMIDEFINITE = 1e-10  # of a weight: eigenvalues below minus this, relative to the largest, make it indefinite
+POOR_DOUBLING = 1e-11  # above it SciPy's method is asked as well
+LARGE = 100  # states from which doubling is tried first
+GOOD, MOST_NEWTON = 1e-14, 3  # Newton's method stops at this residual, or after so many steps
 
 
 class RiccatiSolution(checks.Frozen):
@@ -130,62 +134,168 @@ def symmetric(symbol: str, value: FloatArray) -> FloatArray:
     return half
 
 
-def _solved(dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
-            E: FloatArray) -> RiccatiSolution:  # fmt: skip
+def _solved(
+    dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
+    E: FloatArray,
+) -> RiccatiSolution:  # fmt: skip
     if method not in ("automatic", "schur", "doubling"):
         raise DataError(f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
-    identity = bool(np.array_equal(E, np.eye(len(E))))
-    solver = scipy.linalg.solve_continuous_are if dt is None else scipy.linalg.solve_discrete_are
+    problem = Problem(dt, A, B, Q, R, S, E)
+    tried = ""
+    if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
+        try:
+            X, steps = refined(problem, by_doubling(problem))
+            found = finish(problem, X, f"doubling and {checks.counted(steps, 'Newton step')}")
+            if method == "doubling" or found.residual <= POOR_DOUBLING:
+                return found
+            tried = f" after doubling (residual {found.residual:.1e})"
+        except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
+            if method == "doubling":
+                raise ConvergenceError(
+                    f"no stabilising solution of the Riccati equation by doubling: {error}"
+                ) from None
+            tried = " after doubling failed"
+    X, steps = refined(problem, by_schur(problem))
+    newton = f" and {checks.counted(steps, 'Newton step')}" if steps else ""
+    return finish(problem, X, f"Schur{newton}{tried}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The matrices of one equation, dt None for continuous time."""
+
+    dt: float | None
+    A: FloatArray
+    B: FloatArray
+    Q: FloatArray
+    R: FloatArray
+    S: FloatArray
+    E: FloatArray
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether E is the identity."""
+        return bool(np.array_equal(self.E, np.eye(len(self.E))))
+
+    def judged(self, X: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """K (m, n), the left-hand side (n, n) of X, and its size relative to its terms."""
+        A, B, E, S = self.A, self.B, self.E, self.S
+        XE = X if self.plain else X @ E
+        if self.dt is None:
+            first = A.T @ XE
+            right = B.T @ XE + S.T
+            K = scipy.linalg.solve(self.R, right, assume_a="sym")
+            terms = (first, first.T, -right.T @ K, self.Q)
+        else:
+            XA = X @ A
+            right = B.T @ XA + S.T
+            K = scipy.linalg.solve(self.R + B.T @ X @ B, right, assume_a="sym")
+            terms = (A.T @ XA, -XE if self.plain else -E.T @ XE, -right.T @ K, self.Q)
+        total: FloatArray = terms[0] + terms[1] + terms[2] + terms[3]
+        size = sum(float(np.linalg.norm(term)) for term in terms)
+        return K, total, float(np.linalg.norm(total)) / size if size else 0.0
+
+
+def by_schur(problem: Problem) -> FloatArray:
+    """X by SciPy."""
+    solver = scipy.linalg.solve_continuous_are if problem.dt is None else scipy.linalg.solve_discrete_are
+    e, s = None if problem.plain else problem.E, problem.S if problem.S.any() else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            X = solver(A, B, Q, R, e=None if identity else E, s=S if S.any() else None)
-    except np.linalg.LinAlgError as error:
+            X = solver(problem.A, problem.B, problem.Q, problem.R, e=e, s=s)
+    except (np.linalg.LinAlgError, ValueError) as error:
         raise ConvergenceError(
-            f"no stabilising solution of the Riccati equation was found ({error}). Some mode is not reached by any "
+            f"no stabilising solution of the Riccati equation was found ({error}) Some mode is not reached by any "
             "input, or not weighted and not damped."
         ) from None
     X = 0.5 * (X + X.T)
-    return finish(dt, X, A, B, Q, R, S, E, "Schur")
+    if not np.all(np.isfinite(X)):
+        raise ConvergenceError("no finite solution of the Riccati equation was found.")
+    return np.asarray(X)
 
 
-def finish(dt: float | None, X: FloatArray, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
-           E: FloatArray, method: str) -> RiccatiSolution:  # fmt: skip
-    """Gain, poles and residual of X, which is refused where it solves nothing."""
-    K, residual = gain_and_residual(dt, X, A, B, Q, R, S, E)
+def by_doubling(problem: Problem) -> FloatArray:
+    """X by the doubling algorithm, from the sampled system or the Cayley transform of the continuous one."""
+    A, B, Q, R, S = problem.A, problem.B, problem.Q, problem.R, problem.S
+    if not problem.plain:  # Y = Eᵀ X E solves the equation of E⁻¹ A, E⁻¹ B
+        factors = scipy.linalg.lu_factor(problem.E)
+        A, B = scipy.linalg.lu_solve(factors, A), scipy.linalg.lu_solve(factors, B)
+    both = scipy.linalg.solve(R, np.hstack([B.T, S.T]), assume_a="pos")
+    n = len(A)
+    A, G, Q = A - B @ both[:, n:], B @ both[:, :n], Q - S @ both[:, n:]
+    scale = _hamiltonian_scale(A, G, Q)
+    A, G, Q = A * scale / scale[:, None], G / scale[:, None] / scale, Q * scale[:, None] * scale
+    if problem.dt is None:
+        sizes = np.abs(np.linalg.eigvals(A))
+        X = doubling.limit(doubling.cayley(A, G, Q, float(np.median(sizes)) or float(np.linalg.norm(A)) or 1.0))
+    else:
+        X = doubling.limit((A, G, Q))
+    X = X / scale[:, None] / scale
+    if not problem.plain:
+        X = scipy.linalg.lu_solve(factors, scipy.linalg.lu_solve(factors, X, trans=1).T, trans=1)
+    return 0.5 * (X + X.T)
+
+
+def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
+    """Scales of the states, powers of two, that bring the Hamiltonian [[A, -G], [-Q, -Aᵀ]] to like sizes."""
+    sizes = np.abs(np.block([[A, G], [Q, A.T]]))
+    _, both = balanced_matrix(sizes)
+    exponents = np.log2(both)
+    return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
+
+
+def refined(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
+    """X after Newton's steps (Kleinman 1968), as long as they help, and their number.
+
+    The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
+    """
+    K, rest, residual = problem.judged(X)
+    steps = 0
+    while residual > GOOD and steps < MOST_NEWTON:
+        closed = problem.A - problem.B @ K
+        if not problem.plain:
+            closed = np.asarray(np.linalg.solve(problem.E.T, closed.T)).T  # (A - B K) E⁻¹
+            rest = np.asarray(np.linalg.solve(problem.E.T, np.linalg.solve(problem.E.T, rest).T))
+        try:
+            change = lyapunov(closed, 0.5 * (rest + rest.T), problem.dt)
+        except np.linalg.LinAlgError:
+            break
+        candidate = X + 0.5 * (change + change.T)
+        if not np.all(np.isfinite(candidate)):
+            break
+        K_, rest_, residual_ = problem.judged(candidate)
+        if not residual_ < 0.5 * residual:
+            break
+        X, K, rest, residual, steps = candidate, K_, rest_, residual_, steps + 1
+    return X, steps
+
+
+def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
+    """Δ of Aᵀ Δ + Δ A + Q = 0, sampled Aᵀ Δ A - Δ + Q = 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nearly singular: the step that follows is judged by its residual
+        if dt is None:
+            return np.asarray(scipy.linalg.solve_continuous_lyapunov(A.T, -Q))
+        return np.asarray(scipy.linalg.solve_discrete_lyapunov(A.T, Q, method="bilinear" if len(A) > 1 else None))
+
+
+def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
+    """Gain, poles and residual of X, which is refused where it solves nothing or stabilises nothing."""
+    K, _, residual = problem.judged(X)
     if not residual <= USELESS:
         raise ConvergenceError(f"the Riccati equation is not solved: relative residual {residual:.1e}.")
-    if residual > POOR:
-        warnings.warn(
-            f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain may be off by more. "
-            "Scale the states and weights, or look for a mode that is hardly reached or seen.", stacklevel=5,
-        )  # fmt: skip
-    closed = A - B @ K
-    values = scipy.linalg.eigvals(closed) if np.array_equal(E, np.eye(len(E))) else scipy.linalg.eigvals(closed, E)
-    outside = values.real.max() if dt is None else np.abs(values).max() - 1.0
+    closed = problem.A - problem.B @ K
+    values = scipy.linalg.eigvals(closed) if problem.plain else scipy.linalg.eigvals(closed, problem.E)
+    outside = values.real.max() if problem.dt is None else np.abs(values).max() - 1.0
     if not outside < 0.0:
         raise ConvergenceError(
             "the solution of the Riccati equation is not stabilising: some mode is on the border of stability and "
             "is not reached by any input, or not weighted."
         )
-    return RiccatiSolution(X, K, Roots(values, dt), residual, method)
-
-
-def gain_and_residual(
-    dt: float | None, X: FloatArray, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
-    E: FloatArray,
-) -> tuple[FloatArray, float]:  # fmt: skip
-    """K (m, n), and the relative residual of X."""
-    AX = A.T @ X
-    if dt is None:
-        first = AX @ E
-        right = B.T @ X @ E + S.T
-        K = scipy.linalg.solve(R, right, assume_a="sym")
-        terms = (first, first.T, -right.T @ K, Q)
-    else:
-        right = B.T @ X @ A + S.T
-        K = scipy.linalg.solve(R + B.T @ X @ B, right, assume_a="sym")
-        terms = (AX @ A, -E.T @ X @ E, -right.T @ K, Q)
-    total = float(np.linalg.norm(sum(terms)))
-    size = sum(float(np.linalg.norm(term)) for term in terms)
-    return K, total / size if size else total
+    if residual > POOR:
+        warnings.warn(
+            f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain may be off by more. "
+            "Scale the states and weights, or look for a mode that is hardly reached or seen.", stacklevel=4,
+        )  # fmt: skip
+    return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)
