@@ -9,12 +9,13 @@ import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.estimate.machine_model import TABLEAUX, Machine, Tableau, further_channels
+from dalembert.estimate.machine_model import Machine, further_channels
 from dalembert.estimate.manifold import Manifold, Tangent, independent
 from dalembert.estimate.process import Process, chosen, process
+from dalembert.estimate.tableau import Tableau, tableau
 from dalembert.solve.assemble import assemble, check_start, check_weightless
 
-ITERATIONS = 4  # of Newton's method from a state to one an error away
+NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
 
 
 @process.register
@@ -27,12 +28,12 @@ def machine_process(
     coordinates: str | Iterable[str] | None = None,
     closing: str = "independent",
     method: str | Tableau = "rk4",
-    substeps: int = 1,
+    steps: int = 1,
     unknown: str | Iterable[str] | None = None,
     wrapped: str | Iterable[str] | None = None,
     report: str | Iterable[str] | None = None,
     at: State | None = None,
-    iterations: int = ITERATIONS,
+    newton_steps: int = NEWTON_STEPS,
 ) -> Process:
     """A machine as a filter takes it.
 
@@ -45,14 +46,14 @@ def machine_process(
         when left out. They must stay independent wherever the machine goes: take the crank's angle of a slider-crank,
         not the slider's place.
     closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
-    method, substeps : "rk4", "heun", "euler" or a `Tableau`; steps of it per interval.
+    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
     unknown : inputs that are estimated, as random walks.
     wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
         many turns or one.
     report : reactions of joints and energies that estimates tell too, by name, or "all"; besides all coordinates,
         speeds, internal states, joint coordinates with their rates, and sensors.
     at : where the machine starts; as `da.assemble` puts it together when left out.
-    iterations : Newton steps that bring a corrected state onto the joints.
+    newton_steps : that bring a corrected state onto the joints, after a move along their tangent.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def machine_process(
     table = _tableau(method)
     if closing not in ("independent", "projection"):
         raise ModelError(f"closing must be 'independent' or 'projection', got {closing!r}.")
-    for label, count in (("substeps", substeps), ("iterations", iterations)):
+    for label, count in (("steps", steps), ("newton_steps", newton_steps)):
         if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
             raise DataError(f"{label} must be a whole number from 1 up, got {count!r}.")
     if dt is not None and not (isinstance(dt, (int, float)) and 0 < dt < float("inf")):
@@ -81,13 +82,13 @@ def machine_process(
     if closing == "projection" or (not eqs.rows and named is None):
         if named is not None:
             raise ModelError("coordinates belongs to closing='independent'; a projection needs none.")
-        manifold = Tangent(eqs, iterations)
+        manifold = Tangent(eqs, newton_steps)
     else:
-        manifold = independent(eqs, at, named, iterations)
-    machine = Machine(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(substeps),
+        manifold = independent(eqs, at, named, newton_steps)
+    machine = Machine(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(steps),
                       _further(eqs, report))  # fmt: skip
     key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
-           tuple(estimated), table, substeps, iterations, machine.more)  # fmt: skip
+           tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
     channels = machine.reported()
     return Process(
         eqs.name, machine.errors(), machine.carried(),
@@ -166,11 +167,13 @@ def _place(tables: Mapping[str, Channels], *names: str) -> tuple[str, int] | Non
 
 
 def _tableau(method: Any) -> Tableau:
-    if isinstance(method, Tableau):
-        return method
-    if method not in TABLEAUX:
-        raise ModelError(unknown_name("method", str(method), tuple(TABLEAUX), "a machine's filter"))
-    return TABLEAUX[method]
+    table = tableau(method)
+    if not table.explicit:
+        raise ModelError(
+            f"a machine's filter steps explicitly (rk4, heun, midpoint, euler or an explicit Tableau), got {method!r}. "
+            "For a stiff machine take more steps=."
+        )
+    return table
 
 
 def _wrapped(given: Any, names: list[str], units: list[str]) -> tuple[bool, ...]:

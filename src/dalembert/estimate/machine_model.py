@@ -17,39 +17,14 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion, State
-from dalembert.errors import DataError
+from dalembert.estimate.machine_rates import landing_function, projecting_function, rates_function
 from dalembert.estimate.manifold import Manifold, settled
+from dalembert.estimate.tableau import Tableau
 from dalembert.expressions import Array
-from dalembert.solve.constrained import closing_function, depends_on_reactions, forward_function, projection_function
+from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.explicit import INLINE_LIMIT
 
 SX, MX = ca.SX, ca.MX
-
-
-@dataclass(frozen=True)
-class Tableau:
-    """An explicit Runge-Kutta method: nodes c, rows a (row i has i entries), weights b (spec 004-C3)."""
-
-    nodes: tuple[float, ...]
-    rows: tuple[tuple[float, ...], ...]
-    weights: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        lengths = [len(row) for row in self.rows]
-        if not len(self.nodes) == len(self.weights) == len(lengths) or lengths != list(range(len(lengths))):
-            raise DataError(
-                f"a tableau needs as many nodes and weights as rows, row i with i entries; got {len(self.nodes)} "
-                f"nodes, {len(self.weights)} weights, rows of {lengths}."
-            )
-        if abs(sum(self.weights) - 1) > 1e-12:
-            raise DataError(f"the weights of a tableau add up to one, these to {sum(self.weights):g}.")
-
-
-TABLEAUX = {
-    "euler": Tableau((0.0,), ((),), (1.0,)),
-    "heun": Tableau((0.0, 1.0), ((), (1.0,)), (0.5, 0.5)),
-    "rk4": Tableau((0, 0.5, 0.5, 1), ((), (0.5,), (0, 0.5), (0, 0, 1)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +37,7 @@ class Machine:
     known: tuple[int, ...]
     unknown: tuple[int, ...]
     tableau: Tableau
-    substeps: int
+    steps: int
     more: tuple[str, ...] = ()
 
     @property
@@ -124,20 +99,21 @@ class Machine:
 
     def step(self) -> ca.Function:
         rates = rates_function(self.eqs)
-        calls = self.substeps * (len(self.tableau.nodes) + 2)
+        calls = self.steps * (len(self.tableau.nodes) + 2)
         flat = calls * rates.n_instructions() <= INLINE_LIMIT
         symbols = self.symbols(SX if flat else MX)
         x, u, p, t, h = symbols
         q, v, z, lam, d = self.split(x)
         force = self.drive(u, d)
-        short = h / self.substeps
-        for k in range(self.substeps):
+        short = h / self.steps
+        for k in range(self.steps):
             q, v, z, lam = self.substep(q, v, z, lam, force, p, t + k * short, short)
         after = self.join(settled(self.eqs, q, p, t + h) if flat else q, v, z, lam, d)
         return ca.Function("step", list(symbols), [after], {"cse": True} if flat else {})
 
     def substep(self, q: Any, v: Any, z: Any, lam: Any, u: Any, p: Any, t: Any, h: Any) -> tuple[Any, Any, Any, Any]:
-        eqs, (nodes, rows, weights) = self.eqs, (self.tableau.nodes, self.tableau.rows, self.tableau.weights)
+        eqs, nodes, weights = self.eqs, self.tableau.nodes, self.tableau.weights
+        rows = [row[:k].tolist() for k, row in enumerate(self.tableau.matrix)]
         F = rates_function(eqs)
         stages: list[Any] = []
         close = len(nodes) > 1 and nodes[-1] == 1 and weights[-1] != 0 and not self.nl
@@ -147,10 +123,10 @@ class Machine:
         if close:  # the factor of the last stage closes the joints
             last = [base + h * _sum(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
             base = [y + h * _sum(weights[:-1], stages, i) for i, y in enumerate((q, v, z))]
-            found = closing_function(eqs)(*last, stages[-1][3], *base, 0, h * weights[-1], u, p, t + h)
-            return found[3], found[4], found[5], lam
+            q, v, z = landing_function(eqs)(*last, stages[-1][3], *base, h * weights[-1], u, p, t + h)
+            return q, v, z, lam
         new = [y + h * _sum(weights, stages, i) for i, y in enumerate((q, v, z))]
-        q, v = projection_function(eqs)(new[0], new[1], p, t + h)
+        q, v = projecting_function(eqs)(new[0], new[1], p, t + h)
         lam = F(q, v, new[2], u, p, t + h, stages[-1][3])[3] if self.nl else lam
         return q, v, new[2], lam
 
@@ -188,12 +164,12 @@ class Machine:
 
     def tangent(self, x: Any, p: Any, t: Any) -> Any:
         """∂(x ⊞ e)/∂e at e = 0 (nx, ne)."""
-        q, v, *_ = self.split(x)
-        dq, dv, dw = self.manifold.tangent(q, v, p, t)
-        rest = self.eqs.nz + len(self.unknown)
-        both = ca.vertcat(ca.horzcat(dq, SX(self.eqs.nq, dw.shape[1])), ca.horzcat(dv, dw))
-        tail = ca.vertcat(SX.eye(rest)[: self.eqs.nz, :], SX(self.nl, rest), SX.eye(rest)[self.eqs.nz :, :])
-        return ca.diagcat(both, tail)
+        e = SX.sym("e", self.ne)
+        q, v, _, lam, _ = self.split(x)
+        e_s, e_w, e_z, e_d = self.split_error(e)
+        xi, dv = self.manifold.move(q, v, e_s, e_w, p, t)
+        N, _ = self.eqs.functions["kinematics"](q, p, t)
+        return ca.jacobian(self.join(N @ xi, dv, e_z, lam * 0, e_d), e)
 
     def cotangent(self, x: Any, p: Any, t: Any) -> Any:
         """∂(x ⊟ x₀)/∂x at x = x₀ (ne, nx)."""
@@ -246,22 +222,6 @@ class Machine:
         """x of a state; unknown inputs at zero."""
         lam = [state.lam] if self.nl else []
         return np.concatenate((state.q, state.v, state.z, *lam, np.zeros(len(self.unknown))))
-
-
-def rates_function(eqs: EquationsOfMotion) -> ca.Function:
-    """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, λ, to be differentiated: with friction that depends on λ by Newton's method."""
-    if depends_on_reactions(eqs):
-        from dalembert.identify.friction_rates import rates_function as settled_rates  # loads all of identification
-
-        return settled_rates(eqs)
-
-    def make() -> ca.Function:
-        plain = forward_function(eqs)
-        symbols = plain.sx_in()
-        qdot, a, zdot, _, lam, _ = plain(*symbols)
-        return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < 600})
-
-    return eqs.cached("rates of a filter", make)
 
 
 def further_channels(eqs: EquationsOfMotion) -> dict[str, Channels]:

@@ -15,7 +15,7 @@ The slopes at e = 0 need no iteration (A_h X = 0, S X = 1; A W = 0, S_w W = 1; r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -24,9 +24,9 @@ import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import ModelError
+from dalembert.estimate.machine_rates import factor_at, still
 from dalembert.mechanics.rotations import exponential, multiply, rate_matrix, rotation
 from dalembert.solve.chart import Chart
-from dalembert.solve.constrained import Factor, closed, mass_is_singular
 from dalembert.solve.tangent import (
     Candidate,
     Point,
@@ -41,7 +41,7 @@ from dalembert.solve.tangent import (
 SX = ca.SX
 REFINEMENTS = 2
 LIVELY = 0.3  # share of a coordinate's gradient in the motions that the joints allow
-SPEED_PASSES = 3  # of rows that are not linear in the speeds
+SPEED_PASSES = 2  # the second for the slope, and for rows that are not linear in the speeds
 
 
 class Manifold(Protocol):
@@ -57,8 +57,8 @@ class Manifold(Protocol):
 
     def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]: ...
 
-    def tangent(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
-        """∂q/∂e_s (nq, ns), ∂v/∂e_s (nv, ns), ∂v/∂e_w (nv, nw) at e = 0."""
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """ξ and δv of a small error, to first order: N ξ and δv are ∂(q, v)/∂e e."""
         ...
 
 
@@ -89,7 +89,7 @@ def counters(eqs: EquationsOfMotion) -> list[tuple[int, int]]:
     return [(k, eqs.measures.index[name.removesuffix(".turned")]) for k, name in names]
 
 
-def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any) -> Any:
+def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, share: Any = 1) -> Any:
     """q whose counters of turns hold the angles themselves: what moves a pose leaves them off by a little."""
     pairs = counters(eqs)
     if not pairs:
@@ -97,7 +97,7 @@ def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any) -> Any:
     value = eqs.functions["measures"](q, SX.zeros(eqs.nv), p, t)[0]
     q = SX(q)
     for coordinate, measure in pairs:
-        q[coordinate] = value[measure]
+        q[coordinate] = q[coordinate] + share * (value[measure] - q[coordinate])
     return q
 
 
@@ -135,7 +135,7 @@ class Tangent:
     """Errors in all tangent coordinates; after each move the state is projected onto the joints (if there are any)."""
 
     eqs: EquationsOfMotion
-    iterations: int
+    newton_steps: int
 
     @property
     def positions(self) -> Channels:
@@ -157,36 +157,38 @@ class Tangent:
 
     def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
         eqs = self.eqs
-        moved, v = shifted(eqs, q, e_s, p, t), v + e_w
-        if eqs.rows:
-            none = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
-            for _ in range((self.iterations + 1) // 2):  # two corrections per factor
-                moved = closed(eqs, replace(eqs.symbols(), q=moved, v=v, p=p, t=t), None, 2)
-            for _ in range(1 if _linear(eqs) else SPEED_PASSES):
-                A, _ = eqs.functions["rows"](moved, v, *none, p, t)
-                slip = SX.zeros(len(eqs.rows))
-                slip[eqs.rate_rows] = eqs.functions["rates"](moved, v, p, t)
-                v = v + _factor(eqs, moved, A, p, t).correction(slip, REFINEMENTS)
-        return settled(eqs, moved, p, t), v
+        xi, dv = self.move(q, v, e_s, e_w, p, t)
+        q, v = shifted(eqs, q, xi, p, t), v + dv
+        if not eqs.rows:
+            return settled(eqs, q, p, t), v
+        going = is_going(e_s, e_w)
+        for _ in range(self.newton_steps):
+            gap = SX.zeros(len(eqs.rows))
+            gap[eqs.holonomic_rows] = eqs.functions["position"](q, p, t)
+            factor = factor_at(eqs, _rows(eqs, still(q), still(v), p, t), still(q), p, t)
+            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+        slip = SX.zeros(len(eqs.rows))
+        for _ in range(SPEED_PASSES):
+            slip[eqs.rate_rows] = eqs.functions["rates"](q, v, p, t)
+            factor = factor_at(eqs, _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t), still(q), p, t)
+            v = v + going * factor.correction(slip)
+        return settled(eqs, q, p, t, going), v
 
     def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
         return apart(self.eqs, q, q0, p, t), v - v0
 
-    def tangent(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
         eqs = self.eqs
-        N, _ = eqs.functions["kinematics"](q, p, t)
-        eye = SX.eye(eqs.nv)
         if not eqs.rows:
-            return N, SX(eqs.nv, eqs.nv), eye
-        A, _ = eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
-        factor = _factor(eqs, q, A, p, t)
-        held = SX(len(eqs.rows), eqs.nv)
-        held[eqs.holonomic_rows, :] = A[eqs.holonomic_rows, :]
-        X = eye + _columns(factor, held)
-        slip = SX(len(eqs.rows), eqs.nv)
-        slip[eqs.rate_rows, :] = _along(eqs.functions["rates"], (q, v, p, t), N @ X)
-        held[eqs.rate_rows, :] = A[eqs.rate_rows, :]
-        return N @ X, _columns(factor, slip), eye + _columns(factor, held)
+            return e_s, e_w
+        A = _rows(eqs, q, v, p, t)
+        factor = factor_at(eqs, A, q, p, t)
+        gap = SX.zeros(len(eqs.rows))
+        gap[eqs.holonomic_rows] = A[eqs.holonomic_rows, :] @ e_s
+        xi = e_s + factor.correction(gap, REFINEMENTS)
+        slip = SX.zeros(len(eqs.rows))
+        slip[eqs.rate_rows] = _along(eqs, eqs.functions["rates"], (q, v, p, t), xi) + A[eqs.rate_rows, :] @ e_w
+        return xi, e_w + factor.correction(slip, REFINEMENTS)
 
 
 # ---- independent coordinates
@@ -199,7 +201,7 @@ class Independent:
     eqs: EquationsOfMotion
     chosen: tuple[Candidate, ...]
     moving: tuple[Candidate, ...]
-    iterations: int
+    newton_steps: int
 
     @property
     def positions(self) -> Channels:
@@ -257,47 +259,46 @@ class Independent:
             rows.append(row)
         return _stack(values), _stack(rows, eqs.nv)
 
-    def _rows(self, q: Any, v: Any, p: Any, t: Any) -> Any:
-        return self.eqs.functions["rows"](q, v, SX.zeros(self.eqs.nz), SX.zeros(self.eqs.nu), p, t)[0]
-
     def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
         eqs, F = self.eqs, self.eqs.functions
-        w0, _ = self._speeds(q, v, p, t)
-        q0 = q
-        for _ in range(self.iterations):
-            value, S = self._values(q, q0, p, t)
-            A = self._rows(q, SX.zeros(eqs.nv), p, t)[eqs.holonomic_rows, :]
-            factor = _factor(eqs, q, ca.vertcat(A, S), p, t)
-            gap = ca.vertcat(F["position"](q, p, t), value - e_s)
-            q = settled(eqs, shifted(eqs, q, factor.correction(gap), p, t), p, t)
-        for _ in range(1 if _linear(eqs) else SPEED_PASSES):
-            w, S = self._speeds(q, v, p, t)
-            A = self._rows(q, v, p, t)[eqs.rate_rows, :]
-            factor = _factor(eqs, q, ca.vertcat(A, S), p, t)
-            v = v + factor.correction(ca.vertcat(F["rates"](q, v, p, t), w - w0 - e_w), REFINEMENTS)
-        return q, v
+        q0, w0 = q, self._speeds(q, v, p, t)[0]
+        xi, dv = self.move(q, v, e_s, e_w, p, t)
+        q, v = shifted(eqs, q, xi, p, t), v + dv
+        going = is_going(e_s, e_w)
+        for _ in range(self.newton_steps):
+            q = settled(eqs, q, p, t, going)
+            gap = ca.vertcat(F["position"](q, p, t), self._values(q, q0, p, t)[0] - e_s)
+            S = self._values(still(q), q0, p, t)[1]
+            A = _rows(eqs, still(q), still(v), p, t)[eqs.holonomic_rows, :]
+            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+        for _ in range(SPEED_PASSES):
+            S = self._speeds(still(q), still(v), p, t)[1]
+            A = _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t)[eqs.rate_rows, :]
+            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+            slip = ca.vertcat(F["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
+            v = v + going * factor.correction(slip)
+        return settled(eqs, q, p, t, going), v
 
     def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
         return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]
 
-    def tangent(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
         eqs = self.eqs
-        ns, nw = len(self.chosen), len(self.moving)
-        N, _ = eqs.functions["kinematics"](q, p, t)
-        rows = self._rows(q, v, p, t)
-        S, Sw = self._values(q, q, p, t)[1], self._speeds(q, v, p, t)[1]
-        A = rows[eqs.holonomic_rows, :]
-        X = _columns(_factor(eqs, q, ca.vertcat(A, S), p, t), ca.vertcat(SX(A.shape[0], ns), -SX.eye(ns)))
-        A = rows[eqs.rate_rows, :]
-        factor = _factor(eqs, q, ca.vertcat(A, Sw), p, t)
-        W = _columns(factor, ca.vertcat(SX(A.shape[0], nw), -SX.eye(nw)))
+        rows = _rows(eqs, q, v, p, t)
+        A, S = rows[eqs.holonomic_rows, :], self._values(q, q, p, t)[1]
+        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
+        xi = factor.correction(ca.vertcat(SX.zeros(A.shape[0]), -e_s), REFINEMENTS)
         s = eqs.symbols()
-        w = ca.vertcat(eqs.functions["rates"](s.q, s.v, s.p, s.t), self._speeds(s.q, s.v, s.p, s.t)[0])
-        both = ca.Function("rates", [s.q, s.v, s.p, s.t], [w])
-        return N @ X, _columns(factor, _along(both, (q, v, p, t), N @ X)), W
+        rates = ca.vertcat(eqs.functions["rates"](s.q, s.v, s.p, s.t), self._speeds(s.q, s.v, s.p, s.t)[0])
+        both = ca.Function("rates", [s.q, s.v, s.p, s.t], [rates])
+        A, S = rows[eqs.rate_rows, :], self._speeds(q, v, p, t)[1]
+        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
+        wanted = ca.vertcat(SX.zeros(A.shape[0]), -e_w)
+        return xi, factor.correction(_along(eqs, both, (q, v, p, t), xi) + wanted, REFINEMENTS)
 
 
-def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, iterations: int) -> Independent:
+def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newton_steps: int) -> Independent:
     """The chart of `da.linearize` at a state, kept for all others; coordinates that hardly move there come last."""
     point = accelerations(eqs, Point(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
     chart = Chart(eqs, point, named, world=False)
@@ -305,7 +306,7 @@ def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, iter
         chart = Chart(eqs, point, _lively(eqs, chart), world=False)
     if any(c.kind == "speed" for c in chart.positions):
         raise ModelError(f"no coordinates of {eqs.name!r} have names a filter could use; say closing='projection'.")
-    return Independent(eqs, tuple(chart.positions), tuple(chart.speeds), iterations)
+    return Independent(eqs, tuple(chart.positions), tuple(chart.speeds), newton_steps)
 
 
 def _lively(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
@@ -339,21 +340,18 @@ def _stack(parts: list[Any], width: int = 1) -> Any:
     return ca.vertcat(*parts) if parts else SX(0, width)
 
 
-def _factor(eqs: EquationsOfMotion, q: Any, rows: Any, p: Any, t: Any) -> Factor:
-    return Factor(eqs.functions["inertia"](q, p, t), ca.sparsify(rows), singular_mass=mass_is_singular(eqs))
+def _rows(eqs: EquationsOfMotion, q: Any, v: Any, p: Any, t: Any) -> Any:
+    return eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)[0]
 
 
-def _columns(factor: Factor, right: Any) -> Any:
-    """The correction for every column of a right-hand side."""
-    columns = [factor.correction(ca.densify(right[:, k]), REFINEMENTS) for k in range(right.shape[1])]
-    return ca.horzcat(*columns) if columns else SX(factor.nv, 0)
+def _along(eqs: EquationsOfMotion, function: ca.Function, at: tuple[Any, ...], xi: Any) -> Any:
+    """Change of a function (q, v, p, t) with the pose, along N ξ."""
+    symbols = [SX.sym(function.name_in(i), function.size1_in(i)) for i in range(4)]
+    direction = SX.sym("dq", eqs.nq)
+    slope = ca.Function("slope", [*symbols, direction], [ca.jtimes(function(*symbols), symbols[0], direction)])
+    return slope(*at, eqs.functions["kinematics"](at[0], at[2], at[3])[0] @ xi)
 
 
-def _along(function: ca.Function, at: tuple[Any, ...], dq: Any) -> Any:
-    """∂ function/∂q dq, one column per direction."""
-    symbols = [SX.sym(function.name_in(i), function.size1_in(i)) for i in range(function.n_in())]
-    directions = SX.sym("dq", dq.shape[0], dq.shape[1])
-    if dq.shape[1] == 0:
-        return SX(function.size1_out(0), 0)
-    slope = ca.jtimes(function(*symbols), symbols[0], directions)
-    return ca.Function("slope", [*symbols, directions], [slope])(*at, dq)
+def is_going(e_s: Any, e_w: Any) -> Any:
+    """1, and 0 where the error is zero: there a move is nothing but its slope, and all else folds away."""
+    return ca.sumsqr(ca.vertcat(e_s, e_w)) > 0
