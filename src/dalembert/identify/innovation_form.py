@@ -21,6 +21,7 @@ import scipy.linalg
 from dalembert.identify.compress import HankelFactor
 from dalembert.identify.data import Data
 from dalembert.identify.input_matrices import input_matrices
+from dalembert.identify.playback import free_motion
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.march import march
 
@@ -116,12 +117,11 @@ def freedom(hankel: HankelFactor) -> float:
 
 def _after(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
     """Covariance of the predicted state after some samples with sensor noise R alone, from knowing nothing."""
-    P = 1e4 * np.eye(len(A))
-    for _ in range(steps):
-        PC = P @ C.T
-        P = A @ (P - PC @ np.linalg.solve(C @ PC + R, PC.T)) @ A.T
-        P = 0.5 * (P + P.T)
-    return P
+    seen = free_motion(A, C, steps)
+    known = 1e-4 * np.eye(len(A)) + np.tensordot(seen, np.linalg.solve(R, seen), axes=((0, 1), (0, 1)))
+    ahead = np.linalg.matrix_power(A, steps)
+    P: FloatArray = ahead @ np.linalg.solve(known, ahead.T)
+    return 0.5 * (P + P.T)
 
 
 def _logdet(S: FloatArray) -> float:
