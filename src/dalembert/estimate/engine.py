@@ -26,7 +26,10 @@ from dalembert.expressions import Array, Kernel, kernel_family
 
 MX, SX = ca.MX, ca.SX
 CHUNK = 256  # samples per native call
-EXPAND_LIMIT = 40_000  # instructions of a step that still runs as one flat expression
+# instructions of a step that still runs as one flat expression: the virtual machine takes larger ones faster as
+# operations on matrices (10 states: half the time), C does not
+FLAT_INTERPRETED, FLAT_COMPILED = 2_000, 40_000
+LARGE = 12  # states from which on a flat expression is not even tried without C
 
 
 class Recursion(Protocol):
@@ -263,8 +266,11 @@ def tick_function(recursion: Recursion) -> ca.Function:
     )  # fmt: skip
 
 
-def flattened(step: ca.Function, limit: int = EXPAND_LIMIT) -> ca.Function:
-    """The step as one flat expression where that is small enough: the virtual machine runs it faster."""
+def flattened(step: ca.Function, size: int, compiled: bool) -> ca.Function:
+    """The step as one flat expression where that runs faster.  size : states of the filter."""
+    limit = FLAT_COMPILED if compiled else FLAT_INTERPRETED
+    if size > LARGE and not compiled:
+        return step
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form
@@ -305,7 +311,7 @@ class Native:
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
         self.told = told_of(recursion.memory, len(self.reported), m.ny)
-        self.function = flattened(tick_function(recursion))
+        self.function = flattened(tick_function(recursion), m.ne, compiled)
         self.compiled = compiled
         self._chunk: Kernel | None = None
         self._tick: Kernel | None = None
@@ -352,7 +358,7 @@ def recursion_fresh(recursion: Recursion) -> slice:
 def watching(recursion: Recursion, start: Array, dt: float, name: str) -> Watching:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
-    tick = flattened(tick_function(recursion))
+    tick = flattened(tick_function(recursion), m.ne, False)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
     told = tick.call(symbols)
     function = ca.Function("watch", symbols, told[:2])

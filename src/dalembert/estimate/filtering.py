@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import casadi as ca
 import numpy as np
-import scipy.linalg
 
 from dalembert.equations import Watching
-from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
 from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
 from dalembert.expressions import Array, Kernel
+from dalembert.linear.riccati import dare
 
 if TYPE_CHECKING:
     from dalembert.estimate.estimate_result import Estimate
@@ -206,13 +207,15 @@ class Filter(ABC):
             raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
         F, H, Q, R = self.linearised(x, u, t, dt)
         try:
-            P = scipy.linalg.solve_discrete_are(F.T, H.T, Q, R)
-        except (np.linalg.LinAlgError, ValueError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a start need not be known to many digits
+                P = dare(F.T, H.T, Q, R).X
+        except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
             raise DataError(
                 "P0 is missing, and the model at its start has no steady covariance to take its place (a mode that "
                 "no output shows, or that no noise moves): give P0, variances by state name or a matrix."
             ) from error
-        return np.asarray((P + P.T) / 2, dtype=float)
+        return P
 
 
 class Stepper:

@@ -21,7 +21,7 @@ import scipy.linalg
 
 from dalembert.errors import DataError
 from dalembert.estimate.engine import Expressions, only_fresh
-from dalembert.estimate.kernels import factor, solve_left, solve_positive, triangular
+from dalembert.estimate.kernels import factor, half_product, solve_left, solve_positive, triangular
 from dalembert.estimate.matrices import pack, packed, triangle, unpack, unpack_factor
 from dalembert.estimate.noise import root
 from dalembert.estimate.steady import Steady, steady_gain
@@ -47,7 +47,7 @@ class CovarianceForm:
 
     def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         x = m[: self.n]
-        P = self.A @ self.covariance(m) @ self.A.T + self.model.Q(x, u, p, t, dt)
+        P = half_product(self.A @ self.covariance(m), self.A) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(P))
 
     def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:

@@ -16,9 +16,10 @@ from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
 
-UNEVEN = 1e-3  # of dt: what a logger may round
+UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
 ABSURD = 1e8  # innovations² in units of their covariance, per output
 PATIENCE = 100  # samples in a row that are absurd
+NEGATIVE = 1e-6  # of the largest variance of a channel: more is no rounding
 BLOW_UP = 1e20  # times the variance to begin with
 
 
@@ -40,7 +41,8 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
         return Estimate._of(filter_, record, told, m, seconds, "complete")
     count, error = done
     if count:
-        error.record = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
+        partial = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
+        error.record, error.estimate = partial.record, partial  # type: ignore[union-attr]
     raise error from None
 
 
@@ -103,8 +105,7 @@ class Watch:
         variance = block[:, told.variance]
         if self.first is None:
             self.first = np.maximum(variance.max(initial=0.0), 1e-300)
-        scale = np.abs(variance).max(initial=0.0)
-        wrong = (variance < -1e-9 * scale).any(axis=1)
+        wrong = (variance < -NEGATIVE * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
         if wrong.any():
             k = int(wrong.argmax())
             name = self.filter.native.reported.names[int(variance[k].argmin())]
@@ -179,9 +180,8 @@ def intervals(filter_: Filter, record: Record) -> Array:
     steps = np.diff(record.time)
     own = filter_.process.dt
     if own is not None and len(steps):
-        off = np.abs(record.time - (record.time[0] + own * np.arange(len(record))))
         drift = np.abs(steps - own)
-        if drift.max() > 10 * UNEVEN * own or off.max() > UNEVEN * own * max(1, len(steps)):
+        if drift.max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
             k = int(drift.argmax())
             raise DataError(
                 f"the model is made for samples every {own:g} s, the record steps by {steps[k]:.6g} s after "

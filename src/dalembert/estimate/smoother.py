@@ -91,7 +91,7 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
 
 
 def _kernel(filter_: Filter) -> Any:
-    step = engine.flattened(_step(filter_))
+    step = engine.flattened(_step(filter_), filter_.process.ne, filter_.compiled)
     return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
 
 

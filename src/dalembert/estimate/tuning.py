@@ -362,7 +362,7 @@ def _with_slopes(tick: ca.Function, k: int, nr: int) -> ca.Function:
     values = ca.vertcat(outputs[1], outputs[5], outputs[6])
     rates = ca.vertcat(slopes[1], slopes[5], slopes[6])
     told = ca.vertcat(outputs[0], ca.vec(slopes[0]), values, ca.vec(rates))
-    return engine.flattened(ca.Function("slopes", [state, d, pall], [ca.densify(told)]))
+    return ca.Function("slopes", [state, d, pall], [ca.densify(told)])
 
 
 def _chunk(step: ca.Function, count: int) -> ca.Function:
