@@ -2,6 +2,7 @@
 
 from dalembert.control.lqg import OutputFeedback, lqg
 from dalembert.control.lqr import lqr
+from dalembert.control.margins import Margins, margins
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
 from dalembert.control.placement import place
 from dalembert.control.reach import Reach, controllability, observability
@@ -17,6 +18,7 @@ from dalembert.control.udwadia_kalaba import (
 
 __all__ = [
     "LinearObserver",
+    "Margins",
     "OutputFeedback",
     "Reach",
     "StateFeedback",
@@ -24,6 +26,7 @@ __all__ = [
     "kalman_gain",
     "lqg",
     "lqr",
+    "margins",
     "observability",
     "observer_gain",
     "place",

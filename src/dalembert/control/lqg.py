@@ -129,7 +129,7 @@ class OutputFeedback(checks.Frozen):
 
     def loop(self) -> StateSpace:
         """The loop opened at the driven inputs: from there through model and controller back (sign changed)."""
-        system = self.system.select(inputs=self.drives, outputs=self.observer.outputs)
+        system = _as_read(self).select(inputs=self.drives)
         controller = self.controller().select(inputs=self.observer.outputs)
         names = [f"{name} fed back" for name in self.drives]
         return (-system.series(controller)).replace(outputs=names)
@@ -287,35 +287,42 @@ def _controller(design: OutputFeedback) -> StateSpace:
     return whole.replace(A=A_[:keep, :keep], B=B_[:keep], C=U[:, :keep], states=states)
 
 
-def _closed(design: OutputFeedback) -> StateSpace:
-    """x and the states of the controller; outputs read with u acting (predictor) or before it (current)."""
-    system, controller = design.system, design.controller()
-    driven = [system.inputs.index(name) for name in design.drives]
+def _as_read(design: OutputFeedback) -> StateSpace:
+    """The model with its outputs as the controller reads them, all inputs.
+
+    The current form reads while the driven inputs of the interval before act: then those are states too.
+    """
+    system = design.system
     rows = [system.outputs.index(name) for name in design.observer.outputs]
-    known = [system.inputs.index(name) for name in design.known]
-    ny = len(rows)
-    Bc, Be, Dc, De = controller.B[:, :ny], controller.B[:, ny:], controller.D[:, :ny], controller.D[:, ny:]
-    pick = np.zeros((len(known), system.nu))
-    pick[range(len(known)), known] = 1.0
-    B, C, D = system.B, system.C[rows], system.D[rows]
-    B_u = B[:, driven]
-    # What the sensors show of the driven inputs: those of now (predictor, where they do not wait for the sensors), or
-    # those of the interval before, which the controller remembers as its last states (current).
-    Y_c = np.zeros((ny, controller.nx))
-    D_in = D.copy()
-    if design.form == "current":
-        D_in[:, driven] = 0.0
-        if D[:, driven].any():
-            Y_c[:, -len(driven) :] = D[:, driven]
-    else:
-        Y_c = D[:, driven] @ controller.C
-    U_x, U_c, U_in = Dc @ C, controller.C + Dc @ Y_c, Dc @ D_in + De @ pick
-    D_u = system.D[:, driven]
-    A_ = np.block([[system.A + B_u @ U_x, B_u @ U_c], [Bc @ C, controller.A + Bc @ Y_c]])
-    B_ = np.vstack([B + B_u @ U_in, Bc @ D_in + Be @ pick])
-    C_, D_ = np.hstack([system.C + D_u @ U_x, D_u @ U_c]), system.D + D_u @ U_in
+    driven = [system.inputs.index(name) for name in design.drives]
+    C, D = system.C[rows], system.D[rows]
+    if design.form != "current" or not D[:, driven].any():
+        return system.replace(C=C, D=D, outputs=design.observer.outputs)
+    m = len(driven)
+    direct = D.copy()
+    direct[:, driven] = 0.0
     return system.replace(
-        A=A_, B=B_, C=C_, D=D_, states=[*system.states, *controller.states],
+        A=scipy.linalg.block_diag(system.A, np.zeros((m, m))), B=np.vstack([system.B, np.eye(system.nu)[driven]]),
+        C=np.hstack([C, D[:, driven]]), D=direct, outputs=design.observer.outputs,
+        states=[*system.states, *(f"{name} acting" for name in design.drives)],
+    )  # fmt: skip
+
+
+def _closed(design: OutputFeedback) -> StateSpace:
+    """u = C_c x_c + D_c y + D_e u_e around the model; where D_c ≠ 0 the readings hold no u of now."""
+    system, controller, plant_ = design.system, design.controller(), _as_read(design)
+    driven = [system.inputs.index(name) for name in design.drives]
+    ny = len(design.observer.outputs)
+    Bc, Be, Dc, De = controller.B[:, :ny], controller.B[:, ny:], controller.D[:, :ny], controller.D[:, ny:]
+    pick = np.eye(system.nu)[[system.inputs.index(name) for name in design.known]]
+    B_u, D_u, D_all = plant_.B[:, driven], plant_.D[:, driven], system.D[:, driven]
+    U_x, U_c, U_in = Dc @ plant_.C, controller.C, Dc @ plant_.D + De @ pick
+    C = np.hstack([system.C, np.zeros((system.ny, plant_.nx - system.nx))])
+    return system.replace(
+        A=np.block([[plant_.A + B_u @ U_x, B_u @ U_c], [Bc @ (plant_.C + D_u @ U_x), controller.A + Bc @ D_u @ U_c]]),
+        B=np.vstack([plant_.B + B_u @ U_in, Bc @ (plant_.D + D_u @ U_in) + Be @ pick]),
+        C=np.hstack([C + D_all @ U_x, D_all @ U_c]), D=system.D + D_all @ U_in,
+        states=[*plant_.states, *controller.states],
         provenance={**system.provenance, "closed by": design.feedback.method},
     )  # fmt: skip
 
