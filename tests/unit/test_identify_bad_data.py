@@ -141,7 +141,10 @@ def test_good_data_pass_without_a_warning_about_them(method):
 def test_more_outputs_than_the_order_allows_are_warned_of(name):
     rng = np.random.default_rng(1)
     record = Record(DT * np.arange(N), rng.normal(size=(N, 6)), ["u", *"abcde"])
-    with pytest.warns(IdentificationWarning, match=r"5 outputs are more than order 2 allows"):
+    with (
+        pytest.warns(IdentificationWarning, match=r"5 outputs are more than order 2 allows"),
+        pytest.warns(IdentificationWarning, match=r"leaves 100 % of the power"),
+    ):
         getattr(identify, name)(record, "u", order=2)
 
 

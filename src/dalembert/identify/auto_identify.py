@@ -27,13 +27,14 @@ from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.data_checks import record_list
 from dalembert.identify.frf import FrfEstimate, frf
 from dalembert.identify.identified import Identified
+from dalembert.identify.in_step import out_of_step, told
 from dalembert.identify.order import ROUNDING, OrderChoice, choose_order
 from dalembert.identify.projections import Projection, project
 from dalembert.identify.quality import Fit
 from dalembert.identify.refinement import refine
 from dalembert.identify.ssi import ssi_data
 from dalembert.identify.stable_poles import Stabilization, Tolerances, diagram
-from dalembert.identify.subspace import block_rows, moesp
+from dalembert.identify.subspace import block_rows, identify_by, model_of
 from dalembert.linear.checks import FloatArray, counted, listed
 from dalembert.record import Record
 
@@ -69,11 +70,15 @@ class _Setting:
     def kind(self) -> str:
         return "simulation" if self.inputs else "prediction"
 
-    def found(self, records: Sequence[Record], order: int, rows: int | None) -> Identified:
-        """A model of some order by the subspace method."""
+    def read(self, records: Sequence[Record]) -> Data:
+        """Parts of the records as arrays; the whole was looked at before, so nothing is told twice."""
+        return read_data(records, self.inputs, self.outputs, detrend=self.detrend, warned=False)
+
+    def found(self, data: Data, order: int, rows: int | None) -> Identified:
+        """A model of some order by the subspace method; what is doubtful about it is told at the end."""
         if self.inputs:
-            return moesp(records, self.inputs, self.outputs, order=order, rows=rows, detrend=self.detrend)
-        return ssi_data(records, self.outputs, order=order, rows=rows, detrend=self.detrend)
+            return identify_by("moesp", data, (), None, order, rows, True, None, "none", told=False)
+        return ssi_data(data, order=order, rows=rows)
 
 
 def auto(
@@ -126,10 +131,13 @@ def auto(
         setting, decisions = _prepared(data, rows)
         training, held = _split(record_list(record), share)
         decisions.append(_split_text(training, held, data.dt))
-        projection = _projection(training, setting)
+        part = setting.read(training)
+        projection = project(compress_hankel(part, block_rows(part, None, setting.rows)), setting.method)
         choice, trials = _order(projection, training, setting, order, decisions)
-        drawn = _diagram(projection, training, setting, choice)
-        found = setting.found(training, choice, projection.hankel.rows)
+        drawn = _diagram(projection, part, setting, choice)
+        found = setting.found(part, choice, projection.hankel.rows)
+    moved = out_of_step(part, found.system, model_of(part)) if setting.inputs else []
+    said += [told(moved, part)] if moved else []
     with _collected() as doubts:
         model = _refined(found, training, setting, refined, decisions)
         fewer = None if order is not None else without_twins(model, trials)
@@ -139,7 +147,7 @@ def auto(
                 "changes with the level of motion, and fewer states fit the part kept aside as well"
             )
             trials = tuple(replace(trial, chosen=trial.order == fewer) for trial in trials)
-            again = setting.found(training, fewer, projection.hankel.rows)
+            again = setting.found(part, fewer, projection.hankel.rows)
             model = _refined(again, training, setting, refined, decisions)
     said += [text for text in doubts if text not in said]
     fit_in, fit_out = _fit(model, training, setting), _fit(model, held, setting) if held else None
@@ -147,7 +155,7 @@ def auto(
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     result = AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
-        frf=_measured(training, setting, model), training=training, held_out=held, decisions=tuple(decisions),
+        frf=_measured(part, setting, model), training=training, held_out=held, decisions=tuple(decisions),
         warnings=(*said, *judged(model, drawn, fit_in, fit_out, residuals, data.duration)),
         provenance=dict(data.provenance),
     )  # fmt: skip
@@ -235,11 +243,6 @@ def _split_text(training: Sequence[Record], held: Sequence[Record], dt: float) -
     return f"found the model from {seconds[0]:.4g} s and held out {what}, {seconds[1]:.4g} s, to judge it"
 
 
-def _projection(training: Sequence[Record], setting: _Setting) -> Projection:
-    data = read_data(training, setting.inputs, setting.outputs, detrend=setting.detrend)
-    return project(compress_hankel(data, block_rows(data, None, setting.rows)), setting.method)
-
-
 def _order(
     projection: Projection, training: Sequence[Record], setting: _Setting, asked: int | None, decisions: list[str]
 ) -> tuple[int, tuple[Trial, ...]]:
@@ -283,9 +286,14 @@ def _trials(
     n = choice.order
     wanted = {n - 2, n, n + 2, n + 4, choice.gap, choice.stability, min(choice.information, most)}
     trials = []
+    try:
+        part = setting.read(first)
+    except DalembertError:
+        return ()  # a channel rests in this part
     for order in sorted(k for k in wanted if 1 <= k <= room):
         try:
-            model = setting.found(first, order, hankel.rows)
+            with _collected():  # of an order that may not be taken
+                model = setting.found(part, order, hankel.rows)
             percent = _fit(model, last, setting).mean
         except (DalembertError, np.linalg.LinAlgError):
             continue
@@ -294,11 +302,10 @@ def _trials(
     return tuple(trials)
 
 
-def _diagram(projection: Projection, training: Sequence[Record], setting: _Setting, order: int) -> Stabilization:
+def _diagram(projection: Projection, data: Data, setting: _Setting, order: int) -> Stabilization:
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values), LARGEST_ORDER_DRAWN)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
-    data = read_data(training, setting.inputs, setting.outputs, detrend=setting.detrend)
     return diagram(projection, orders, data, setting.method, Tolerances())
 
 
@@ -340,19 +347,19 @@ def _fit(model: Identified, records: Sequence[Record], setting: _Setting) -> Fit
         return model.fit(records, kind)
 
 
-def _measured(training: Sequence[Record], setting: _Setting, model: Identified) -> FrfEstimate | None:
+def _measured(data: Data, setting: _Setting, model: Identified) -> FrfEstimate | None:
     """Measured frequency response: blocks as usual, or longer ones where the modes are sharper than its lines."""
     if not setting.inputs:
         return None
     try:
         if setting.blows:
-            return frf(training, setting.inputs, setting.outputs, window="boxcar", segment="record", detrend="none")
-        usual = frf(training, setting.inputs, setting.outputs)
+            return frf(data, window="boxcar", segment="record", detrend="none")
+        usual = frf(data)
         width = float(np.min(-model.underdamped().eigenvalues.real, initial=np.inf))  # half of the half-power width
-        longest = min(map(len, training)) // FEWEST_BLOCKS
+        longest = min(data.lengths) // FEWEST_BLOCKS
         if usual.frequencies[1] - usual.frequencies[0] < width or longest <= 2 * len(usual.frequencies):
             return usual
-        return frf(training, setting.inputs, setting.outputs, segment=longest)
+        return frf(data, segment=longest)
     except DataError:
         return None
 

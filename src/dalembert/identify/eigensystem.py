@@ -20,6 +20,7 @@ from dalembert.identify import playback
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
+from dalembert.identify.in_step import warn_if_doubtful
 from dalembert.identify.observer_markov import EXACT, ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
     CLEAR_GAP,
@@ -31,6 +32,7 @@ from dalembert.identify.realization import (
     hankel,
     order_from_gaps,
 )
+from dalembert.identify.subspace import model_of
 from dalembert.linear import checks
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
@@ -187,6 +189,7 @@ def okid_era(
         return _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined), markov
 
     found = realized(observer_order)[0] if observer_order is not None else _played_back(data, order, realized)
+    warn_if_doubtful(data, found.system, model_of(data, feedthrough=feedthrough), rough=True)
     if data.means is not None:
         levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
         found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))

@@ -13,7 +13,7 @@ Channels are scaled to unit root mean square first, so the result does not depen
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.identify.compress import HankelFactor, compress_hankel
 from dalembert.identify.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
+from dalembert.identify.in_step import warn_if_doubtful
 from dalembert.identify.innovation_form import driven_part, freedom, innovation_form
 from dalembert.identify.order import asked_order, choose_order
 from dalembert.identify.projections import Projection, by_states, project, shift_invariance
@@ -33,8 +34,6 @@ Names = str | Iterable[str]
 METHODS = ("moesp", "n4sid", "cva")
 # Fewer numbers per unknown are called few.
 FEW = 5.0
-# Share of the power of an output that simulation may leave before that is told.
-POOR = 0.5
 
 
 def moesp(
@@ -75,7 +74,7 @@ def moesp(
     >>> bool(np.allclose(np.sort_complex(found.system.poles().values), [0.9 - 0.3j, 0.9 + 0.3j]))
     True
     """
-    return _identify("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return identify_by("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
 
 
 def n4sid(
@@ -89,7 +88,7 @@ def n4sid(
     projection and of both state sequences, so periodic and coloured inputs do no harm. B and D come from least squares
     on the outputs and not from the state sequences, whose truncated past biases them. Parameters as for :func:`moesp`.
     """
-    return _identify("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return identify_by("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
 
 
 def cva(
@@ -101,13 +100,14 @@ def cva(
 
     The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
     """
-    return _identify("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return identify_by("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
 
 
-def _identify(
+def identify_by(
     method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
-    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend,
+    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, told: bool = True,
 ) -> Identified:  # fmt: skip
+    """A model by one of METHODS; ``told`` : whether doubts about it are warned of (trial models are to be silent)."""
     whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True)
     whole.require_inputs(method)
     data = delayed(whole, delays or {})
@@ -115,14 +115,11 @@ def _identify(
     hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
     B, D, K, S, found, left = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
-    if left is not None and left > POOR:
-        notes.append(
-            f"simulated from its inputs, the model leaves {100 * left:.0f} % of the power of an output unexplained: "
-            "the order does not suit, forces were not measured, or channels are not in step (da.identify.delay)."
-        )
     notes += [*found, f"singular_values: {projection.meaning}."]
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
+    if told:
+        warn_if_doubtful(data, system, model_of(data, hankel.rows, feedthrough), unexplained=left or 0.0, stacklevel=4)
     offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
     sy = hankel.scales[data.nu :]
     return Identified(
@@ -131,6 +128,16 @@ def _identify(
         provenance={**whole.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
                     "compression": hankel.how},
     )  # fmt: skip
+
+
+def model_of(data: Data, rows: int | None = None, feedthrough: bool = True) -> Callable[[int], StateSpace]:
+    """Order -> the model of that order by MOESP, without a word."""
+
+    def made(order: int) -> StateSpace:
+        enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
+        return identify_by("moesp", data, (), None, order, enough, feedthrough, None, "none", told=False).system
+
+    return made
 
 
 def projected(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
