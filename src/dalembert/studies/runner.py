@@ -25,6 +25,7 @@ from dalembert.view.pages import Picture, Piece, html_page, png
 
 # name on the command line -> (module of this folder, what it is about)
 STUDIES: dict[str, tuple[str, str]] = {
+    "three-storey": ("three_storey", "A three-storey building from drawing to data to control: the demo."),
     "shake-table": ("shake_table", "Modes and a stick model of a real three-storey building shaken by an earthquake."),
     "robot-arm": ("robot_arm", "A model of a real flexible robot arm from its motor torque and tip acceleration."),
     "slider-crank-forces": (
