@@ -10,6 +10,7 @@ problem is one call of an unrolled `SX` kernel, a large one stays in matrices.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,8 @@ EPSILON = 2.0**-52
 LOST = 1e-8
 """A pivot that is negative by more than this part of its variance is no rounding: the matrix is indefinite."""
 BLOCK = 24  # rows of a block in MX; a kernel of b rows has about b³/3 instructions
-UNROLLED = 40_000  # instructions of a kernel called from MX
+UNROLLED = 40_000  # instructions of a kernel called once from MX
+KERNEL = 2_000  # of one that is called again and again: its code stays in the first cache
 
 
 def lower(n: int) -> ca.Sparsity:
@@ -35,22 +37,28 @@ def symmetric(P: Any) -> Any:
 def half_product(A: Any, B: Any | None = None, *, unrolled: bool = False) -> Any:
     """Lower triangle of A Bᵀ (of A Aᵀ without B) where that product is symmetric.
 
-    unrolled : from MX, as one kernel that does half the work (for C; the virtual machine is faster in matrices).
+    unrolled : from MX, by calls of one kernel that does half the work, a few columns at a time: for C, whose loops over
+        matrices are slow and whose long straight code falls out of the cache. The virtual machine likes matrices.
     """
+    B = A if B is None else B
     if not isinstance(A, MX):
-        return _masked(lower(A.shape[0]), A, A if B is None else B)
+        return _masked(lower(A.shape[0]), A, B)
     n, m = A.shape
-    if unrolled and n * (n + 1) * m <= UNROLLED:
-        same = B is None
-        return half_product_function(n, m, same)(*([ca.densify(A)] if same else [ca.densify(A), ca.densify(B)]))
-    return ca.tril(ca.mtimes(A, (A if B is None else B).T))
+    if not unrolled or n * (n + 1) > KERNEL:
+        return ca.tril(ca.mtimes(A, B.T))
+    columns = max(1, min(m, KERNEL // (n * (n + 1))))
+    total: Any = MX(lower(n), MX.zeros(lower(n).nnz())) if m else MX(n, n)
+    for first in range(0, m, columns):
+        chosen = slice(first, min(first + columns, m))
+        left, right = ca.densify(A[:, chosen]), ca.densify(B[:, chosen])
+        total = accumulate_function(n, left.shape[1])(total, left, right)
+    return total
 
 
 @lru_cache(maxsize=64)
-def half_product_function(n: int, m: int, same: bool) -> ca.Function:
-    A, B = SX.sym("A", n, m), SX.sym("B", n, m)
-    product = _masked(lower(n), A, A if same else B)
-    return ca.Function(f"product{n}x{m}{'' if same else 'two'}", [A] if same else [A, B], [product])
+def accumulate_function(n: int, m: int) -> ca.Function:
+    P, A, B = SX.sym("P", lower(n)), SX.sym("A", n, m), SX.sym("B", n, m)
+    return ca.Function(f"accumulate{n}x{m}", [P, A, B], [P + _masked(lower(n), A, B)])
 
 
 def _masked(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
@@ -71,6 +79,19 @@ def _row(A: Any, i: int) -> dict[int, Any]:
     row = A[i, :]
     values = row.nonzeros()
     return dict(zip(row.sparsity().get_col(), values, strict=True))
+
+
+def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *arguments: Any) -> tuple[Any, ...]:
+    """What ``code(*arguments)`` returns; from MX as the call of one SX kernel, if its cost [instructions] allows.
+
+    A kernel knows structural zeros and does no work twice; matrices in MX need a copy for most of what they do.
+    """
+    if cost > UNROLLED or not any(isinstance(a, MX) for a in arguments):
+        return code(*arguments)
+    given = [a if isinstance(a, MX) else MX(a) for a in arguments]
+    symbols = [SX.sym(f"a{k}", a.sparsity()) for k, a in enumerate(given)]
+    function = ca.Function(name, symbols, [SX(value) for value in code(*symbols)], {"cse": True})
+    return tuple(function.call(given))
 
 
 # --- Cholesky -------------------------------------------------------------------------------------------------------

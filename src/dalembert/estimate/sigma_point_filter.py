@@ -32,9 +32,9 @@ from dalembert.estimate.kernels import (
     lower,
     rank_one,
     solve_left,
-    solve_positive,
     solve_right,
     triangular,
+    unrolled,
 )
 from dalembert.estimate.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.noise import root
@@ -78,6 +78,7 @@ class SigmaPointKalman(Filter):
         if square_root and not redraw:
             raise DataError("square_root=True draws new points after Q was added; redraw=False is for the plain form.")
         self.square_root, self.redraw = bool(square_root), bool(redraw)
+        self.factored = self.square_root  # correct() then returns the factor of S
         n = self.process.ne
         self.set = self.points.points(n)
         self.memory = self.process.nx + triangle(n) + (0 if redraw else n * self.set.count)
@@ -120,34 +121,43 @@ class SigmaPointKalman(Filter):
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
     def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
-        x = m[: self.process.nx]
+        x, count = m[: self.process.nx], self.process.ne * self.set.count
         if self.redraw:
             L = self._factor(m)
-            E = ca.mtimes(L, ca.sparsify(self.set.positions))
+            expected, W = self._seen(self._around(x, L, p, t), u, p, t)
         else:
-            L = None
-            E = ca.reshape(m[-self.process.ne * self.set.count :], self.process.ne, self.set.count)
-        states = self._around(x, E, p, t)
-        expected, W = self._seen(states, u, p, t)
+            L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points stand in its place
+            expected, W = self._seen(self._at(x, L, p, t), u, p, t)
         e = self.model.innovation(y, expected, fresh)
         R = self.model.R(x, u, p, t)
-        S = half_product(self._weighted(W), W)
-        S = ca.tril2symm(S) + R
         if self.square_root:
-            shift, kept = self._square_root_gain(L, W, R, e, fresh)
+            shift, kept, S = self._square_root_gain(L, W, R, e, fresh)
         else:
-            own = ca.sparsify(self.set.own_spread * self.set.weights)
-            # V = L Ξ for points just drawn: the sums over the points come first, and are few
-            C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(E)), W.T)
-            C = ca.mtimes(C, ca.diag(fresh))
-            Ls = factor(only_fresh(S, fresh))
-            U = solve_right(Ls, C)
-            shift = C @ solve_positive(Ls, e)
-            kept = ca.tril(unpack(self._entries(m), self.process.ne)) - half_product(U)
+            P = ca.tril(unpack(self._entries(m), self.process.ne))
+            n, ny, many = self.process.ne, self.process.ny, self.set.count
+            cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
+            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, fresh)
         x1 = self.model.retract(x, shift, p, t)
         kept = self._moved(kept, x, shift, x1, p, t)
-        rest = [] if self.redraw else [m[-self.process.ne * self.set.count :]]
-        return ca.vertcat(x1, pack(kept), *rest), e, S
+        return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
+
+    def _plain_gain(self, P: Any, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+        """K e, the corrected P (lower triangle), S."""
+        S = ca.tril2symm(half_product(self._weighted(W), W)) + R
+        # V = L Ξ for points just drawn: the sums over the points come first, and are few
+        own = ca.sparsify(self.set.own_spread * self.set.weights)
+        C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(L)), W.T)
+        Ls = factor(only_fresh(S, fresh))
+        U = solve_right(Ls, ca.mtimes(C, ca.diag(fresh)))
+        return U @ solve_left(Ls, e), P - half_product(U), ca.densify(S)
+
+    def _square_root_gain(self, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+        """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""
+        ny = self.process.ny
+        both = ca.vertcat(ca.mtimes(ca.diag(fresh), W), ca.mtimes(L, ca.sparsify(self.set.own_spread)))
+        joint = self._root(both, ca.vertcat(factor(only_fresh(R, fresh)), type(L)(self.process.ne, ny)))
+        S, gain = joint[:ny, :ny], joint[ny:, :ny]
+        return gain @ solve_left(S, e), ca.tril(joint[ny:, ny:]), ca.densify(S)
 
     def _moved(self, kept: Any, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
         """P (or L) of errors about the corrected state."""
@@ -158,16 +168,6 @@ class SigmaPointKalman(Filter):
         J = slope_of_shift(self.model, x, shift, x1, p, t)
         return kept if J is None else triangular(ca.mtimes(J, kept))
 
-    def _square_root_gain(self, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any]:
-        """K e and the corrected factor, from the joint array."""
-        ny = self.process.ny
-        V = ca.mtimes(L, ca.sparsify(self.set.own_spread))
-        both = ca.vertcat(ca.mtimes(ca.diag(fresh), W), V)
-        noise = ca.vertcat(factor(only_fresh(R, fresh)), type(L)(self.process.ne, ny))
-        joint = self._root(both, noise)
-        gain = joint[ny:, :ny]
-        return gain @ solve_left(joint[:ny, :ny], e), ca.tril(joint[ny:, ny:])
-
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         L = self._factor(m)
         _, E = self._propagated(m[: self.process.nx], L, u, p, t, dt)
@@ -175,34 +175,68 @@ class SigmaPointKalman(Filter):
         return ca.mtimes(L, ca.mtimes(own, self.set.spread(E).T))
 
     # -- points ------------------------------------------------------------------------------------------------------
-    def _around(self, x: Any, E: Any, p: Any, t: Any) -> list[Any]:
-        """x ⊞ E_i for every point."""
-        return [self.model.retract(x, e, p, t) if e.nnz() else x for e in ca.horzsplit(E)]
+    def _around(self, x: Any, L: Any, p: Any, t: Any) -> Any:
+        """(nx, N): x ⊞ L χ_i for every point."""
+        chi = ca.sparsify(self.set.positions)
+        n, many = chi.shape
+        if not self.process.flat:
+            return self._at(x, ca.mtimes(L, chi), p, t)
+        cost = n * many + 2 * sum(n - row for row in chi.sparsity().row())
+        return unrolled("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
+
+    def _at(self, x: Any, E: Any, p: Any, t: Any) -> Any:
+        """(nx, N): x ⊞ E_i for every point."""
+        if self.process.flat:
+            return ca.repmat(x, 1, E.shape[1]) + E
+        return ca.horzcat(*[self.model.retract(x, e, p, t) if e.nnz() else x for e in ca.horzsplit(E)])
 
     def _propagated(self, x: Any, L: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any]:
         """Mean of the states after the step, and the deviation of each from it (ne, N)."""
-        E = ca.mtimes(L, ca.sparsify(self.set.positions))
-        after = [self.model.step(point, u, p, t, dt) for point in self._around(x, E, p, t)]
+        after = self._each("step", self._around(x, L, p, t), u, self.model.own(p), t, dt)
         if self.process.flat:
-            D = ca.horzcat(*[point - after[0] for point in after])
-            shift = self.set.mean(D)
-            return after[0] + shift, ca.horzcat(*[d - shift for d in ca.horzsplit(D)])
-        centre = after[0]
+            return self._centred(after)
+        points = ca.horzsplit(after)
+        centre, late = points[0], t + dt
         for _ in range(MEAN_PASSES):
-            D = [self.model.difference(point, centre, p, t + dt) for point in after]
+            D = [self.model.difference(point, centre, p, late) for point in points]
             shift = D[0] + self.set.mean(ca.horzcat(*[d - D[0] for d in D]))
-            centre = self.model.retract(centre, shift, p, t + dt)
-        return centre, ca.horzcat(*[self.model.difference(point, centre, p, t + dt) for point in after])
+            centre = self.model.retract(centre, shift, p, late)
+        return centre, ca.horzcat(*[self.model.difference(point, centre, p, late) for point in points])
+
+    def _centred(self, values: Any) -> tuple[Any, Any]:
+        """Mean of columns and their deviations from it, both by way of the first column."""
+
+        def code(values: Any) -> tuple[Any, Any]:
+            first = values[:, 0]
+            D = values - ca.repmat(first, 1, values.shape[1])
+            shift = self.set.mean(D)
+            return first + shift, ca.densify(D - ca.repmat(shift, 1, values.shape[1]))
+
+        mean, E = unrolled("centre", code, 4 * values.numel(), values)
+        return mean, E
+
+    def _each(self, name: str, points: Any, *arguments: Any) -> Any:
+        """A function of the process for every column of points."""
+        function = self.process.functions[name]
+        if not isinstance(points, MX):
+            return ca.horzcat(*[function(point, *arguments) for point in ca.horzsplit(points)])
+        rest = ca.vertcat(*arguments)  # one column, never empty: the C of a map cannot repeat an empty one
+        count = points.shape[1]
+        mapped = _of_point_and_rest(function).map(f"{name}{count}", "serial", count, [1], [])
+        return mapped(points, rest)
 
     def _weighted(self, V: Any) -> Any:
-        return ca.mtimes(V, ca.diag(ca.DM(self.set.weights)))
+        return V * ca.repmat(ca.DM(self.set.weights).T, V.shape[0], 1)
 
-    def _seen(self, states: list[Any], u: Any, p: Any, t: Any) -> tuple[Any, Any]:
-        """Mean of the outputs and W (ny, K)."""
-        seen = [self.model.outputs(state, u, p, t) for state in states]
-        D = ca.horzcat(*[self.model.innovation(y, seen[0], 1) for y in seen])
-        shift = self.set.mean(D)
-        return seen[0] + shift, self.set.spread(ca.horzcat(*[d - shift for d in ca.horzsplit(D)]))
+    def _seen(self, states: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
+        seen = self._each("outputs", states, u, self.model.own(p), t)
+        if any(self.process.wrapped):
+            first = seen[:, 0]
+            turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(seen)]
+            seen = ca.horzcat(*turned)
+        mean, E = self._centred(seen)
+        return mean, self.set.spread(E)
 
     def _root(self, V: Any, noise: Any) -> Any:
         """Factor of Σ v_k V_k V_kᵀ + noise noiseᵀ."""
@@ -213,3 +247,12 @@ class SigmaPointKalman(Filter):
         for k in less:
             L = rank_one(L, float(np.sqrt(-weights[k])) * V[:, int(k)], remove=True)
         return L
+
+
+def _of_point_and_rest(function: ca.Function) -> ca.Function:
+    """The same function, all arguments but the first in one column."""
+    kind = SX if function.is_a("SXFunction") else MX
+    sizes = [function.size1_in(k) for k in range(function.n_in())]
+    point, rest = kind.sym("point", sizes[0]), kind.sym("rest", sum(sizes[1:]))
+    parts = ca.vertsplit(rest, np.cumsum([0, *sizes[1:]]).tolist())
+    return ca.Function(f"{function.name()}_of", [point, rest], [ca.densify(function(point, *parts))])
