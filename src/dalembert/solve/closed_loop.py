@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Law, Watching
@@ -15,12 +17,13 @@ from dalembert.linear.excitation import initial_state, sampled
 from dalembert.record import Record
 from dalembert.solve.actuators import Actuator
 from dalembert.solve.assemble import state_or_rest
-from dalembert.solve.events import as_events
+from dalembert.solve.closing import ON, closed, renamed_reference
+from dalembert.solve.events import Event, Switch, as_events
 from dalembert.solve.hosts import LinearHost, MachineHost
 from dalembert.solve.methods import DormandPrince
 from dalembert.solve.noise import Noise
 from dalembert.solve.sampled_run import SampledRun
-from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, wired
+from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel, waiting, wired
 
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
 
@@ -68,6 +71,7 @@ def run_machine(
     references: Any,
     actuators: Mapping[str, Actuator] | None,
     switch: SwitchOn,
+    waits: tuple[bool, ...],
 ) -> Record:
     """A sampled loop around equations of motion."""
     method = DEFAULT if method is None else method
@@ -77,7 +81,7 @@ def run_machine(
     before = dict(given) if not switch.at_once else {k: v for k, v in given.items() if k not in driven}
     host = MachineHost(eqs, method, before, driven, as_events(events), switch)
     loop = wired(
-        host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch,
+        host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch, waits=waits
     )  # fmt: skip
     first, last = host.plant.span
     if first > begin.t or last < end:
@@ -104,6 +108,7 @@ def run_linear(
     references: Any,
     actuators: Mapping[str, Actuator] | None,
     switch: SwitchOn,
+    waits: tuple[bool, ...],
 ) -> Record:
     """A sampled loop around a state-space model."""
     try:
@@ -117,9 +122,10 @@ def run_linear(
     given = given_inputs(inputs, model.inputs)
     driven = [name for law in laws for name in law.drives]
     host = LinearHost(model, given if not switch.at_once else {k: v for k, v in given.items() if k not in driven})
-    if not laws and watching is None and noise is not None and noise.every is None and model.dt is not None:
-        noise = Noise(noise.process, noise.sensors, noise.seed, model.dt)
-    loop = wired(host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch)
+    loop = wired(
+        host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch, waits=waits,
+        interval=model.dt,
+    )  # fmt: skip
     count = int(np.floor(end / loop.dt + 1e-9))
     end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
     if not count:
@@ -141,19 +147,30 @@ def loop_times(begin: float, end: float, every: Any, dt: float) -> Array:
 def reference_values(loop: Any, given: Any, times: Any) -> Array:
     """(N, nr) references of all laws at the samples; one that is left out is zero."""
     names = [name for name, _ in loop.references]
-    if given is not None and not isinstance(given, (Mapping, Record)):
-        raise DataError(f"references must name them, such as references={{'position': 1.0}}; got {given!r}.")
-    for name in () if isinstance(given, Record) or given is None else given:
-        if name not in names:
-            raise ModelError(unknown_name("reference", name, names, "the laws of this loop"))
-    if not names or given is None:
+    if not names or not given:
         return np.zeros((len(times), len(names)))
-    if isinstance(given, Record):
-        given = {name: given for name in given.names if name in names}
     unique = list(dict.fromkeys(names))
+    sources = {name: renamed_reference(source, name, name) for name, source in given.items()}
     at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
-    _, values = sampled(given, unique, at, where="references")
+    _, values = sampled(sources, unique, at, where="references")
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
+
+
+def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """References as laws call them; "x" may stand for "x.reference"."""
+    if given is None:
+        return {}
+    if isinstance(given, Record):
+        return {name: given for name in names if name in given.names}
+    if not isinstance(given, Mapping):
+        raise DataError(f"references must name them, such as references={{'position': 1.0}}; got {given!r}.")
+    found = {}
+    for name, source in given.items():
+        full = next((n for n in (name, f"{name}.reference") if n in names), None)
+        if full is None:
+            raise ModelError(unknown_name("reference", name, names, "the laws of this loop"))
+        found[full] = source
+    return found
 
 
 def simulate_closed(
@@ -162,36 +179,122 @@ def simulate_closed(
     end: Callable[[Any, float], float],
     simulate: Callable[..., Record],
     *,
-    start: Any,
-    inputs: Any,
-    method: Any,
-    every: Any,
-    events: Any,
-    progress: Any,
     controller: Any,
     observer: Any,
     noise: Any,
     references: Any,
     actuators: Any,
     switch_on: Any,
+    **run: Any,
 ) -> Record:
     """Route a loop: continuous parts into the equations, sampled ones into a sampled run."""
-    laws = as_laws(controller)
+    switch = read_switch(switch_on)
+    laws = as_laws(controller, switch)
+    waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
     watching = observer_of(observer, laws, noise)
-    switch = read_switch(switch_on)
-    if not switch.at_once and not laws:
+    if not laws and not switch.at_once:
         raise DataError("switch_on says from when on a controller drives; there is none.")
+    if not laws and (references is not None or actuators is not None):
+        raise DataError("references and actuators belong to a controller; there is none.")
+    known = [name for law in laws for name in law.references.names]
     options: dict[str, Any] = {
-        "laws": laws, "watching": watching, "noise": noise, "references": references, "actuators": actuators,
-        "switch": switch,
+        "laws": laws, "watching": watching, "noise": noise, "references": by_name(references, known),
+        "actuators": actuators, "switch": switch, "waits": waits,
     }  # fmt: skip
+    continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
     if isinstance(plant, StateSpace):
-        if events:
+        if run.pop("events"):
             raise ModelError("a linear plant has no events.")
-        return run_linear(plant, until, start=start, inputs=inputs, every=every, progress=progress, **options)
-    begin = 0.0 if start is None else getattr(start, "t", 0.0)
-    return run_machine(
-        plant, end(until, begin), start=start, inputs=inputs, method=method, every=every, events=events,
-        progress=progress, **options,
+        if run.pop("method") is not None:
+            raise DataError("a linear plant is stepped exactly; leave method= out.")
+        if continuous:
+            raise ModelError(
+                "around a linear plant laws and observers are sampled: give them dt [s]. (A linear law in continuous "
+                "time needs no simulation: close the loop with plant.feedback(...).)"
+            )
+        return run_linear(plant, until, **run, **options)
+    if not continuous:
+        begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
+        return run_machine(plant, end(until, begin), **run, **options)
+    return run_continuous(plant, until, end, simulate, run, options)
+
+
+def run_continuous(
+    eqs: EquationsOfMotion,
+    until: Any,
+    end: Callable[[Any, float], float],
+    simulate: Callable[..., Record],
+    run: dict[str, Any],
+    options: dict[str, Any],
+) -> Record:
+    """Continuous laws and observers go into the equations; what is sampled, if anything, runs around those."""
+    laws, watching, noise, switch = (options[name] for name in ("laws", "watching", "noise", "switch"))
+    inside = [k for k, law in enumerate(laws) if law.dt is None]
+    outside = [k for k in range(len(laws)) if k not in inside]
+    if outside and not switch.at_once:
+        raise ModelError("switch_on with continuous and sampled laws together is not clear: give all of them dt.")
+    if noise is not None and noise.sensors:
+        raise ModelError("sensor noise is drawn sample by sample: give the law and the observer a sampling interval.")
+    given = given_inputs(run["inputs"], eqs.inputs.names)
+    driven = [name for k in inside for name in laws[k].drives]
+    both = [name for name in driven if name in given]
+    if both and switch.at_once:
+        raise ModelError(
+            f"input {both[0]!r} is given in inputs= and driven by a law. Leave one out, or say from when on the law "
+            "drives it (switch_on=)."
+        )
+    mine = {name: a for name, a in (options["actuators"] or {}).items() if name in driven or not outside}
+    loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [options["waits"][k] for k in inside])
+    inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
+    following = {name for k in inside for name in laws[k].references.names}
+    for name in following & set(options["references"]):
+        channel = reference_channel(name)
+        inputs[channel] = renamed_reference(options["references"][name], name, channel)
+    machine, switching = loop.eqs, tuple(as_events(run["events"]))
+    begin = state_or_rest(eqs, run["start"])
+    if not switch.at_once:
+        machine, switching = _switching(machine, switch, switching, begin.t)
+    run = {**run, "inputs": inputs, "events": switching, "start": replace(loop.state(begin), eqs=machine)}
+    if not outside and noise is None:
+        return _without_early(simulate(machine, until, **run), switch)
+    gives = {} if watching is None else {name: f"estimate.{name}" for name in watching.gives.names}
+    rest = [replace(laws[k], reads=tuple(gives.get(name, name) for name in laws[k].reads)) for k in outside]
+    options = {
+        **options, "laws": rest, "watching": None, "switch": SwitchOn(), "waits": (False,) * len(rest),
+        "actuators": {n: a for n, a in (options["actuators"] or {}).items() if n not in mine} or None,
+        "references": {n: s for n, s in options["references"].items() if n not in following},
+    }  # fmt: skip
+    return _without_early(run_machine(machine, end(until, begin.t), **run, **options), switch)
+
+
+def _switching(
+    eqs: EquationsOfMotion, switch: SwitchOn, events: tuple[Event, ...], begin: float
+) -> tuple[EquationsOfMotion, tuple[Event, ...]]:
+    """The loop with its switch as it stands at the start, and the event that throws it."""
+    thrown = Switch(parameters={ON: 1.0})
+    if switch.event is None:
+        if switch.time <= begin:
+            return eqs.replace(**{ON: 1.0}), events
+        return eqs, (*events, Event("switch on", lambda s: s.t - switch.time, direction=1, action=thrown))
+    watched = switch.event
+
+    def value(s: Any) -> Any:
+        return ca.if_else(s[ON] > 0.5, 1.0, watched.function(s))  # once thrown it crosses no more
+
+    def action(state: Any) -> Any:
+        return thrown if state.t >= switch.time else "note"
+
+    return eqs, (*events, Event(watched.name, value, watched.direction, action, limit=10**9))
+
+
+def _without_early(run: Record, switch: SwitchOn) -> Record:
+    """The record without crossings before the time from which the switch was waited for."""
+    if switch.event is None:
+        return run
+    name, statistics = switch.event.name, run.statistics
+    statistics["events"] = [e for e in statistics["events"] if e["name"] != name or e["time"] >= switch.time]
+    return Record(
+        run.time, run.data, run.names, list(run.units.values()), name=run.name, status=run.status,
+        statistics=statistics, provenance=run.provenance, scene=run.scene,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from dalembert.solve.wiring import SwitchOn
 
 GAP_TOLERANCE = 1e-5  # of a joint during a run
 FRICTION_TOLERANCE = 1e-6
-MOST_STEPS = 100_000  # of a fixed-step method in the rest of an interval
+MOST_STEPS = 2000  # of error control in one interval: a sound loop needs a few
 
 
 @dataclass
@@ -259,8 +259,9 @@ class MachineHost:
         self.before = x.copy()
 
     def _walk(self, x: Array, stop: float, c: Array) -> Array:
-        rows = []
-        for _ in range(MOST_STEPS):
+        rows: list[Array] = []
+        most = MOST_STEPS if self.plant.step is None else 10**9
+        while len(rows) < most:
             x = self.steps.block(x, 1, stop, c)[0].copy()
             rows.append(x)
             if x[0] >= stop - 1e-15 - 4e-16 * abs(stop):
@@ -268,8 +269,9 @@ class MachineHost:
             if not np.isfinite(x).all() or x[1] < 1e-14 * max(1.0, abs(x[0])):
                 break
         raise ConvergenceError(
-            f"the machine could not be brought to the sample at t = {stop:.6g} s: its step fell to {x[1]:.1e} s at "
-            f"t = {x[0]:.6g} s. The loop may diverge, or the machine is too stiff: try method=da.Rosenbrock()."
+            f"the machine could not be brought to the sample at t = {stop:.6g} s in {len(rows)} steps: the step "
+            f"fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The loop diverges (check the gains and their signs), or the "
+            "machine is too stiff: try method=da.Rosenbrock()."
         )
 
     # -- checks ------------------------------------------------------------------------------------------------------

@@ -220,8 +220,8 @@ class SampleGraph:
             return before
         if self.loop.every[j] > 1:
             after = ca.if_else(self.d["laws"][j], after, before)
-        waits = law.direct and not set(law.drives) & set(law.reads)
-        return ca.if_else(self.d["on"], after, before) if waits and not self.loop.switch.at_once else after
+        waits = self.loop.waits[j] and not self.loop.switch.at_once
+        return ca.if_else(self.d["on"], after, before) if waits else after
 
     # -- actuators ---------------------------------------------------------------------------------------------------
     def _commands(self, j: int, u: Any) -> dict[int, Any]:

@@ -20,7 +20,7 @@ from dalembert.expressions import Array, Kernel, kernel_family
 from dalembert.progress import Progress
 from dalembert.record import Record
 from dalembert.solve.sampled import SampleGraph, sample_chunk
-from dalembert.solve.wiring import Loop
+from dalembert.solve.wiring import Loop, reference_channel
 
 SIZES = (256, 16, 1)
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
@@ -79,12 +79,11 @@ def loop_key(loop: Loop) -> str:
 
     for law, reads, every in zip(loop.laws, loop.reads, loop.every, strict=True):
         note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.memory))
-        note(set(law.drives) & set(law.reads))
     if loop.watching is not None:
         w = loop.watching
         note(w.function.serialize(), w.reads, w.known, loop.watch_every)
     note(loop.dt, loop.driven, loop.actuators, loop.sensors, loop.faults, loop.sensor_every)
-    note(loop.shaken, loop.jittered, loop.switch.at_once)
+    note(loop.shaken, loop.jittered, loop.switch.at_once, loop.waits)
     return digest.hexdigest()
 
 
@@ -326,9 +325,11 @@ class SampledRun:
         for law in loop.laws:
             names += [f"{law.name}.{name}" for name in law.memory.names]
             units += law.memory.units
-        names += [f"reference.{name}" for name, _ in loop.references]
-        units += [unit for _, unit in loop.references]
-        return names, units, np.hstack((logs, self.references[samples]))
+        wanted = loop.references
+        once = [k for k, pair in enumerate(wanted) if pair not in wanted[:k]]  # two laws may follow the same one
+        names += [reference_channel(wanted[k][0]) for k in once]
+        units += [wanted[k][1] for k in once]
+        return names, units, np.hstack((logs, self.references[samples][:, once]))
 
     # -- for the host, inside an interval ------------------------------------------------------------------------------
     def put(self, x: Array) -> None:

@@ -5,6 +5,7 @@ All problems of a loop are collected and told at once.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,14 +53,15 @@ def read_switch(given: Any) -> SwitchOn:
     )
 
 
-def as_laws(controller: Any) -> tuple[Law, ...]:
-    """Laws of a controller, or of several in a list."""
+def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
+    """Laws of a controller, or of several in a list; a ``law(switched_on=)`` is told a time of switching on."""
     if controller is None:
         return ()
     items = controller if isinstance(controller, (list, tuple)) else (controller,)
     laws: list[Law] = []
     for item in items:
-        law = item if isinstance(item, Law) else item.law() if hasattr(item, "law") else None
+        options = {"switched_on": switch.time} if switch is not None and is_informed(item, switch) else {}
+        law = item if isinstance(item, Law) else item.law(**options) if hasattr(item, "law") else None
         if not isinstance(law, Law):
             raise ModelError(
                 f"a controller must be a Law, have a method law() that returns one, or be a list of such; got "
@@ -67,6 +69,26 @@ def as_laws(controller: Any) -> tuple[Law, ...]:
             )
         laws.append(law)
     return tuple(laws)
+
+
+def is_informed(controller: Any, switch: SwitchOn) -> bool:
+    """Whether a controller can be told when it is switched on, and is."""
+    if isinstance(controller, Law) or not hasattr(controller, "law") or switch.at_once or switch.event is not None:
+        return False
+    return "switched_on" in inspect.signature(controller.law).parameters
+
+
+def waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
+    """Which laws keep their memory at its start while switched off: those that cannot know that they are.
+
+    A law that reads its own inputs, that is not direct (its memory is an estimate) or that was told the time runs
+    along from the beginning.
+    """
+    items = controller if isinstance(controller, (list, tuple)) else (controller,)
+    return tuple(
+        bool(law.direct and not set(law.drives) & set(law.reads) and not is_informed(item, switch))
+        for item, law in zip(items, laws, strict=False)
+    )
 
 
 def as_watching(observer: Any, dt: float | None) -> Watching | None:
@@ -84,6 +106,11 @@ def as_watching(observer: Any, dt: float | None) -> Watching | None:
     if not isinstance(watching, Watching):
         raise ModelError(f"watching() of {type(observer).__name__} returned {type(watching).__name__}, not a Watching.")
     return watching
+
+
+def reference_channel(name: str) -> str:
+    """What a reference is called among inputs and in records."""
+    return name if name.endswith(".reference") else f"reference.{name}"
 
 
 @dataclass(frozen=True)
@@ -113,6 +140,7 @@ class Loop:
     shaken: tuple[str, ...]  # states with process noise
     jittered: tuple[int, ...]  # inputs with process noise
     switch: SwitchOn
+    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
 
     @property
     def references(self) -> tuple[tuple[str, str], ...]:
@@ -129,16 +157,19 @@ class Wiring:
         self.readable = plant.readable()
         self.sensors: list[str] = []
 
-    def interval(self) -> float:
+    def interval(self, default: float | None = None) -> float:
         """The shortest interval in the loop; all others must be multiples of it."""
         found = [(f"law {law.name!r}", law.dt) for law in self.laws]
         if self.watching is not None:
             found.append((f"observer {self.watching.name!r}", self.watching.dt))
         intervals = [dt for _, dt in found if dt is not None]
         if not intervals:
-            every = None if self.noise is None else self.noise.every
+            every = default if self.noise is None or self.noise.every is None else self.noise.every
             if every is None:
-                raise DataError("the loop has no sampling interval: give noise=da.Noise(..., every=dt) [s].")
+                raise DataError(
+                    "the loop has no sampling interval: give noise=da.Noise(..., every=dt) [s]. (Without noise and "
+                    "controller a linear model has model.response(...).)"
+                )
             return float(every)
         return float(min(intervals))
 
@@ -247,6 +278,9 @@ class Wiring:
     def drives(self, given: Mapping[str, Any], switch: SwitchOn) -> list[int]:
         """Inputs that laws drive, each by one law only."""
         by: dict[str, str] = {}
+        names = [law.name for law in self.laws]
+        if len(set(names)) < len(names):
+            self.problems.append(f"two laws have the same name: {', '.join(names)}.")
         for law in self.laws:
             for name in law.drives:
                 if name not in self.plant.inputs.index:
@@ -278,12 +312,14 @@ def wired(
     noise: Noise | None,
     actuators: Mapping[str, Actuator] | None,
     switch: SwitchOn,
+    waits: tuple[bool, ...],
+    interval: float | None = None,
 ) -> Loop:
     """A checked loop around a plant."""
     from dalembert.solve.plants import check_noise_names
 
     w = Wiring(plant, laws, watching, noise)
-    dt = w.interval()
+    dt = w.interval(interval)
     for law in w.laws:
         w.check_law(law)
     w.check_watching()
@@ -306,7 +342,7 @@ def wired(
     return Loop(
         dt, w.laws, reads, every, watching, watch_every, tuple(driven), acts, tuple(w.sensors), faults, sensor_every,
         noise, tuple(name for name in process if name not in jittered),
-        tuple(plant.inputs.index[plant.full_name(name)] for name in jittered), switch,
+        tuple(plant.inputs.index[plant.full_name(name)] for name in jittered), switch, waits,
     )  # fmt: skip
 
 
