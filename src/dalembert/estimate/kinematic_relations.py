@@ -22,14 +22,16 @@ import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.errors import AssemblyError, ModelError, unknown_name
-from dalembert.expressions import Array, call_user
+from dalembert.estimate.kinematic_closing import Closing
+from dalembert.expressions import Array, Kernel, call_user
 from dalembert.solve.assemble import assemble
-from dalembert.solve.kinematics import rank
+from dalembert.solve.constrained import projection_function
+from dalembert.solve.kinematics import null_space, rank
 from dalembert.solve.motion import acceleration_name, targets_of
-from dalembert.solve.prescribed import analysis
+from dalembert.solve.prescribed import Analysis, analysis
 
 SX = ca.SX
-CORRECTIONS = 2  # calls of Newton's method, each of order three in the gap, from one sample to the next
+CORRECTIONS = 2  # calls of Newton's method of `tools`, each of order three in the gap
 LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
 OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
 LEVEL = ("position", "velocity", "acceleration")
@@ -78,7 +80,7 @@ class Relations(Protocol):
 class MachineRelations:
     """Relations of a mechanism through its own joints."""
 
-    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], t: float = 0.0) -> None:
+    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str]) -> None:
         self.eqs, self.name = eqs, eqs.name
         if not eqs.is_holonomic:
             raise ModelError(
@@ -86,7 +88,8 @@ class MachineRelations:
                 "velocity or acceleration level (rolling). Use a filter on the equations of motion."
             )
         self.targets = targets_of(eqs, independent)
-        self.tools = analysis(eqs, self.targets)
+        self.closing: Closing = eqs.cached(("closing", self.targets), lambda: Closing(eqs, self.targets))
+        self._stack, self._lead = eqs.cached(("closing numbers", self.targets), self.closing.numbers)
         rates, units = [], []
         for name, k in zip(self.targets.names, self.targets.measures, strict=True):
             rates.append(f"{name}.rate" if k < 0 else eqs.measure_rates.names[k])
@@ -102,7 +105,7 @@ class MachineRelations:
         self.parameters, self.parameter_values = eqs.parameters, eqs.parameter_values
         self.known: Mapping[str, Quantity]
         self._forced, self.known = self._catalogue()
-        self._check_freedom(t)
+        self._check_freedom()
         own = {*self.coordinates.names, *self.rates.names, *self.accelerations.names}
         joints = [
             name
@@ -111,6 +114,11 @@ class MachineRelations:
         ]
         sensors = [name for name in eqs.outputs.names if name in self.known]
         self.told = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
+
+    @property
+    def tools(self) -> Analysis:
+        """The position, velocity and acceleration analysis: slower than `closing`, but it takes singular poses."""
+        return analysis(self.eqs, self.targets)
 
     def _second(self, k: int) -> str:
         return acceleration_name(self.eqs.measure_rates.names[k], self.eqs.measure_rates.index)
@@ -135,23 +143,26 @@ class MachineRelations:
                 known.setdefault(name, Quantity(unit, level))
         return forced, known
 
-    def _check_freedom(self, t: float) -> None:
+    def _check_freedom(self) -> None:
         """As many coordinates as degrees of freedom, independent at some pose near the drawing."""
-        eqs = self.eqs
+        eqs, n = self.eqs, len(self.targets.names)
         random = np.random.default_rng(0)
-        found, freedom, n = 0, eqs.nv, len(self.targets.names)
-        for spread in (0.0, 0.05, 0.3):
-            q = np.array(eqs.guess[0]) + spread * random.normal(size=eqs.nq)
-            J = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)[0]
-            rows = len(eqs.rate_rows)
-            found = max(found, rank(J))
-            freedom = min(freedom, eqs.nv - rank(J[:rows]))
+        project = eqs.cached("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
+        still, q = np.zeros(eqs.nv), np.array(assemble(eqs).q)
+        found, freedom = 0, eqs.nv
+        for _ in range(3):  # the drawing may be a dead point: look beside it too
+            J = self._stack(q, eqs.p, 0.0)[0]
+            A = J[: len(eqs.rows)]
+            found, freedom = max(found, rank(J)), min(freedom, eqs.nv - rank(A))
+            Z = null_space(A)
+            change = Z @ (0.05 * random.normal(size=Z.shape[1]))
+            q = project(q + eqs.kernel("kinematics")(q, eqs.p, 0.0)[0] @ change, still, eqs.p, 0.0)[0]
         if n < freedom:
             raise ModelError(
                 f"{eqs.name!r} has {freedom} degrees of freedom, but {n} independent coordinate{'s' * (n != 1)} "
                 f"({', '.join(self.targets.names)}) are named. Name {freedom}."
             )
-        if n > freedom or found < freedom + rank(J[:rows]):
+        if n > freedom or found < eqs.nv:
             raise ModelError(
                 f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
                 f"{freedom} degree{'s' * (freedom != 1)} of freedom. Name as many that do not follow from one another."
@@ -173,16 +184,14 @@ class MachineRelations:
         return found
 
     def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        for _ in range(CORRECTIONS):
-            pose = self.tools.newton(pose, p, t, z)[0]
-        return pose
+        return self.closing.close(pose, z, p, t)
 
     def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        return self.tools.gap(pose, p, t, z)
+        return self.closing.gap(pose, z, p, t)
 
     def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
         eqs = self.eqs
-        v, a, _ = self.tools.rates(pose, SX.zeros(eqs.nv), p, t, zd, zdd)
+        v, a = self.closing.motion(pose, zd, zdd, p, t)
         s, rate, S, bias = eqs.functions["measures"](pose, v, p, t)
         y = eqs.functions["outputs"](pose, v, a, *[SX.zeros(k) for k in (len(eqs.rows), eqs.nz, eqs.nu)], p, t)
         second = S @ a + bias
@@ -204,9 +213,9 @@ class MachineRelations:
         return ca.densify(ca.vertcat(*entries)) if entries else SX.zeros(0, 1)
 
     def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
-        n, nv = len(self.coordinates), self.eqs.nv
+        n = len(self.coordinates)
         zd = SX.sym("zd", n)
-        v = self.tools.rates(pose, SX.zeros(nv), p, t, zd, SX.zeros(n))[0]
+        v, _ = self.closing.motion(pose, zd, SX.zeros(n), p, t)
         N, _ = self.eqs.functions["kinematics"](pose, p, t)
         h = self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t)
         direct = ca.jacobian(h, z)  # rows that are z itself
@@ -216,14 +225,12 @@ class MachineRelations:
         """From the drawing step by step, so that loops stay closed the way they were drawn."""
         eqs = self.eqs
         q = np.array(assemble(eqs).q)
-        still = np.zeros(eqs.nv)
-        at = self.tools.stack(q, still, eqs.p, 0.0)[1]
+        at = self._stack(q, eqs.p, 0.0)[1]
         wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
         steps = int(min(1e4, np.ceil(np.abs(wanted - at).max(initial=0.0) / LEAD)))
         gap = np.zeros(1)
         for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            for _ in range(2 * CORRECTIONS):
-                q, _, gap = self.tools.newton_kernel(q, eqs.p, 0.0, at + part * (wanted - at))
+            q, gap = self._lead(q, at + part * (wanted - at), eqs.p, 0.0)
         if gap[0] <= OPEN * (1 + np.abs(q).max()):
             return wanted, q
         measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}

@@ -25,8 +25,9 @@ from typing import Any
 import casadi as ca
 
 from dalembert.errors import ModelError
+from dalembert.estimate.kinematic_closing import least_squares
 from dalembert.estimate.kinematic_relations import Relations
-from dalembert.estimate.kinematic_switching import Switching, gram_determinant, least_squares
+from dalembert.estimate.kinematic_switching import Switching, gram_determinant
 from dalembert.expressions import call_user
 
 SX, MX = ca.SX, ca.MX

@@ -105,27 +105,3 @@ def gram_determinant(S: Any) -> Any:
         result = result * size
         basis.append(column / ca.sqrt(size + 1e-300))  # a column of zeros must not make 0/0
     return result
-
-
-def least_squares(S: Any, right: Any) -> Any:
-    """x that brings S x nearest to ``right``, by orthogonal columns of [S right] (SX)."""
-    n = S.shape[1]
-    columns = [S[:, j] for j in range(n)]
-    R = SX(n, n)
-    y = []
-    for j in range(n):  # modified Gram-Schmidt; on the right-hand side too it is as accurate as Householder's
-        size = ca.sqrt(ca.sumsqr(columns[j]))
-        q = columns[j] / size
-        R[j, j] = size
-        for k in range(j + 1, n):
-            R[j, k] = ca.dot(q, columns[k])
-            columns[k] = columns[k] - q * R[j, k]
-        y.append(ca.dot(q, right))
-        right = right - q * y[j]
-    x: list[Any] = [SX(0)] * n
-    for j in reversed(range(n)):
-        rest = y[j]
-        for k in range(j + 1, n):
-            rest = rest - R[j, k] * x[k]
-        x[j] = rest / R[j, j]
-    return ca.vertcat(*x)
