@@ -159,8 +159,8 @@ def _pieces(
         Heading("Servo-constraints"), _servo_text(euk),
         Picture("servo", figures["servo"], "The top floor is caught at rest and stays; the pendulum pays for it."),
         Heading("On an estimate"), _estimate_text(results), _estimate_table(results),
-        Picture("estimate", figures["estimate"], "The pendulum's angle starts one radian wrong and is right within a "
-                "second."),
+        Picture("estimate", figures["estimate"], "Left: the angle of the pendulum, first guessed one radian wrong; its "
+                "sensor puts that right at once. Right: the top floor, held from the dotted line on."),
     ]  # fmt: skip
 
 
