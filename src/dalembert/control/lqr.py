@@ -20,14 +20,17 @@ import scipy.linalg
 
 from dalembert.control.plant import Weight, chosen_inputs, chosen_outputs, cross_weight, plant, weight
 from dalembert.control.reach import does_not_decay, require_seen, require_stabilizable
-from dalembert.control.state_feedback import Schedule, StateFeedback, with_integrals
+from dalembert.control.schedule import Schedule
+from dalembert.control.state_feedback import StateFeedback, with_integrals
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.linear import StateSpace, doubling
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.riccati import RiccatiSolution, care, dare
 
-HORIZON_STEPS = 1000  # gains kept of a continuous finite horizon
+HORIZON_STEPS = 8  # intervals that a continuous finite horizon is first cut into
+SMOOTH = 1e-9  # error of the cubics between the nodes, relative to the largest gain
+MOST_HALVINGS = 30
 
 
 def lqr(
@@ -106,9 +109,8 @@ def lqr(
             end[:n, :n] = weight("Q_T", Q_T, model.states, "state")
         if integrals:
             raise DataError("integral action has no end to aim at: leave out horizon.")
-        times, costs, gains = finite_horizon(A, B, Q_, R_, N_, end, horizon, model.dt)
-        schedule = Schedule(times, gains, held=model.dt is not None)
-        return StateFeedback(gains[0], model, drives, method="LQR over a finite horizon", cost=costs[0],
+        schedule, costs = finite_horizon(A, B, Q_, R_, N_, end, horizon, model.dt)
+        return StateFeedback(schedule.gains[0], model, drives, method="LQR over a finite horizon", cost=costs[0],
                              schedule=schedule, **rest)  # fmt: skip
     if Q_T is not None:
         raise DataError("Q_T weighs the end of a horizon: give horizon= as well.")
@@ -200,40 +202,70 @@ def _check(
 def finite_horizon(
     A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, end: FloatArray, horizon: float,
     dt: float | None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:  # fmt: skip
-    """Times (k,) [s], costs-to-go X (k, n, n) and gains (k, m, n) from the start of the horizon to its end.
+) -> tuple[Schedule, FloatArray]:  # fmt: skip
+    """Gains over the horizon, and the costs-to-go X (k, n, n) that belong to them.
 
-    A sampled horizon of N steps has N gains, at 0, dt, ..., (N - 1) dt, and N + 1 costs.
+    A sampled horizon of N steps has N gains, at 0, dt, ..., (N - 1) dt, and N + 1 costs; a continuous one has nodes
+    where the cubics between them need them.
     """
     T = real_number("horizon", horizon)
     if T <= 0.0:
         raise DataError(f"horizon is a time in seconds above 0, got {T:g}.")
-    inverse = scipy.linalg.solve(R, np.hstack([B.T, N.T]), assume_a="pos")
-    RB, RN = inverse[:, : len(A)], inverse[:, len(A) :]
     if dt is None:
-        count = HORIZON_STEPS
-        step = doubling.interval(A - B @ RN, B @ RB, Q - N @ RN, T / count)
-        costs = [end]
-        for _ in range(count):
-            costs.append(doubling.back(step, costs[-1]))
-        X = np.array(costs[::-1])
-        times: FloatArray = np.linspace(0.0, T, count + 1)
-        return times, X, np.asarray(RB @ X + RN)
+        return _continuous_horizon(A, B, Q, R, N, end, T)
     count = round(T / dt)
     if count < 1 or abs(count * dt - T) > 1e-6 * dt:
         raise DataError(f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.")
     costs, gains = [end], []
     for _ in range(count):
         X_ = costs[-1]
-        XA = X_ @ A
-        K = scipy.linalg.solve(R + B.T @ X_ @ B, B.T @ XA + N.T, assume_a="pos")
+        K = scipy.linalg.solve(R + B.T @ X_ @ B, B.T @ X_ @ A + N.T, assume_a="pos")
         # (A - B K)ᵀ X (A - B K) + ... : Joseph's form, symmetric and positive whatever the rounding of K
         closed = A - B @ K
         NK = N @ K
         X_ = closed.T @ X_ @ closed + Q - NK - NK.T + K.T @ R @ K
         costs.append(0.5 * (X_ + X_.T))
         gains.append(K)
-    return np.arange(count, dtype=np.float64) * dt, np.array(costs[::-1]), np.array(gains[::-1])
+    times: FloatArray = np.arange(count, dtype=np.float64) * dt
+    return Schedule(times, np.array(gains[::-1])), np.array(costs[::-1])
+
+
+def _continuous_horizon(
+    A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, end: FloatArray, T: float
+) -> tuple[Schedule, FloatArray]:
+    """From the end backwards, by exact steps that are halved until a cubic meets the gain in their middle."""
+    inverse = scipy.linalg.solve(R, np.hstack([B.T, N.T]), assume_a="pos")
+    RB, RN = inverse[:, : len(A)], inverse[:, len(A) :]
+    A_, G, Q_ = A - B @ RN, B @ RB, Q - N @ RN
+    triples: dict[int, doubling.Triple] = {}
+
+    def back(X: FloatArray, level: int) -> FloatArray:
+        if level not in triples:
+            triples[level] = doubling.interval(A_, G, Q_, T / HORIZON_STEPS / 2.0**level)
+        return doubling.back(triples[level], X)
+
+    def gain(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        AX = A_.T @ X
+        return RB @ X + RN, -RB @ (AX + AX.T - X @ G @ X + Q_)
+
+    nodes = [(0.0, end, *gain(end))]  # time before the end, X, K and its rate
+    largest = float(np.abs(nodes[0][2]).max())
+    left = [0] * HORIZON_STEPS  # levels of the steps still to be made, the next one last
+    while left:
+        level = left.pop()
+        before, X, K1, slope1 = nodes[-1]
+        h = T / HORIZON_STEPS / 2.0**level
+        middle = back(X, level + 1)
+        start = back(middle, level + 1)
+        K0, slope0 = gain(start)
+        largest = max(largest, float(np.abs(K0).max()))
+        cubic = 0.5 * (K0 + K1) + 0.125 * h * (slope0 - slope1)
+        if level < MOST_HALVINGS and np.abs(cubic - gain(middle)[0]).max() > SMOOTH * largest:
+            left += [level + 1, level + 1]
+        else:
+            nodes.append((before + h, start, K0, slope0))
+    back_times, costs, gains, slopes = (np.array(part[::-1]) for part in zip(*nodes, strict=True))
+    return Schedule(T - back_times, gains, slopes), costs
 
 
 def sampled_cost(

@@ -17,39 +17,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.control.plant import machine_names, reference_values
+from dalembert.control.schedule import Schedule
 from dalembert.equations import Channels, Law
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import Roots, StateSpace, checks
 from dalembert.linear.checks import FloatArray
-
-
-class Schedule(checks.Frozen):
-    """Gains that change with time: ``gains[k]`` at ``times[k]`` [s], from the moment the law is switched on.
-
-    held : a gain holds until the next time (sampled), else it is interpolated.
-    """
-
-    times: FloatArray
-    gains: FloatArray
-    held: bool
-
-    def __init__(self, times: FloatArray, gains: FloatArray, *, held: bool) -> None:
-        self._freeze(times=times, gains=gains, held=held)
-
-    def at(self, t: Any) -> Any:
-        """Gain (m, n) at the symbolic or plain time t, as a CasADi expression; the ends are held."""
-        count, m, n = self.gains.shape
-        last = float(self.times[-1])
-        step = last / (count - 1) if count > 1 else 1.0
-        values = self.gains.transpose(0, 2, 1).reshape(count, -1)  # columns after each other, as CasADi reshapes
-        place = ca.fmin(ca.fmax(t, 0.0), last) / step
-        if self.held:  # a sample falls on a time up to rounding
-            place = ca.floor(place + 1e-6)
-        if count == 1:  # a table needs two entries
-            values = np.repeat(values, 2, axis=0)
-        grid = [list(range(len(values)))]
-        table = ca.interpolant("gains", "linear", grid, values.ravel(), {"lookup_mode": ["exact"]})
-        return ca.reshape(table(place), m, n)
 
 
 class StateFeedback(checks.Frozen):
@@ -140,11 +112,11 @@ class StateFeedback(checks.Frozen):
         names = [f"{name} fed back" for name in self.drives]
         return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
 
-    def law(self, *, at: Any = None, switched_on: float = 0.0) -> Law:
+    def law(self, *, at: Any = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
 
         at : {name: value} or a `State`: the operating point, where the model does not say.
-        switched_on : time [s] from which a finite horizon counts.
+        switched_on : time [s] before which the inputs stay at u₀ and integrals wait; a finite horizon counts from it.
         """
         return _law(self, at, switched_on)
 
@@ -243,7 +215,7 @@ def reference_names(tracking: tuple[str, ...]) -> list[str]:
     return [f"{name}.reference" for name in tracking]
 
 
-def _law(feedback: StateFeedback, at: Any, switched_on: float) -> Law:
+def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
     system, drives = feedback.system, feedback.drives
     names = machine_names(system)
     extra = tuple(name for name in feedback.integral if name not in names)
@@ -254,18 +226,21 @@ def _law(feedback: StateFeedback, at: Any, switched_on: float) -> Law:
     read, memory = ca.MX.sym("reads", len(reads)), ca.MX.sym("memory", len(feedback.integral))
     r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
     value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
-    K = ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(t - switched_on)
-    u = ca.DM(u0) - K @ (read[: len(names)] - ca.DM(x0))
+    since = t - (switched_on or 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
+    K = ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(since)
+    u = -K @ (read[: len(names)] - ca.DM(x0))
     if feedback.integral:
         u -= ca.DM(feedback.K_integral) @ memory
     if feedback.tracking:
         u += ca.DM(feedback.F) @ ca.vertcat(*(wanted[name] - y0[name] for name in feedback.tracking))
+    u = on * u + u0
     held = limited(u, drives, feedback.limits)
     error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
     if feedback.integral and feedback.limits:
         # while an input is at its limit its integrals wait (no wind-up)
         error *= ca.if_else(ca.sumsqr(held - u) > 0, 0.0, 1.0)
-    after = error if feedback.dt is None else memory + feedback.dt * error
+    after = on * error if feedback.dt is None else memory + on * feedback.dt * error
     function = ca.Function("state_feedback", [read, memory, r, p, t], [ca.densify(held), ca.densify(after)],
                            ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip
     return Law(
