@@ -22,14 +22,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DataError
-from dalembert.estimate.engine import Native, only_fresh, tick_function
+from dalembert.estimate.engine import only_fresh
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.kernels import factor, half_product, solve_positive
 from dalembert.estimate.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.tangent import carried, sensing_away
 from dalembert.expressions import Array
-
-FLAT = 2_000  # instructions up to which the virtual machine is fastest with one flat expression
 
 
 class ExtendedKalman(Filter):
@@ -69,16 +67,6 @@ class ExtendedKalman(Filter):
             raise DataError("input_noise is the variance of held inputs; with continuous=True put its share into Q.")
         self.iterations, self.continuous, self.substeps = iterations, continuous, substeps
         self.memory = self.process.nx + triangle(self.process.ne)
-
-    @property
-    def native(self) -> Native:
-        """Native code; without a compiler a large step is faster in matrices than as one flat expression."""
-        if self._native is None:
-            native = super().native
-            function = native.function
-            if not self.compiled and function.is_a("SXFunction") and function.n_instructions() > FLAT:
-                native.function = tick_function(self)
-        return super().native
 
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
