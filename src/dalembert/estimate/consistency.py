@@ -195,13 +195,12 @@ def same_times(record: Record, times: Array) -> Record:
     return record.resample(times=np.clip(times, record.time[0], record.time[-1]))
 
 
-def mean_nees(runs: Any, level: float = 0.95) -> tuple[Array, tuple[float, float]]:
-    """Mean over Monte Carlo runs of NEES and the band it should lie in.
+def mean_nees(values: Any, states: int, level: float = 0.95) -> tuple[Array, tuple[float, float]]:
+    """Mean of `nees` over Monte Carlo runs, (N,), and the band it lies in at a share `level` of the samples.
 
-    runs : (runs, N) of `nees`, and the number of states: ``(values, n)``.
+    values : (runs, N).  states : number of states of the filter.
     """
-    values, n = runs
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 2:
-        raise DataError(f"expected NEES of several runs, (runs, N); got an array of shape {values.shape}.")
-    return values.mean(axis=0), chi_square_band(int(n), len(values), level)
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 2:
+        raise DataError(f"expected NEES of several runs, (runs, N); got an array of shape {array.shape}.")
+    return np.asarray(array.mean(axis=0), dtype=float), chi_square_band(states, len(array), level)

@@ -158,14 +158,16 @@ class Noise:
 
     def __init__(self, model: Process, Q: Any, R: Any, input_noise: Any = None) -> None:
         self.process = model
+        if R is None:
+            raise DataError("R is missing: the variance of the noise of every output.")
+        if Q is None and input_noise is None:
+            raise DataError("Q is missing: the variance a step adds to every state (Q=0 for a model that is exact).")
         errors, outputs = model.errors.names, model.outputs.names
         self.Q = self._read("Q", 0.0 if Q is None else Q, errors, "state")
         self.R = self._read("R", R, outputs, "output")
         self.inputs = (
             None if input_noise is None else self._read("input_noise", input_noise, model.inputs.names, "input")
         )
-        if R is None:
-            raise DataError("R is missing: the variance of the noise of every output.")
 
     def _read(self, symbol: str, given: Any, names: tuple[str, ...], what: str) -> Covariance:
         if callable(given):
