@@ -109,12 +109,15 @@ class OutputFeedback(checks.Frozen):
         """Model and controller as one system: inputs as of the model (added to what the law sets), outputs as well."""
         return _closed(self)
 
-    def loop(self) -> StateSpace:
-        """The loop opened at the driven inputs: from there through model and controller back (sign changed)."""
+    def loop(self, at: str = "inputs") -> StateSpace:
+        """The loop opened at the driven inputs, or at the outputs read: from there once round (sign changed)."""
+        if at not in ("inputs", "outputs"):
+            raise DataError(f"a loop is opened at='inputs' or at='outputs', got {at!r}.")
         system = _as_read(self).select(inputs=self.drives)
         controller = self.controller().select(inputs=self.observer.outputs)
-        names = [f"{name} fed back" for name in self.drives]
-        return (-system.series(controller)).replace(outputs=names)
+        names = [f"{name} fed back" for name in (self.drives if at == "inputs" else self.observer.outputs)]
+        whole = system.series(controller) if at == "inputs" else controller.series(system)
+        return (-whole).replace(outputs=names)
 
     def law(self, *, at: Any = None, start: Any = None, switched_on: float | None = None) -> Law:
         """The law as ``da.simulate`` takes it.

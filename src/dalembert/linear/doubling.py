@@ -30,6 +30,7 @@ from dalembert.linear.checks import FloatArray
 
 Triple = tuple[FloatArray, FloatArray, FloatArray]
 MOST_DOUBLINGS = 60
+OVERFLOW = 1e100  # entries of X beyond which it diverges
 SHORT = 0.5  # ‖Hamiltonian‖ h of the interval that doubling starts from
 
 
@@ -75,14 +76,15 @@ def interval(A: FloatArray, G: FloatArray, Q: FloatArray, h: float) -> Triple:
 def limit(triple: Triple, tolerance: float = 1e-15) -> FloatArray:
     """X∞ of an interval repeated without end."""
     A, G, H = triple
-    for _ in range(MOST_DOUBLINGS):
-        before = H
-        A, G, H = doubled(A, G, H)
-        if not np.all(np.isfinite(H)):
-            break
-        if np.linalg.norm(H - before) <= tolerance * np.linalg.norm(H):
-            return H
-    raise ConvergenceError("doubling does not converge: a pole of the closed loop is on the border of stability.")
+    with np.errstate(over="ignore", invalid="ignore"):  # of a diverging one, which is refused
+        for _ in range(MOST_DOUBLINGS):
+            before = H
+            A, G, H = doubled(A, G, H)
+            if not np.abs(H).max() < OVERFLOW:
+                break
+            if np.linalg.norm(H - before) <= tolerance * np.linalg.norm(H):
+                return H
+    raise ConvergenceError("doubling does not converge: a mode on the border of stability, or beyond, is not reached.")
 
 
 def cayley(A: FloatArray, G: FloatArray, Q: FloatArray, shift: float) -> Triple:

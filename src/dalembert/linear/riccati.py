@@ -28,7 +28,7 @@ from dalembert.linear.roots import Roots, balanced_matrix
 POOR, USELESS = 1e-8, 1e-3
 POOR_DOUBLING = 1e-11  # above it SciPy's method is asked as well
 LARGE = 100  # states from which doubling is tried first
-GOOD, MOST_NEWTON = 1e-14, 3  # Newton's method stops at this residual, or after so many steps
+GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after so many steps
 
 
 class RiccatiSolution(checks.Frozen):
