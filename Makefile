@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test test-all bench studies lint coverage clean
 
 demo: .venv/.ready
-	$(BIN)/dalembert demo --out $(OUT)
+	$(BIN)/dalembert study three-storey --out $(OUT)
 
 test: lint
 	$(BIN)/python -m pytest -q -m "not slow"

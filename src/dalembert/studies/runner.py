@@ -32,6 +32,15 @@ STUDIES: dict[str, tuple[str, str]] = {
         "slider_crank_forces",
         "The unknown force on the slider of a slider-crank: two-stage observer against a well-tuned single one.",
     ),
+    "excavator": ("excavator", "Digging force and payload of an excavator arm from motion and cylinder forces."),
+    "slider-crank-observer": (
+        "slider_crank_observer",
+        "Speed and acceleration of a crank from joints, an encoder and an accelerometer, through dead points.",
+    ),
+    "two-link-observer": (
+        "two_link_observer",
+        "Joint speeds and accelerations of a two-link arm from encoders and accelerometers on its links.",
+    ),
 }
 _PACKAGES = ("numpy", "scipy", "casadi", "matplotlib")
 
