@@ -135,6 +135,23 @@ def test_memory_and_references_of_a_law_become_states_and_inputs(mass: Any) -> N
     assert np.abs(moving["place"] - same["place"]).max() < 1e-8
 
 
+@pytest.mark.spec("000-72")
+def test_a_linear_plant_takes_continuous_laws_and_events() -> None:
+    plant = da.StateSpace(A, B, [[1.0, 0.0]], states=READS, inputs=["push"], outputs=["place"])
+    C, L = np.array([[1.0, 0.0]]), np.array([[4.0], [5.0]])
+    law, start = gain_law(GAIN, READS, ["push"]), {"rail.displacement": 0.3, "rail.speed": -0.2}
+    run = da.simulate(plant, 2.0, start=start, controller=law, observer=kalman_bucy(C, L), every=0.5, method=TIGHT)
+    block = np.block([[A, -B @ GAIN], [L @ C, A - L @ C - B @ GAIN]])
+    exact = np.array([expm(block * t) @ [0.3, -0.2, 0.0, 0.0] for t in run.time])
+    assert run["place"] == pytest.approx(exact[:, 0], abs=1e-9)
+    sampled = gain_law(GAIN, READS, ["push"], 0.1)
+    crossing = da.Event("zero", lambda s: s["rail.displacement"])
+    stopped = da.simulate(plant, 9.0, start=start, controller=sampled, events=crossing, method=TIGHT)
+    whole = da.simulate(plant, 9.0, start=start, controller=sampled)
+    assert stopped["rail.displacement"][-1] == pytest.approx(0, abs=1e-10)
+    assert stopped["push"][:-1] == pytest.approx(whole["push"][: len(stopped) - 1], abs=1e-9)
+
+
 # --- algebraic loops ------------------------------------------------------------------------------------------------
 
 

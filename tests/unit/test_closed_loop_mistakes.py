@@ -103,9 +103,7 @@ def test_things_of_the_wrong_kind_are_refused(cart: Any) -> None:
     refuse("no sampling interval", da.DataError, controller=None, noise=Noise(process={"x": 1.0}))
     refuse("multistep", da.DataError, plant=cart, controller=gain_law([[1.0]], ["encoder"], ["force"], 0.1),
            method=da.Sundials())  # fmt: skip
-    refuse("a linear plant has no events", events=da.Event("e", lambda s: s.t))
-    refuse("stepped exactly", da.DataError, method=da.RK4(0.1))
-    refuse("sampled: give them dt", controller=replace(GAIN, dt=None))
+    refuse("sampled, give them dt", controller=replace(GAIN, dt=None), plant=PLANT.to_discrete(0.1))
 
 
 def test_sensor_noise_of_a_continuous_loop_is_refused(cart: Any) -> None:

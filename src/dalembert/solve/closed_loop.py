@@ -20,6 +20,7 @@ from dalembert.solve.assemble import state_or_rest
 from dalembert.solve.closing import ON, closed, renamed_reference
 from dalembert.solve.events import Event, Switch, as_events
 from dalembert.solve.hosts import LinearHost, MachineHost
+from dalembert.solve.linear_equations import linear_equations, linear_state
 from dalembert.solve.methods import DormandPrince
 from dalembert.solve.noise import Noise
 from dalembert.solve.sampled_run import SampledRun
@@ -117,8 +118,6 @@ def run_linear(
         raise DataError(f"until must be a number of seconds, got {until!r}.") from None
     if not np.isfinite(end) or end <= 0:
         raise DataError(f"until must be a finite time after the start (0 s), got {until!r}.")
-    if switch.event is not None:
-        raise ModelError("a linear plant has no events between samples: switch_on must be a time [s].")
     given = given_inputs(inputs, model.inputs)
     driven = [name for law in laws for name in law.drives]
     host = LinearHost(model, given if not switch.at_once else {k: v for k, v in given.items() if k not in driven})
@@ -204,16 +203,12 @@ def simulate_closed(
     }  # fmt: skip
     continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
     if isinstance(plant, StateSpace):
-        if run.pop("events"):
-            raise ModelError("a linear plant has no events.")
-        if run.pop("method") is not None:
-            raise DataError("a linear plant is stepped exactly; leave method= out.")
-        if continuous:
-            raise ModelError(
-                "around a linear plant laws and observers are sampled: give them dt [s]. (A linear law in continuous "
-                "time needs no simulation: close the loop with plant.feedback(...).)"
-            )
-        return run_linear(plant, until, **run, **options)
+        stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
+        if not stepped:
+            del run["events"], run["method"]
+            return run_linear(plant, until, **run, **options)
+        plant = linear_equations(plant)
+        run["start"] = linear_state(plant, run["start"])
     if not continuous:
         begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
         return run_machine(plant, end(until, begin), **run, **options)
