@@ -21,7 +21,6 @@ from tests.filter_machines import (
     state_of,
 )
 
-
 THIRD = Tableau((0.0, 1 / 3, 2 / 3), ((), (1 / 3,), (0.0, 2 / 3)), (0.25, 0.0, 0.75))  # Heun, order 3
 
 
@@ -236,7 +235,8 @@ def test_an_unknown_torque_is_found_from_an_encoder() -> None:
     run = da.simulate(eqs, until=3.0, start=turned_at(eqs), every=5e-3, inputs={"torque": 40.0})
     estimate = ExtendedKalman(
         eqs, outputs=["encoder", "gyroscope"], unknown="torque", coordinates="A.angle", dt=5e-3, at=turned_at(eqs),
-        Q={"A.angle": 1e-12, "A.rate": 1e-10, "torque": 0.25}, R=1e-6, P0={"A.angle": 1e-4, "A.rate": 1e-4, "torque": 1e3},
+        Q={"A.angle": 1e-12, "A.rate": 1e-10, "torque": 0.25}, R=1e-6,
+        P0={"A.angle": 1e-4, "A.rate": 1e-4, "torque": 1e3},
     ).run(run)  # fmt: skip
     assert estimate.record["torque"][200:] == pytest.approx(40.0, abs=2.0)
 

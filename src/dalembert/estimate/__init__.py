@@ -5,6 +5,7 @@ from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
 from dalembert.estimate.force_model import ForceCheck, ForceModel, forces
+from dalembert.estimate.joint_input import JointInputKalman
 from dalembert.estimate.kalman import Kalman
 from dalembert.estimate.kalman_bucy import KalmanBucy
 from dalembert.estimate.kinematic_check import KinematicCheck
@@ -14,6 +15,7 @@ from dalembert.estimate.kinematic_observer import kinematic
 from dalembert.estimate.kinematic_switching import Switching, Window
 from dalembert.estimate.machine import machine_process
 from dalembert.estimate.metrics import Comparison, compare
+from dalembert.estimate.observability import Observability, observability
 from dalembert.estimate.process import Process, process
 from dalembert.estimate.sensors import Accelerometer, Encoder, ForceSensor, Quantiser, Sensor, measure
 from dalembert.estimate.sigma_point_filter import SigmaPointKalman
@@ -39,12 +41,14 @@ __all__ = [
     "ForceModel",
     "ForceSensor",
     "GaussMarkov",
+    "JointInputKalman",
     "Kalman",
     "KalmanBucy",
     "KinematicCheck",
     "KinematicModel",
     "LowPassed",
     "Model",
+    "Observability",
     "Process",
     "Quantiser",
     "RandomWalk",
@@ -69,6 +73,7 @@ __all__ = [
     "mean_nees",
     "measure",
     "nees",
+    "observability",
     "process",
     "smooth",
     "tune",

@@ -7,14 +7,14 @@ Differentiating a factorization costs several times the factorization. So it is 
 
 The right-hand sides are 1e-12 or less, so the values are those of `solve.constrained`; their derivatives are all that
 is left to differentiate, and with the factor held they give ∂a, ∂λ of the implicit function, exact (as in
-`da.linearize`). A step ends with one correction of pose and speeds, M δ = Aᵀ μ and A δ = -(φ or rates), by the factor
-of its last stage: what is corrected, and with it all that the derivative of that factor could add, is an error of the
-step. Stages are not steered onto the rows as in `da.simulate`, where 1e-9 m next to a dead point count.
+`da.linearize`). What closes the joints at the end of a step, M δ = Aᵀ μ and A δ = -(φ or rates) with the factor of its
+last stage, is treated the same way. Stages are not steered onto the rows as in `da.simulate`, where 1e-9 m next to a
+dead point count.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -23,15 +23,15 @@ from dalembert.equations import EquationsOfMotion, Symbols
 from dalembert.solve.constrained import (
     Evaluation,
     Factor,
-    closed,
     depends_on_reactions,
     mass_is_singular,
+    normalised,
     projection_function,
+    refinements,
 )
 
 SX = ca.SX
 GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay as they are
-REFINED = 1  # the correction is a refinement too
 
 
 def still(x: Any) -> Any:
@@ -48,18 +48,35 @@ def factor_at(eqs: EquationsOfMotion, rows: Any, q: Any, p: Any, t: Any) -> Fact
     return Factor(eqs.functions["inertia"](q, p, t), ca.sparsify(rows), singular_mass=mass_is_singular(eqs))
 
 
-def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Factor]:
-    """[q̇, v̇, ż, λ], and the factor used."""
+@dataclass(frozen=True)
+class Held:
+    """Rows and mass at a pose, and their factor at the pose without derivative."""
+
+    A: Any
+    M: Any
+    factor: Factor
+
+    def correction(self, residual: Any) -> Any:
+        """δ with M δ = Aᵀ μ and A δ = -residual."""
+        change, mu = self.factor.accelerations(SX.zeros(self.M.shape[0]), -still(residual), 0)
+        rest, _ = self.factor.accelerations(self.A.T @ mu - self.M @ change, -residual - self.A @ change, 0)
+        return change + rest
+
+
+def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Held]:
+    """[q̇, v̇, ż, λ], and what holds the machine there."""
     F = eqs.functions
     at = Evaluation(eqs, stilled(s))
-    a, lam = at.factor.accelerations(at.forces(s.lam * 0), at.b, 0)
+    refined = 1 if refinements(eqs) == 2 else 3  # slopes to (ε/σ)², where rows are redundant or nearly so to (ε/σ)⁴
+    a, lam = at.factor.accelerations(at.forces(s.lam * 0), at.b, refined)
+    M = F["inertia"](s.q, s.p, s.t)
     A, b = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
-    effort = F["inertia"](s.q, s.p, s.t) @ a - F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam) - A.T @ lam
-    da, dlam = at.factor.accelerations(-effort, b - A @ a, REFINED)
+    effort = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam) + A.T @ lam - M @ a
+    da, dlam = at.factor.accelerations(effort, b - A @ a, refined)
     lam = lam + dlam
     zdot = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
     N, n = F["kinematics"](s.q, s.p, s.t)
-    return [N @ s.v + n, a + da, zdot, lam], at.factor
+    return [N @ s.v + n, a + da, zdot, lam], Held(A, M, at.factor)
 
 
 def rates_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -87,9 +104,9 @@ def landing_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         base = [SX.sym("q0", eqs.nq), SX.sym("v0", eqs.nv), SX.sym("z0", eqs.nz)]
         weight = SX.sym("weight")
-        last, factor = rates(eqs, s)
+        last, held = rates(eqs, s)
         q, v, z = (y + weight * k for y, k in zip(base, last[:3], strict=True))
-        q, v = _onto(eqs, replace(s, q=q, v=v, z=z), factor)
+        q, v = _onto(eqs, replace(s, q=q, v=v, z=z), held)
         return _function(eqs, "landing", [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t], [q, v, z])
 
     return eqs.cached("landing of a filter", make)
@@ -103,20 +120,27 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
     def make() -> ca.Function:
         s = eqs.symbols()
         resting = replace(s, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu))
-        q, v = _onto(eqs, resting, Evaluation(eqs, stilled(resting)).factor)
+        A, _ = eqs.functions["rows"](s.q, s.v, resting.z, resting.u, s.p, s.t)
+        held = Held(A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, stilled(resting)).factor)
+        q, v = _onto(eqs, resting, held)
         return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached("projection of a filter", make)
 
 
-def _onto(eqs: EquationsOfMotion, s: Symbols, factor: Factor) -> tuple[Any, Any]:
-    """q and v on the joints; `factor` is that of a pose an integration error away."""
-    q = closed(eqs, s, factor)
-    if not eqs.rate_rows:
-        return q, s.v
-    slip = SX.zeros(len(eqs.rows))
-    slip[eqs.rate_rows] = eqs.functions["rates"](q, s.v, s.p, s.t)
-    return q, s.v + factor.correction(slip)
+def _onto(eqs: EquationsOfMotion, s: Symbols, held: Held) -> tuple[Any, Any]:
+    """q and v on the joints, with what holds the machine at a pose an integration error away."""
+    q, v = normalised(eqs, s.q), s.v
+    if eqs.holonomic_rows:
+        gap = SX.zeros(len(eqs.rows))
+        gap[eqs.holonomic_rows] = eqs.functions["position"](q, s.p, s.t)
+        N, _ = eqs.functions["kinematics"](q, s.p, s.t)
+        q = normalised(eqs, q + N @ held.correction(gap))
+    if eqs.rate_rows:
+        slip = SX.zeros(len(eqs.rows))
+        slip[eqs.rate_rows] = eqs.functions["rates"](q, v, s.p, s.t)
+        v = v + held.correction(slip)
+    return q, v
 
 
 def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:

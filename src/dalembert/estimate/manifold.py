@@ -40,7 +40,7 @@ from dalembert.solve.tangent import (
 
 SX = ca.SX
 REFINEMENTS = 2
-LIVELY = 0.3  # share of a coordinate's gradient in the motions that the joints allow
+LIVELY = (0.05, 0.3)  # share of the gradient of a joint's, of a body's coordinate in the motions of the machine
 SPEED_PASSES = 2  # the second for the slope, and for rows that are not linear in the speeds
 
 
@@ -310,7 +310,7 @@ def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newt
 
 
 def _lively(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
-    """Independent coordinates that take a good part in the motions of the joints: joints first, then bodies.
+    """Independent coordinates that take a good part in the motions: of joints first, then turns and places of bodies.
 
     The height of a nearly upright wheel would do at this state, but not at the next one.
     """
@@ -318,13 +318,13 @@ def _lively(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     Z = split(T.A[eqs.holonomic_rows])[4]
     measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
     joints = [measures[k] for k in eqs.recorded_measures]
-    groups = [joints, [c for c in measures if c not in joints], *turn_candidates(eqs, x.v, world=False)]
+    groups = [joints, *turn_candidates(eqs, x.v, world=False), [c for c in measures if c not in joints]]
 
     def share(c: Candidate) -> float:
         row = c.rows(T, x)[0]
         return float(np.linalg.norm(row @ Z)) / max(float(np.linalg.norm(row)), 1e-300)
 
-    lively = [[c for c in group if share(c) >= LIVELY] for group in groups]
+    lively = [[c for c in group if share(c) >= LIVELY[group is not joints]] for group in groups]
     return [c.name for c in choose(Z, [*lively, *groups], T, x)]
 
 
