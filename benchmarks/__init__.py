@@ -29,6 +29,12 @@ identify   a three-storey frame (1 input, 3 outputs) and a chain of 20 masses (4
            goal of time is 1, where SLICOT is fastest 2 or 10 ms; ``bound`` is the error over 20 records against the
            least that any method can have, goal 1.2.
 
+filters    extended and sigma-point Kalman filters of a chain of Duffing oscillators with 6, 10 and 20 states, in
+           microseconds per sample over 100 000 of them, beside filterpy, pykalman, Stone Soup (2000 samples) and
+           dynamax (after its compilation): compiled not slower than the fastest, and at least 20 (extended) or 50
+           times (sigma points) as fast as filterpy; without a compiler 5 times. The note tells how far the estimates
+           are apart.
+
 How it is measured
 ------------------
 Ours and every peer run in a process of their own with one thread, 8 GB of address space and 120 s. Figures are CPU

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, four_bar, harness, identify, structures
+from benchmarks import chain, filters, four_bar, harness, identify, structures
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -15,6 +15,7 @@ GROUPS = {
     "frame": structures.frame_rows,
     "solid": structures.solid_rows,
     "identify": identify.rows,
+    "filters": filters.rows,
 }
 
 
