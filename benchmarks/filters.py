@@ -4,8 +4,9 @@
 
 of 3, 5 and 10 masses (6, 10 and 20 states); Runge-Kutta 4, one step per sample; three positions are measured. Every
 process makes the same record by itself with NumPy only, and gives back its estimates of some samples: all must agree to
-1e-9 of the largest (lengths in millimetres: dynamax adds 1e-9 to the diagonal of S, which must be far below R). Sigma points: scaled with α = 1, β = 2, κ = 0, drawn again after the noise of the process was added; pykalman has
-α = 1, β = 0, κ = 3 - n fixed and is compared with ours of that kind.
+1e-9 of the largest (lengths in millimetres: dynamax adds 1e-9 to the diagonal of S, which must be far below R). Sigma
+points: scaled with α = 1, β = 2, κ = 0, drawn again after the noise of the process was added; pykalman has α = 1,
+β = 0, κ = 3 - n fixed and is compared with ours of that kind.
 
 Figures: microseconds of CPU time per sample, everything included that a run over a record does.
 """
@@ -83,15 +84,15 @@ class Chain:
 
     def step_slope(self, x: Any) -> Any:
         """∂step/∂x, exact."""
-        I = np.eye(self.states)
+        one = np.eye(self.states)
         k1 = self.rate(x)
         K1 = self.slope(x)
         x2 = x + DT / 2 * k1
-        k2, K2 = self.rate(x2), self.slope(x2) @ (I + DT / 2 * K1)
+        k2, K2 = self.rate(x2), self.slope(x2) @ (one + DT / 2 * K1)
         x3 = x + DT / 2 * k2
-        k3, K3 = self.rate(x3), self.slope(x3) @ (I + DT / 2 * K2)
-        K4 = self.slope(x + DT * k3) @ (I + DT * K3)
-        return I + DT / 6 * (K1 + 2 * K2 + 2 * K3 + K4)
+        k3, K3 = self.rate(x3), self.slope(x3) @ (one + DT / 2 * K2)
+        K4 = self.slope(x + DT * k3) @ (one + DT * K3)
+        return one + DT / 6 * (K1 + 2 * K2 + 2 * K3 + K4)
 
     def record(self, samples: int, seed: int = 1) -> Any:
         """(samples, 3) measured positions; the first ones of a longer record are those of a shorter."""
@@ -139,11 +140,11 @@ def ours(task: dict[str, Any], emit: Emit) -> None:
     for compiled in (False, True):
         begin = time.perf_counter()
         used = made(compiled)
-        used.native
+        engine = used.native
         built = time.perf_counter() - begin
         begin = time.perf_counter()
         estimate = used.run(short)
-        line = {"engine": used.native.engine, "build_s": built, "compile_s": time.perf_counter() - begin,
+        line = {"engine": engine.engine, "build_s": built, "compile_s": time.perf_counter() - begin,
                 "told": told(estimate.states)}  # fmt: skip
         cpu, estimate = cpu_time(lambda used=used: used.run(record))
         times = [cpu, *(cpu_time(lambda used=used: used.run(record))[0] for _ in range(repeats(cpu) - 1))]
