@@ -149,7 +149,7 @@ def test_newton_repairs_a_rough_solution():
 @pytest.mark.parametrize("solver", [care, dare])
 @pytest.mark.parametrize("n", [6, 110])
 def test_a_mode_that_no_input_reaches_has_no_solution(solver, n):
-    A, B, Q, R, _ = machine(n)
+    A, B, _, R, _ = machine(n)
     A = scipy.linalg.block_diag(A, [[1.01]])
     with pytest.raises(ConvergenceError, match="not reached"):
         solver(A, np.vstack([B, np.zeros((1, 2))]), np.eye(n + 1), R)
@@ -182,7 +182,7 @@ def test_a_solution_is_frozen_and_pickles():
         found.X = 0
     with pytest.raises(ValueError, match="read-only"):
         found.X[0, 0] = 0.0
-    assert pickle.loads(pickle.dumps(found)).residual == found.residual
+    assert pickle.loads(pickle.dumps(found)).residual == found.residual  # noqa: S301
 
 
 # --- doubling ---------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from dalembert.linear.checks import FloatArray
 from dalembert.linear.riccati import RiccatiSolution, care, dare
 
 HORIZON_STEPS = 8  # intervals that a continuous finite horizon is first cut into
-SMOOTH = 1e-9  # error of the cubics between the nodes, relative to the largest gain
+SMOOTH = 1e-6  # error of the cubics between the nodes, relative to the largest gain
 MOST_HALVINGS = 30
 
 

@@ -58,11 +58,10 @@ class Schedule(checks.Frozen):
 
     def _smooth(self, t: Any) -> Any:
         assert self.slopes is not None
-        K = ca.DM(self.gains[0])
+        count, m, n = self.gains.shape
         h = np.diff(self.times)
-        for i, length in enumerate(h):
-            x = ca.fmin(ca.fmax((t - self.times[i]) / length, 0.0), 1.0)
-            rise = ca.DM(self.gains[i + 1] - self.gains[i])
-            before, after = ca.DM(length * self.slopes[i]), ca.DM(length * self.slopes[i + 1])
-            K = K + (x * x * (3.0 - 2.0 * x)) * rise + x * (1.0 - x) * ((1.0 - x) * before - x * after)
-        return K
+        x = ca.fmin(ca.fmax((t - ca.DM(self.times[:-1])) / ca.DM(h), 0.0), 1.0)
+        shapes = ca.vertcat(x * x * (3.0 - 2.0 * x), x * (1.0 - x) * (1.0 - x), -x * x * (1.0 - x))
+        gains, slopes = (part.transpose(0, 2, 1).reshape(count, -1) for part in (self.gains, self.slopes))
+        weights = np.vstack([np.diff(gains, axis=0), h[:, None] * slopes[:-1], h[:, None] * slopes[1:]])
+        return ca.reshape(ca.DM(gains[0]) + ca.DM(weights.T) @ shapes, m, n)
