@@ -51,7 +51,7 @@ class PointSet:
         if not self.opposite:
             return E
         plus, minus = E[:, 1 : self.opposite + 1], E[:, self.opposite + 1 :]
-        return ca.horzcat(plus - minus, plus + minus)
+        return ca.horzcat(plus - minus, plus + minus - 2 * ca.repmat(E[:, 0], 1, self.opposite))
 
     @property
     def own_spread(self) -> Array:
