@@ -36,6 +36,8 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "identify.frf.FrfEstimate": ("identification", "plot_frf_estimate"),
     "identify.quality.Residuals": ("identification", "plot_residuals"),
     "identify.auto_result.AutoIdentified": ("identification", "plot_auto"),
+    "estimate.estimate_result.Estimate": ("estimates", "plot_estimate"),
+    "estimate.two_stage.TwoStageEstimate": ("estimates", "plot_two_stages"),
 }
 
 
@@ -63,6 +65,8 @@ def plot(
         Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
         Fidelity, BalancedTruncation, Residuals : no more arguments.
         Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
+        Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
+        TwoStageEstimate : ``*names, truth=None``.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
     file : also write the figure there; the suffix tells the format (png, svg, pdf).
     title : above the figure; by default what is known of the thing.

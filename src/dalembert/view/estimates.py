@@ -1,0 +1,119 @@
+"""Estimates of filters: what was estimated within its three deviations, errors against the truth, innovations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DataError, unknown_name
+from dalembert.estimate.estimate_result import Estimate
+from dalembert.estimate.two_stage import TwoStageEstimate
+from dalembert.record import Record
+from dalembert.view.figures import BLUE, GREY, INK, PALE, RED, heading, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BAND = 3.0
+"""Deviations shaded around an estimate."""
+MOST = 8
+
+
+def plot_estimate(
+    estimate: Estimate, *names: str, view: str = "estimate", truth: Record | None = None, title: str | None = None
+) -> Figure:
+    """Estimates with three deviations (``view="estimate"``), errors in that band (``"error"``, needs ``truth``), or
+    innovations with theirs (``"innovations"``)."""
+    if view not in ("estimate", "error", "innovations"):
+        raise DataError(unknown_name("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate"))
+    if view == "error" and truth is None:
+        raise DataError("view='error' needs truth=, the record with the true channels.")
+    known = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
+    chosen = names or (known if view == "innovations" else _first(estimate))
+    for name in chosen:
+        if name not in known:
+            raise DataError(unknown_name("channel", name, known, "this estimate"))
+    chosen = tuple(chosen)[:MOST]
+    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
+    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    for ax, name in zip(axes, chosen, strict=True):
+        if view == "innovations":
+            _innovation(ax, estimate, name)
+        else:
+            _channel(ax, estimate, name, None if truth is None else _true(truth, estimate, name), view)
+    axes[-1].set_xlabel("time [s]")
+    said = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
+            "innovations": "innovations and three deviations"}[view]  # fmt: skip
+    heading(figure, f"{type(estimate.filter).__name__}: {said}" if title is None else title)
+    return figure
+
+
+def plot_two_stages(
+    estimate: TwoStageEstimate, *names: str, truth: Record | None = None, title: str | None = None
+) -> Figure:
+    """Forces of the second stage with three deviations, or the channels of either stage that are named."""
+    chosen = names or tuple(estimate.forces.record.names)
+    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
+    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    for ax, name in zip(axes, chosen, strict=True):
+        part = estimate.forces if name in estimate.forces.record.names else estimate.motion
+        _channel(ax, part, name, None if truth is None else _true(truth, part, name), "estimate")
+    axes[-1].set_xlabel("time [s]")
+    heading(figure, "motion first, forces after it" if title is None else title)
+    return figure
+
+
+def _first(estimate: Estimate) -> tuple[str, ...]:
+    """What covariances speak of, as far as it is told by name."""
+    errors = estimate.filter.process.errors.names
+    return tuple(name for name in errors if name in estimate.record.names) or tuple(estimate.record.names)
+
+
+def _true(truth: Record, estimate: Estimate, name: str) -> Any:
+    if name not in truth.names:
+        return None
+    return np.interp(estimate.time, truth.time, truth[name])
+
+
+def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> None:
+    t, value, spread = estimate.time, estimate[name], BAND * estimate.deviation(name)
+    unit = estimate.record.units.get(name, "")
+    label = f"{name} [{unit}]" if unit else name
+    if view == "error":
+        if true is None:
+            raise DataError(f"the truth has no channel {name!r}.")
+        ax.fill_between(t, -spread, spread, color=PALE, alpha=0.6, lw=0)
+        ax.plot(t, value - true, color=BLUE, lw=0.9)
+        ax.axhline(0.0, color=GREY, lw=0.8)
+        _limits(ax, value - true, spread)
+    else:
+        ax.fill_between(t, value - spread, value + spread, color=PALE, alpha=0.6, lw=0)
+        ax.plot(t, value, color=BLUE, lw=1.1, label="estimate")
+        if true is not None:
+            ax.plot(t, true, color=RED, lw=0.9, ls="--", label="true")
+            ax.legend(loc="upper right", fontsize=8, ncols=2)
+        late = slice(len(t) // 20, None)
+        low, high = float(np.nanmin((value - spread)[late])), float(np.nanmax((value + spread)[late]))
+        if high > low:
+            ax.set_ylim(low - 0.08 * (high - low), high + 0.12 * (high - low))
+    ax.set_ylabel(label, color=INK)
+
+
+def _innovation(ax: Any, estimate: Estimate, name: str) -> None:
+    k = estimate.filter.process.outputs.names.index(name)
+    e, spread = estimate.innovations[:, k], BAND * estimate.spreads[:, k]
+    ax.fill_between(estimate.time, -spread, spread, color=PALE, alpha=0.6, lw=0)
+    ax.plot(estimate.time, e, ".", color=BLUE, ms=1.5)
+    ax.axhline(0.0, color=GREY, lw=0.8)
+    _limits(ax, e, spread)
+    unit = estimate.filter.process.outputs.units[k]
+    ax.set_ylabel(f"{name} [{unit}]" if unit else name, color=INK)
+
+
+def _limits(ax: Any, values: Any, spread: Any) -> None:
+    """The usual size, not that of the first moments, when nothing is known yet."""
+    late = slice(len(values) // 20, None)
+    size = float(np.nanmax(np.abs(np.concatenate([values[late], spread[late]]))))
+    if np.isfinite(size) and size > 0.0:
+        ax.set_ylim(-1.15 * size, 1.15 * size)
