@@ -48,6 +48,17 @@ def test_an_event_is_located_to_1e_12_seconds(ball: da.EquationsOfMotion) -> Non
     assert run.time[-1] == pytest.approx(np.sqrt(2 / G), abs=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_crossings_up_to_a_time_do_not_count(ball: da.EquationsOfMotion, method: object) -> None:
+    start = da.assemble(ball, velocity={"ball.vy": 5.0}, start=ball.state(da.assemble(ball).q))
+    level = da.Event("level", lambda s: s["height"] - 2.0, after=0.5)  # rising at 0.28 s, falling at 0.74 s
+    run = da.simulate(ball, 1.2, start=start, method=method, events=level, every=0.1)  # type: ignore[arg-type]
+    rise = 5.0 / G
+    assert run.time[-1] == pytest.approx(rise + np.sqrt(rise**2 - 2 / G), abs=1e-8)
+    with pytest.raises(da.ModelError, match="after must be a time"):
+        da.Event("level", lambda s: s.t, after="noon")  # type: ignore[arg-type]
+
+
 def test_direction_tells_rising_from_falling(ball: da.EquationsOfMotion) -> None:
     start = da.assemble(ball, velocity={"ball.vy": 5.0}, start=ball.state(da.assemble(ball).q))
     level = [

@@ -252,7 +252,7 @@ def run_continuous(
         machine, switching = _switching(machine, switch, switching, begin.t)
     run = {**run, "inputs": inputs, "events": switching, "start": replace(loop.state(begin), eqs=machine)}
     if not outside and noise is None:
-        return _without_early(simulate(machine, until, **run), switch)
+        return simulate(machine, until, **run)
     gives = {} if watching is None else {name: f"estimate.{name}" for name in watching.gives.names}
     rest = [replace(laws[k], reads=tuple(gives.get(name, name) for name in laws[k].reads)) for k in outside]
     options = {
@@ -260,7 +260,7 @@ def run_continuous(
         "actuators": {n: a for n, a in (options["actuators"] or {}).items() if n not in mine} or None,
         "references": {n: s for n, s in options["references"].items() if n not in following},
     }  # fmt: skip
-    return _without_early(run_machine(machine, end(until, begin.t), **run, **options), switch)
+    return run_machine(machine, end(until, begin.t), **run, **options)
 
 
 def _switching(
@@ -277,19 +277,4 @@ def _switching(
     def value(s: Any) -> Any:
         return ca.if_else(s[ON] > 0.5, 1.0, watched.function(s))  # once thrown it crosses no more
 
-    def action(state: Any) -> Any:
-        return thrown if state.t >= switch.time else "note"
-
-    return eqs, (*events, Event(watched.name, value, watched.direction, action, limit=10**9))
-
-
-def _without_early(run: Record, switch: SwitchOn) -> Record:
-    """The record without crossings before the time from which the switch was waited for."""
-    if switch.event is None:
-        return run
-    name, statistics = switch.event.name, run.statistics
-    statistics["events"] = [e for e in statistics["events"] if e["name"] != name or e["time"] >= switch.time]
-    return Record(
-        run.time, run.data, run.names, list(run.units.values()), name=run.name, status=run.status,
-        statistics=statistics, provenance=run.provenance, scene=run.scene,
-    )  # fmt: skip
+    return eqs, (*events, replace(watched, function=value, action=thrown))

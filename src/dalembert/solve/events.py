@@ -54,6 +54,7 @@ class Event:
     direction : +1 rising through zero, -1 falling, 0 both.
     action : ``"stop"``; ``"note"`` (only list it); a `Switch`; or a function of the State that returns one of these.
     limit : times the event may happen before the run is given up (a ball that bounces for ever in a finite time).
+    after : crossings up to this time do not count [s].
 
     Examples
     --------
@@ -67,8 +68,11 @@ class Event:
     direction: int = 0
     action: Any = "stop"
     limit: int = 1000
+    after: float = -np.inf
 
     def __post_init__(self) -> None:
+        if not isinstance(self.after, (int, float, np.floating)) or np.isnan(self.after):
+            raise ModelError(f"event {self.name!r}: after must be a time [s], got {self.after!r}.")
         if not callable(self.function):
             raise ModelError(f"event {self.name!r}: function must be callable, got {self.function!r}.")
         if self.direction not in (-1, 0, 1):
@@ -180,6 +184,7 @@ class Watch:
         self.first, self.last = layout.starts["events"]
         self.happened: list[tuple[str, float]] = []
         self.counts = np.zeros(len(events), dtype=int)
+        self.after = np.array([event.after for event in events], dtype=float)
         self.side = np.zeros(len(events))  # on which side of zero each event function was last seen
 
     def arm(self, steps: Steps, x: Array, fired: Sequence[int] = ()) -> None:
@@ -203,25 +208,29 @@ class Watch:
         values = np.vstack((self.side, block[:, self.first : self.last]))
         signs = np.sign(values)
         signs[0] = self.side
-        for k in range(1, len(signs)):  # a step that lands on zero has arrived; where it goes on is the same side
-            signs[k] = np.where(signs[k] == 0, -signs[k - 1], signs[k])
+        for row in np.flatnonzero((signs[1:] == 0).any(axis=1)) + 1:
+            # a step that lands on zero has arrived; where it goes on is the same side
+            signs[row] = np.where(signs[row] == 0, -signs[row - 1], signs[row])
         wanted = np.array([event.direction for event in self.events])
         change = signs[1:] - signs[:-1]
         hit = (np.abs(change) == 2) & ((wanted == 0) | (np.sign(change) == wanted))
-        rows = np.flatnonzero(hit.any(axis=1))
-        if not len(rows):
-            self.side = signs[-1]
-            return None
-        k = int(rows[0])
-        left = before if k == 0 else block[k - 1]
-        found = [
-            (self._locate(steps, left, block[k], int(i), float(signs[k, i])), int(i)) for i in np.flatnonzero(hit[k])
-        ]
-        t = min(time for time, _ in found)
-        which = [i for time, i in found if time - t <= 10 * TIME_TOLERANCE]
-        x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
-        x[0] = t
-        return Crossing(k, x, which)
+        hit &= block[:, :1] > self.after
+        for k in map(int, np.flatnonzero(hit.any(axis=1))):
+            left = before if k == 0 else block[k - 1]
+            found = [
+                (self._locate(steps, left, block[k], int(i), float(signs[k, i])), int(i))
+                for i in np.flatnonzero(hit[k])
+            ]
+            found = [(time, i) for time, i in found if time > self.after[i]]
+            if not found:
+                continue
+            t = min(time for time, _ in found)
+            which = [i for time, i in found if time - t <= 10 * TIME_TOLERANCE]
+            x = block[k].copy() if t >= block[k, 0] else steps.reach(left, t)
+            x[0] = t
+            return Crossing(k, x, which)
+        self.side = signs[-1]
+        return None
 
     def _locate(self, steps: Steps, left: Array, right: Array, i: int, side: float) -> float:
         start, end = float(left[0]), float(right[0])

@@ -67,7 +67,6 @@ class MachineHost:
         self.eqs, self.method, self.given, self.driven = eqs, method, dict(given), tuple(driven)
         self.events = events if switch.event is None else (*events, switch.event)
         self.switch_event = len(events) if switch.event is not None else -1
-        self.switch = switch
         self.event_function = event_function(eqs, self.events)
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self.friction = depends_on_reactions(eqs)
@@ -135,7 +134,7 @@ class MachineHost:
                 self.before = block[-1].copy()
                 return None
             row = offset + crossing.step
-            which = self._counting(crossing.which, float(crossing.x[0]))
+            which = self._counting(crossing.which)
             if which:
                 crossing.which = which
                 self.watch.note(crossing)
@@ -147,10 +146,9 @@ class MachineHost:
             if offset >= len(block):
                 return None
 
-    def _counting(self, which: list[int], t: float) -> list[int]:
-        """Without the event that switches on, before its time and once it has."""
-        early = t < self.switch.time or self.switched
-        return [i for i in which if i != self.switch_event or not early]
+    def _counting(self, which: list[int]) -> list[int]:
+        """Without the event that switches on, once it has."""
+        return [i for i in which if i != self.switch_event or not self.switched]
 
     switched = False
 
@@ -166,6 +164,7 @@ class MachineHost:
             event = self.events[i]
             if i == self.switch_event:
                 self.switched = True
+                self.watch.after[i] = np.inf  # it has done its work
                 run.data[run.k :, run.graph.data.starts["on"][0]] = 1.0
                 continue
             action = event.action
@@ -244,7 +243,7 @@ class MachineHost:
             rows = self._walk(x, stop, c)
             if self.events:
                 crossing = self.watch.find(HeldSteps(self.steps, np.array([-np.inf]), c[None, :]), x, rows)
-                which = [] if crossing is None else self._counting(crossing.which, float(crossing.x[0]))
+                which = [] if crossing is None else self._counting(crossing.which)
                 if crossing is not None and which:
                     crossing.which = which
                     self.watch.note(crossing)

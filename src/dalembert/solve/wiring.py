@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def read_switch(given: Any) -> SwitchOn:
     if is_real(given) and np.isfinite(given):
         return SwitchOn(float(given))
     if isinstance(given, (tuple, list)) and len(given) == 2 and is_real(given[0]) and isinstance(given[1], Event):
-        return SwitchOn(float(given[0]), given[1])
+        return SwitchOn(event=replace(given[1], after=max(float(given[0]), given[1].after)))
     raise DataError(
         "switch_on must be a time [s], a da.Event (at its first crossing) or (time, event): at the first crossing "
         f"after that time; got {given!r}."
