@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Emit
-from benchmarks.identify import measured, modes_of, problem, records
+from benchmarks.identify import measured, modes_of, problem
 
 ROWS = {
     "frame": {"slicot": 20, "nfoursid": 20, "sippy": 45, "pyoma2": 30},
@@ -25,10 +25,13 @@ def slicot(task: dict[str, Any], emit: Emit) -> None:
     import ctrlsys
 
     p = problem(task["problem"])
-    u, y = (np.asfortranarray(block) for block in records(task["problem"], task["samples"]))
     rows = ROWS[task["problem"]]["slicot"]
 
-    def run() -> Any:
+    def prepare(u: Any, y: Any) -> Any:
+        return np.asfortranarray(u), np.asfortranarray(y)
+
+    def run(data: Any) -> Any:
+        u, y = data
         for how in "CQ":  # Cholesky, and QR where that fails
             _, R, _, _, info = ctrlsys.ib01ad(
                 "M", how, "N", "O", "N", "N", rows, u.shape[1], y.shape[1], u, y, 0.0, -1.0
@@ -42,7 +45,7 @@ def slicot(task: dict[str, Any], emit: Emit) -> None:
             raise RuntimeError(f"IB01BD: info {found[-1]}")
         return found[0]
 
-    measured(run, lambda A: modes_of(A, p.dt), emit)
+    measured(task, prepare, run, lambda A: modes_of(A, p.dt), emit)
 
 
 def nfoursid(task: dict[str, Any], emit: Emit) -> None:
@@ -51,17 +54,19 @@ def nfoursid(task: dict[str, Any], emit: Emit) -> None:
     from nfoursid.nfoursid import NFourSID
 
     p = problem(task["problem"])
-    u, y = records(task["problem"], task["samples"])
-    inputs, outputs = [f"u{j}" for j in range(u.shape[1])], [f"y{i}" for i in range(y.shape[1])]
     rows = ROWS[task["problem"]]["nfoursid"]
-    table = pd.DataFrame(np.hstack([u, y]), columns=[*inputs, *outputs])
 
-    def run() -> Any:
+    def prepare(u: Any, y: Any) -> Any:
+        inputs, outputs = [f"u{j}" for j in range(u.shape[1])], [f"y{i}" for i in range(y.shape[1])]
+        return pd.DataFrame(np.hstack([u, y]), columns=[*inputs, *outputs]), inputs, outputs
+
+    def run(data: Any) -> Any:
+        table, inputs, outputs = data
         found = NFourSID(table, output_columns=outputs, input_columns=inputs, num_block_rows=rows)
         found.subspace_identification()
         return found.system_identification(rank=p.order)[0].a
 
-    measured(run, lambda A: modes_of(A, p.dt), emit)
+    measured(task, prepare, run, lambda A: modes_of(A, p.dt), emit)
 
 
 def sippy(task: dict[str, Any], emit: Emit) -> None:
@@ -69,13 +74,13 @@ def sippy(task: dict[str, Any], emit: Emit) -> None:
     from sippy_unipi import system_identification
 
     p, rows = problem(task["problem"]), ROWS[task["problem"]]["sippy"]
-    u, y = records(task["problem"], task["samples"])
 
-    def run() -> Any:
+    def run(data: Any) -> Any:
+        u, y = data
         options = {"SS_fixed_order": p.order, "SS_f": rows, "SS_p": rows, "SS_D_required": True}
         return system_identification(y.T, u.T, "N4SID", **options).A
 
-    measured(run, lambda A: modes_of(A, p.dt), emit)
+    measured(task, lambda u, y: (u, y), run, lambda A: modes_of(A, p.dt), emit)
 
 
 def pyoma2(task: dict[str, Any], emit: Emit) -> None:
@@ -86,10 +91,10 @@ def pyoma2(task: dict[str, Any], emit: Emit) -> None:
 
     logging.disable(logging.INFO)
     p, rows = problem(task["problem"]), ROWS[task["problem"]]["pyoma2"]
-    u, y = records(task["problem"], task["samples"])
 
-    def run() -> Any:
+    def run(data: Any) -> Any:
+        u, y = data
         H, _ = ssi.build_hank(Y=y.T, Yref=y.T, br=rows, method="IOcov", U=u.T)
         return ssi.SSI_fast(H, rows, p.order)[1][-1]
 
-    measured(run, lambda A: modes_of(A, p.dt), emit)
+    measured(task, lambda u, y: (u, y), run, lambda A: modes_of(A, p.dt), emit)

@@ -23,6 +23,11 @@ from dalembert.linear.checks import FloatArray
 Segments = tuple[FloatArray, ...]
 # Squared length of the last step, in standard deviations of the estimate.
 CLOSE = 1e-5
+# The same, of a last step that needs no look at where it leads if the one before kept what it promised: what is left
+# to go is smaller still by the convergence of the method, some 1e-4 of this. It may change a mode by a share only.
+LAST, HARDLY = 1e-2, 1e-2
+# Squared length of the step from rest to the best start, below which the first step of the ascent finds it as well.
+AT_REST = 100.0
 # Noise below this, relative to the rms of an output, is rounding of the data.
 NOISE_FLOOR = 1e-13
 # So many steps in a row that gain less than this share of what they promise end the ascent.
@@ -75,7 +80,11 @@ class Ascent:
     def look(self, model: ModalModel) -> Point:
         """One pass over the data; C and D are moved to their best."""
         with np.errstate(over="ignore", invalid="ignore"):
-            score = likelihood.project(model, self.products(model))
+            return self._point(model, self.products(model))
+
+    def _point(self, model: ModalModel, sums: Products) -> Point:
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = likelihood.project(model, sums)
         C, D = model.with_linear(model.linear() + score.change)
         noise = self.covariance(score.residual)
         return Point(replace(model, C=C, D=D), score, noise, self.value(score.residual))
@@ -91,7 +100,7 @@ class Ascent:
         return float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
 
     def begin(self, model: ModalModel) -> Point:
-        """The first point, its starts z₀ the least-squares fit for the given C."""
+        """The first point, its starts z₀ the least-squares fit for the given C; from rest where that is near."""
         model = normalised(model)
         if not self.start or not len(model.poles):
             return self.look(model)
@@ -105,11 +114,14 @@ class Ascent:
         g = likelihood.gradient(model.C, precision, sums.ze)[here]
         step = np.zeros(here.shape)
         step[here] = likelihood.symmetric_inverse(H) @ g
+        driven = np.abs(model.weights[:, :nu]).max(axis=1, initial=0.0) > 0.0  # else the start is all that moves a mode
+        if g @ step[here] < AT_REST and driven.all() and not self.full:
+            return self._point(model, sums)
         return self.look(_moved(model, step)[0])
 
     def climb(self, here: Point, iterations: int, report: Callable[[float], None] | None = None) -> Summit:
         """From a point to the nearest summit; ``report`` takes the fraction of the iterations done."""
-        history, damping, idle = [here.value], FIRST_DAMPING, 0
+        history, damping, idle, kept = [here.value], FIRST_DAMPING, 0, 0.0
         free, S, g = self.slope(here)
         for iteration in range(1, iterations + 1):
             if report is not None:
@@ -119,7 +131,10 @@ class Ascent:
                 length = float(step @ S @ step)
                 if length < CLOSE or damping > MOST_DAMPING:
                     return Summit(here, free, iteration - 1, length < CLOSE or _flat(history), tuple(history))
-                there = self.look(self.trial(here, free, step))
+                trial = self.trial(here, free, step)
+                if length < LAST and abs(kept - 1.0) < 0.1 and not self.full and _hardly_moved(here.model, trial):
+                    return Summit(replace(here, model=trial), free, iteration, True, tuple(history))
+                there = self.look(trial)
                 if there.value < here.value:
                     break
                 # a step that gains nothing within rounding of V is the summit as well
@@ -157,6 +172,13 @@ class Ascent:
         follow = np.einsum("ljpg,ajpg->la", point.score.follow, through)
         C, D = moved.with_linear(point.model.linear() - follow)
         return replace(moved, C=C, D=D)
+
+
+def _hardly_moved(old: ModalModel, new: ModalModel) -> bool:
+    """Whether all that was summed up for the one model holds for the other."""
+    poles = np.abs(new.poles - old.poles) <= HARDLY * np.abs(old.poles.real)
+    size = np.abs(old.weights).max(axis=1, initial=0.0)
+    return bool(poles.all() and (np.abs(new.weights - old.weights).max(axis=1, initial=0.0) <= HARDLY * size).all())
 
 
 def _flat(history: list[float]) -> bool:
