@@ -48,7 +48,7 @@ def test_an_event_is_located_to_1e_12_seconds(ball: da.EquationsOfMotion) -> Non
     assert run.time[-1] == pytest.approx(np.sqrt(2 / G), abs=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [da.DormandPrince(max_step=0.1), da.RK4(step=1e-2), da.Rosenbrock(max_step=0.1)])
 def test_crossings_up_to_a_time_do_not_count(ball: da.EquationsOfMotion, method: object) -> None:
     start = da.assemble(ball, velocity={"ball.vy": 5.0}, start=ball.state(da.assemble(ball).q))
     level = da.Event("level", lambda s: s["height"] - 2.0, after=0.5)  # rising at 0.28 s, falling at 0.74 s
