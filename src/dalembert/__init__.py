@@ -59,6 +59,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
+    **_from("files.c_export", "export_c"),
     **_from("view", "plot animate report"),
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from dalembert.expressions import where as where
     from dalembert.files import read_record as read_record
     from dalembert.files import write_record as write_record
+    from dalembert.files.c_export import export_c as export_c
     from dalembert.linear import FrequencyResponse as FrequencyResponse
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
