@@ -52,7 +52,7 @@ def sound(export: Any) -> None:
     assert code == 0, text
     assert not needed & {"malloc", "calloc", "realloc", "free", "printf", "abort", "exit"}
     assert needed <= {f"{export.name}_kernel", "sin", "cos", "tan", "sqrt", "exp", "log", "fmin", "fmax", "floor",
-                      "pow", "sqrtf", "memcpy", "memset", "fabs", "tanh"}  # fmt: skip
+                      "pow", "sqrtf", "sincos", "memcpy", "memset", "fabs", "tanh"}  # fmt: skip
 
 
 @needs_compiler

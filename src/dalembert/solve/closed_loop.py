@@ -23,6 +23,7 @@ from dalembert.solve.hosts import LinearHost, MachineHost
 from dalembert.solve.linear_equations import linear_equations, linear_state
 from dalembert.solve.methods import DormandPrince
 from dalembert.solve.noise import Noise
+from dalembert.solve.plants import machine_name
 from dalembert.solve.sampled_run import SampledRun
 from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel, waiting, wired
 
@@ -253,8 +254,11 @@ def run_continuous(
     run = {**run, "inputs": inputs, "events": switching, "start": replace(loop.state(begin), eqs=machine)}
     if not outside and noise is None:
         return simulate(machine, until, **run)
-    gives = {} if watching is None else {name: f"estimate.{name}" for name in watching.gives.names}
-    rest = [replace(laws[k], reads=tuple(gives.get(name, name) for name in laws[k].reads)) for k in outside]
+    gives = {} if watching is None else {machine_name(eqs, name): f"estimate.{name}" for name in watching.gives.names}
+    rest = [
+        replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))
+        for k in outside
+    ]
     options = {
         **options, "laws": rest, "watching": None, "switch": SwitchOn(), "waits": (False,) * len(rest),
         "actuators": {n: a for n, a in (options["actuators"] or {}).items() if n not in mine} or None,

@@ -252,9 +252,10 @@ class _Closing:
         eqs, w = self.eqs, self.watching
         full = machine_name(eqs, name)
         if w is not None and estimate is not None:
+            given = {machine_name(eqs, known): k for known, k in w.gives.index.items()} | w.gives.index
             for candidate in (name, full):
-                if candidate in w.gives.index:
-                    return estimate[w.gives.index[candidate]]
+                if candidate in given:
+                    return estimate[given[candidate]]
         if full in eqs.inputs.index:
             return at.u[eqs.inputs.index[full]]
         if full in eqs.outputs.index:

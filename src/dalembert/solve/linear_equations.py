@@ -14,6 +14,7 @@ from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State
 from dalembert.errors import ModelError
 from dalembert.linear import StateSpace
 from dalembert.linear.excitation import initial_state
+from dalembert.solve.plants import rate_names
 
 SX = ca.SX
 
@@ -46,6 +47,7 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
     return EquationsOfMotion(
         "linear model", empty, empty, channels(model.states), channels(model.inputs), empty, (), empty, empty,
         channels(model.outputs), (), (), functions, ((), (0.0,) * model.nx),
+        shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
     )  # fmt: skip
 
 

@@ -212,6 +212,11 @@ class MachinePlant:
         return columns
 
 
+def rate_names(model: StateSpace) -> dict[str, str]:
+    """What a machine calls the rates of its measures -> what a model linearised from it calls them."""
+    return {rate: f"{name}.rate" for name, rate in model.provenance.get("rates", {}).items()}
+
+
 def machine_name(eqs: EquationsOfMotion, name: str) -> str:
     """The channel meant: shorthands, and "A.angle.rate" as linear models call the rate of the measure A.angle."""
     full = eqs.full_name(name)
@@ -284,7 +289,7 @@ class LinearPlant:
         return {name: model.units.get(name, "") for name in names}
 
     def full_name(self, name: str) -> str:
-        return name
+        return rate_names(self.model).get(name, name)
 
     def given(self, times: Array) -> Array:
         """(N, nu) inputs at the samples, where they are held until the next."""

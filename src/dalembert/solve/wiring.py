@@ -193,11 +193,12 @@ class Wiring:
 
     def source(self, law: Law, name: str) -> Source:
         plant, watching = self.plant, self.watching
-        if watching is not None and name in watching.gives.index:
-            return Source(ESTIMATE, watching.gives.index[name])
         full = plant.full_name(name)
-        if watching is not None and full in watching.gives.index:
-            return Source(ESTIMATE, watching.gives.index[full])
+        if watching is not None:
+            given = {plant.full_name(known): k for known, k in watching.gives.index.items()} | watching.gives.index
+            for candidate in (name, full):
+                if candidate in given:
+                    return Source(ESTIMATE, given[candidate])
         if full in plant.inputs.index:
             return Source(INPUT, plant.inputs.index[full])
         what = f"law {law.name!r} reads {name!r}"

@@ -1,0 +1,104 @@
+"""The package's own filters and laws inside simulate: the contract between rooms, and C from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.expressions import compiler
+from dalembert.files.c_export import export_c
+from dalembert.solve.actuators import Actuator
+from dalembert.solve.noise import Noise
+from tests.loops import cart_pendulum
+from tests.unit.test_c_export import sound
+
+DT = 0.02
+WEIGHTS: Any = {"Q": np.diag([4.0, 1.0, 1.0, 1.0]), "R": 1.0, "inputs": "force"}
+
+
+@pytest.fixture(scope="module")
+def cart() -> da.EquationsOfMotion:
+    return cart_pendulum()
+
+
+@pytest.fixture(scope="module")
+def model(cart: da.EquationsOfMotion) -> da.StateSpace:
+    """The cart linearised with the rod upright; it is told the force only."""
+    lin = da.linearize(cart, at=da.assemble(cart, {"hinge.angle": 0.0})).state_space()
+    return lin.replace(B=lin.B[:, :1], D=lin.D[:2, :1], C=lin.C[:2], inputs=["force"], outputs=["encoder", "slide"])
+
+
+@pytest.fixture(scope="module")
+def start(cart: da.EquationsOfMotion) -> da.State:
+    return da.assemble(cart, {"hinge.angle": 0.1})
+
+
+def test_a_regulator_holds_the_rod_upright_sampled_and_continuous(cart: Any, model: Any, start: Any) -> None:
+    for law in (da.control.lqr(model, **WEIGHTS), da.control.lqr(model.to_discrete(DT), **WEIGHTS)):
+        run = da.simulate(cart, 8.0, start=start, controller=law)
+        assert np.abs(run["hinge.angle"][-1]) < 1e-3 and np.abs(run["rail.displacement"][-1]) < 1e-2
+
+
+@pytest.mark.spec("000-74")
+def test_regulator_and_filter_apart_make_the_same_run_as_lqg(model: Any) -> None:
+    """The current form of LQG is a Kalman filter as observer and a regulator on its estimate."""
+    plant = model.to_discrete(DT)
+    noise = Noise(process=dict.fromkeys(plant.states, 1e-3), sensors=dict.fromkeys(plant.outputs, 1e-2), seed=1)
+    options: Any = {"start": [0.0, 0.1, 0.0, 0.0], "noise": noise}
+    design = da.control.lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4, form="current")
+    together = da.simulate(plant, 4.0, controller=design, **options)
+    kalman = da.estimate.Kalman(plant, Q=1e-6, R=1e-4, form="steady")
+    law = da.control.lqr(plant, Q=WEIGHTS["Q"], R=1.0)
+    apart = da.simulate(plant, 4.0, controller=law, observer=kalman, **options)
+    assert np.abs(together["hinge.angle"] - apart["hinge.angle"]).max() < 1e-9
+    assert np.abs(together["force"] - apart["force"]).max() < 1e-7
+
+
+def test_an_extended_kalman_filter_serves_a_regulator(cart: Any, model: Any, start: Any) -> None:
+    ekf = da.estimate.ExtendedKalman(cart, outputs=["encoder", "slide"], inputs=["force"], Q=1e-6, R=1e-4, start=None)
+    noise = Noise(sensors={"encoder": da.estimate.Encoder(2000), "slide": 1e-3}, process={"gust": 0.02}, seed=1)
+    law = da.control.lqr(model.to_discrete(DT), **WEIGHTS)
+    run = da.simulate(
+        cart, 6.0, start=start, controller=law, observer=ekf, noise=noise, actuators={"force": Actuator(limits=6.0)}
+    )
+    late = run.time > 3.0
+    error = run["estimate.hinge.angle"] - run["hinge.angle"]
+    assert np.abs(run["hinge.angle"][late]).max() < 0.05
+    assert error[late].std() < (run["measured.encoder"] - run["hinge.angle"])[late].std()
+    assert np.abs(run["force"]).max() <= 6.0
+
+
+@pytest.mark.spec("000-72")
+def test_kalman_bucy_and_a_continuous_regulator_run_inside_the_equations(cart: Any, model: Any, start: Any) -> None:
+    bucy = da.estimate.KalmanBucy(model, Q=1e-3, R=1e-4)
+    run = da.simulate(cart, 6.0, start=start, controller=da.control.lqr(model, **WEIGHTS), observer=bucy)
+    assert np.abs(run["hinge.angle"][-1]) < 5e-3
+    assert np.abs(run["estimate.hinge.angle"][-1] - run["hinge.angle"][-1]) < 1e-3
+
+
+def test_servo_constraints_hold_from_a_rest_on(cart: Any) -> None:
+    """Trap T-23: the cart is held at acceleration level from a zero of its speed on, so it stays."""
+    law = da.control.udwadia_kalaba(cart, {"cart": "rail.displacement"}, actuated="force")
+    still = da.Event("cart at rest", lambda s: s["rail.speed"])
+    start = da.assemble(cart, {"hinge.angle": 2.5})
+    run = da.simulate(cart, 4.0, start=start, controller=law, switch_on=(1.0, still), every=0.01)
+    (event,) = run.statistics["events"]
+    after = run.time > event["time"]
+    assert np.ptp(run["rail.displacement"][after]) < 1e-8 < np.ptp(run["rail.displacement"][~after])
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
+def test_filters_and_laws_go_to_c(cart: Any, model: Any, tmp_path: Path) -> None:
+    plant = model.to_discrete(DT)
+    design = da.control.lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4)
+    sound(export_c(design, tmp_path / "lqg"))
+    sound(export_c(da.control.lqr(plant, **WEIGHTS), tmp_path / "lqr", real="float"))
+    ekf = da.estimate.ExtendedKalman(cart, outputs=["encoder", "slide"], inputs=["force"], Q=1e-6, R=1e-4)
+    law = da.control.lqr(plant, **WEIGHTS)
+    begin = da.assemble(cart, {"hinge.angle": 0.1})
+    run = da.simulate(cart, 1.0, start=begin, controller=law, observer=ekf)
+    sound(export_c(ekf, tmp_path / "ekf", dt=DT, example=run))
