@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
-from dalembert.control.reach import mode_reaches
+from dalembert.control.reach import WEAKEST, mode_reaches
 from dalembert.control.state_feedback import StateFeedback, with_integrals
 from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.roots import text
+from dalembert.linear.forms import reachable
+from dalembert.linear.roots import balanced_matrix, text
 
 ALIKE = 1e-9  # relative distance of poles that count as one
 MISSED = 1e-3  # relative distance from the wanted poles that is warned of
@@ -105,7 +107,20 @@ def placed_gain(
     if method not in METHODS:
         raise DataError(f"method must be 'robust' or 'null-space', got {method!r}.")
     size = max(float(np.abs(poles).max()), float(np.linalg.norm(A)), 1e-300)
-    _require_movable(A, B, poles, dt, states, by, size)
+    fixed = _fixed_poles(A, B, poles, dt, states, by, size)
+    if fixed.any():  # the rest is placed among the states that are reached
+        _, scale = balanced_matrix(A)
+        basis = reachable(A * scale / scale[:, None], B / scale[:, None], WEAKEST)
+        inner, into = basis.T / scale, scale[:, None] * basis
+        if basis.shape[1] == np.count_nonzero(~fixed):
+            K = _gain(inner @ A @ into, inner @ B, poles[~fixed], method, size)
+            return np.asarray(K @ inner)
+    return _gain(A, B, poles, method, size)
+
+
+def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: float) -> FloatArray:
+    if not len(poles):
+        return np.zeros((B.shape[1], len(A)))
     rank = int(np.linalg.matrix_rank(B))
     most = max(int(np.count_nonzero(np.abs(poles - pole) <= ALIKE * size)) for pole in poles)
     if method == "null-space":
@@ -130,7 +145,7 @@ def placed_gain(
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
         warnings.warn(
             f"the poles came out {away:.1e} (relative) from where they were wanted: the inputs hardly reach some mode, "
-            "or the poles are too far from those of the machine.", stacklevel=3,
+            "or the poles are too far from those of the machine.", stacklevel=4,
         )  # fmt: skip
     return np.asarray(K, dtype=np.float64)
 
@@ -144,16 +159,24 @@ def farthest(found: ComplexArray, wanted: ComplexArray) -> float:
     return float(distance[i, j].max(initial=0.0))
 
 
-def _require_movable(
+def _fixed_poles(
     A: FloatArray, B: FloatArray, poles: ComplexArray, dt: float | None, states: Sequence[str], by: str, size: float
-) -> None:
-    """Modes that nothing reaches must be among the wanted poles."""
+) -> NDArray[np.bool_]:
+    """Which wanted poles are those of modes that nothing reaches; refused where such a mode is not among them."""
+    fixed = np.zeros(len(poles), dtype=bool)
     for mode in mode_reaches(A, B, dt, states):
-        if mode.missed and np.abs(poles - mode.eigenvalue).min() > 1e-6 * size:
-            raise DataError(
-                f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved. Keep it among the "
-                "wanted poles, or leave it out of the model (system.minimal())."
-            )
+        if not mode.missed:
+            continue
+        pair = (mode.eigenvalue, mode.eigenvalue.conjugate()) if mode.eigenvalue.imag else (mode.eigenvalue,)
+        for value in pair:
+            away = np.where(fixed, np.inf, np.abs(poles - value))
+            if away.min() > 1e-6 * size:
+                raise DataError(
+                    f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved. Keep it among the "
+                    "wanted poles, or leave it out of the model (system.minimal())."
+                )
+            fixed[int(away.argmin())] = True
+    return fixed
 
 
 # --- null spaces ------------------------------------------------------------------------------------------------------
