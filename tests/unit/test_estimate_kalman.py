@@ -335,3 +335,30 @@ def test_progress_is_told_up_to_the_end():
     told: list[float] = []
     kalman().run(pushed(600), progress=told.append)
     assert told[-1] == 1.0 and told == sorted(told)
+
+
+# --- settled covariances ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["covariance", "square-root", "information"])
+def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
+    import dalembert.estimate.settled as settled
+
+    problem = random_problem(43, 4, 3)  # spectral radius below 1
+    record = problem.simulate(np.random.default_rng(41), 3000)
+    data = np.array(record.data)
+    data[1500, record.names.index("y2")] = np.nan  # back to the full recursion, and settled again
+    record = Record(record.time, data, record.names)
+    filter_ = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, P0=problem.P0, form=form)
+    used: list[int] = []
+    original = settled.Settled.samples
+    monkeypatch.setattr(settled.Settled, "samples", lambda s, m, d: (used.append(len(d)), original(s, m, d))[1])
+    fast = filter_.run(record)
+    assert sum(used) > 1000
+    monkeypatch.setattr(settled, "UNCHANGED", -1.0)
+    full = filter_.run(record)
+    assert fast.states == pytest.approx(full.states, rel=1e-12, abs=1e-12)
+    assert fast.nis == pytest.approx(full.nis, rel=1e-10, abs=1e-12)
+    assert fast.innovations == pytest.approx(full.innovations, rel=1e-11, abs=1e-11, nan_ok=True)
+    assert fast.log_likelihood == pytest.approx(full.log_likelihood, rel=1e-12)
+    assert fast.covariances() == pytest.approx(full.covariances(), rel=1e-11, abs=1e-13)

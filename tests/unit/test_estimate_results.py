@@ -204,3 +204,74 @@ def test_kalman_bucy_says_what_it_does_not_take():
         da.estimate.smooth(bucy.run(record))
     with pytest.raises(DataError, match="times must be finite and increase"):
         bucy.covariances([0.0, 0.0])
+
+
+# --- inside a simulation ------------------------------------------------------------------------------------------
+
+
+def block_on_a_spring() -> tuple[da.EquationsOfMotion, StateSpace]:
+    m = da.Mechanism("mass", planar=True)
+    body = m.add_body("block", mass=2.0, inertia=1.0)
+    m.add_prismatic("rail", m.ground, body, at=(0, 0), axis=(1, 0))
+    m.add_spring("spring", joint="rail", stiffness=8.0, damping=0.4)
+    m.add_force("push", body.at(0, 0), (1, 0), input="push")
+    m.add_sensor("place", da.displacement("rail"))
+    names = ["rail.displacement", "rail.speed"]
+    model = StateSpace([[0, 1], [-4, -0.2]], [0, 0.5], [1, 0], states=names, inputs="push", outputs="place")
+    return da.equations(m), model
+
+
+@pytest.mark.parametrize("form", ["covariance", "square-root", "information", "steady"])
+def test_a_filter_inside_a_simulation_is_the_filter_over_what_its_sensors_wrote(form):
+    eqs, model = block_on_a_spring()
+    filter_ = da.estimate.Kalman(model, Q=[1e-8, 1e-6], R=da.estimate.Encoder(1000).variance, dt=0.01, form=form)
+    run = da.simulate(
+        eqs, 3.0, start=da.assemble(eqs, {"rail": 0.3}), inputs={"push": 0.5}, observer=filter_,
+        noise=da.Noise(sensors={"place": da.estimate.Encoder(1000)}, seed=1),
+    )  # fmt: skip
+    seen = Record.from_channels(run.time, {"place": run["measured.place"], "push": run["push"]})
+    after = filter_.run(seen)
+    assert run["estimate.rail.speed"] == pytest.approx(after["rail.speed"], rel=1e-10, abs=1e-12)
+    assert np.abs(run["estimate.rail.speed"] - run["rail.speed"])[200:].max() < 0.05
+
+
+def test_a_continuous_filter_goes_along_with_the_machine():
+    eqs, model = block_on_a_spring()
+    start = da.assemble(eqs, {"rail": 0.3}, velocity={"rail": -0.2})
+    for form in ("covariance", "steady"):
+        bucy = da.estimate.KalmanBucy(model, Q={"rail.speed": 1e-2}, R=1e-4, P0=1.0, form=form)
+        run = da.simulate(eqs, 8.0, start=start, inputs={"push": lambda t: da.sin(t)}, observer=bucy)
+        gap = np.abs(run["estimate.rail.speed"] - run["rail.speed"])
+        slowest = bucy.steady.poles.real.max()
+        assert gap[0] == pytest.approx(0.2)
+        assert gap[-1] < 10 * 0.2 * np.exp(slowest * 8.0) + 1e-5  # and the tolerance of the simulation
+
+
+# --- times that are not even, angles that wrap ----------------------------------------------------------------------
+
+
+def test_samples_at_any_time_are_stepped_by_their_own_interval():
+    model = da.estimate.Model(lambda x, u: [x[1], -4.0 * x[0]], lambda x: [x[0]], states=["x", "v"], outputs=["seen"])
+    rng = np.random.default_rng(0)
+    t = np.cumsum(rng.uniform(0.005, 0.05, 400))
+    record = Record(t, np.cos(2 * t)[:, None], ["seen"])
+    ekf = da.estimate.ExtendedKalman(model, Q=1e-10, R=1e-8, P0=1.0, start=[0.0, 0.0])
+    estimate = ekf.run(record)
+    assert estimate["v"][-1] == pytest.approx(-2 * np.sin(2 * t[-1]), abs=1e-3)
+    stepper = ekf.stepper(P0=1.0)
+    for k, now in enumerate(t):
+        stepper.step(record.data[k], t=now)
+    assert stepper.x == pytest.approx(estimate.states[-1], rel=1e-12)
+
+
+def test_an_angle_that_jumps_by_a_turn_is_no_innovation():
+    from dataclasses import replace
+
+    turning = da.estimate.process(StateSpace([[1.0, 0.1], [0.0, 1.0]], None, [[1.0, 0.0]], dt=0.1))
+    t = 0.1 * np.arange(300)
+    angle = (2.0 * t + np.pi) % (2 * np.pi) - np.pi
+    record = Record(t, angle[:, None], ["y1"])
+    filter_ = da.estimate.Kalman(replace(turning, wrapped=(True,)), Q=[0.0, 1e-8], R=1e-6, P0=[1.0, 10.0])
+    estimate = filter_.run(record)
+    assert np.abs(estimate.innovations[10:]).max() < 1e-3
+    assert estimate["x1"][-1] == pytest.approx(2.0 * t[-1], abs=1e-3)

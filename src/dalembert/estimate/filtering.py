@@ -22,6 +22,7 @@ from dalembert.linear.riccati import dare
 
 if TYPE_CHECKING:
     from dalembert.estimate.estimate_result import Estimate
+    from dalembert.estimate.settled import Settled
     from dalembert.record import Record
 
 
@@ -93,6 +94,10 @@ class Filter(ABC):
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
+
+    def settled(self) -> Settled | None:
+        """What goes on where the covariance no longer changes; None where it always may."""
+        return None
 
     def with_numbers(self, Q: Array, R: Array, inputs: Array | None = None) -> Self:
         """The same filter with other numbers of its noise (`Covariance.values`): the same native code."""

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.kalman_forms import FORMS, SteadyForm
+from dalembert.estimate.settled import Settled, can_settle
 from dalembert.estimate.steady import Steady, hidden_modes, steady_gain
 from dalembert.expressions import Array
 
@@ -76,6 +77,9 @@ class Kalman(Filter):
 
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         return self.algebra.cross(m, u, p, t, dt)
+
+    def settled(self) -> Settled | None:
+        return Settled(self) if self.form != "steady" and can_settle(self) else None
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         if isinstance(self.algebra, SteadyForm):

@@ -63,11 +63,18 @@ def march(
     """Fill `told`; how many samples, or how many are sound and what went wrong."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
     watch = Watch(filter_, m)
+    settled = filter_.settled()
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
             while done < N:
-                block = native.samples(m, data[done : done + CHUNK], p)
+                rows = data[done : done + CHUNK]
+                if settled is not None and settled.ready(rows):
+                    block = settled.samples(m, rows)
+                else:
+                    block = native.samples(m, rows, p)
+                    if settled is not None:
+                        settled.watch(block, rows)
                 last = done + len(block)
                 told[done:last] = block
                 wrong = watch.find(told[done:last])
