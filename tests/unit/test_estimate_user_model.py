@@ -44,14 +44,14 @@ def stepped(model: Any, x: Any, u: Any, t: float = 0.0, dt: float = H) -> Any:
 @pytest.mark.parametrize(
     ("method", "ratio"),
     [
-        ("euler", lambda Z, I: I + Z),
-        ("heun", lambda Z, I: I + Z + Z @ Z / 2),
-        ("midpoint", lambda Z, I: I + Z + Z @ Z / 2),
-        ("rk4", lambda Z, I: I + Z + Z @ Z / 2 + Z @ Z @ Z / 6 + Z @ Z @ Z @ Z / 24),
-        ("implicit-euler", lambda Z, I: np.linalg.inv(I - Z)),
-        ("implicit-midpoint", lambda Z, I: np.linalg.solve(I - Z / 2, I + Z / 2)),
-        ("implicit-trapezoidal", lambda Z, I: np.linalg.solve(I - Z / 2, I + Z / 2)),
-        (GAUSS, lambda Z, I: np.linalg.solve(I - Z / 2 + Z @ Z / 12, I + Z / 2 + Z @ Z / 12)),
+        ("euler", lambda Z, E: E + Z),
+        ("heun", lambda Z, E: E + Z + Z @ Z / 2),
+        ("midpoint", lambda Z, E: E + Z + Z @ Z / 2),
+        ("rk4", lambda Z, E: E + Z + Z @ Z / 2 + Z @ Z @ Z / 6 + Z @ Z @ Z @ Z / 24),
+        ("implicit-euler", lambda Z, E: np.linalg.inv(E - Z)),
+        ("implicit-midpoint", lambda Z, E: np.linalg.solve(E - Z / 2, E + Z / 2)),
+        ("implicit-trapezoidal", lambda Z, E: np.linalg.solve(E - Z / 2, E + Z / 2)),
+        (GAUSS, lambda Z, E: np.linalg.solve(E - Z / 2 + Z @ Z / 12, E + Z / 2 + Z @ Z / 12)),
     ],
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )
@@ -66,7 +66,8 @@ def test_a_step_of_a_linear_model_is_the_rational_function_of_its_tableau(method
 @pytest.mark.spec("004-C3")
 @pytest.mark.parametrize(
     ("method", "order"),
-    [("euler", 1), ("heun", 2), ("midpoint", 2), ("rk4", 4), ("implicit-euler", 1), ("implicit-trapezoidal", 2), (GAUSS, 4)],
+    [("euler", 1), ("heun", 2), ("midpoint", 2), ("rk4", 4), ("implicit-euler", 1), ("implicit-trapezoidal", 2),
+     (GAUSS, 4)],
     ids=str,
 )  # fmt: skip
 def test_steps_converge_at_the_order_of_their_tableau(method: Any, order: int) -> None:

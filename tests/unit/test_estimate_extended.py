@@ -1,0 +1,242 @@
+"""The extended Kalman filter: exact Jacobians, Joseph's form, iteration, gaps, angles, continuous covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.integrate import solve_ivp
+
+import dalembert as da
+from dalembert.errors import DataError
+from dalembert.estimate import ExtendedKalman, Model, process
+
+DT = 0.02
+
+
+def swing(**keywords: Any) -> Model:
+    """A pendulum with a torque; angle by a resolver and height of the bob are read."""
+    return Model(
+        lambda x, u: [x[1], -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]], lambda x: [x[0], -da.cos(x[0])],
+        states=["angle", "speed"], inputs=["torque"], outputs=["resolver", "height"], **keywords,
+    )  # fmt: skip
+
+
+def data(samples: int = 300, seed: int = 0) -> da.Record:
+    rng = np.random.default_rng(seed)
+    time = DT * np.arange(samples)
+    u = np.sin(3 * time)
+    step = process(swing()).functions["step"]
+    x, rows = np.array([0.8, 0.0]), []
+    for k in range(samples):
+        rows.append([u[k], x[0] + 0.02 * rng.standard_normal(), -np.cos(x[0]) + 0.01 * rng.standard_normal()])
+        x = np.array(step(x, u[k], [], time[k], DT)).ravel()
+    return da.Record(time, np.array(rows), ["torque", "resolver", "height"])
+
+
+def textbook(record: da.Record, Q: Any, R: Any, x: Any, P: Any, iterations: int = 1) -> tuple[Any, Any]:
+    """Spec 004, C5, in NumPy with Jacobians by central differences of the same step."""
+    step = process(swing()).functions["step"]
+    u, y = record["torque"], np.column_stack([record["resolver"], record["height"]])
+    states, covariances = [], []
+
+    def f(x: Any, k: int) -> Any:
+        return np.array(step(x, u[k], [], record.time[k], DT)).ravel()
+
+    for k in range(len(record)):
+        if k:
+            F = np.column_stack([(f(x + d, k - 1) - f(x - d, k - 1)) / 2e-5 for d in 1e-5 * np.eye(2)])
+            x, P = f(x, k - 1), F @ P @ F.T + Q
+        e = np.zeros(2)
+        for _ in range(iterations):
+            z = x + e
+            H = np.array([[1.0, 0.0], [np.sin(z[0]), 0.0]])
+            S = H @ P @ H.T + R
+            K = P @ H.T @ np.linalg.inv(S)
+            e = K @ (y[k] - np.array([z[0], -np.cos(z[0])]) + H @ e)
+        x, P = x + e, P - K @ S @ K.T
+        states.append(x)
+        covariances.append(P)
+    return np.array(states), np.array(covariances)
+
+
+@pytest.mark.spec("004-C5")
+@pytest.mark.parametrize("iterations", [1, 4])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_filter_is_the_textbooks(iterations: int, compiled: bool) -> None:
+    record = data()
+    Q, R, P0 = np.diag([1e-6, 1e-4]), np.diag([4e-4, 1e-4]), np.diag([0.5, 0.5])
+    ekf = ExtendedKalman(swing(), Q=Q, R=R, P0=P0, start=[0.3, 0.0], iterations=iterations, compiled=compiled)
+    found = ekf.run(record)
+    states, covariances = textbook(record, Q, R, np.array([0.3, 0.0]), P0, iterations)
+    # the differences of the textbook are good to 1e-9
+    assert np.abs(found.states - states).max() < 1e-8
+    assert np.abs(found.covariances() - covariances).max() < 1e-8
+    assert ekf.native.engine == ("C" if compiled else "virtual machine")
+
+
+@pytest.mark.spec("004-C5")
+def test_iteration_ends_at_the_most_likely_state() -> None:
+    """Gauss-Newton: the gradient of the posterior is zero there."""
+    P0, R = np.diag([0.3, 0.2]), np.diag([0.05, 0.01])
+    ekf = ExtendedKalman(swing(), Q=1e-6, R=R, P0=P0, start=[0.3, 0.0], iterations=40, dt=DT)
+    stepper = ekf.stepper()
+    y = np.array([0.9, -0.55])
+    stepper.step(y, [0.0])
+    x = stepper.x
+    H = np.array([[1.0, 0.0], [np.sin(x[0]), 0.0]])
+    gradient = np.linalg.solve(P0, x - [0.3, 0.0]) - H.T @ np.linalg.solve(R, y - [x[0], -np.cos(x[0])])
+    assert np.abs(gradient).max() < 1e-10
+
+
+@pytest.mark.spec("004-C5")
+def test_josephs_form_knows_a_variance_that_the_short_one_loses() -> None:
+    """A sensor far better than what was known before: P⁻ - K S Kᵀ has nothing left but rounding."""
+    model = Model(lambda x, u: [x[1], 0.0], lambda x: [x[0]], states=["a", "b"], outputs=["y"])
+    P0, R = np.array([[1e8, 5e7], [5e7, 1e8]]), 1e-12
+    stepper = ExtendedKalman(model, Q=0.0, R=R, P0=P0, dt=0.1).stepper()
+    stepper.step([1.0])
+    K, S = P0[:, :1] / (P0[0, 0] + R), P0[0, 0] + R
+    assert abs((P0 - S * K @ K.T)[0, 0] - R) > 0.5 * R  # the short form
+    assert abs(stepper.P[0, 0] - R) < 1e-6 * R
+    assert np.linalg.eigvalsh(stepper.P).min() > 0
+
+
+def test_a_missing_sample_is_as_if_its_sensor_did_not_exist() -> None:
+    record = data(120)
+    gaps = np.array(record["height"])
+    gaps[::2] = np.nan
+    gaps[40:60] = np.nan
+    with_gaps = da.Record(
+        record.time, np.column_stack([record["torque"], record["resolver"], gaps]), ["torque", "resolver", "height"]
+    )
+    noise = {"Q": 1e-5, "P0": 0.1, "start": [0.7, 0.0]}
+    R = np.array([[4e-4, 1e-4], [1e-4, 1e-4]])  # correlated: what is left is a part of R
+    found = ExtendedKalman(swing(), R=R, **noise).run(with_gaps)
+    both = ExtendedKalman(swing(), R=R, **noise).stepper(DT)
+    alone = ExtendedKalman(swing(), outputs=["resolver"], R=R[0, 0], **noise).stepper(DT)
+    whole = {True: both, False: alone}
+    state = None
+    for k in range(len(record)):  # two filters that hand the state over, each with the sensors there are
+        seen = bool(np.isfinite(gaps[k]))
+        used = whole[seen]
+        if state is not None:
+            used.memory, used._u, used.t, used._begun = state
+        y = [record["resolver"][k], gaps[k]] if seen else [record["resolver"][k]]
+        used.step(y, [record["torque"][k]])
+        state = (used.memory.copy(), used._u.copy(), used.t, True)
+        assert np.abs(used.x - found.states[k]).max() < 1e-13
+
+
+@pytest.mark.parametrize("value", [0.0, 1e300, -7.0])
+def test_what_stands_in_a_missing_row_has_no_influence_at_all(value: float) -> None:
+    ekf = ExtendedKalman(swing(), Q=1e-5, R=[4e-4, 1e-4], P0=0.1, dt=DT)
+    tick = ekf.native.tick()
+    m, p = ekf.first_memory(None, None, DT), ekf.model.numbers
+    wanted = [a.copy() for a in tick.raw(m, [0.1], [0.2], [0.05, 0.0], [1.0, 0.0], p, DT, DT)]
+    found = tick.raw(m, [0.1], [0.2], [0.05, value], [1.0, 0.0], p, DT, DT)
+    for k in (0, 1, 2, 5, 6):  # all but the innovation of the row itself
+        assert np.array_equal(found[k], wanted[k])
+
+
+def test_residuals_of_angles_go_the_short_way_round() -> None:
+    """The resolver jumps from π to -π; an unwrapped residual of 2π would throw the filter."""
+    model = Model(
+        lambda x, u: [x[1], 0.0], lambda x: [x[0]], states=["angle", "speed"], outputs=["resolver"],
+        angles=["resolver"], start=[3.0, 1.0],
+    )  # fmt: skip
+    time = 0.02 * np.arange(200)
+    y = np.angle(np.exp(1j * (3.0 + time)))
+    found = ExtendedKalman(model, Q=1e-8, R=1e-6, P0=1e-4).run(da.Record(time, y[:, None], ["resolver"]))
+    assert np.abs(found.innovations).max() < 1e-6
+    assert np.abs(found["angle"] - (3.0 + time)).max() < 1e-6
+
+
+def test_noise_of_the_inputs_goes_through_their_exact_slope() -> None:
+    ekf = ExtendedKalman(swing(), Q=0.0, R=1e12, P0=0.0, input_noise={"torque": 0.04}, dt=DT)
+    stepper = ekf.stepper(start=[0.4, 0.1])
+    stepper.step([0.0, 0.0], [0.2])
+    stepper.step([0.0, 0.0], [0.2])
+    step = process(swing()).functions["step"]
+    G = np.array(step([0.4, 0.1], 0.2 + 1e-5, [], 0, DT) - step([0.4, 0.1], 0.2 - 1e-5, [], 0, DT)) / 2e-5
+    assert np.abs(stepper.P - 0.04 * G @ G.T).max() < 1e-12
+
+
+@pytest.mark.spec("000-76")
+@pytest.mark.parametrize("substeps", [1, 4])
+def test_between_samples_the_covariance_follows_its_differential_equation(substeps: int) -> None:
+    """Ṗ = A P + P Aᵀ + Q along ẋ = f(x), A = ∂f/∂x there, against an integrator of both (spec 000, item 76)."""
+    Q, P0, x0, u, gap = np.array([[0.01, 0.002], [0.002, 0.3]]), np.diag([0.02, 0.1]), np.array([0.8, -0.4]), 0.3, 0.1
+
+    def rates(t: float, z: Any) -> Any:
+        x, P = z[:2], z[2:].reshape(2, 2)
+        A = np.array([[0.0, 1.0], [-9.81 * np.cos(x[0]), -0.1]])
+        return np.r_[x[1], -9.81 * np.sin(x[0]) - 0.1 * x[1] + u, (A @ P + P @ A.T + Q).ravel()]
+
+    exact = solve_ivp(rates, (0, gap), np.r_[x0, P0.ravel()], rtol=1e-12, atol=1e-12).y[:, -1]
+    ekf = ExtendedKalman(swing(), Q=Q, R=1e12, P0=P0, start=x0, dt=gap, continuous=True, substeps=substeps)
+    stepper = ekf.stepper()
+    for _ in range(2):
+        stepper.step([np.nan, np.nan], [u])
+    # of order four: the error per interval is about (h ω)⁵ P / 100
+    assert np.abs(stepper.P.ravel() - exact[2:]).max() < 2e-5 / substeps**4
+    assert np.abs(stepper.x - exact[:2]).max() < 1e-5 / substeps**3.9
+
+
+@pytest.mark.spec("000-76")
+def test_with_many_samples_the_continuous_filter_is_that_of_the_riccati_equation() -> None:
+    """Samples every dt with variance R/dt: P settles where A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q = 0, with an error O(dt)."""
+    A, C, Q, R = np.array([[0.0, 1.0], [-4.0, -0.3]]), np.array([[1.0, 0.0]]), np.diag([0.01, 0.3]), 0.02
+    model = Model(lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y"])
+    exact = scipy.linalg.solve_continuous_are(A.T, C.T, Q, [[R]])
+    errors = []
+    for dt in (0.01, 0.005):
+        ekf = ExtendedKalman(model, Q=Q, R=R / dt, P0=exact, continuous=True)
+        count = int(20 / dt)
+        found = ekf.run(da.Record(dt * np.arange(count), np.zeros((count, 1)), ["y"]))
+        errors.append(np.abs(found.covariances()[-1] - exact).max())
+    assert errors[0] < 0.02 * np.abs(exact).max()
+    assert abs(errors[0] / errors[1] - 2.0) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"iterations": 0}, "iterations"), ({"substeps": 1.5}, "substeps"),
+        ({"continuous": True, "input_noise": 1.0}, "input_noise"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        ExtendedKalman(swing(), Q=1e-6, R=1e-4, P0=0.1, **change)
+
+
+def test_a_model_of_one_interval_has_no_continuous_covariance() -> None:
+    plant = da.StateSpace([[0.9]], [[1.0]], [[1.0]], [[0.0]], dt=0.1)
+    with pytest.raises(DataError, match="KalmanBucy"):
+        ExtendedKalman(plant, Q=1e-6, R=1e-4, P0=0.1, continuous=True)
+
+
+def test_matrices_and_one_flat_expression_are_the_same_filter() -> None:
+    """Ten masses: the virtual machine runs matrices, C would be made of one flat expression."""
+    n = 10
+
+    def f(x: Any, u: Any) -> list[Any]:
+        q = [0.0, *(x[i] for i in range(n)), 0.0]
+        forces = [100 * (q[i] - 2 * q[i + 1] + q[i + 2]) - 50 * q[i + 1] ** 3 for i in range(n)]
+        return [*(x[n + i] for i in range(n)), *forces]
+
+    model = Model(f, lambda x: [x[0], x[4], x[9]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b", "c"])
+    ways = [ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1e-3, dt=0.01, compiled=c) for c in (False, True)]
+    functions = [way.native.function for way in ways]
+    assert [function.is_a("SXFunction") for function in functions] == [False, True]
+    rng = np.random.default_rng(0)
+    m = ways[0].begin(0.1 * rng.standard_normal(20), np.diag(rng.uniform(1e-4, 1e-2, 20)))
+    for fresh in ([1, 1, 1], [1, 0, 1]):
+        sample = (m, [], [], 0.1 * rng.standard_normal(3), fresh, ways[0].model.numbers, 0.01, 0.01)
+        values = [[np.array(v).ravel() for v in function.call([*map(ca.DM, sample)])] for function in functions]
+        for a, b in zip(*values, strict=True):
+            assert np.abs(a - b).max() < 1e-13 * max(1.0, np.abs(a).max())
