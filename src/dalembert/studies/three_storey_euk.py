@@ -104,7 +104,7 @@ def estimated() -> Estimated:
     P0 = np.array([1e-6, 1e-6, 1e-6, 1.0, 1e-8, 1e-8, 1e-8, 1e-8])
     ekf = da.estimate.ExtendedKalman(
         da.estimate.process(eqs, outputs=["a1.x", "a2.x", "a3.x", "phi"], coordinates=COORDINATES, at=start(offset)),
-        Q=NOISE**2, R=NOISE**2, P0=P0, continuous=True, dt=STEP,
+        Q=NOISE**2 * STEP, R=NOISE**2, P0=P0, dt=STEP,
     )  # fmt: skip
     shaken = dict.fromkeys((*COORDINATES, *RATES), NOISE * STEP)
     noise = da.Noise(process=shaken, sensors=dict.fromkeys(("a1.x", "a2.x", "a3.x", "phi"), NOISE), seed=SEED)
