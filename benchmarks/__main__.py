@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, harness, identify, structures
+from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, structures
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -16,6 +16,7 @@ GROUPS = {
     "solid": structures.solid_rows,
     "identify": identify.rows,
     "filters": filters.rows,
+    "observer": four_bar_filter.rows,
 }
 
 
