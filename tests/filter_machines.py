@@ -22,6 +22,7 @@ def four_bar(gravity: float = 9.81, motor: bool = False) -> da.EquationsOfMotion
     m.add_sensor("encoder", da.angle("A"))
     m.add_sensor("gyroscope", da.gyroscope(coupler))
     m.add_sensor("accelerometer", da.accelerometer(coupler.at(0, 0)))
+    m.add_sensor("acceleration", da.acceleration(coupler.at(0, 0)))
     return da.equations(m)
 
 

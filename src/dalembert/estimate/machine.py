@@ -50,8 +50,9 @@ def machine_process(
     unknown : inputs that are estimated, as random walks.
     wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
         many turns or one.
-    report : reactions of joints and energies that estimates tell too, by name, or "all"; besides all coordinates,
-        speeds, internal states, joint coordinates with their rates, and sensors.
+    report : what estimates tell too, by name, or "all": reactions of joints, energies, sensors that need accelerations
+        or reactions and are not measured. All coordinates, speeds, internal states, joint coordinates with their
+        rates and other sensors are told anyway.
     at : where the machine starts; as `da.assemble` puts it together when left out.
     newton_steps : that bring a corrected state onto the joints, after a move along their tangent.
 
@@ -192,5 +193,7 @@ def _further(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
     names = [report] if isinstance(report, str) else list(report)
     for name in names:
         if name not in known:
-            raise ModelError(f"report: {unknown_name('reaction or energy', name, known, f'equations {eqs.name!r}')}")
+            raise ModelError(
+                f"report: {unknown_name('sensor, reaction or energy', name, known, f'equations {eqs.name!r}')}"
+            )
     return tuple(names)

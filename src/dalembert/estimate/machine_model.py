@@ -188,13 +188,19 @@ class Machine:
         for kind, channels in tables.items():
             for k in joints if kind in ("measure", "rate") else range(len(channels)):
                 name, unit = channels.names[k], channels.units[k]
-                if not name.endswith(".turned"):
+                if not name.endswith(".turned") and (kind != "sensor" or self._cheap(k)):
                     found.setdefault(name, (kind, k, name, unit))
         for kind, channels in further_channels(eqs).items():
             for k, (name, unit) in enumerate(zip(channels.names, channels.units, strict=True)):
                 if name in self.more:
                     found.setdefault(name, (kind, k, name, unit))
         return list(found.values())
+
+    def _cheap(self, sensor: int) -> bool:
+        """Whether a sensor is told of: one that needs accelerations or reactions only where it is measured."""
+        F = self.eqs.functions["outputs"]
+        needs = any(sensor in F.jac_sparsity(0, k).row() for k in (2, 3))
+        return not needs or ("sensor", sensor) in self.places or self.eqs.outputs.names[sensor] in self.more
 
     def report(self, x: Any, u: Any, p: Any, t: Any) -> Any:
         table = self.instant(x, u, p, t)
@@ -226,7 +232,8 @@ class Machine:
 
 def further_channels(eqs: EquationsOfMotion) -> dict[str, Channels]:
     """What an estimate tells only if asked to."""
-    return {"reaction": eqs.reaction_channels, "energy": Channels(["energy.kinetic", "energy.potential"], ["J", "J"])}
+    energy = Channels(["energy.kinetic", "energy.potential"], ["J", "J"])
+    return {"sensor": eqs.outputs, "reaction": eqs.reaction_channels, "energy": energy}
 
 
 def _sum(weights: Sequence[float], stages: list[Any], index: int) -> Any:

@@ -261,7 +261,7 @@ class Independent:
 
     def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
         eqs, F = self.eqs, self.eqs.functions
-        q0, w0 = q, self._speeds(q, v, p, t)[0]
+        q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]
         xi, dv = self.move(q, v, e_s, e_w, p, t)
         q, v = shifted(eqs, q, xi, p, t), v + dv
         going = is_going(e_s, e_w)
@@ -278,7 +278,37 @@ class Independent:
             factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
             slip = ca.vertcat(F["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
             v = v + going * factor.correction(slip)
-        return settled(eqs, q, p, t, going), v
+        return self._put((q0, v0), (settled(eqs, q, p, t, going), v), e_s, e_w)
+
+    def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Any, e_w: Any) -> tuple[Any, Any]:
+        """The moved state with errors put straight into those q and v that are coordinates and speeds themselves.
+
+        Newton's method has brought them there but for rounding; written so, x ⊞ e ⊟ x₁ is seen to be e plus a constant.
+        """
+        result = []
+        for places, before, after, e in zip(self._places(), start, moved, (e_s, e_w), strict=True):
+            after = SX(after)
+            for k, place in places:
+                after[place] = before[place] + e[k]
+            result.append(after)
+        return result[0], result[1]
+
+    def _places(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """(entry of the error, entry of q or v) of coordinates that are such entries, up to a constant."""
+        s = self.eqs.symbols()
+        value, rate, _, _ = self.eqs.functions["measures"](s.q, s.v, s.p, s.t)
+        both = ca.vertcat(s.q, s.v, s.p, s.t)
+        found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        for expressions, first, candidates, places in zip(
+            (value, rate), (0, self.eqs.nq), (self.chosen, self.moving), found, strict=True
+        ):
+            for k, c in enumerate(candidates):
+                if c.kind != "measure":
+                    continue
+                slope = ca.jacobian(expressions[c.index], both)
+                if slope.nnz() == 1 and slope.is_constant() and float(slope.nonzeros()[0]) == 1:
+                    places.append((k, slope.sparsity().get_col()[0] - first))
+        return found
 
     def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
         return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]
