@@ -133,6 +133,9 @@ def test_memory_and_references_of_a_law_become_states_and_inputs(mass: Any) -> N
     record = da.Record.from_channels(time, {"place": 0.1 * time})
     same = da.simulate(mass, 2.0, controller=law, references={"place": record}, every=0.1)
     assert np.abs(moving["place"] - same["place"]).max() < 1e-8
+    rest = da.equilibrium(close_loop(mass, law), inputs={"reference.place": 0.5})
+    assert rest["rail.displacement"] == pytest.approx(0.5, abs=1e-9)
+    assert rest["pid.integral"] == pytest.approx(0.5 * STIFFNESS / 10.0, abs=1e-9)
 
 
 @pytest.mark.spec("000-72")

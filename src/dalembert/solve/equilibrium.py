@@ -22,6 +22,7 @@ from dalembert.errors import AssemblyError, ConvergenceError, ModelError
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.assemble import DENSE, assemble, check_start, least_change, normalised_numbers
 from dalembert.solve.inputs import read_inputs
+from dalembert.solve.rest_with_memory import rest_with_memory
 from dalembert.solve.steady import steady_motion
 from dalembert.solve.tangent import named_values, split
 
@@ -104,6 +105,9 @@ def equilibrium(
                 break
             found = _sink(problem, moved)
     found = _polish(problem, found)
+    if eqs.nz and problem.error(found) > GOOD_ENOUGH:  # internal states that do not follow the pose: integrators
+        rest = rest_with_memory(problem, place.q, place.z)
+        found = (None if rest is None else problem.settle(*rest)) or found
     problem.check_found(found)
     return eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
 

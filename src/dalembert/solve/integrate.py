@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array
-from dalembert.linear import StateSpace
+from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from dalembert.solve.actuators import Actuator
 from dalembert.solve.assemble import state_or_rest
@@ -26,7 +26,7 @@ METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_ste
 
 
 def simulate(
-    eqs: EquationsOfMotion | StateSpace,
+    eqs: EquationsOfMotion | StateSpace | SecondOrder,
     until: float,
     *,
     start: Any = None,
@@ -47,8 +47,8 @@ def simulate(
 
     Parameters
     ----------
-    eqs : equations of motion; with a sampled controller, observer or noise also a `StateSpace` (stepped exactly under
-        held inputs, its start a mapping or array of states, whole intervals only).
+    eqs : equations of motion; with a controller, observer or noise also a `StateSpace` or `SecondOrder` (its start a
+        mapping or array of states; sampled loops step it exactly under held inputs, whole intervals only).
     until : end time [s].
     start : from `da.assemble`; None starts at rest from the drawing.
     inputs : channel -> number, function of time, or Record; what is left out is zero.
@@ -80,6 +80,8 @@ def simulate(
         raise _unknown_keyword(next(iter(unknown)))
     loop = {"controller": controller, "observer": observer, "noise": noise, "references": references,
             "actuators": actuators, "switch_on": switch_on}  # fmt: skip
+    if isinstance(eqs, SecondOrder):
+        eqs = eqs.state_space()
     if isinstance(eqs, StateSpace) or (
         isinstance(eqs, EquationsOfMotion) and any(part is not None for part in loop.values())
     ):
