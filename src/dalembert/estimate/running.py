@@ -69,19 +69,17 @@ def march(
         try:
             while done < N:
                 rows = data[done : done + CHUNK]
-                if settled is not None and settled.ready(rows):
-                    block = settled.samples(m, rows)
-                else:
-                    block = native.samples(m, rows, p)
-                    if settled is not None:
-                        settled.watch(block, rows)
+                at_rest = settled is not None and settled.ready(rows)
+                block = settled.samples(m, rows) if settled and at_rest else native.samples(m, rows, p)
                 last = done + len(block)
                 told[done:last] = block
                 wrong = watch.find(told[done:last])
                 if wrong is not None:
                     at, why = wrong
                     return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}")
-                m = block[-1, native.told.memory].copy()
+                if settled is not None and not at_rest:
+                    settled.watch(told[done:last], rows)
+                m = told[last - 1, native.told.memory].copy()
                 done = last
                 bar.update(done / N)
         except KeyboardInterrupt:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.filtering import Filter
 
 SX, MX = ca.SX, ca.MX
-UNCHANGED = 2e-15  # of the deviations: change of a covariance over a chunk that is rounding
+UNCHANGED = 1e-14  # relative change of a covariance over a chunk that is rounding
 
 
 class Settled:
@@ -43,8 +43,14 @@ class Settled:
         if len(block) < engine.CHUNK or not data[:, self.fresh].all():
             return
         first, last = block[0, where.memory][nx:], block[-1, where.memory][nx:]
-        size = np.sqrt(np.einsum("i,j->ij", *(2 * [np.abs(unpacked(last, nx).diagonal())])))
-        if (np.abs(unpacked(last - first, nx)) > UNCHANGED * size).any():
+        now, change = unpacked(last, nx), np.abs(unpacked(last - first, nx))
+        if getattr(self.filter, "factored", False):  # rows of a lower factor, in units of their length
+            size = np.linalg.norm(np.tril(now), axis=1)[:, None]
+            change = np.tril(change)
+        else:
+            deviations = np.sqrt(np.maximum(now.diagonal(), 0.0))
+            size = np.outer(deviations, deviations)
+        if (change > UNCHANGED * size).any():
             return
         self._read(block[-1])
 
