@@ -317,7 +317,10 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
     p = process(model)
     x = np.array(p.functions["step"](model.state(STATE), 1.5, [], 0.0, DT)).ravel()
     relation = model.relation(x=x)
+    assert x[:2] == pytest.approx([0.4 + DT * 6.0, 6.0 + DT * -4.0], abs=1e-14)  # goes on with its own acceleration
     assert relation.S[0, 0] * x[2] + relation.bias[0] == pytest.approx(1.5, abs=1e-11)
+    with pytest.raises(da.ModelError, match="use_current"):
+        observer(eqs, scheme=3, use_current=True)
 
 
 def test_advance_moves_the_inputs_one_sample_ahead(eqs):

@@ -236,7 +236,11 @@ class StateNoise:
         zd = blocks[1] if len(blocks) > 1 else SX.zeros(stepper.n)
         inside: Any = SX(0)
         if stepper.switching is not None:
-            distance = stepper.distance()(pose, blocks[0], zd, p, s["t"])
+            z, t = blocks[0], s["t"]
+            if stepper.use_current:  # where the step will be when it decides
+                z, t = z + s["dt"] * zd, t + s["dt"]
+                pose = r.close(pose, z, p, t)
+            distance = stepper.distance()(pose, z, zd, p, t)
             inside = stepper.switching.inside(distance, flag if stepper.remembers else SX(0))
         value = ca.if_else(inside, self.walk, self.outside)
         return ca.vertcat(SX.zeros((stepper.blocks - 1) * stepper.n), *([value] * stepper.n))

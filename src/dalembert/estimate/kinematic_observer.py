@@ -53,12 +53,13 @@ def kinematic(
     order : ``"acceleration"`` or ``"velocity"``: what the inputs are.
     scheme : how the highest derivative enters the state: 1 ``"constraint"``, 2 ``"newmark"``, 3 ``"both"``, or None for
         a state without it (spec 004, C16).
-    method : ``"euler"``, ``"heun"`` or ``"rk4"``, of the other rows.
+    method : ``"euler"``, ``"heun"`` or ``"rk4"``, of the other rows, with the input held over the step; Euler's pairs
+        every input with the pose it was measured at.
     form, beta, gamma : ``"velocity"`` (gamma) or ``"displacement"`` (beta) form of Newmark's formula.
     switching : what to do near poses where the inputs say nothing; None: nothing.
     weights : weight of every input in the least squares, e.g. one over its variance; 1 each by default.
-    use_current : the step to sample k takes the inputs of sample k, not k - 1; the filter then runs over
-        ``model.advance(record)``.
+    use_current : the step to sample k takes the inputs of sample k, not k - 1, so that the highest derivative does not
+        lag (scheme 1; Euler's or Heun's method); the filter then runs over ``model.advance(record)``.
     start : coordinates, rates, accelerations to begin with.
     workspace : range of every independent coordinate that :meth:`KinematicModel.check` looks at.
     units : of the quantities of formulas.
@@ -80,6 +81,8 @@ def kinematic(
     if method not in METHODS:
         raise ModelError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     _check_newmark(chosen, method, form, beta, gamma, level)
+    if use_current and (chosen != "constraint" or method == "rk4"):
+        raise ModelError("use_current=True goes with scheme 1 'constraint' and method 'euler' or 'heun'.")
     if switching is not None and not isinstance(switching, Switching):
         raise ModelError(f"switching must be a da.estimate.Switching, got {switching!r}.")
     relations = relations_of(model, independent, units)
