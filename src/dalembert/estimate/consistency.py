@@ -32,7 +32,7 @@ def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[
     --------
     >>> low, high = chi_square_band(2, 200)
     >>> round(low, 3), round(high, 3)
-    (1.733, 2.287)
+    (1.732, 2.287)
     """
     if not 0 < level < 1:
         raise DataError(f"level must lie between 0 and 1, got {level!r}.")
