@@ -97,8 +97,9 @@ def test_a_triangular_row_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rank_one_changes_go_forth_and_back(kind: Any) -> None:
-    P, v = positive(4), rng.standard_normal((4, 1))
+@pytest.mark.parametrize("n", [1, 4])
+def test_rank_one_changes_go_forth_and_back(kind: Any, n: int) -> None:
+    P, v = positive(n), rng.standard_normal((n, 1))
     L = np.linalg.cholesky(P)
     more = number(rank_one, kind, L, v)
     assert np.abs(more - np.linalg.cholesky(P + v @ v.T)).max() < 1e-12

@@ -218,7 +218,7 @@ def test_a_covariance_that_became_indefinite_stops_the_run_and_says_when() -> No
 
 
 def quaternion_process() -> Process:
-    """A body that turns with a held rate: x = (quaternion, rate), errors of three dimensions each; two axes are seen."""
+    """A body that turns with a held rate: x = (quaternion, rate), errors of three dimensions each; two axes seen."""
     q, w, e = ca.SX.sym("q", 4), ca.SX.sym("w", 3), ca.SX.sym("e", 6)
     x, x0 = ca.vertcat(q, w), ca.SX.sym("x0", 7)
     u, p, t, dt = ca.SX.sym("u", 0), ca.SX.sym("p", 0), ca.SX.sym("t"), ca.SX.sym("dt")

@@ -281,12 +281,12 @@ def _rank_one(L: Any, v: Any, remove: bool) -> Any:
     sign = -1.0 if remove else 1.0
     columns = []
     for k in range(n):
-        d, w = L[k, k], v[k]
+        d, w = L[k, k], v[k, 0]
         # (d - w)(d + w) loses less than d² - w²
         root = ca.sqrt((d - w) * (d + w)) if remove else ca.sqrt(d * d + w * w)
         inverse = _inverse(root)
         cosine, sine = d * inverse, w * inverse
-        below, rest = L[k + 1 :, k], v[k + 1 :]
+        below, rest = L[k + 1 :, k], v[k + 1 :, 0]
         columns.append(ca.vertcat(SX(k, 1), root, cosine * below + sign * sine * rest))
-        v = ca.vertcat(v[: k + 1], cosine * rest - sine * below)
+        v = ca.vertcat(v[: k + 1, 0], cosine * rest - sine * below)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else L
