@@ -140,6 +140,7 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
                 "ignore"
             )  # that its search for the best stopped early: what it found places the poles
             K = place_poles(A, B, poles).gain_matrix
+        K = K + one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
     reached = np.linalg.eigvals(A - B @ K).astype(np.complex128)
     away = farthest(reached, poles) / size
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
@@ -276,17 +277,11 @@ def one_by_one(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatArray:
             T, Z, _ = trexc(T, Z, start + 1, n - 1)
             G = Z.T @ B
             p = 2
-        elif p == 2 and not pairs and len(real) < 2:
-            raise AssertionError("poles and states do not match in number")  # excluded by wanted_poles
         block, b = T[n - p :, n - p :], G[n - p :]
         if p == 1:
             chosen = np.array([real.pop(int(np.argmin(np.abs(np.array(real) - block[0, 0]))))], dtype=complex)
-        elif pairs:
-            at = int(np.argmin(np.abs(np.array(pairs) - np.linalg.eigvals(block).max())))
-            pole = pairs.pop(at)
-            chosen = np.array([pole, pole.conjugate()])
         else:
-            chosen = np.array([real.pop(0), real.pop(0)], dtype=complex)
+            chosen = _nearest_two(np.linalg.eigvals(block).astype(np.complex128), real, pairs)
         f = _small_gain(block, b, chosen)
         K = K + f @ Z[:, n - p :].T
         T = T.copy()
@@ -300,6 +295,18 @@ def one_by_one(A: FloatArray, B: FloatArray, poles: ComplexArray) -> FloatArray:
             done += size
         G = Z.T @ B
     return K
+
+
+def _nearest_two(values: ComplexArray, real: list[float], pairs: list[complex]) -> ComplexArray:
+    """A pair, or two real poles, whichever is nearer to the two values; taken from its list."""
+    upper = values[int(np.argmax(values.imag))]
+    near = int(np.argmin([abs(pole - upper) for pole in pairs])) if pairs else -1
+    two: Any = np.argsort([abs(pole - upper) for pole in real], kind="stable")[:2] if len(real) >= 2 else []
+    away = max(abs(real[k] - upper) for k in two) if len(two) else np.inf
+    if pairs and abs(pairs[near] - upper) <= away:
+        pole = pairs.pop(near)
+        return np.array([pole, pole.conjugate()])
+    return np.array([real.pop(int(k)) for k in sorted(two, reverse=True)], dtype=np.complex128)
 
 
 def _next_single(T: FloatArray, first: int, last: int) -> int:

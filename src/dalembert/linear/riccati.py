@@ -227,14 +227,22 @@ def by_doubling(problem: Problem) -> FloatArray:
     scale = _hamiltonian_scale(A, G, Q)
     A, G, Q = A * scale / scale[:, None], G / scale[:, None] / scale, Q * scale[:, None] * scale
     if problem.dt is None:
-        sizes = np.abs(np.linalg.eigvals(A))
-        X = doubling.limit(doubling.cayley(A, G, Q, float(np.median(sizes)) or float(np.linalg.norm(A)) or 1.0))
+        X = doubling.limit(doubling.cayley(A, G, Q, _shift(A)))
     else:
         X = doubling.limit((A, G, Q))
     X = X / scale[:, None] / scale
     if not problem.plain:
         X = scipy.linalg.lu_solve(factors, scipy.linalg.lu_solve(factors, X, trans=1).T, trans=1)
     return 0.5 * (X + X.T)
+
+
+def _shift(A: FloatArray) -> float:
+    """γ > 0 of the size of the poles and away from any of them, so that A - γ I can be inverted."""
+    values = np.linalg.eigvals(A)
+    size = float(np.median(np.abs(values))) or float(np.linalg.norm(A)) or 1.0
+    near = size * np.array([1.0, 1.25, 0.8, 1.6, 0.625])
+    distance = np.abs(values[None, :] - near[:, None]).min(axis=1) / near
+    return float(near[int(distance.argmax())])
 
 
 def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
