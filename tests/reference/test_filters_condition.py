@@ -1,7 +1,7 @@
 """Two sensors that see almost the same: square-root filters against sixty digits, where plain ones fail.
 
-The problem of Kaminski, Bryson and Schmidt (1971) with motion between the samples: rows (1, 1, 1) and (1, 1, 1 + ε) of H,
-variance ε², P0 = I. S has the condition number 4/ε².
+The problem of Kaminski, Bryson and Schmidt (1971) with motion between the samples: rows (1, 1, 1) and (1, 1, 1 + ε) of
+H, variance ε², P0 = I. S has the condition number 4/ε².
 """
 
 from __future__ import annotations
