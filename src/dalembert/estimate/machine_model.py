@@ -92,8 +92,6 @@ class Machine:
             "outputs": function("outputs", [x, u, p, t], self.outputs(x, u, p, t)),
             "retract": function("retract", [x, e, p, t], self.retract(x, e, p, t)),
             "difference": function("difference", [x, x0, p, t], self.difference(x, x0, p, t)),
-            "tangent": function("tangent", [x, p, t], self.tangent(x, p, t)),
-            "cotangent": function("cotangent", [x, p, t], self.cotangent(x, p, t)),
             "report": function("report", [x, u, p, t], self.report(x, u, p, t)),
         }
 
@@ -161,21 +159,6 @@ class Machine:
         q, v, z, _, d = self.split(x)
         q0, v0, z0, _, d0 = self.split(x0)
         return ca.vertcat(*self.manifold.difference(q, v, q0, v0, p, t), z - z0, d - d0)
-
-    def tangent(self, x: Any, p: Any, t: Any) -> Any:
-        """∂(x ⊞ e)/∂e at e = 0 (nx, ne)."""
-        e = SX.sym("e", self.ne)
-        q, v, _, lam, _ = self.split(x)
-        e_s, e_w, e_z, e_d = self.split_error(e)
-        xi, dv = self.manifold.move(q, v, e_s, e_w, p, t)
-        N, _ = self.eqs.functions["kinematics"](q, p, t)
-        return ca.jacobian(self.join(N @ xi, dv, e_z, lam * 0, e_d), e)
-
-    def cotangent(self, x: Any, p: Any, t: Any) -> Any:
-        """∂(x ⊟ x₀)/∂x at x = x₀ (ne, nx)."""
-        x1, x0 = SX.sym("x1", self.nx), SX.sym("x0", self.nx)
-        slope = ca.jacobian(self.difference(x1, x0, p, t), x1)
-        return ca.substitute(ca.substitute(slope, x1, x), x0, x)
 
     # -- what an estimate tells --------------------------------------------------------------------------------------
     def reported(self) -> list[tuple[str, int, str, str]]:

@@ -25,6 +25,7 @@ import numpy as np
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import ModelError
 from dalembert.estimate.machine_rates import factor_at, still
+from dalembert.expressions import Array
 from dalembert.mechanics.rotations import exponential, multiply, rate_matrix, rotation
 from dalembert.solve.chart import Chart
 from dalembert.solve.tangent import (
@@ -281,33 +282,43 @@ class Independent:
         return self._put((q0, v0), (settled(eqs, q, p, t, going), v), e_s, e_w)
 
     def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Any, e_w: Any) -> tuple[Any, Any]:
-        """The moved state with errors put straight into those q and v that are coordinates and speeds themselves.
+        """The moved state, with entries of q and v that the error alone decides written so.
 
-        Newton's method has brought them there but for rounding; written so, x ⊞ e ⊟ x₁ is seen to be e plus a constant.
+        Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is e plus a constant to the eye.
         """
         result = []
-        for places, before, after, e in zip(self._places(), start, moved, (e_s, e_w), strict=True):
+        for shares, before, after, e in zip(self._shares(), start, moved, (e_s, e_w), strict=True):
             after = SX(after)
-            for k, place in places:
-                after[place] = before[place] + e[k]
+            for place, share in shares.items():
+                after[place] = before[place] + ca.sparsify(ca.DM(share)).T @ e
             result.append(after)
         return result[0], result[1]
 
-    def _places(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """(entry of the error, entry of q or v) of coordinates that are such entries, up to a constant."""
+    def _shares(self) -> tuple[dict[int, Array], dict[int, Array]]:
+        """Entries of q and of v that change with the error alone, however the joints are: by which share of it.
+
+        Coordinates such as angles between bodies in the plane are sums of entries; each decides one that is left.
+        """
         s = self.eqs.symbols()
         value, rate, _, _ = self.eqs.functions["measures"](s.q, s.v, s.p, s.t)
-        both = ca.vertcat(s.q, s.v, s.p, s.t)
-        found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-        for expressions, first, candidates, places in zip(
-            (value, rate), (0, self.eqs.nq), (self.chosen, self.moving), found, strict=True
-        ):
+        arguments = ca.vertcat(s.q, s.v, s.p, s.t)
+        found: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
+        kinds = zip((value, rate), (0, self.eqs.nq), (self.chosen, self.moving), found, strict=True)
+        for expressions, first, candidates, shares in kinds:
+            rows = {}
             for k, c in enumerate(candidates):
-                if c.kind != "measure":
-                    continue
-                slope = ca.jacobian(expressions[c.index], both)
-                if slope.nnz() == 1 and slope.is_constant() and float(slope.nonzeros()[0]) == 1:
-                    places.append((k, slope.sparsity().get_col()[0] - first))
+                slope = ca.jacobian(expressions[c.index], arguments) if c.kind == "measure" else SX(0, 0)
+                if slope.nnz() and slope.is_constant():
+                    places = [j - first for j in slope.sparsity().get_col()]
+                    rows[k] = dict(zip(places, map(float, slope.nonzeros()), strict=True))
+            while rows:
+                ready = [k for k, row in rows.items() if sum(j not in shares for j in row) == 1]
+                if not ready:
+                    break
+                row = rows.pop(ready[0])
+                (place,) = (j for j in row if j not in shares)
+                share = np.eye(len(candidates))[ready[0]] - sum(c * shares[j] for j, c in row.items() if j != place)
+                shares[place] = np.asarray(share / row[place])
         return found
 
     def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:

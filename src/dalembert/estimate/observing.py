@@ -100,9 +100,6 @@ def slope_kernel(model: Process) -> Kernel:
     after, y = f["step"](x, u, p, t, dt), f["outputs"](x, u, p, t)
     if model.flat:
         F, H = ca.jacobian(after, x), ca.jacobian(y, x)
-    elif "tangent" in f:
-        T = f["tangent"](x, p, t)
-        F, H = f["cotangent"](after, p, t + dt) @ ca.jtimes(after, x, T), ca.jtimes(y, x, T)
     else:
         moved = f["retract"](x, e, p, t)
         F = ca.jacobian(f["difference"](f["step"](moved, u, p, t, dt), after, p, t + dt), e)
