@@ -112,7 +112,7 @@ def test_matrix_algebra_and_conditions_go_to_c(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_reference_steps_may_come_from_a_run(tmp_path: Path) -> None:
-    plant = da.StateSpace(A, B, C, D, 0.1, states=["x", "v"], inputs=["u"], outputs=["y"])
+    plant = da.StateSpace(A, B, C, D, 0.1, states=["x", "v"], inputs=["u"], outputs=["y"], units={"y": "mm"})
     watching = luenberger(A, B, C, D, L, 0.1, (0.0, 0.0), (["u"], ["y"], ["x", "v"]))
     law = gain_law(K, ["x", "v"], ["u"], 0.1)
     run = da.simulate(plant, 2.0, start={"x": 1.0}, controller=law, observer=watching)
@@ -120,6 +120,7 @@ def test_reference_steps_may_come_from_a_run(tmp_path: Path) -> None:
     sound(export)
     numbers = (tmp_path / "luenberger_test.c").read_text()
     assert repr(float(run["estimate.v"][5])) in numbers  # the C code is compared with the loop itself
+    assert "[0] y [mm]" in (tmp_path / "luenberger.h").read_text()
 
 
 @needs_compiler

@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def export_c(
     dt : sampling interval of an observer that has none of its own [s].
     real : "double" or "float".
     example : a run to take the inputs of the test program's reference steps from (``da.simulate`` with this very loop);
-        by default they are random around zero.
+        by default they are random around zero. Units in the header come from it, too.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def export_c(
     """
     if real not in REALS:
         raise DataError(f"real must be 'double' or 'float', got {real!r}.")
-    what = read_step(step, dt)
+    what = with_units(read_step(step, dt), example)
     prefix = identifier(what.name) if name is None else checked_name(name)
     target = Path(folder)
     try:
@@ -152,6 +152,23 @@ def read_step(given: Any, dt: float | None) -> Step:
         f"export_c takes a controller (with law()), an observer (with watching(dt)), a Law or a Watching; got "
         f"{type(given).__name__}."
     )
+
+
+def with_units(step: Step, run: Record | None) -> Step:
+    """The step with units from a run, where its names have none of their own."""
+    if run is None:
+        return step
+    known = run.units
+
+    def unit(name: str, own: str) -> str:
+        candidates = (name, f"measured.{name}", f"estimate.{name}", f"reference.{name}")
+        return own or next((known[n] for n in candidates if n in known), "")
+
+    def labelled(a: Argument) -> Argument:
+        pairs = zip(a.channels.names, a.channels.units, strict=True)
+        return replace(a, channels=Channels(a.channels.names, [unit(name, own) for name, own in pairs]))
+
+    return replace(step, inputs=tuple(labelled(a) for a in step.inputs), output=labelled(step.output))
 
 
 def _of_law(law: Law) -> Step:

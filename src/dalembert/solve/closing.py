@@ -27,7 +27,7 @@ from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.solve.actuators import Actuator, limited, quantised
 from dalembert.solve.constrained import forward_expressions
-from dalembert.solve.plants import machine_name
+from dalembert.solve.plants import machine_name, remembered
 from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel
 
 SX = ca.SX
@@ -88,7 +88,7 @@ def closed(
 ) -> ClosedLoop:
     """`close_loop` with everything read; `before` names driven inputs that somebody else drives until the switch."""
     given = (eqs, tuple(laws), watching, dict(actuators or {}), switch, tuple(before), waits)
-    return eqs.cached(("closed", _key(*given)), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
+    return remembered(eqs, "closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
 
 
 def _key(eqs: EquationsOfMotion, laws: tuple[Law, ...], watching: Watching | None, *rest: Any) -> str:

@@ -7,7 +7,7 @@ method; `LinearPlant` is the exact map of a `StateSpace` under held inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -210,6 +210,16 @@ class MachinePlant:
                 x = attempt(x[0] < end, x, p, c, end, numbers)
             columns.append(x)
         return columns
+
+
+def remembered(eqs: EquationsOfMotion, kind: str, key: Any, make: Callable[[], Any], most: int = 8) -> Any:
+    """Something built for one loop, kept for its next run; the oldest go, so that a search over laws may go on."""
+    family: dict[Any, Any] = eqs.cached(("family", kind), dict)
+    if key not in family:
+        while len(family) >= most:
+            family.pop(next(iter(family)))
+        family[key] = make()
+    return family[key]
 
 
 def rate_names(model: StateSpace) -> dict[str, str]:

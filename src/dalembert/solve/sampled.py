@@ -10,6 +10,10 @@ At the instant t_k, with the plant at x and the inputs of the last interval acti
     6. commands pass their actuators: rate → limits → resolution → delay; the memory of the laws goes on;
     7. the plant moves to t_{k+1} under held inputs (in pieces where an actuator or a sensor acts between samples).
 
+A law that reads its own inputs gets them as they act while it reads: those of the last interval if it is direct, its
+new ones if it is not. An observer is told inputs as they act, without noise, sampled at t_k where they are functions of
+time (their mean where they change inside an interval).
+
 The column of a loop is (x, memory); noise, references and flags enter as data, one column per sample.
 """
 

@@ -19,6 +19,7 @@ from dalembert.errors import ConvergenceError, DalembertError, Interrupted
 from dalembert.expressions import Array, Kernel, kernel_family
 from dalembert.progress import Progress
 from dalembert.record import Record
+from dalembert.solve.plants import remembered
 from dalembert.solve.sampled import SampleGraph, sample_chunk
 from dalembert.solve.wiring import Loop, reference_channel
 
@@ -45,7 +46,9 @@ class Chunks:
             return dict(zip(SIZES, kernel_family(functions, compiled=plant.use_c), strict=True))
 
         eqs = getattr(plant, "eqs", None)
-        self.kernels: dict[int, Kernel] = _remembered(key, make) if eqs is None else eqs.cached(key, make)
+        self.kernels: dict[int, Kernel] = (
+            _remembered(key, make) if eqs is None else remembered(eqs, "samples", key, make)
+        )
         self.engine = self.kernels[1].engine
         self.theta = self.graph.parameters()
 
