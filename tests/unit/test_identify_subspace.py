@@ -16,7 +16,7 @@ from dalembert.errors import DataError
 from dalembert.identify import IdentificationWarning, cva, moesp, n4sid
 from dalembert.identify.compress import compress_hankel, hankel_blocks, hankel_products
 from dalembert.identify.data import Data, read_data
-from dalembert.identify.projections import project
+from dalembert.identify.projections import project, split
 from dalembert.identify.subspace import realize
 from dalembert.linear import StateSpace
 from dalembert.linear.march import march
@@ -299,3 +299,24 @@ def test_a_periodic_sweep_of_a_real_arm_is_fitted(method: Any) -> None:
 
     arm = record()
     assert method(arm, "torque", "acceleration", order=4).fit(arm).mean > 90.0
+
+
+def test_two_state_sequences_free_of_the_future_inputs_give_the_shift_of_the_observability_matrix() -> None:
+    """The robust N4SID written out: X_i = Γ⁺ O_i, X_{i+1} = Γ₋⁺ O_{i+1}, regressed on X_i and all future inputs."""
+    data, order = read_data(played(sampled_frame(), white(), noise=0.1), "force", FLOORS), 6
+    projection = project(compress_hankel(data, 12), "n4sid")
+    hankel, i = projection.hankel, 12
+    gamma = projection.observability(order).reshape(-1, order)
+
+    def oblique(past: int) -> np.ndarray:
+        _, L22, _, L32, _ = split(hankel, past)
+        rows = np.concatenate([hankel.places("u", 0, past), hankel.places("y", 0, past)])
+        return np.linalg.solve(L22.T, L32.T).T @ hankel.factor[rows]
+
+    now, then = np.linalg.pinv(gamma) @ oblique(i), np.linalg.pinv(gamma[: -data.ny]) @ oblique(i + 1)
+    given = np.vstack([now, hankel.factor[hankel.places("u", i, 2 * i)]])
+    made = np.vstack([then, hankel.factor[hankel.places("y", i, i + 1)]])
+    both = np.linalg.lstsq(given.T, made.T, rcond=None)[0].T[:, :order]
+    A, C, *_ = realize(projection, order)
+    np.testing.assert_allclose(both[:order], A, atol=1e-9)
+    np.testing.assert_allclose(both[order:], C, atol=1e-9)

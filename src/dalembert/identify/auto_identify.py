@@ -27,7 +27,7 @@ from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.data_checks import record_list
 from dalembert.identify.frf import FrfEstimate, frf
 from dalembert.identify.identified import Identified
-from dalembert.identify.in_step import out_of_step, told
+from dalembert.identify.misfit import doubtful
 from dalembert.identify.order import ROUNDING, OrderChoice, choose_order
 from dalembert.identify.projections import Projection, project
 from dalembert.identify.quality import Fit
@@ -136,8 +136,8 @@ def auto(
         choice, trials = _order(projection, training, setting, order, decisions)
         drawn = _diagram(projection, part, setting, choice)
         found = setting.found(part, choice, projection.hankel.rows)
-    moved = out_of_step(part, found.system, model_of(part)) if setting.inputs else []
-    said += [told(moved, part)] if moved else []
+    doubt = doubtful(part, found.system, model_of(part), unexplained=0.0) if setting.inputs else ""
+    said += [doubt] if doubt else []
     with _collected() as doubts:
         model = _refined(found, training, setting, refined, decisions)
         fewer = None if order is not None else without_twins(model, trials)
@@ -171,7 +171,7 @@ def _read(record: Record | Sequence[Record], inputs: Names, outputs: Names | Non
     """The channels as they are; a large offset is no reason to warn, it will be taken off."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = read_data(record, inputs, outputs)
+        data = read_data(record, inputs, outputs, drift_matters=True)
     for one in caught:
         if "offset" not in str(one.message):
             warnings.warn(one.message, one.category, stacklevel=2)

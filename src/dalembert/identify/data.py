@@ -149,6 +149,7 @@ def read_data(
     detrend: Detrend = "none",
     offset_matters: bool = True,
     offset_takes_states: bool = False,
+    drift_matters: bool = False,
     warned: bool = True,
 ) -> Data:
     """Inputs and outputs of records, checked, as arrays.
@@ -163,6 +164,7 @@ def read_data(
         "none" suits tests that start at rest about zero (hammer, simulation), "mean" steady random excitation.
     offset_matters : warn of outputs whose mean hides their motion; False for methods that take means off themselves
     offset_takes_states : warn of smaller offsets too if no input explains them; for methods of a fixed number of states
+    drift_matters : warn of outputs whose level wanders over the record with no input as its cause
     warned : False where these data were looked at before: what is wrong is still refused, what is doubtful not told
 
     Returns
@@ -194,7 +196,7 @@ def read_data(
     check.lengths(runs, len(names_in) + len(names_out))
     check.values(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
-        warned=warned,
+        warned=warned, drifts=detrend if drift_matters else "",
     )  # fmt: skip
     u: list[FloatArray] = []
     y: list[FloatArray] = []

@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 # Sample times of repeated tests may differ by what a logger rounds.
 SAME_STEP = 1e-4
 FEWEST = 8
+# Beyond this, squares overflow; nothing that was measured is as large.
+LARGEST = 1e100
 # A channel that sits this share of its samples, in runs, at its own extreme value is taken as clipped.
 CLIPPED_SHARE = 1e-3
 CLIPPED_FEWEST = 5
@@ -32,6 +34,14 @@ OFFSET = 10.0
 UNCAUSED = 1.0
 STEADY = 0.2
 BLOCKS = 8
+# Parts of a record whose levels show a drift, of so many samples at least; its share of the power; how alike the levels
+# of neighbouring parts are, where 0.5 is still chance.
+PARTS = 32
+PART_FEWEST = 8
+WANDERS = 0.02
+SLOWLY = 0.65
+EXPLAINED = 0.01
+GROWN = 20.0
 # Channels of one unit, and one channel in repeated tests, further apart than this are in other units than they say.
 SAME_UNIT_RATIO = 1e6
 REPEATED_RATIO = 1e4
@@ -182,9 +192,13 @@ def order(wanted: int, nu: int, ny: int, samples: int) -> None:
 
 def values(
     runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool,
-    strict: bool = False, warned: bool = True,
+    strict: bool = False, warned: bool = True, drifts: str = "",
 ) -> None:  # fmt: skip
-    """Refuse gaps and dead channels, warn of what looks wrong in the numbers."""
+    """Refuse gaps and dead channels, warn of what looks wrong in the numbers.
+
+    offsets, strict : whether means matter, and small ones too; drifts : how trends are taken off later, or empty where
+    they do not matter.
+    """
     names = (*inputs, *outputs)
     seen = Seen(runs, names)
     _refuse_constant(names, len(inputs), seen.lows, seen.highs)
@@ -194,6 +208,8 @@ def values(
     for j, name in enumerate(names):
         if seen.repeats[j]:
             _warn_of_form(runs, name, j < len(inputs), seen.lows[:, j], seen.highs[:, j])
+        if drifts and j >= len(inputs):
+            _warn_of_drift(runs, name, inputs, drifts)
         if offsets and j >= len(inputs):
             _warn_of_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=strict and not driven.any())
     for what, part in (("inputs", slice(0, len(inputs))), ("outputs", slice(len(inputs), None))):
@@ -223,7 +239,7 @@ class Seen:
             for first in range(0, len(run), ROWS):
                 part = run.data[first : first + ROWS, places]
                 low, high = part.min(axis=0), part.max(axis=0)
-                bad = ~(np.isfinite(low) & np.isfinite(high))
+                bad = ~((low > -LARGEST) & (high < LARGEST))  # NaN compares as False
                 if bad.any():
                     name = names[int(bad.argmax())]
                     _refuse_gaps(run[name], run.time, name, label(runs, k))
@@ -245,6 +261,12 @@ class Seen:
 
 def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) -> None:
     bad = ~np.isfinite(column)
+    if not bad.any():
+        at = int(np.abs(column).argmax())
+        raise DataError(
+            f"channel {name!r} of {where} holds {column[at]:.4g} at t = {time[at]:.6g} s: no measured number. Repair "
+            "it with identify.repair, or look at how the file was read."
+        )
     raise DataError(
         f"channel {name!r} of {where} has {int(bad.sum())} samples that are not finite (gaps), the first at "
         f"t = {time[int(bad.argmax())]:.6g} s. Fill short ones with identify.repair, cut long ones with identify.trim."
@@ -320,6 +342,51 @@ def _warn_of_offset(runs: Sequence[Record], name: str, means: FloatArray, spread
                 f"output {name!r} stands off zero: its mean is {means[0]:.4g}, its standard deviation "
                 f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes. Use detrend='mean'."
             )
+
+
+def _warn_of_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> None:
+    """An output whose level wanders from part to part of the record, as no input or sum of inputs does."""
+    k = int(np.argmax([len(run) for run in runs]))
+    run = runs[k]
+    if len(run) < PARTS * PART_FEWEST:
+        return
+    column = run[name]
+    first, last = (float(part.std()) for part in (column[: len(run) // 4], column[-(len(run) // 4) :]))
+    if max(first, last) > GROWN * min(first, last):
+        return  # it grows or dies out, and its level with it
+    level = _levels(column)
+    time = np.arange(PARTS) - 0.5 * (PARTS - 1)
+    level -= level.mean()
+    if detrend == "linear":
+        level -= time * (time @ level) / (time @ time)
+    size = float(level @ level)
+    if size < WANDERS * PARTS * float(column.var()) or float(level[1:] @ level[:-1]) < SLOWLY * size:
+        return
+    causes = [np.ones(PARTS)]
+    for other in inputs:
+        u = run[other]
+        own = _levels(u) - u.mean()
+        if float(own @ level) ** 2 > 0.25 * float(own @ own) * size:
+            return  # the input wanders along: a cause, or the answer of a controller
+        causes += [own, _levels(np.cumsum(u - u.mean())), _levels(np.cumsum(np.cumsum(u - u.mean())))]
+    if inputs and len(causes) < PARTS // 2:
+        M = np.column_stack(causes)
+        M = M / np.maximum(np.linalg.norm(M, axis=0), 1e-300)
+        rest = level - M @ np.linalg.lstsq(M, level, rcond=None)[0]
+        if float(rest @ rest) < EXPLAINED * size:
+            return  # a mass without a spring sums up its forces
+    share = 100.0 * size / (PARTS * float(column.var()))
+    warn(
+        f"output {name!r} drifts: {share:.0f} % of its power is a slow wandering of its level that no input explains. "
+        "It takes states from the modes. Use detrend='linear', or identify.highpass."
+    )
+
+
+def _levels(column: FloatArray) -> FloatArray:
+    """Means of PARTS parts of equal length."""
+    length = len(column) // PARTS
+    result: FloatArray = column[: length * PARTS].reshape(PARTS, length).mean(axis=1)
+    return result
 
 
 def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> None:

@@ -20,7 +20,7 @@ from dalembert.identify import playback
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
-from dalembert.identify.in_step import warn_if_doubtful
+from dalembert.identify.misfit import warn_if_doubtful
 from dalembert.identify.observer_markov import EXACT, ObserverMarkov, Start, okid
 from dalembert.identify.realization import (
     CLEAR_GAP,
@@ -179,7 +179,7 @@ def okid_era(
     >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
-    data = read_data(records, inputs, outputs, detrend=detrend)
+    data = read_data(records, inputs, outputs, detrend=detrend, drift_matters=True)
     if order is not None:
         data.check_order(order)
     dc = _lags(gamma, delta, tau) if correlations else None

@@ -16,7 +16,6 @@ additional states but never for an early one, decides then.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,13 +23,11 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.errors import DataError
-from dalembert.identify.data import Data, IdentificationWarning
+from dalembert.identify.data import Data
 from dalembert.linear.checks import ComplexArray, FloatArray, counted, listed
 from dalembert.linear.march import march
 from dalembert.linear.state_space import StateSpace
 
-# Share of the power of an output that simulation may leave before that is told.
-POOR = 0.5
 # Samples that an output is moved by, either way.
 FARTHEST = 5
 # Of what is unexplained, this much at most may remain after moving, and of the output, before it is believed.
@@ -47,6 +44,8 @@ AS_GOOD = 1.2
 # Samples looked at, and products formed, at most: a check must not take long.
 LONGEST, SHORTEST = 2048, 512
 WORK = 10_000_000
+# ln of what a motion may grow by, or must be left of it at the end of what is looked at to be called lasting.
+MOST_GROWTH, LASTING = 2.0, -0.2
 # Further states of the model that decides on early outputs, which must leave so much more than moving does.
 MORE_STATES = 4
 NOT_AS_WELL = 1.3
@@ -66,33 +65,6 @@ class Doubt:
     left: float
 
 
-def warn_if_doubtful(
-    data: Data, system: StateSpace, again: Callable[[int], StateSpace], *, unexplained: float | None = None,
-    rough: bool = False, stacklevel: int = 3,
-) -> None:  # fmt: skip
-    """Warn of channels out of step, or of a model that leaves most of an output unexplained.
-
-    unexplained : share of the worst output that simulation leaves, sought here where it is not known; others as for
-    :func:`out_of_step`; stacklevel : 3 where the user calls the caller of this.
-    """
-    doubts = out_of_step(data, system, again, rough=rough)
-    if doubts:
-        warnings.warn(told(doubts, data), IdentificationWarning, stacklevel=stacklevel)
-        return
-    share = simulation_leaves(data, system) if unexplained is None else unexplained
-    if share is not None and share > POOR:
-        warnings.warn(poorly(share), IdentificationWarning, stacklevel=stacklevel)
-
-
-def poorly(share: float) -> str:
-    """What to say of a model that leaves this share of the power of an output."""
-    return (
-        f"simulated from its inputs, the model leaves {100 * share:.0f} % of the power of an output unexplained: the "
-        "order does not suit, forces were not measured, noise hides the motion, or channels are exchanged or not in "
-        "step (da.identify.delay). Do not trust its modes before that is known."
-    )
-
-
 def out_of_step(
     data: Data, system: StateSpace, again: Callable[[int], StateSpace] | None = None, *, rough: bool = False
 ) -> list[Doubt]:
@@ -103,13 +75,18 @@ def out_of_step(
     is told of an unstable model, or of too few samples.
     """
     moves = judged(data, system)
-    if moves is None:
-        return []
+    return [] if moves is None else in_doubt(moves, data, system.nx, again, rough=rough)
+
+
+def in_doubt(
+    moves: Moves, data: Data, order: int, again: Callable[[int], StateSpace] | None, *, rough: bool
+) -> list[Doubt]:
+    """The same for outputs that were moved already."""
     if again is not None and rough and (moves.ratios < HARDLY_FALLS_TO).any():
-        moves = _second(data, again, system.nx) or moves
+        moves = _second(data, again, order) or moves
     doubts = moves.doubts()
     if again is not None and any(doubt.samples < 0 for doubt in doubts):
-        larger = _second(data, again, system.nx + MORE_STATES)
+        larger = _second(data, again, order + MORE_STATES)
         doubts = [doubt for doubt in doubts if doubt.samples > 0 or _still_early(doubt, larger)]
     return doubts
 
@@ -158,7 +135,9 @@ def told(doubts: Sequence[Doubt], data: Data) -> str:
 class Moves:
     """What moved outputs leave: ``ratios`` to unmoved and ``shares`` of their power, (2·FARTHEST + 1, ny).
 
-    ``rest`` : (N, 2·FARTHEST + 1, ny) residuals; ``u`` : (N, nu) inputs of the same samples, scaled.
+    ``rest`` : (N, 2·FARTHEST + 1, ny) residuals; ``u``, ``y`` : (N, nu), (N, ny), inputs and outputs of the same
+    samples, scaled; ``poles`` : those with Im z >= 0; ``driven``, ``free`` : (poles, ny), power of every mode by the
+    inputs and from the start, as parts of the power of the output.
     """
 
     outputs: tuple[str, ...]
@@ -166,6 +145,10 @@ class Moves:
     shares: FloatArray
     rest: FloatArray
     u: FloatArray
+    y: FloatArray
+    poles: ComplexArray
+    driven: FloatArray
+    free: FloatArray
 
     def doubts(self) -> list[Doubt]:
         """Outputs that a move makes fit clearly better."""
@@ -187,19 +170,20 @@ def judged(data: Data, system: StateSpace) -> Moves | None:
     n, nu, ny, S = system.nx, data.nu, data.ny, FARTHEST
     if not nu or not n:
         return None
-    poles = np.linalg.eigvals(system.A).astype(np.complex128)
-    if np.abs(poles).max() > 1.0 + 1e-6:
-        return None
+    values, vectors = np.linalg.eig(system.A)
+    values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
+    poles = values[values.imag >= 0.0]
     width, moves = 2 * n + nu, 2 * S + 1
-    u, y = _loudest(data, int(np.clip(WORK / (width * (width + moves * ny)), SHORTEST, LONGEST)))
+    u, y = loudest(data, int(np.clip(WORK / (width * (width + moves * ny)), SHORTEST, LONGEST)))
     common = len(u) - 4 * S
-    if common < 4 * width:
+    if common < 4 * width or len(u) * np.log(np.abs(poles).max(initial=0.1)) > MOST_GROWTH:
         return None
     size_u, size_y = (np.sqrt(np.maximum(np.mean(part**2, axis=0), 1e-300)) for part in (u, y))
-    free = _powers(poles[poles.imag >= 0.0], len(u))
+    free = powers(poles, len(u))
     x = march(system.A, (u @ system.B.T)[:-1], np.zeros(n))
-    X = np.hstack([x, u / size_u, free.real, free.imag[:, poles[poles.imag >= 0.0].imag > 0.0]])
-    X /= np.sqrt(np.maximum(np.einsum("ij,ij->j", X, X), 1e-300))
+    X = np.hstack([x, u / size_u, free.real, free.imag[:, poles.imag > 0.0]])
+    sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", X, X), 1e-300))
+    X /= sizes
     y = y / size_y
     inner = X[S : len(X) - S]
     made = np.hstack([y[k : k + len(inner)] for k in range(moves)])
@@ -210,23 +194,36 @@ def judged(data: Data, system: StateSpace) -> Moves | None:
     same = np.stack([rest[2 * S - k : 2 * S - k + common, k * ny : (k + 1) * ny] for k in range(moves)], axis=1)
     power = np.maximum((y[2 * S : 2 * S + common] ** 2).sum(axis=0), 1e-300)
     left = (same**2).sum(axis=0) + EXACT * power
-    return Moves(data.outputs, left / left[S], left / power, same, (u / size_u)[2 * S : 2 * S + common])
+    plain = theta[:, S * ny : (S + 1) * ny] / sizes[:, None]
+    return Moves(
+        data.outputs, left / left[S], left / power, same, (u / size_u)[2 * S : 2 * S + common],
+        y[2 * S : 2 * S + common], poles,
+        *_modal_power(x, free, values, vectors, poles, plain, power),
+    )  # fmt: skip
 
 
-def simulation_leaves(data: Data, system: StateSpace) -> float | None:
-    """Share of the power of the worst output that simulation leaves, the start being free; None of unstable models."""
-    poles = np.linalg.eigvals(system.A).astype(np.complex128)
-    if not data.nu or not len(poles) or np.abs(poles).max() > 1.0 + 1e-6:
-        return None
-    u, y = _loudest(data, LONGEST)
-    rest = y - march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx)) @ system.C.T - u @ system.D.T
-    free = _powers(poles[poles.imag >= 0.0], len(u))
-    columns = np.hstack([free.real, free.imag[:, poles[poles.imag >= 0.0].imag > 0.0]])
-    gram = columns.T @ columns
-    gram += 1e-12 * np.trace(gram) * np.eye(len(gram))
-    rest = rest - columns @ scipy.linalg.solve(gram, columns.T @ rest, assume_a="pos", check_finite=False)
-    shares = np.einsum("ij,ij->j", rest, rest) / np.maximum(np.einsum("ij,ij->j", y, y), 1e-300)
-    return float(shares.max())
+def _modal_power(
+    x: FloatArray, free: ComplexArray, values: ComplexArray, vectors: ComplexArray, poles: ComplexArray,
+    theta: FloatArray, power: FloatArray,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """Power of every mode in every output, driven and free, (poles, ny); of those that last only, else zero."""
+    n, ny = x.shape[1], theta.shape[1]
+    driven, loose = np.zeros((len(poles), ny)), np.zeros((len(poles), ny))
+    lasting = np.flatnonzero(len(x) * np.log(np.maximum(np.abs(poles), 1e-300)) > LASTING)
+    if not len(lasting) or np.linalg.cond(vectors) > 1e8:
+        return driven, loose
+    modal = np.linalg.inv(vectors)
+    pairs = np.cumsum(poles.imag > 0.0) - 1
+    for m in lasting:
+        k = int(np.abs(values - poles[m]).argmin())
+        xi = x @ modal[k]
+        c, twice = theta[:n].T @ vectors[:, k], 2.0 if poles[m].imag > 0.0 else 1.0
+        driven[m] = ((twice * (xi[:, None] * c).real) ** 2).sum(axis=0)
+        g = theta[-len(poles) - pairs[-1] - 1 :][m].astype(np.complex128)
+        if poles[m].imag > 0.0:
+            g = g - 1j * theta[len(theta) - pairs[-1] - 1 + pairs[m]]
+        loose[m] = ((free[:, m, None] * g).real ** 2).sum(axis=0)
+    return driven / power, loose / power
 
 
 def _of_inputs(rest: FloatArray, u: FloatArray) -> float:
@@ -242,7 +239,7 @@ def _of_inputs(rest: FloatArray, u: FloatArray) -> float:
     return float((chance - count) / np.sqrt(2.0 * count))
 
 
-def _loudest(data: Data, most: int) -> tuple[FloatArray, FloatArray]:
+def loudest(data: Data, most: int) -> tuple[FloatArray, FloatArray]:
     """The stretch of at most so many samples, of the longest record, where the inputs are largest."""
     k = int(np.argmax(data.lengths))
     u, y = data.u[k], data.y[k]
@@ -252,13 +249,13 @@ def _loudest(data: Data, most: int) -> tuple[FloatArray, FloatArray]:
     some = u[::every]
     size = np.sqrt(np.mean(some**2, axis=0))
     power = np.concatenate([[0.0], np.cumsum(((some / np.where(size > 0.0, size, 1.0)) ** 2).sum(axis=1))])
-    span = most // every
+    span = max(1, most // every)
     first = every * int(np.argmax(power[span:] - power[:-span]))
     first = min(max(0, first - FARTHEST), len(u) - most)
     return u[first : first + most], y[first : first + most]
 
 
-def _powers(poles: ComplexArray, count: int) -> ComplexArray:
+def powers(poles: ComplexArray, count: int) -> ComplexArray:
     """λᵏ for k < count, (count, poles), by doubling."""
     result = np.ones((count, len(poles)), dtype=np.complex128)
     done = 1

@@ -9,7 +9,8 @@ With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
 moesp   Γ from L32: the future outputs without future inputs, on the past (Verhaegen 1994, past outputs as instruments)
 n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X, free of the future inputs, which again is L32 (the robust
         algorithm of Van Overschee and De Moor 1996): O itself divides by what the future inputs leave of the past,
-        next to nothing where inputs are periodic or coloured; then A from two state sequences
+        next to nothing where inputs are periodic or coloured. Its A, from two state sequences free of the future
+        inputs, is then that of the shift of Γ: Γ₋⁺ L32[1:] (Γ⁺ L32)⁺ = Γ₋⁺ Γ[1:]
 cva     Γ from (L32 L32ᵀ + L33 L33ᵀ)^(-1/2) L32: its singular values are the canonical correlations of past and future
         given the future inputs (Larimore 1990)
 
@@ -131,24 +132,3 @@ def shift_invariance(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
     upper, below = gamma[:-1].reshape(-1, n), gamma[1:].reshape(-1, n)
     A: FloatArray = scipy.linalg.lstsq(upper, below, check_finite=False, lapack_driver="gelsy")[0]
     return A, gamma[0].copy()
-
-
-def by_states(projection: Projection, order: int) -> tuple[FloatArray, FloatArray]:
-    """A, C from two state sequences one sample apart (spec 000, 61): X_i = Γ⁺ O_i, X_{i+1} = Γ₋⁺ O_{i+1}.
-
-    [X_{i+1}; Y_i] = [A; C] X_i + [B, ...; D, ...] U_f + residuals: what U_f explains is left out of all, so B and D are
-    not sought, and the ill-known part of X_i along U_f does no harm.
-    """
-    hankel, i = projection.hankel, projection.hankel.rows
-    nu, ny = hankel.nu, hankel.ny
-    _, L22, _, L32, _ = split(hankel, i)
-    gamma = projection.observability(order).reshape(-1, order)
-    now = np.linalg.pinv(gamma) @ L32
-    _, L22_then, _, L32_then, _ = split(hankel, i + 1)
-    combined = through_past(L22_then, L32_then, hankel.how == "orthogonal")
-    # the past one sample longer, free of U_f: U_p, u_i (nothing of it is left), Y_p, y_i
-    longer = np.vstack([L22[: i * nu], np.zeros((nu, L22.shape[1])), L22[i * nu :], L32[:ny]])
-    then = np.linalg.pinv(gamma[:-ny]) @ (combined @ longer)
-    made = np.vstack([then, L32[:ny]])
-    matrices: FloatArray = scipy.linalg.lstsq(now.T, made.T, check_finite=False, lapack_driver="gelsy")[0].T
-    return matrices[:order], matrices[order:]

@@ -65,7 +65,7 @@ def _identify(
     method: str, record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, order: int | None,
     rows: int | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
-    data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True)
+    data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     projection, order, notes = projected(data, method, order, rows)
     hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)

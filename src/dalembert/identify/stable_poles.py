@@ -160,7 +160,7 @@ def prepared(
     method: str | None, rows: int | None, order: int | None, detrend: Detrend,
 ) -> tuple[Projection, Data]:  # fmt: skip
     """Data read, compressed and projected, by a method that suits them."""
-    data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True)
+    data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     chosen = method or ("moesp" if data.nu else "ssi_data")
     known = METHODS if data.nu else ("ssi_data", "ssi_cov")
     if chosen not in known:

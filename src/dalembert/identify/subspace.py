@@ -3,7 +3,7 @@
 Every method compresses the block-Hankel data once (``compress.py``), takes the extended observability matrix Γ from a
 projection of the future on the past (``projections.py``), then
 
-    C, A    the first rows of Γ and its shift (moesp, cva), or two state sequences one sample apart (n4sid)
+    C, A    the first rows of Γ and its shift (for n4sid the same as two state sequences one sample apart)
     K, S    from the innovations of the future (``innovation_form.py``)
     B, D    least squares on the outputs (``input_matrices.py``)
 
@@ -22,10 +22,10 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.identify.compress import HankelFactor, compress_hankel
 from dalembert.identify.data import Data, Detrend, IdentificationWarning, read_data
 from dalembert.identify.identified import Identified
-from dalembert.identify.in_step import warn_if_doubtful
 from dalembert.identify.innovation_form import driven_part, freedom, innovation_form
+from dalembert.identify.misfit import warn_if_doubtful
 from dalembert.identify.order import asked_order, choose_order
-from dalembert.identify.projections import Projection, by_states, project, shift_invariance
+from dalembert.identify.projections import Projection, project, shift_invariance
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
@@ -85,8 +85,9 @@ def n4sid(
     """State-space model by N4SID: oblique projection, two state sequences, least squares (spec 000, 61).
 
     The robust algorithm of Van Overschee and De Moor (1996): all that the future inputs explain is left out of the
-    projection and of both state sequences, so periodic and coloured inputs do no harm. B and D come from least squares
-    on the outputs and not from the state sequences, whose truncated past biases them. Parameters as for :func:`moesp`.
+    projection and of both state sequences, so periodic and coloured inputs do no harm. Done so, A and C are those of
+    :func:`moesp` to rounding. B and D come from least squares on the outputs and not from the state sequences, whose
+    truncated past biases them. Parameters as for :func:`moesp`.
     """
     return identify_by("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
 
@@ -108,10 +109,10 @@ def identify_by(
     rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, told: bool = True,
 ) -> Identified:  # fmt: skip
     """A model by one of METHODS; ``told`` : whether doubts about it are warned of (trial models are to be silent)."""
-    whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True)
+    whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     whole.require_inputs(method)
     data = delayed(whole, delays or {})
-    projection, order, notes = projected(data, method, order, rows)
+    projection, order, notes = projected(data, method, order, rows, told=told)
     hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
     B, D, K, S, found, left = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
@@ -119,7 +120,7 @@ def identify_by(
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
     if told:
-        warn_if_doubtful(data, system, model_of(data, hankel.rows, feedthrough), unexplained=left or 0.0, stacklevel=4)
+        warn_if_doubtful(data, system, model_of(data, hankel.rows, feedthrough), unexplained=left, stacklevel=4)
     offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
     sy = hankel.scales[data.nu :]
     return Identified(
@@ -140,9 +141,11 @@ def model_of(data: Data, rows: int | None = None, feedthrough: bool = True) -> C
     return made
 
 
-def projected(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
+def projected(
+    data: Data, method: str, order: int | None, rows: int | None, *, told: bool = True
+) -> tuple[Projection, int, list[str]]:
     """The compressed and projected data, the order asked for or chosen, and notes on both."""
-    if order is not None:
+    if order is not None and told:
         data.check_order(order)
     hankel = compress_hankel(data, block_rows(data, order, rows))
     projection = project(hankel, method)
@@ -154,14 +157,14 @@ def projected(data: Data, method: str, order: int | None, rows: int | None) -> t
     else:
         notes.append(asked_order(projection, order))
     notes += few_data(data, order)
-    check_room(projection, order)
+    check_room(projection, order, told)
     return projection, order, notes
 
 
 def realize(projection: Projection, order: int) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, str]:
     """A, C, K, S of the scaled outputs, and a note on the gain."""
     hankel, gamma = projection.hankel, projection.observability(order)
-    A, C = by_states(projection, order) if projection.method == "n4sid" else shift_invariance(gamma)
+    A, C = shift_invariance(gamma)
     K, S, note = innovation_form(A, gamma, projection.fresh, freedom(hankel))
     return A, C, K, S, note
 
@@ -217,8 +220,8 @@ def block_rows(data: Data, order: int | None, rows: int | None) -> int:
     return max(least, min(wanted, most // 2 if most // 2 >= least else most))
 
 
-def check_room(projection: Projection, order: int) -> None:
-    """Refuse an order beyond what Γ holds."""
+def check_room(projection: Projection, order: int, told: bool = True) -> None:
+    """Refuse an order beyond what Γ holds; warn of one beyond what the data hold."""
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
     if order > room:
@@ -227,7 +230,7 @@ def check_room(projection: Projection, order: int) -> None:
             "Use more rows=."
         )
     seen = int(np.count_nonzero(projection.values > 1e-12 * projection.values[0]))
-    if order > seen:
+    if order > seen and told:
         warnings.warn(
             f"the data hold only {seen} states to rounding; of order {order} the rest are made of rounding. "
             f"Use order={seen}.",
