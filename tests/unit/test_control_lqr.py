@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 from dalembert.control import StateFeedback, lqr
-from dalembert.control.lqr import finite_horizon
+from dalembert.control.regulator import finite_horizon
 from dalembert.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.riccati import care, dare

@@ -1,12 +1,12 @@
 """Control: state feedback, optimal regulators, and laws for nonlinear machines; each fits ``da.simulate``."""
 
-from dalembert.control.lqg import lqg
-from dalembert.control.lqr import lqr
-from dalembert.control.margins import Margins, margins
+from dalembert.control.gaussian_regulator import lqg
+from dalembert.control.loop_margins import ChannelMargins, Margins, complementary, margins, sensitivity
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
 from dalembert.control.output_feedback import OutputFeedback
 from dalembert.control.placement import place
 from dalembert.control.reach import Reach, controllability, observability
+from dalembert.control.regulator import lqr
 from dalembert.control.state_feedback import StateFeedback
 from dalembert.control.udwadia_kalaba import (
     Realizability,
@@ -18,11 +18,13 @@ from dalembert.control.udwadia_kalaba import (
 )
 
 __all__ = [
+    "ChannelMargins",
     "LinearObserver",
     "Margins",
     "OutputFeedback",
     "Reach",
     "StateFeedback",
+    "complementary",
     "controllability",
     "kalman_gain",
     "lqg",
@@ -31,6 +33,7 @@ __all__ = [
     "observability",
     "observer_gain",
     "place",
+    "sensitivity",
     "Realizability",
     "ServoConstraints",
     "VirtualConstraint",

@@ -21,7 +21,6 @@ import casadi as ca
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.lqr import solved
 from dalembert.control.placement import placed_gain, wanted_poles
 from dalembert.control.plant import (
     Weight,
@@ -34,6 +33,7 @@ from dalembert.control.plant import (
     weight,
 )
 from dalembert.control.reach import require_seen
+from dalembert.control.regulator import solved
 from dalembert.control.state_feedback import units_of
 from dalembert.equations import Channels, Watching
 from dalembert.errors import DataError

@@ -11,6 +11,7 @@ from dalembert.linear.interconnect import append, connect
 from dalembert.linear.modal import energy_damping, equivalent_viscous, modal_damping, rayleigh_coefficients
 from dalembert.linear.modes import Modes
 from dalembert.linear.norms import PeakGain
+from dalembert.linear.riccati import RiccatiSolution, care, dare
 from dalembert.linear.roots import Roots
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.stability import Stability
@@ -30,6 +31,7 @@ __all__ = [
     "Modes",
     "PeakGain",
     "PeriodicResponse",
+    "RiccatiSolution",
     "Roots",
     "SecondOrder",
     "Stability",
@@ -38,7 +40,9 @@ __all__ = [
     "Validity",
     "append",
     "campbell",
+    "care",
     "connect",
+    "dare",
     "duhamel",
     "energy_damping",
     "equivalent_viscous",

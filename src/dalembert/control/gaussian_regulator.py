@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.control.lqr import finite_horizon, lqr
 from dalembert.control.observer import LinearObserver, kalman_gain, noise_covariance, sampled_noise
 from dalembert.control.output_feedback import OutputFeedback
 from dalembert.control.plant import Weight, chosen_inputs, chosen_outputs, cross_weight, plant, weight
+from dalembert.control.regulator import finite_horizon, lqr
 from dalembert.control.schedule import Schedule
 from dalembert.errors import DataError
 from dalembert.linear import StateSpace
