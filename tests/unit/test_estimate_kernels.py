@@ -82,6 +82,13 @@ def test_reflections_give_the_factor_of_the_square(kind: Any, shape: tuple[int, 
     assert (np.diag(L) >= 0).all()
 
 
+@pytest.mark.parametrize("unrolled", [False, True])
+def test_reflections_of_a_large_matrix_go_by_rows_or_in_matrices(unrolled: bool) -> None:
+    A = rng.standard_normal((24, 40))
+    L = number(lambda A: triangular(A, unrolled=unrolled), ca.MX, A)
+    assert np.abs(L - number(triangular, ca.SX, A)).max() < 1e-12
+
+
 def test_reflections_square_nothing() -> None:
     """A of condition 1e9 keeps its digits; its square, of condition 1e18, has none to give."""
     A = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]])

@@ -219,17 +219,19 @@ def _solve_transposed(L: Any, B: Any) -> Any:
 # --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
 
 
-def triangular(A: Any) -> Any:
+def triangular(A: Any, *, unrolled: bool = False) -> Any:
     """Lower L with L Lᵀ = A Aᵀ, from Householder reflections: as exact as A itself, no product is formed.
 
-    A : (n, m), any m; its structural zeros are used.
+    A : (n, m), any m; its structural zeros are used.  unrolled : a large one row by row, for C (see `half_product`).
     """
     n, m = A.shape
     if m < n:
         A = ca.horzcat(A, type(A)(n, n - m))
-    if isinstance(A, MX) and 2 * n * n * A.shape[1] <= UNROLLED:
+    if not isinstance(A, MX):
+        return _triangular(A)
+    if 2 * n * n * A.shape[1] <= UNROLLED:
         return triangular_function(n, A.shape[1])(ca.densify(A))
-    return _triangular(A)
+    return _by_rows(A) if unrolled else _triangular(A)
 
 
 @lru_cache(maxsize=64)
@@ -244,21 +246,48 @@ def _triangular(A: Any) -> Any:
     columns = []
     rest = A
     for k in range(n):
-        head, tail = rest[0, 0], rest[0, 1:]
-        size = ca.sumsqr(tail)
-        reflected = size > 0  # a row that is done already stays as it is, to the last bit
-        length = ca.sqrt(head * head + size)
-        towards = 1 - 2 * (head < 0)
-        v0 = head + towards * length
-        scale = reflected / (length * ca.fabs(v0) + (1 - reflected))
+        length, v, scale, sign = _mirror(rest[0, :].T)
         below = rest[1:, :]
-        along = scale * (below[:, 0] * v0 + ca.mtimes(below[:, 1:], tail.T))
-        first = below[:, 0] - along * v0
-        # the reflection turns the row into -towards·length; without one it is head itself
-        sign = towards * (1 - 2 * reflected)
-        columns.append(ca.vertcat(kind(k, 1), length, first * sign))
-        rest = below[:, 1:] - ca.mtimes(along, tail)
+        along = scale * ca.mtimes(below, v)
+        columns.append(ca.vertcat(kind(k, 1), length, (below[:, 0] - along * v[0, 0]) * sign))
+        rest = below[:, 1:] - ca.mtimes(along, v[1:, 0].T)
     return ca.project(ca.horzcat(*columns), lower(n)) if n else A
+
+
+def _by_rows(A: Any) -> Any:
+    """The same with one call of a kernel per row and reflection."""
+    n, m = A.shape
+    rows = [ca.vec(row) for row in ca.vertsplit(ca.densify(A))]
+    columns = []
+    for k in range(n):
+        mirror, reflect = mirror_functions(m - k)
+        length, v, scale, sign = mirror(rows[0])
+        after = [reflect(row, v, scale) for row in rows[1:]]
+        columns.append(ca.vertcat(MX(k, 1), length, *[row[0, 0] * sign for row in after]))
+        rows = [row[1:, 0] for row in after]
+    return ca.project(ca.horzcat(*columns), lower(n))
+
+
+@lru_cache(maxsize=512)
+def mirror_functions(m: int) -> tuple[ca.Function, ca.Function]:
+    """(row) -> its length, the mirror v, 2/|v|², the sign of what it becomes; and (row, v, 2/|v|²) -> reflected row."""
+    row, v, scale = SX.sym("row", m), SX.sym("v", m), SX.sym("scale")
+    mirror = ca.Function(f"mirror{m}", [row], list(_mirror(row)))
+    return mirror, ca.Function(f"reflect{m}", [row, v, scale], [row - scale * ca.dot(row, v) * v])
+
+
+def _mirror(row: Any) -> tuple[Any, Any, Any, Any]:
+    head, tail = row[0, 0], row[1:, 0]
+    size = ca.sumsqr(tail)
+    reflected = size > 0  # a row that is done already stays as it is, to the last bit
+    length = ca.sqrt(head * head + size)
+    towards = 1 - 2 * (head < 0)
+    first = head + towards * length
+    # the reflection turns the row into -towards·length; without one it is head itself
+    return (
+        length, ca.vertcat(first, tail), reflected / (length * ca.fabs(first) + (1 - reflected)),
+        towards * (1 - 2 * reflected),
+    )  # fmt: skip
 
 
 def rank_one(L: Any, v: Any, *, remove: bool = False) -> Any:

@@ -243,7 +243,7 @@ class SigmaPointKalman(Filter):
         weights = self.set.weights
         more, less = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
         scaled = ca.mtimes(V[:, more.tolist()], ca.diag(ca.DM(np.sqrt(weights[more]))))
-        L = triangular(ca.horzcat(scaled, noise))
+        L = triangular(ca.horzcat(scaled, noise), unrolled=self.compiled)
         for k in less:
             L = rank_one(L, float(np.sqrt(-weights[k])) * V[:, int(k)], remove=True)
         return L
