@@ -96,13 +96,17 @@ def blows(t: Any) -> Any:
     return total
 
 
-def tests() -> dict[str, da.Record]:
-    """True motions of both tests."""
-    method = da.RK4(step=DT / 2)
-    hit = da.simulate(da.equations(machine(hit=True)), 10.0, inputs={"blow": blows}, method=method, every=DT)
-    swept = da.equations(machine(driven=True))
-    start = da.assemble(swept, {"B.angle": 0.3})
-    return {"TEST 1": hit, "TEST 2": da.simulate(swept, 9.0, start=start, method=method, every=DT)}
+def hit_arm() -> da.Record:
+    """The true motion of TEST 1."""
+    eqs = da.equations(machine(hit=True))
+    return da.simulate(eqs, 10.0, inputs={"blow": blows}, method=da.RK4(step=DT / 2), every=DT)
+
+
+def swept_arm() -> da.Record:
+    """The true motion of TEST 2."""
+    eqs = da.equations(machine(driven=True))
+    start = da.assemble(eqs, {"B.angle": 0.3})
+    return da.simulate(eqs, 9.0, start=start, method=da.RK4(step=DT / 2), every=DT)
 
 
 def measured(run: da.Record, seed: int = 0) -> da.Record:
@@ -167,21 +171,19 @@ class Test:
         return max(100 * abs(both[1][name] / both[0][name] - 1) for name in STATES[2:])
 
 
-def investigate() -> dict[str, Test]:
-    found = {}
-    for name, run in tests().items():
-        data = measured(run)
-        estimates = {kind: one.run(data) for kind, one in filters(observer(data)).items()}
-        errors = {kind: one.compare(run, settle=SETTLE, channels=list(STATES)) for kind, one in estimates.items()}
-        now = observer(data, use_current=True, method="heun")
-        current = filters(now)["EKF"].run(now.advance(data)).compare(run, settle=SETTLE, channels=list(STATES))
-        found[name] = Test(run, data, estimates, errors, *lanczos_errors(data, run), current)
-    return found
+def examine(run: da.Record) -> Test:
+    """Sensors, filters and Lanczos' derivative of one motion."""
+    data = measured(run)
+    estimates = {kind: one.run(data) for kind, one in filters(observer(data)).items()}
+    errors = {kind: one.compare(run, settle=SETTLE, channels=list(STATES)) for kind, one in estimates.items()}
+    now = observer(data, use_current=True, method="heun")
+    current = filters(now)["EKF"].run(now.advance(data)).compare(run, settle=SETTLE, channels=list(STATES))
+    return Test(run, data, estimates, errors, *lanczos_errors(data, run), current)
 
 
 def study() -> Outcome:
     """Both tests, both filters, against Lanczos' derivative."""
-    found = investigate()
+    found = {"TEST 1": examine(hit_arm()), "TEST 2": examine(swept_arm())}
     check = observer(found["TEST 2"].data).check(workspace={"A.angle": (-1.0, 1.0), "B.angle": (-2.0, 2.0)}).table()
     provenance = {"data": ORIGIN, "seed": 0, "sampling": f"{DT:g} s"}
     title = "Two-link arm: joint speeds and accelerations from encoders and accelerometers on the links"
