@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, structures
+from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, riccati, structures
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -17,6 +17,7 @@ GROUPS = {
     "identify": identify.rows,
     "filters": filters.rows,
     "observer": four_bar_filter.rows,
+    "riccati": riccati.rows,
 }
 
 
