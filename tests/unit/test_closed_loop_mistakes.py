@@ -157,6 +157,14 @@ def test_a_controller_is_told_when_it_is_switched_on() -> None:
     assert run["u"][3] == 0.0
 
 
+def test_an_observer_that_diverges_is_named() -> None:
+    wild = luenberger(np.eye(2), np.zeros((2, 1)), np.eye(2), np.zeros((2, 1)), 1e30 * np.eye(2), 0.1, (0, 0),
+                      (["u"], ["x", "v"], ["x", "v"]))  # fmt: skip
+    with pytest.raises(da.ConvergenceError, match="observer 'luenberger' diverges") as caught:
+        da.simulate(PLANT, 10.0, start=[1.0, 0.0], observer=wild)
+    assert 5 < len(caught.value.record) < 20
+
+
 def test_a_law_that_diverges_leaves_the_record_of_a_machine(cart: Any) -> None:
     law = gain_law(-50 * CART_GAINS, CART_READS, ["force"], 0.02)
     with pytest.raises(da.ConvergenceError) as caught:

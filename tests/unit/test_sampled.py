@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve import sampled_run
+from dalembert.solve import sample_chunks, sampled_run
 from dalembert.solve.actuators import Actuator
 from dalembert.solve.noise import Noise, SensorFaults
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
@@ -275,7 +275,7 @@ def test_a_chunk_more_or_less_changes_nothing(start: Any, monkeypatch: pytest.Mo
     upright = da.Event("upright", lambda s: s["hinge.angle"], action=da.Switch(parameters={"load": 0.15}))
     records = []
     for sizes in ((256, 16, 1), (16, 1)):
-        monkeypatch.setattr(sampled_run, "SIZES", sizes)
+        monkeypatch.setattr(sample_chunks, "SIZES", sizes)
         machine = cart_pendulum()
         begin = machine.state(start.q, start.v)
         records.append(da.simulate(machine, 2.0, start=begin, controller=LAW, noise=noise, events=upright,

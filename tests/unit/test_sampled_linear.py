@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law
-from dalembert.solve import sampled_run
+from dalembert.solve import sample_chunks
 from dalembert.solve.actuators import Actuator
 from dalembert.solve.noise import Noise, SensorFaults
 from tests.loops import gain_law, integral_law, luenberger, predictor_law
@@ -203,8 +203,8 @@ def test_a_seed_makes_the_same_record_whatever_the_size_of_a_chunk(monkeypatch: 
     a, other = run(law, 700 * DT, noise=noisy(1)), run(law, 700 * DT, noise=noisy(2))
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     assert np.abs(a["y"] - other["y"]).max() > 0.1
-    monkeypatch.setattr(sampled_run, "SIZES", (16, 1))
-    monkeypatch.setattr(sampled_run, "_BUILT", {})
+    monkeypatch.setattr(sample_chunks, "SIZES", (16, 1))
+    monkeypatch.setattr(sample_chunks, "_BUILT", {})
     assert np.array_equal(a.data, run(law, 700 * DT, noise=noisy(1)).data)
     fresh = run(law, 10 * DT, noise=noisy(None))
     again = run(law, 10 * DT, noise=noisy(fresh.provenance["seed"]))

@@ -18,13 +18,13 @@ from dalembert.record import Record
 from dalembert.solve.assemble import check_start
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Event, Switch, Watch, event_function, speeds_after
+from dalembert.solve.methods import GeneralizedAlpha
 from dalembert.solve.plants import LinearPlant, MachinePlant
+from dalembert.solve.running import FRICTION_TOLERANCE, GAP_TOLERANCE, NEWTON_TOLERANCE
 from dalembert.solve.sampling import Samples, to_record
 from dalembert.solve.stepping import NativeSteps, first_step
 from dalembert.solve.wiring import SwitchOn
 
-GAP_TOLERANCE = 1e-5  # of a joint during a run
-FRICTION_TOLERANCE = 1e-6
 MOST_STEPS = 2000  # of error control in one interval: a sound loop needs a few
 
 
@@ -278,6 +278,11 @@ class MachineHost:
         """Joints closed and friction settled at the end of a chunk."""
         x = rows[-1, : self.plant.size]
         change = float(x[self.where["change"][0]])
+        if isinstance(self.method, GeneralizedAlpha) and change > NEWTON_TOLERANCE:
+            raise ConvergenceError(
+                f"a step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds). Use a "
+                f"smaller step (now {self.method.step:g} s)."
+            )
         if self.friction and change > FRICTION_TOLERANCE:
             raise ConvergenceError(
                 f"friction and reactions did not settle near t = {x[0]:.6g} s (last change {change:.1e} of the "

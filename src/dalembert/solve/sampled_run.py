@@ -6,88 +6,21 @@ control reached the end of every interval, whether an event happened; it keeps w
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import time as clock
-from collections.abc import Callable
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.errors import ConvergenceError, DalembertError, Interrupted
-from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
-from dalembert.solve.plants import remembered
-from dalembert.solve.sampled import SampleGraph, sample_chunk
+from dalembert.solve.sample_chunks import Chunks
 from dalembert.solve.wiring import Loop, reference_channel
 
-SIZES = (256, 16, 1)
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
 CHUNK_SECONDS = 0.2
 RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
-_BUILT: dict[Any, Any] = {}  # of linear plants, which have no cache of their own
-_MOST_BUILT = 16
-
-
-class Chunks:
-    """Native functions of a loop's samples."""
-
-    def __init__(self, plant: Any, loop: Loop, attempts: int, detail: bool) -> None:
-        self.graph = SampleGraph(plant, loop, attempts=attempts, detail=detail)
-        self.size = plant.size + self.graph.memory.size
-        counts = tuple(plant.steps_in(b - a, attempts) for a, b in self.graph.pieces)
-        key = ("samples", plant.key, loop_key(loop), counts, detail)
-
-        def make() -> dict[int, Kernel]:
-            sample = self.graph.function()
-            functions = [sample_chunk(sample, n, self.size, self._tail) for n in SIZES]
-            return dict(zip(SIZES, kernel_family(functions, compiled=plant.use_c), strict=True))
-
-        eqs = getattr(plant, "eqs", None)
-        self.kernels: dict[int, Kernel] = (
-            _remembered(key, make) if eqs is None else remembered(eqs, "samples", key, make)
-        )
-        self.engine = self.kernels[1].engine
-        self.theta = self.graph.parameters()
-
-    def _tail(self, row: Any) -> Any:
-        _, b = self.graph.row.starts["steps"]
-        c, d = self.graph.row.starts["memory"]
-        return ca.vertcat(row[b - self.graph.plant.size : b], row[c:d])
-
-    def run(self, state: Array, data: Array, p: Array, numbers: Array) -> Array:
-        """Rows of len(data) samples."""
-        count = len(data)
-        raw = self.kernels[count].raw(state, data.reshape(-1), p, numbers, self.theta)[0]
-        return np.array(raw.reshape(count, self.graph.row.size))
-
-
-def _remembered(key: Any, make: Callable[[], Any]) -> Any:
-    key = (threading.get_ident(), key)
-    if key not in _BUILT:
-        if len(_BUILT) >= _MOST_BUILT:
-            _BUILT.pop(next(iter(_BUILT)))
-        _BUILT[key] = make()
-    return _BUILT[key]
-
-
-def loop_key(loop: Loop) -> str:
-    """Equal keys mean equal native code."""
-    digest = hashlib.sha256()
-
-    def note(*things: Any) -> None:
-        digest.update(repr(things).encode())
-
-    for law, reads, every in zip(loop.laws, loop.reads, loop.every, strict=True):
-        note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.memory))
-    if loop.watching is not None:
-        w = loop.watching
-        note(w.function.serialize(), w.reads, w.known, loop.watch_every)
-    note(loop.dt, loop.driven, loop.actuators, loop.sensors, loop.faults, loop.sensor_every)
-    note(loop.shaken, loop.jittered, loop.switch.at_once, loop.waits)
-    return digest.hexdigest()
 
 
 class SampledRun:
@@ -189,7 +122,7 @@ class SampledRun:
             left = min(left, max(int(CHUNK_SECONDS / pace), 1))
         elif left > 16 and self.host.plant.size > 600:
             left = 16
-        return next(n for n in SIZES if n <= left)
+        return next(n for n in self.chunks.kernels if n <= left)
 
     def _accept(self, rows: Array) -> None:
         """Keep what is sound of a chunk; go on after it, or after the interval in which something happened."""
@@ -261,12 +194,31 @@ class SampledRun:
             return None
         k = int(np.argmax(bad))
         t = float(self.t[self.k + k])
+        who = self._first_to_go(rows[k])
+        if who:
+            return k, ConvergenceError(
+                f"{who} diverges: at t = {t:.6g} s its memory is no longer finite, while the plant's state still is. "
+                "Check its model, its noise and where it starts; error.record holds the run until then."
+            )
         last = float(np.abs(moving[k - 1]).max(initial=0.0)) if k else self.largest
         return k, ConvergenceError(
             f"the closed loop diverges: at t = {t:.6g} s its state leaves what numbers can hold (largest entry "
             f"{last:.1e} one sample before). Check the gains and their signs, the sampling interval "
             f"({self.loop.dt:g} s) and delays; error.record holds the run until then."
         )
+
+    def _first_to_go(self, row: Array) -> str:
+        """The law or observer whose memory is not finite where the plant's state at the sample is; else nothing."""
+        if not np.isfinite(self.host.moving(self._part(row, "x")[None, :])).all():
+            return ""
+        memory = self._part(row, "memory")
+        for name, (a, b) in self.graph.memory.starts.items():
+            if not np.isfinite(memory[a:b]).all():
+                if name in ("watch", "estimate") and self.loop.watching is not None:
+                    return f"observer {self.loop.watching.name!r}"
+                if name.startswith("law"):
+                    return f"law {self.loop.laws[int(name[3:])].name!r}"
+        return ""
 
     # -- the record --------------------------------------------------------------------------------------------------
     def _take(self, rows: Array, until: float = np.inf) -> None:
