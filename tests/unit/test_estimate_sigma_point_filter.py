@@ -23,6 +23,7 @@ from dalembert.estimate import (
     Symmetric,
     process,
 )
+from dalembert.estimate.engine import tick_function
 
 DT = 0.02
 RULES = [Symmetric(1.0), Scaled(1.0, 2.0, 0.0), Scaled(0.3), SphericalSimplex(0.25), CentralDifference(), Cubature()]
@@ -310,17 +311,45 @@ def test_mistakes_are_told(options: Any, message: str) -> None:
         SigmaPointKalman(swing(), Q=1e-6, R=1e-4, P0=0.1, **options)
 
 
-def test_matrices_and_one_flat_expression_are_the_same_filter() -> None:
-    record = data(30)
-    ukf = SigmaPointKalman(swing(), start=START, **NOISE)
-    from dalembert.estimate.engine import tick_function
+def chain(n: int) -> Model:
+    def f(x: Any, u: Any) -> list[Any]:
+        q = [0.0, *(x[i] for i in range(n)), 0.0]
+        forces = [100 * (q[i] - 2 * q[i + 1] + q[i + 2]) - 50 * q[i + 1] ** 3 for i in range(n)]
+        return [*(x[n + i] for i in range(n)), *forces]
 
-    tick, flat = tick_function(ukf), ukf.native.function
-    assert flat.is_a("SXFunction")
-    m = ukf.first_memory(None, None, DT)
-    sample = (m, [0.1], [0.2], [record["x"][1], record["y"][1]], [1, 1], ukf.model.numbers, DT, DT)
-    for a, b in zip(tick.call([*map(ca.DM, sample)]), flat.call([*map(ca.DM, sample)]), strict=True):
-        assert np.abs(np.array(a - b)).max() < 1e-12
+    return Model(f, lambda x: [x[0], x[n - 1]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"square_root": True}, {"redraw": False}, {"points": SphericalSimplex()}, {"points": CentralDifference()}],
+)
+@pytest.mark.parametrize("masses", [2, 7])
+def test_kernels_for_c_matrices_and_one_flat_expression_are_the_same_filter(options: Any, masses: int) -> None:
+    ways = [
+        SigmaPointKalman(chain(masses), Q=1e-4, R=1e-4, P0=1e-2, dt=0.01, compiled=c, **options) for c in (False, True)
+    ]
+    functions = [tick_function(way) for way in ways]
+    functions.append(functions[1].expand())
+    rng = np.random.default_rng(0)
+    m = ways[0].begin(0.1 * rng.standard_normal(2 * masses), np.diag(rng.uniform(1e-4, 1e-2, 2 * masses)))
+    sample = (m, [], [], [0.05, -0.02], [1, 1], ways[0].model.numbers, 0.01, 0.01)
+    values = [[np.array(v).ravel() for v in function.call([*map(ca.DM, sample)])] for function in functions]
+    for found in values[1:]:
+        for a, b in zip(values[0], found, strict=True):
+            assert np.abs(a - b).max() < 1e-12 * max(1.0, np.abs(a).max())
+
+
+def test_noise_of_the_inputs_is_that_of_the_extended_filter_on_a_linear_model() -> None:
+    model = Model(
+        lambda x, u: [x[1], -4.0 * x[0] + u[0]], lambda x: [x[0]], states=["q", "v"], inputs=["f"], outputs=["y"]
+    )
+    record = da.Record(0.1 * np.arange(30), np.random.default_rng(0).standard_normal((30, 2)), ["f", "y"])
+    keywords = {"Q": 1e-4, "R": 0.01, "P0": 0.1, "input_noise": {"f": 0.5}}
+    wanted = ExtendedKalman(model, **keywords).run(record)
+    for square_root in (False, True):
+        found = SigmaPointKalman(model, square_root=square_root, **keywords).run(record)
+        assert np.abs(found.states - wanted.states).max() < 1e-11
 
 
 @pytest.mark.parametrize("square_root", [False, True])
