@@ -8,7 +8,7 @@ import dalembert as da
 
 
 def four_bar(gravity: float = 9.81, motor: bool = False) -> da.EquationsOfMotion:
-    """The field's planar benchmark: ground points (0, 0), (10, 0), bars 2, 8, 5 m and kg (peers.md, filters)."""
+    """The field's planar benchmark: ground points (0, 0), (10, 0), bars 2, 8, 5 m and kg."""
     m = da.Mechanism("four-bar", planar=True, gravity=(0, -gravity))
     crank = m.add_body("crank", mass=2.0, inertia=2.0 * 2.0**2 / 12)
     coupler = m.add_body("coupler", mass=8.0, inertia=8.0 * 8.0**2 / 12)
@@ -110,20 +110,32 @@ def sliding_block() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3) -> da.State:
+def driven_pendulum() -> da.EquationsOfMotion:
+    """A joint that moves with time."""
+    m = da.Mechanism("driven pendulum", planar=True)
+    cart = m.add_body("cart", mass=1.0, inertia=0.1)
+    rod = m.add_body("rod", mass=0.5, inertia=da.rod(0.6))
+    m.add_prismatic("S", m.ground.at(0, 0), cart.at(0, 0))
+    m.add_revolute("H", cart.at(0, 0), rod.at(-0.3, 0))
+    m.add_driver("drive", "S", lambda t: 0.2 * da.sin(4 * t))
+    m.add_sensor("angle", da.angle("H"))
+    return da.equations(m)
+
+
+def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3, t: float = 0.0) -> da.State:
     """A state on the joints, moved and moving at random."""
     random = np.random.default_rng(seed)
-    start = da.assemble(eqs)
+    start = da.assemble(eqs, t=t)
     q = start.q + spread * random.normal(size=eqs.nq)
     for first in eqs.rotations:
         q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
     hints = {name: float(q[k]) for k, name in enumerate(eqs.coordinates.names) if not name.endswith(".turned")}
-    return _moving(eqs, da.assemble(eqs, guess=hints), random)
+    return _moving(eqs, da.assemble(eqs, guess=hints, t=t), random)
 
 
 def _moving(eqs: da.EquationsOfMotion, pose: da.State, random: np.random.Generator) -> da.State:
     still = eqs.state(pose.q, random.normal(size=eqs.nv), random.normal(size=eqs.nz), pose.t)
-    return da.assemble(eqs, start=still)
+    return da.assemble(eqs, start=still, t=pose.t)
 
 
 MACHINES = {
@@ -135,4 +147,5 @@ MACHINES = {
     "loop in space": spatial_loop,
     "rolling disc": rolling_disc,
     "sliding block": sliding_block,
+    "driven pendulum": driven_pendulum,
 }

@@ -42,7 +42,7 @@ def made(name: str, closing: str) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def column(model: Any, eqs: Any, seed: int) -> np.ndarray:
-    state = state_of(eqs, seed, 0.05)
+    state = state_of(eqs, seed, 0.05, t=0.2)
     x = np.zeros(model.nx)
     x[: eqs.nq + eqs.nv + eqs.nz] = np.concatenate((state.q, state.v, state.z))
     if model.nx > eqs.nq + eqs.nv + eqs.nz:  # settle the multipliers friction starts from

@@ -175,21 +175,21 @@ def numpy_ekf(model, y, u, dt, Q, R, P):
     return np.array(history)
 
 
-@pytest.mark.spec("004-C5")
-@pytest.mark.parametrize("make", [four_bar, motor_arm])
-def test_the_extended_filter_is_that_of_plain_numpy_with_differences(make) -> None:
+@pytest.mark.spec("004-C1", "004-C2", "004-C5")
+@pytest.mark.parametrize(("make", "joint", "body"), [(four_bar, "A", "crank"), (motor_arm, "J", "arm")])
+def test_the_extended_filter_is_that_of_plain_numpy_with_differences(make, joint, body) -> None:
     eqs = make()
-    joint = "A" if make is four_bar else "J"
     truth = da.assemble(eqs, {f"{joint}.angle": 1.0}, velocity={f"{joint}.angle": 0.5})
     guess = da.assemble(eqs, {f"{joint}.angle": 1.02}, start=truth)
-    run = da.simulate(eqs, until=0.3, start=truth, every=0.01)
+    inputs = {name: lambda t: 3 * da.sin(20 * t) for name in eqs.inputs.names}
+    run = da.simulate(eqs, until=0.3, start=truth, every=0.01, inputs=inputs)
     model = process(eqs, outputs="encoder", coordinates=f"{joint}.angle", at=guess)
     Q, R, P = 1e-6 * np.eye(model.ne), np.array([[1e-4]]), 1e-2 * np.eye(model.ne)
     estimate = ExtendedKalman(model, Q=Q, R=R, P0=P, dt=0.01).run(run)
-    x = numpy_ekf(model, run[["encoder"]], np.zeros((len(run), model.nu)), 0.01, Q, R, P)
-    for name in (f"{joint}.angle",):
-        column = {"A.angle": "crank.angle", "J.angle": "arm.angle"}[name]
-        assert estimate.record[column] == pytest.approx(x[:, model.carried.index[column]], abs=1e-8)
+    u = np.array([run[name] for name in model.inputs.names]).T.reshape(len(run), model.nu)
+    x = numpy_ekf(model, run[["encoder"]], u, 0.01, Q, R, P)
+    for name in (f"{body}.angle", *eqs.internal.names):
+        assert estimate.record[name] == pytest.approx(x[:, model.carried.index[name]], abs=1e-7)
 
 
 @pytest.mark.parametrize("closing", ["independent", "projection"])
@@ -207,6 +207,37 @@ def test_filters_find_a_four_bar_from_a_wrong_start_and_keep_it_closed(kind, clo
     q = np.array([estimate.record[name] for name in eqs.coordinates.names]).T
     gaps = eqs.kernel("position").many(q, eqs.p, 0.0)[0]
     assert np.abs(gaps).max() < 1e-6
+
+
+def test_a_large_machine_is_stepped_by_calls_to_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = da.simulate(four_bar(), until=0.2, start=turned_at(four_bar()), every=0.01)
+    estimates = []
+    for limit in (25_000, 0):
+        monkeypatch.setattr("dalembert.estimate.machine_model.INLINE_LIMIT", limit)
+        eqs = four_bar()
+        filter_ = ExtendedKalman(
+            eqs, outputs="encoder", coordinates="A.angle", Q=1e-9, R=1e-6, P0=1e-2, dt=0.01, at=turned_at(eqs, 1.1)
+        )
+        assert filter_.process.functions["step"].is_a("SXFunction") == (limit > 0)
+        estimates.append(filter_.run(run).record["A.angle"])
+    assert estimates[0] == pytest.approx(estimates[1], abs=1e-12)
+
+
+@pytest.mark.spec("000-76")
+def test_the_covariance_may_follow_its_continuous_equation() -> None:
+    """With Q an intensity, the continuous filter is the limit of the discrete one with Q Δt, of first order."""
+    eqs = four_bar()
+    run = da.simulate(eqs, until=0.4, start=turned_at(eqs), every=0.02)
+    options = {"outputs": "encoder", "coordinates": "A.angle", "R": 1e-4, "P0": 1e-2, "at": turned_at(eqs, 1.1)}
+    whole = ExtendedKalman(eqs, Q=1e-2, continuous=True, substeps=4, **options).run(run)
+    fine = da.Record(
+        np.linspace(0, 0.4, 1281),
+        np.where(np.arange(1281) % 64 == 0, np.repeat(run["encoder"], 64)[: 1281], np.nan)[:, None],
+        ["encoder"], ["rad"],
+    )  # fmt: skip
+    discrete = ExtendedKalman(eqs, Q=1e-2 * 0.4 / 1280, dt=0.4 / 1280, **options).run(fine)
+    assert discrete.deviation("A.angle")[::64] == pytest.approx(whole.deviation("A.angle"), rel=2e-2)
+    assert discrete.record["A.angle"][::64] == pytest.approx(whole.record["A.angle"], abs=1e-4)
 
 
 def test_an_encoder_may_read_modulo_a_turn() -> None:

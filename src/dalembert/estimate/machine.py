@@ -42,6 +42,7 @@ def machine_process(
     outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
         states that are measured; all sensors when left out.
     inputs : inputs the filter is told; all that are not `unknown` when left out. The others are zero.
+    dt : interval of the filter [s]; a machine goes any, so that it need not be told.
     coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``; chosen at the state `at`
         when left out. They must stay independent wherever the machine goes: take the crank's angle of a slider-crank,
         not the slider's place.
@@ -96,7 +97,7 @@ def machine_process(
         Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
         eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
         Channels([c[2] for c in channels], [c[3] for c in channels]), _wrapped(wrapped, names, units),
-        None if dt is None else float(dt), use_c=eqs.use_c, source=eqs,
+        use_c=eqs.use_c, source=eqs,
     )  # fmt: skip
 
 

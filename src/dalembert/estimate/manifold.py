@@ -284,7 +284,7 @@ class Independent:
     def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Any, e_w: Any) -> tuple[Any, Any]:
         """The moved state, with entries of q and v that the error alone decides written so.
 
-        Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is e plus a constant to the eye.
+        Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is seen to be e + constant.
         """
         result = []
         for shares, before, after, e in zip(self._shares(), start, moved, (e_s, e_w), strict=True):
