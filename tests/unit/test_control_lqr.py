@@ -219,6 +219,16 @@ def test_the_operating_point_is_taken_off_and_put_on():
     assert u[0] == 0.5
 
 
+def test_an_operating_point_of_unknown_names_is_refused():
+    design = lqr(cart(), Q=1.0)
+    with pytest.raises(DataError, match="Did you mean 'position'"):
+        design.law(at={"positon": 1.0})
+    with pytest.raises(DataError, match="must be a number"):
+        design.law(at={"position": "up"})
+    with pytest.raises(DataError, match="at must be a mapping"):
+        design.law(at=3.0)
+
+
 def test_rates_are_read_under_the_names_of_the_machine():
     system = frame().replace(provenance={"rates": {"q1": "A.rate", "q2": "B.vx"}})
     assert lqr(system, Q=1.0).law().reads == ("q1", "q2", "q3", "A.rate", "B.vx", "q3.rate")
@@ -276,6 +286,8 @@ def test_the_table_names_gains_poles_and_residual():
         ({"Q": 1.0, "cost": "mean"}, "cost must be"),
         ({"Q": 1.0, "limits": {"shove": 1.0}}, "no input named 'shove'"),
         ({"Q": 1.0, "limits": {"push": (2.0, 1.0)}}, "low, high"),
+        ({"Q": 1.0, "limits": {"push": "much"}}, "low, high"),
+        ({"Q": 1.0, "limits": 3.0}, "limits must name inputs"),
     ],
 )
 def test_mistakes_are_told_in_plain_words(given, words):

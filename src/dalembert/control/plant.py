@@ -142,12 +142,25 @@ def machine_names(system: StateSpace) -> tuple[str, ...]:
                  for name in system.states)  # fmt: skip
 
 
+def _check_point(system: StateSpace, at: Any) -> None:
+    """A mapping must speak of states, inputs or outputs; anything else must be read by name."""
+    if isinstance(at, Mapping):
+        every = (*system.states, *machine_names(system), *system.inputs, *system.outputs)
+        for name, value in at.items():
+            if name not in every:
+                raise DataError(f"at: {unknown_name('state, input or output', name, every, 'this system')}")
+            real_number(f"at[{name!r}]", value)
+    elif at is not None and not hasattr(at, "__getitem__"):
+        raise DataError(f"at must be a mapping of names to values or a State of the machine, got {at!r}.")
+
+
 def reference_values(system: StateSpace, names: Iterable[str], at: Any = None) -> FloatArray:
     """Values of states, inputs or outputs at the operating point; zero where nobody says otherwise.
 
     at : mapping of names to values, or a `State` of the machine, in place of what ``da.linearize`` noted.
     """
     known: Mapping[str, float] = system.provenance.get("reference", {})
+    _check_point(system, at)
     rates = {f"{name}.rate": rate for name, rate in system.provenance.get("rates", {}).items()}
     values = []
     for name in names:

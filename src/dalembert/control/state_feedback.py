@@ -187,10 +187,15 @@ def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, .
 def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
     """{input: (low, high)}; a number is ± that number."""
     result: dict[str, tuple[float, float]] = {}
+    if limits is not None and not isinstance(limits, Mapping):
+        raise DataError(f"limits must name inputs, such as limits={{{drives[0]!r}: 1.0}}; got {limits!r}.")
     for name, value in (limits or {}).items():
         if name not in drives:
             raise DataError(f"limits: {unknown_name('input', name, drives, 'this law')}")
-        pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
+        try:
+            pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
+        except (TypeError, ValueError):
+            pair = ()
         if len(pair) != 2 or not pair[0] < pair[1]:
             raise DataError(f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
         result[name] = (pair[0], pair[1])
