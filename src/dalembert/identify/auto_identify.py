@@ -136,7 +136,7 @@ def auto(
         choice, trials = _order(projection, training, setting, order, decisions)
         drawn = _diagram(projection, part, setting, choice)
         found = setting.found(part, choice, projection.hankel.rows)
-    doubt = doubtful(part, found.system, model_of(part), unexplained=0.0) if setting.inputs else ""
+    doubt = doubtful(part, found.system, model_of(), unexplained=0.0) if setting.inputs else ""
     said += [doubt] if doubt else []
     with _collected() as doubts:
         model = _refined(found, training, setting, refined, decisions)

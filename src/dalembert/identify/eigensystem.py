@@ -189,7 +189,7 @@ def okid_era(
         return _realized(markov, order, rows, columns, dc, (None, None, None), combined=combined), markov
 
     found = realized(observer_order)[0] if observer_order is not None else _played_back(data, order, realized)
-    warn_if_doubtful(data, found.system, model_of(data, feedthrough=feedthrough), rough=True)
+    warn_if_doubtful(data, found.system, model_of(feedthrough=feedthrough), rough=True)
     if data.means is not None:
         levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
         found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))

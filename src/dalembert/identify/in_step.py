@@ -51,6 +51,9 @@ MORE_STATES = 4
 NOT_AS_WELL = 1.3
 
 
+Again = Callable[[Data, int], StateSpace]
+
+
 @dataclass(frozen=True)
 class Doubt:
     """An output that fits better moved: ``samples`` late (early where negative).
@@ -65,36 +68,32 @@ class Doubt:
     left: float
 
 
-def out_of_step(
-    data: Data, system: StateSpace, again: Callable[[int], StateSpace] | None = None, *, rough: bool = False
-) -> list[Doubt]:
+def out_of_step(data: Data, system: StateSpace, again: Again | None = None, *, rough: bool = False) -> list[Doubt]:
     """Outputs that are late or early against the inputs.
 
-    data : Data the model was found from; system : discrete, of the same channels; again : order -> another model of the
-    same data, asked where an output looks early, and in any doubt where the method of the first is ``rough``. Nothing
-    is told of an unstable model, or of too few samples.
+    data : Data the model was found from; system : discrete, of the same channels; again : data, order -> another model,
+    asked where an output looks early, and in any doubt where the method of the first is ``rough``. Nothing is told of
+    an unstable model, or of too few samples.
     """
     moves = judged(data, system)
     return [] if moves is None else in_doubt(moves, data, system.nx, again, rough=rough)
 
 
-def in_doubt(
-    moves: Moves, data: Data, order: int, again: Callable[[int], StateSpace] | None, *, rough: bool
-) -> list[Doubt]:
+def in_doubt(moves: Moves, data: Data, order: int, again: Again | None, *, rough: bool) -> list[Doubt]:
     """The same for outputs that were moved already."""
     if again is not None and rough and (moves.ratios < HARDLY_FALLS_TO).any():
-        moves = _second(data, again, order) or moves
+        moves = second_opinion(data, again, order) or moves
     doubts = moves.doubts()
     if again is not None and any(doubt.samples < 0 for doubt in doubts):
-        larger = _second(data, again, order + MORE_STATES)
+        larger = second_opinion(data, again, order + MORE_STATES)
         doubts = [doubt for doubt in doubts if doubt.samples > 0 or _still_early(doubt, larger)]
     return doubts
 
 
-def _second(data: Data, again: Callable[[int], StateSpace], order: int) -> Moves | None:
+def second_opinion(data: Data, again: Again, order: int) -> Moves | None:
     """The same by another model, if there is one."""
     try:
-        return judged(data, again(order))
+        return judged(data, again(data, order))
     except (DataError, np.linalg.LinAlgError):
         return None
 
@@ -113,7 +112,7 @@ def told(doubts: Sequence[Doubt], data: Data) -> str:
         by_move.setdefault(doubt.samples, []).append(doubt.output)
     rest = 100.0 * max(doubt.falls_to for doubt in doubts)
     texts = [
-        f"{listed(names, {})} seem{'s' if len(names) == 1 else ''} to be {counted(abs(move), 'sample')} "
+        f"{listed(names, {})} seem{'s' if len(names) == 1 else ''} to be about {counted(abs(move), 'sample')} "
         f"{'late' if move > 0 else 'early'}"
         for move, names in sorted(by_move.items())
     ]

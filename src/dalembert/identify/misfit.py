@@ -16,14 +16,25 @@ The gravest is told, with its remedy. All from at most 2048 samples, so the cost
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import scipy.fft
 import scipy.linalg
 
 from dalembert.identify.data import Data, IdentificationWarning
-from dalembert.identify.in_step import FARTHEST, LONGEST, MOST_GROWTH, Moves, in_doubt, judged, loudest, powers, told
+from dalembert.identify.in_step import (
+    FARTHEST,
+    LONGEST,
+    MOST_GROWTH,
+    Again,
+    Moves,
+    in_doubt,
+    judged,
+    loudest,
+    powers,
+    second_opinion,
+    told,
+)
 from dalembert.linear.checks import FloatArray, counted, listed
 from dalembert.linear.march import march
 from dalembert.linear.state_space import StateSpace
@@ -31,7 +42,7 @@ from dalembert.linear.state_space import StateSpace
 # Share of the power of an output that simulation may leave before that is told.
 POOR = 0.55
 # A lasting mode with so much more power from the start than from the inputs, and so much of the output, is no answer.
-FREE, FREE_SHARE = 10.0, 0.03
+FREE, FREE_SHARE, PERIODS = 10.0, 0.03, 20.0
 # Inputs so many samples back, the part of a residual they may explain, and its significance in standard deviations.
 BACK = 30
 EXPLAINED, NOT_EXPLAINED, SURE = 0.15, 0.05, 20.0
@@ -42,7 +53,7 @@ PARTS, STANDS_OUT, LEFT = 16, 4.5, 0.1
 # Correlation of a residual with an input at one far lag.
 FAR, FAR_LAGS = 0.2, 256
 # Standard deviations of a correlation that is no chance; the first of its largest of an answer that comes at once.
-BEYOND_CHANCE, AT_ONCE = 4.5, 0.5
+BEYOND_CHANCE, AT_ONCE, HALF = 4.5, 0.5, 0.5
 FEW_PERIODS, DAMPED = 6.0, 0.2
 NOISY = 1e-6
 # Fewer numbers per unknown are called few.
@@ -50,7 +61,7 @@ FEW = 5.0
 
 
 def warn_if_doubtful(
-    data: Data, system: StateSpace, again: Callable[[int], StateSpace], *, unexplained: float | None = None,
+    data: Data, system: StateSpace, again: Again, *, unexplained: float | None = None,
     rough: bool = False, stacklevel: int = 3,
 ) -> None:  # fmt: skip
     """Warn of what the residuals of a model speak against.
@@ -64,7 +75,7 @@ def warn_if_doubtful(
 
 
 def doubtful(
-    data: Data, system: StateSpace, again: Callable[[int], StateSpace], *, unexplained: float | None = None,
+    data: Data, system: StateSpace, again: Again, *, unexplained: float | None = None,
     rough: bool = False, poor: float = POOR,
 ) -> str:  # fmt: skip
     """The gravest doubt, in words, or nothing."""
@@ -75,7 +86,7 @@ def doubtful(
         doubts = in_doubt(moves, data, system.nx, again, rough=rough)
         if doubts:
             return told(doubts, data)
-        text = steady(moves, data) or spoiled(moves, data) or one_stretch(moves, data)
+        text = steady(moves, data) or spoiled(moves, data, system.nx, again) or one_stretch(moves, data)
         if text:
             return text
     share = simulation_leaves(data, system) if unexplained is None else unexplained
@@ -110,15 +121,16 @@ def poorly(share: float) -> str:
 
 def steady(moves: Moves, data: Data) -> str:
     """Modes that last and that no input drives."""
-    loose = (moves.free > FREE * moves.driven) & (moves.free > FREE_SHARE)
+    periods = np.abs(np.angle(moves.poles)) * len(moves.u) / (2.0 * np.pi)
+    known = (periods > PERIODS) | (periods == 0.0)
+    loose = (moves.free > FREE * moves.driven) & (moves.free > FREE_SHARE) & known[:, None]
     if not loose.any():
         return ""
     m, j = np.unravel_index(int(np.where(loose, moves.free, 0.0).argmax()), loose.shape)
     hertz = abs(np.angle(moves.poles[m])) / (2.0 * np.pi * data.dt)
-    slow = hertz * len(moves.u) * data.dt < 2.0
     what = (
         "a drift: use detrend='linear', or da.identify.highpass"
-        if slow
+        if hertz == 0.0
         else f"a steady tone at {hertz:.4g} Hz (mains hum, a machine nearby): filter it out, or add two states for it"
     )
     return (
@@ -127,12 +139,12 @@ def steady(moves: Moves, data: Data) -> str:
     )
 
 
-def spoiled(moves: Moves, data: Data) -> str:
+def spoiled(moves: Moves, data: Data, order: int, again: Again) -> str:
     """An output that takes the states which the others need, or an input that acts long before or after."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     if share.max() < MUCH:
         return ""
-    far = _far(moves, data)
+    far = _far(moves, data, order, again)
     if far:
         return far
     parts, sure = _driven_parts(rest, moves.u)
@@ -163,7 +175,7 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
     return explained / size - count / len(target), (chance - count) / np.sqrt(2.0 * count)
 
 
-def _far(moves: Moves, data: Data) -> str:
+def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
     """A residual that is an input of long after, or an output that is silent for long and then answers at once."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     lags = min(FAR_LAGS, len(rest) // 4)
@@ -177,7 +189,7 @@ def _far(moves: Moves, data: Data) -> str:
             late = _onset(answer[lags:, i], len(rest))
             if k < -2 * FARTHEST and abs(left[k + lags, i]) > FAR:
                 how, word = -k, "before"
-            elif late > 2 * FARTHEST:
+            elif late > 2 * FARTHEST and _better_moved(data, int(i), late, order, again, float(share[i])):
                 how, word = late, "after"
             else:
                 continue
@@ -187,6 +199,15 @@ def _far(moves: Moves, data: Data) -> str:
                 "da.identify.shift, or delays= of the input."
             )
     return ""
+
+
+def _better_moved(data: Data, place: int, late: int, order: int, again: Again, left: float) -> bool:
+    """Whether a model of the same order explains an output far better once it is moved: waves are not mended so."""
+    y = [part[: len(part) - late].copy() for part in data.y]
+    for moved, part in zip(y, data.y, strict=True):
+        moved[:, place] = part[late:, place]
+    moves = second_opinion(data.replace(u=tuple(part[: len(part) - late] for part in data.u), y=tuple(y)), again, order)
+    return moves is not None and bool(moves.shares[FARTHEST, place] < HALF * left)
 
 
 def _correlation(y: FloatArray, u: FloatArray, lags: int) -> FloatArray:

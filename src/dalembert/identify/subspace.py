@@ -120,7 +120,7 @@ def identify_by(
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
     if told:
-        warn_if_doubtful(data, system, model_of(data, hankel.rows, feedthrough), unexplained=left, stacklevel=4)
+        warn_if_doubtful(data, system, model_of(hankel.rows, feedthrough), unexplained=left, stacklevel=4)
     offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
     sy = hankel.scales[data.nu :]
     return Identified(
@@ -131,10 +131,10 @@ def identify_by(
     )  # fmt: skip
 
 
-def model_of(data: Data, rows: int | None = None, feedthrough: bool = True) -> Callable[[int], StateSpace]:
-    """Order -> the model of that order by MOESP, without a word."""
+def model_of(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
+    """Data and order -> the model by MOESP, without a word."""
 
-    def made(order: int) -> StateSpace:
+    def made(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
         return identify_by("moesp", data, (), None, order, enough, feedthrough, None, "none", told=False).system
 
