@@ -362,3 +362,22 @@ def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
     assert fast.innovations == pytest.approx(full.innovations, rel=1e-11, abs=1e-11, nan_ok=True)
     assert fast.log_likelihood == pytest.approx(full.log_likelihood, rel=1e-12)
     assert fast.covariances() == pytest.approx(full.covariances(), rel=1e-11, abs=1e-13)
+
+
+# --- what no sensor shows -----------------------------------------------------------------------------------------
+
+
+def test_neither_units_nor_turned_coordinates_hide_what_a_sensor_shows():
+    tiny = StateSpace([[1.0, 0.1], [0.0, 1.0]], None, [[1e-9, 0.0]], dt=0.1)  # a sensor in gigametres
+    da.estimate.Kalman(tiny, Q=1.0, R=1e-18, P0=1.0)
+    stiff = SecondOrder([[1e-3]], [[1e7]], Y_position=[[1.0]])  # an undamped mode of 16 kHz
+    da.estimate.Kalman(stiff, Q=1e-9, R=1e-12, dt=1e-5, P0=1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_drift_seen_by_its_speed_only_is_found_in_any_coordinates(seed):
+    T, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))
+    A = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 0.5]])
+    turned = StateSpace(T @ A @ T.T, None, np.array([[0.0, 1.0, 0.0]]) @ T.T, dt=0.1)
+    with pytest.warns(UserWarning, match="no output shows the mode with eigenvalue 1 "):
+        da.estimate.Kalman(turned, Q=1.0, R=1.0, P0=1.0)

@@ -245,3 +245,19 @@ def test_a_filter_told_the_sensors_own_variance_is_consistent():
     ).run(da.estimate.measure(truth, {"seen": sensor}, seed=5))  # fmt: skip
     # steps add r²/12 to the noise of r²: 8 % more than said
     assert estimate.consistency(settle=2.0).nis_mean == pytest.approx(1 + 1 / 12, abs=0.1)
+
+
+def test_a_variance_that_hardly_matters_does_not_keep_the_others_from_their_optimum():
+    model = pendulum()
+    ekf = da.estimate.ExtendedKalman(model, Q=[1e-9, 1e-3], R=0.1, dt=0.01, P0=1.0, start=[0.5, 0.0])
+    rng = np.random.default_rng(4)
+    step = ekf.process.functions["step"]
+    x, rows = np.array([1.0, 0.0]), []
+    for _ in range(800):
+        rows.append([0.0, x[0] + np.sqrt(1e-3) * rng.standard_normal()])
+        x = step(x, [0.0], [], 0.0, 0.01).full().ravel() + np.array([0.0, np.sqrt(1e-5)]) * rng.standard_normal(2)
+    record = Record(0.01 * np.arange(800), rows, ["torque", "encoder"])
+    two = da.estimate.tune(ekf, record, vary=["Q.speed", "R"])
+    three = da.estimate.tune(ekf, record)
+    assert three.after <= two.after + 1e-7
+    assert two.variances["R.encoder"] == pytest.approx(1e-3, rel=0.2)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.expressions import Array
@@ -20,6 +21,7 @@ from dalembert.linear.riccati import dare
 from dalembert.linear.tables import aligned
 
 HIDDEN = 1e-9  # smallest singular value of [A - λ I ; C], relative
+SPLIT = 1e-5  # distance of eigenvalues that may be one
 EDGE = 1e-9  # distance from the unit circle that counts as on it
 
 
@@ -84,16 +86,17 @@ def hidden_modes(
     A: Array, C: Array, states: tuple[str, ...], words: str = "no output shows", *, continuous: bool = False
 ) -> list[str]:
     """Modes that do not die out and that the outputs do not show, in words."""
-    values = np.linalg.eigvals(A)
+    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    size = max(float(np.linalg.norm(balanced, 2)), 1e-300)
+    rows = C * scale
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = rows / np.where(length > 0, length, 1.0) * size  # neither units nor gains of sensors may decide
     found: list[str] = []
-    seen: list[complex] = []
-    size = max(float(np.linalg.norm(A, 2)), float(np.linalg.norm(C, 2)), 1e-300)
-    for s in values:
-        lives = s.real >= -EDGE * max(1.0, float(np.abs(values).max())) if continuous else abs(s) >= 1 - EDGE
-        if not lives or s.imag < 0 or any(abs(s - other) < 1e-6 * (1 + abs(s)) for other in seen):
+    for s in _clusters(np.linalg.eigvals(A)):
+        lives = s.real >= -EDGE * size if continuous else abs(s) >= 1 - EDGE
+        if not lives or s.imag < 0:
             continue
-        seen.append(s)
-        _, smallest, right = np.linalg.svd(np.vstack([A - s * np.eye(len(A)), C]))
+        _, smallest, right = np.linalg.svd(np.vstack([balanced - s * np.eye(len(A)), rows]))
         if smallest[-1] > HIDDEN * size:
             continue
         shape = np.abs(right[-1])
@@ -101,3 +104,14 @@ def hidden_modes(
         where = f"{s.real:.4g}{s.imag:+.4g}i" if s.imag else f"{s.real:.4g}"
         found.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
     return found
+
+
+def _clusters(values: Any) -> list[complex]:
+    """Eigenvalues, those that rounding may have split replaced by their mean (which it hardly moves)."""
+    left, means = list(values), []
+    while left:
+        near = [v for v in left if abs(v - left[0]) <= SPLIT * (1 + abs(left[0]))]
+        left = [v for v in left if abs(v - left[0]) > SPLIT * (1 + abs(left[0]))]
+        mean = complex(np.mean(near))
+        means.append(mean.real + 0j if abs(mean.imag) <= SPLIT * (1 + abs(mean)) else mean)
+    return means

@@ -34,6 +34,7 @@ from dalembert.record import Record
 MX = ca.MX
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
 MOST_STEPS, GAIN, LONGEST = 60, 1e-9, 2.0  # descent: steps, relative gain that ends it, largest step of ln(variance)
+FLAT = 1e-9  # least second derivative of an unknown, of the largest
 WIDEST = np.log(1e12)  # how far a variance may go from where it began
 
 
@@ -303,10 +304,10 @@ class Task:
         low, high = self.first - WIDEST, self.first + WIDEST
         value, gradient, curvature = self.slopes(theta)
         for _ in range(MOST_STEPS):
-            size = np.maximum(curvature.diagonal(), 1e-12 * max(curvature.diagonal().max(), 1e-300))
+            size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
             step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
-            step *= min(1.0, LONGEST / max(np.abs(step).max(), 1e-300))
-            trial = np.clip(theta + step, low, high)
+            # each on its own: a variance that hardly matters must not hold the others back
+            trial = np.clip(theta + np.clip(step, -LONGEST, LONGEST), low, high)
             gained = value - self.plain(trial, bar)
             promised = abs(float(gradient @ (trial - theta)))
             if gained > 0:
@@ -314,7 +315,7 @@ class Task:
                 value, gradient, curvature = self.slopes(theta)
             else:
                 damping *= 5
-            if promised < GAIN * max(1.0, abs(value)) or damping > 1e12:
+            if promised < GAIN * (abs(value) if self.truth is not None else max(1.0, abs(value))) or damping > 1e12:
                 break
         return theta, value
 
