@@ -528,3 +528,28 @@ def test_a_process_tells_every_joint_and_the_gap(eqs):
 def test_a_stepper_is_plain_data(eqs):
     assert isinstance(observer(eqs).stepper, Stepper)
     assert "KinematicModel('slider-crank'" in repr(observer(eqs))
+
+
+# --- inside a simulation ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("use_current", [False, True])
+def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
+    """The same estimates as over the record of that simulation afterwards."""
+    m = two_link(gravity=(0, -9.81))
+    m.add_sensor("encoder 1", da.angle("A"))
+    m.add_sensor("encoder 2", da.angle("B"))
+    model = kinematic(
+        m, independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"], outputs=["encoder 1", "encoder 2"],
+        use_current=use_current,
+    )  # fmt: skip
+    noise = {"R": 1e-6, "input_noise": 1e-4, "P0": [1e-6] * 4 + [1.0] * 2}
+    ekf = da.estimate.ExtendedKalman(model, dt=5e-3, **noise)
+    eqs = da.equations(m)
+    run = da.simulate(eqs, 0.3, observer=da.estimate.sensed(ekf), every=5e-3)
+    name = next(n for n in run.names if n.endswith("B.rate") and n != "B.rate")
+    record = model.advance(run) if use_current else run
+    after = ekf.run(record.select("acc1.y", "acc2.y", "encoder 1", "encoder 2"))
+    assert run[name][: len(after)] == pytest.approx(after["B.rate"], abs=1e-9)
+    lag = 5e-3 * 40.0  # Euler's method: a sample of the acceleration
+    assert run[name][-1] == pytest.approx(run["B.rate"][-1], abs=lag)

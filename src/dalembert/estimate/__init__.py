@@ -13,6 +13,7 @@ from dalembert.estimate.kinematic_lanczos import lanczos
 from dalembert.estimate.kinematic_model import KinematicModel
 from dalembert.estimate.kinematic_observer import kinematic
 from dalembert.estimate.kinematic_switching import Switching, Window
+from dalembert.estimate.kinematic_watching import Sensed, sensed
 from dalembert.estimate.machine import machine_process
 from dalembert.estimate.metrics import Comparison, compare
 from dalembert.estimate.observability import Observability, observability
@@ -53,6 +54,7 @@ __all__ = [
     "Quantiser",
     "RandomWalk",
     "Scaled",
+    "Sensed",
     "Sensor",
     "SigmaPointKalman",
     "SphericalSimplex",
@@ -75,6 +77,7 @@ __all__ = [
     "nees",
     "observability",
     "process",
+    "sensed",
     "smooth",
     "tune",
 ]
