@@ -273,7 +273,7 @@ def test_a_continuous_filter_over_a_horizon_starts_from_its_covariance():
 
 def test_any_feedback_and_observer_of_one_model_make_a_loop():
     poles = [-1, -2, -3, -4, -1 + 2j, -1 - 2j]
-    design = OutputFeedback(place(frame(), poles), observer_gain(frame(), 4 * np.array(poles)))
+    design = OutputFeedback(place(frame(), poles), observer_gain(frame(), 5 * np.array(poles)))
     assert farthest(np.asarray(design.closed_loop().poles()), np.asarray(design.poles)) < 1e-6
     with pytest.raises(DataError, match="same model"):
         OutputFeedback(place(frame(), poles), observer_gain(frame(), poles, dt=0.1))
@@ -372,6 +372,30 @@ def test_a_reference_is_followed(pendulum):
     design = lqr(linear, Q=1.0, R=1.0, dt=0.02, tracking="encoder")
     run = da.simulate(eqs, 6.0, start=start, controller=design, references={"encoder": math.pi + 0.05})
     assert abs(run["hinge.angle"][-1] - math.pi - 0.05) < 1e-4  # sin 0.05 for 0.05
+
+
+@pytest.mark.parametrize("name", ["lqr", "sampled lqr", "lqg", "sampled lqg"])
+def test_the_linear_model_is_held_by_the_same_design(pendulum, name):
+    """Its states are deviations: the operating point is not taken off once more."""
+    _, linear, _ = pendulum
+    design = CASES[name](linear)
+    run = da.simulate(linear.state_space() if design.dt is None else design.system, 5.0, start=[0.3, 0.0],
+                      controller=design)  # fmt: skip
+    assert abs(run["hinge.angle"][0] - 0.3) < 1e-12
+    assert abs(run["hinge.angle"][-1]) < 1e-3
+    observer = kalman_gain(linear, dt=0.05, **NOISY)
+    behind = da.simulate(observer.system, 5.0, start=[0.3, 0.0], controller=[lqr(linear, Q=1.0, dt=0.05)],
+                         observer=observer)  # fmt: skip
+    assert abs(behind["hinge.angle"][-1]) < 1e-3
+
+
+def test_a_linearized_model_says_what_its_deviations_count_from(pendulum):
+    _, linear, _ = pendulum
+    reference = linear.provenance["reference"]
+    assert reference["hinge.angle"] == pytest.approx(math.pi)
+    assert reference["encoder"] == pytest.approx(math.pi)
+    assert reference["torque"] == 0.0
+    assert linear.provenance["rates"] == {"hinge.angle": "hinge.rate"}
 
 
 def test_the_linear_loop_in_simulate_is_the_closed_loop():

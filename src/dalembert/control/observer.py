@@ -24,6 +24,8 @@ import scipy.linalg
 from dalembert.control.placement import placed_gain, wanted_poles
 from dalembert.control.plant import (
     Weight,
+    about_zero,
+    changed,
     chosen_inputs,
     chosen_outputs,
     cross_weight,
@@ -115,6 +117,10 @@ class LinearObserver(checks.Frozen):
             own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
             raise DataError(f"this observer {own}, not for dt = {dt:g} s; design it for that interval.")
         return _watching(self, at, start)
+
+    def in_deviations(self) -> LinearObserver:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
 
     def table(self) -> str:
         """Gains by name and poles of the error."""

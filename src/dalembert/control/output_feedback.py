@@ -128,6 +128,11 @@ class OutputFeedback(checks.Frozen):
         """
         return output_law(self, at, start, switched_on)
 
+    def in_deviations(self) -> OutputFeedback:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        parts = self.feedback.in_deviations(), self.observer.in_deviations()
+        return OutputFeedback(*parts, filter_schedule=self.filter_schedule)
+
     def table(self) -> str:
         """Both gains and the poles of the closed loop."""
         parts = [f"output feedback, {self.form} form; reads {', '.join(self.observer.outputs)}"]

@@ -142,6 +142,19 @@ def machine_names(system: StateSpace) -> tuple[str, ...]:
                  for name in system.states)  # fmt: skip
 
 
+def about_zero(system: StateSpace) -> StateSpace:
+    """The model without its operating point."""
+    kept = {key: value for key, value in system.provenance.items() if key != "reference"}
+    return system.replace(provenance=kept, units=system.units)
+
+
+def changed(design: Any, **fields: Any) -> Any:
+    """A copy of a frozen design with some attributes replaced."""
+    copy = object.__new__(type(design))
+    copy.__setstate__({**design.__getstate__(), **fields})
+    return copy
+
+
 def _check_point(system: StateSpace, at: Any) -> None:
     """A mapping must speak of states, inputs or outputs; anything else must be read by name."""
     if isinstance(at, Mapping):

@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.plant import machine_names, reference_values
+from dalembert.control.plant import about_zero, changed, machine_names, reference_values
 from dalembert.control.schedule import Schedule
 from dalembert.equations import Channels, Law
 from dalembert.errors import DataError, unknown_name
@@ -119,6 +119,10 @@ class StateFeedback(checks.Frozen):
         switched_on : time [s] before which the inputs stay at u₀ and integrals wait; a finite horizon counts from it.
         """
         return _law(self, at, switched_on)
+
+    def in_deviations(self) -> StateFeedback:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
 
     def table(self) -> str:
         """Gains by name, residual and closed-loop poles."""

@@ -43,6 +43,16 @@ def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Watc
     return as_watching(observer, None if laws or noise is None else noise.every)
 
 
+def in_deviations(item: Any) -> Any:
+    """A design (or several) for a linear plant, which has deviations from its operating point only.
+
+    A design on a model of `da.linearize` knows that point, and would take it off once more.
+    """
+    if isinstance(item, (list, tuple)):
+        return type(item)(in_deviations(each) for each in item)
+    return item.in_deviations() if hasattr(item, "in_deviations") else item
+
+
 def check_noise(noise: Any) -> Noise | None:
     if noise is not None and not isinstance(noise, Noise):
         raise DataError(f"noise must be a da.Noise(process=..., sensors=..., seed=...), got {noise!r}.")
@@ -189,6 +199,8 @@ def simulate_closed(
 ) -> Record:
     """Route a loop: continuous parts into the equations, sampled ones into a sampled run."""
     switch = read_switch(switch_on)
+    if isinstance(plant, StateSpace):
+        controller, observer = in_deviations(controller), in_deviations(observer)
     laws = as_laws(controller, switch)
     waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
