@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.estimate.consistency import Consistency, consistency
+from dalembert.estimate.engine import told_of
 from dalembert.estimate.matrices import unpacked
 from dalembert.estimate.metrics import Comparison, compare
 from dalembert.expressions import Array
@@ -61,7 +62,9 @@ class Estimate(Frozen):
     def _of(cls, filter_: Filter, data: Record, told: Array, m: Array, seconds: float, status: str) -> Estimate:
         """From the rows a run tells."""
         where, reported = filter_.native.told, filter_.native.reported
-        N = len(told)
+        N, lean = len(told), told.shape[1] < where.size
+        if lean:
+            where = told_of(filter_.process.nx, len(reported), filter_.process.ny)
         model = filter_.process
         fresh = np.isfinite(np.asarray(data[list(model.outputs.names)], dtype=float)[:N])
         count = fresh.sum(axis=1)
@@ -74,7 +77,7 @@ class Estimate(Frozen):
                 time, np.sqrt(np.maximum(told[:, where.variance], 0.0)), reported.names, reported.units, **about
             ),
             states=told[:, where.memory][:, : model.nx].copy(), smoothed=False, _packed=None,
-            _memories=told[:, where.memory].copy() if N * filter_.memory <= KEPT else None,
+            _memories=None if lean else told[:, where.memory].copy(),
             innovations=np.where(fresh, told[:, where.innovation], np.nan),
             spreads=np.where(fresh, told[:, where.spread], np.nan),
             nis=told[:, where.nis].copy(), measured=count, log_likelihood=float(likelihood),

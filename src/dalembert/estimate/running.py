@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.estimate import estimate_result
 from dalembert.estimate.engine import CHUNK
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.filtering import Filter
@@ -34,7 +35,7 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
         dt = float(np.median(np.diff(record.time)))
     nu = filter_.process.nu
     m = filter_.first_memory(start, P0, dt, data[0, :nu], float(record.time[0]))
-    told = np.empty((len(record), filter_.native.told.size))
+    told = np.empty((len(record), kept_columns(filter_, len(record)).size))
     done = march(filter_, m, data, told, record.time, progress)
     seconds = clock.process_time() - began
     if isinstance(done, int):
@@ -44,6 +45,14 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
         partial = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
         error.record, error.estimate = partial.record, partial  # type: ignore[union-attr]
     raise error from None
+
+
+def kept_columns(filter_: Filter, count: int) -> Any:
+    """Which columns of what the samples tell are kept: all, or all but the covariances where those are too many."""
+    where, nx = filter_.native.told, filter_.process.nx
+    if count * filter_.memory <= estimate_result.KEPT:
+        return np.arange(where.size)
+    return np.concatenate([np.arange(nx), np.arange(filter_.memory, where.size)])
 
 
 def memories_of(filter_: Filter, record: Record, m: Array, count: int) -> Array:
@@ -64,6 +73,7 @@ def march(
     native, p, N = filter_.native, filter_.model.numbers, len(data)
     watch = Watch(filter_, m)
     settled = filter_.settled()
+    columns = kept_columns(filter_, N)
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
@@ -72,14 +82,14 @@ def march(
                 at_rest = settled is not None and settled.ready(rows)
                 block = settled.samples(m, rows) if settled and at_rest else native.samples(m, rows, p)
                 last = done + len(block)
-                told[done:last] = block
-                wrong = watch.find(told[done:last])
+                told[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
+                wrong = watch.find(block)
                 if wrong is not None:
                     at, why = wrong
                     return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}")
                 if settled is not None and not at_rest:
-                    settled.watch(told[done:last], rows)
-                m = told[last - 1, native.told.memory].copy()
+                    settled.watch(block, rows)
+                m = block[-1, native.told.memory].copy()
                 done = last
                 bar.update(done / N)
         except KeyboardInterrupt:
