@@ -56,6 +56,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
     **_from("structures", "Frame Solid Section Material Structure read_mesh"),
     **_rooms("linear structures identify estimate control"),
+    # many runs
+    **_from("sweeps", "sweep simulated read_sweep Grid LatinHypercube Sobol Points Normal"),
     # data, files, pictures
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
@@ -164,6 +166,14 @@ if TYPE_CHECKING:
     from dalembert.structures import Solid as Solid
     from dalembert.structures import Structure as Structure
     from dalembert.structures import read_mesh as read_mesh
+    from dalembert.sweeps import Grid as Grid
+    from dalembert.sweeps import LatinHypercube as LatinHypercube
+    from dalembert.sweeps import Normal as Normal
+    from dalembert.sweeps import Points as Points
+    from dalembert.sweeps import Sobol as Sobol
+    from dalembert.sweeps import read_sweep as read_sweep
+    from dalembert.sweeps import simulated as simulated
+    from dalembert.sweeps import sweep as sweep
     from dalembert.view import animate as animate
     from dalembert.view import plot as plot
     from dalembert.view import report as report

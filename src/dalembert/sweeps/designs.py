@@ -1,0 +1,191 @@
+"""Designs: which points a sweep visits. All of them are drawn beforehand from one seed, so a point is what it is
+whoever computes it and whenever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DataError
+from dalembert.expressions import Array
+from dalembert.expressions.quantities import is_real
+
+MOST = 10_000_000  # points
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal distribution of an axis: mean and standard deviation."""
+
+    mean: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        if not (is_real(self.mean) and is_real(self.deviation) and self.deviation > 0):
+            raise DataError(f"Normal needs a mean and a positive standard deviation, got {self!r}.")
+
+
+class Design:
+    """Points of a sweep: ``names`` of the axes, ``points`` (n, k)."""
+
+    names: tuple[str, ...]
+    seed: int
+
+    @property
+    def points(self) -> Array:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+@dataclass(frozen=True)
+class Grid(Design):
+    """Every combination of the values of the axes; the last axis changes fastest.
+
+    Examples
+    --------
+    >>> Grid({"mass": [1.0, 2.0], "angle": [0.0, 0.5, 1.0]}).points.shape
+    (6, 2)
+    """
+
+    axes: Mapping[str, Iterable[float]]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        values = {name: _values(name, given) for name, given in _axes(self.axes).items()}
+        object.__setattr__(self, "axes", values)
+        count = int(np.prod([float(len(v)) for v in values.values()]))
+        if count > MOST:
+            raise DataError(f"a grid of {count} points is more than {MOST}; use a Latin hypercube or Sobol's sequence.")
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.axes)
+
+    @cached_property
+    def points(self) -> Array:
+        mesh = np.meshgrid(*[np.asarray(v) for v in self.axes.values()], indexing="ij")
+        return np.column_stack([m.ravel() for m in mesh])
+
+
+@dataclass(frozen=True)
+class Points(Design):
+    """Points of one's own: axis -> values, all of the same length."""
+
+    axes: Mapping[str, Iterable[float]]
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        values = {name: _values(name, given) for name, given in _axes(self.axes).items()}
+        if len({len(v) for v in values.values()}) > 1:
+            raise DataError(f"every axis needs as many values, got { ({n: len(v) for n, v in values.items()}) }.")
+        object.__setattr__(self, "axes", values)
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.axes)
+
+    @cached_property
+    def points(self) -> Array:
+        return np.column_stack([np.asarray(v) for v in self.axes.values()])
+
+
+@dataclass(frozen=True)
+class LatinHypercube(Design):
+    """``samples`` points, one in each of as many slices of every axis; an axis is (low, high) or a `Normal`."""
+
+    axes: Mapping[str, Any]
+    samples: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_random(self.axes, self.samples, self.seed)
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.axes)
+
+    @cached_property
+    def points(self) -> Array:
+        from scipy.stats import qmc
+
+        unit = qmc.LatinHypercube(len(self.axes), rng=np.random.default_rng(self.seed)).random(self.samples)
+        return _spread(self.axes, unit)
+
+
+@dataclass(frozen=True)
+class Sobol(Design):
+    """``samples`` points of Sobol's scrambled sequence (a power of two is best); axes as of `LatinHypercube`."""
+
+    axes: Mapping[str, Any]
+    samples: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_random(self.axes, self.samples, self.seed)
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.axes)
+
+    @cached_property
+    def points(self) -> Array:
+        from scipy.stats import qmc
+
+        sequence = qmc.Sobol(len(self.axes), scramble=True, rng=np.random.default_rng(self.seed))
+        power = int(np.ceil(np.log2(self.samples)))
+        return _spread(self.axes, sequence.random_base2(power)[: self.samples])
+
+
+def _axes(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping) or not given:
+        raise DataError("a design needs axes by name, such as {'rod.mass': [1.0, 2.0]}.")
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"the name of an axis must be text, got {name!r}.")
+    return given
+
+
+def _values(name: str, given: Any) -> tuple[float, ...]:
+    try:
+        values = np.atleast_1d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError):
+        raise DataError(f"axis {name!r} must be numbers, got {given!r}.") from None
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise DataError(f"axis {name!r} must be a list of finite numbers, got {given!r}.")
+    return tuple(values.tolist())
+
+
+def _check_random(axes: Any, samples: Any, seed: Any) -> None:
+    for name, axis in _axes(axes).items():
+        if isinstance(axis, Normal):
+            continue
+        try:
+            low, high = (float(x) for x in axis)
+        except (TypeError, ValueError):
+            raise DataError(f"axis {name!r} must be (low, high) or da.Normal(mean, deviation), got {axis!r}.") from None
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise DataError(f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:
+        raise DataError(f"samples must be a whole number from 1 to {MOST}, got {samples!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise DataError(f"seed must be a whole number, not negative, got {seed!r}.")
+
+
+def _spread(axes: Mapping[str, Any], unit: Array) -> Array:
+    """Points of the unit cube on the axes."""
+    from scipy.stats import norm
+
+    columns = []
+    for k, axis in enumerate(axes.values()):
+        if isinstance(axis, Normal):
+            columns.append(axis.mean + axis.deviation * norm.ppf(np.clip(unit[:, k], 1e-16, 1 - 1e-16)))
+        else:
+            low, high = (float(x) for x in axis)
+            columns.append(low + (high - low) * unit[:, k])
+    return np.column_stack(columns)

@@ -1,0 +1,205 @@
+"""Runs a sweep on an executor; whatever was computed is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import pickle
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DataError, Interrupted
+from dalembert.progress import Progress
+from dalembert.sweeps.designs import Design
+from dalembert.sweeps.store import Store, packed, swept_of
+from dalembert.sweeps.swept import Swept
+from dalembert.sweeps.trials import Point
+
+LARGEST_BATCH = 16
+BATCHES_PER_WORKER = 16
+AHEAD = 3  # batches per worker that wait in the executor's own queue
+_trials: dict[str, Any] = {}
+
+
+def sweep(
+    trial: Callable[[Point], Any],
+    design: Design,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    stop_on_error: bool = False,
+    progress: Any = None,
+) -> Swept:
+    """Run a trial at every point of a design.
+
+    Parameters
+    ----------
+    trial : function of a `Point` (values by name, ``point.index``, ``point.seed``) that returns numbers or arrays by
+        name, such as :func:`simulated` makes. It must be importable by other processes.
+    design : `Grid`, `LatinHypercube`, `Sobol`, `Points`.
+    store : folder that keeps every finished point; a sweep that was stopped or killed goes on there, nothing is
+        computed twice, and the result is the same to the bit.
+    executor : any ``concurrent.futures.Executor``, such as ``client.get_executor()`` of a Dask cluster; None: processes
+        of this machine.
+    workers : number of processes where no executor is given; None: one per core; 0: in this process.
+    stop_on_error : raise at the first trial that fails; else it is noted and the sweep goes on.
+
+    Returns
+    -------
+    Swept
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> found = sweep(_example, da.Grid({"x": [1.0, 2.0, 3.0]}), workers=0)
+    >>> found["square"].tolist()
+    [1.0, 4.0, 9.0]
+    """
+    if not callable(trial):
+        raise DataError(f"a trial must be a function of a point, got {trial!r}.")
+    if not isinstance(design, Design):
+        raise DataError(f"a design is needed: da.Grid, da.LatinHypercube, da.Sobol or da.Points; got {design!r}.")
+    if hasattr(trial, "check"):
+        trial.check(design.names)
+    if executor is not None or workers != 0:
+        _require_sendable(trial)
+    task = _Task(trial, uuid.uuid4().hex, design.names)
+    points = design.points
+    head = {"names": list(design.names), "count": len(points), "points": packed(points), "seed": int(design.seed),
+            "trial": _identity(trial)}  # fmt: skip
+    kept = None if store is None else Store(store, head)
+    lines: dict[int, dict[str, Any]] = {} if kept is None else kept.done
+    todo = [k for k in range(len(points)) if k not in lines]
+    try:
+        with Progress(progress, "sweeping") as bar:
+            for finished in _runs(task, points, todo, design.seed, executor, workers):
+                if kept is not None:
+                    kept.add(finished)
+                else:
+                    lines.update({line["index"]: line for line in finished})
+                bar.update(len(lines) / len(points))
+                if stop_on_error:
+                    _raise_first(finished)
+    except KeyboardInterrupt:
+        where = "" if store is None else f" {store} holds them; run the same sweep again to go on."
+        error = Interrupted(f"interrupted after {len(lines)} of {len(points)} points.{where}")
+        error.record = swept_of(design.names, points, lines, design.seed)
+        raise error from None
+    finally:
+        if kept is not None:
+            kept.close()
+    return swept_of(design.names, points, lines, design.seed)
+
+
+def _example(point: Point) -> dict[str, float]:
+    return {"square": point["x"] ** 2}
+
+
+def _raise_first(finished: list[dict[str, Any]]) -> None:
+    for line in finished:
+        if line.get("error") is not None:
+            raise DataError(f"the trial at point {line['index']} failed: {line['error']}")
+
+
+def _identity(trial: Any) -> str:
+    """What the store knows a trial by: its name and the machine it runs; not its bytes, which pickling may change."""
+    kind = getattr(trial, "__qualname__", type(trial).__qualname__)
+    text = f"{getattr(trial, '__module__', '')}.{kind}"
+    eqs = getattr(trial, "eqs", None)
+    if eqs is not None:
+        parts = [eqs.name, repr(eqs.parameter_values), *(f.serialize() for f in eqs.functions.values())]
+        parts += [repr(getattr(trial, name)) for name in ("until", "outputs", "start", "velocity")]
+        text += hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return text
+
+
+def _require_sendable(trial: Any) -> None:
+    try:
+        pickle.dumps(trial)
+    except Exception as error:  # whatever it says of a closure
+        raise DataError(
+            f"the trial cannot be sent to another process ({error}): define it at the top of a module, or use "
+            "workers=0."
+        ) from error
+
+
+class _Task:
+    """A trial; a process keeps the first copy it is sent, with the native code made for it."""
+
+    def __init__(self, trial: Any, key: str, names: tuple[str, ...]) -> None:
+        self.trial, self.key, self.names = trial, key, names
+
+    def __call__(self, batch: list[tuple[int, list[float], int]]) -> list[dict[str, Any]]:
+        if self.key not in _trials:
+            _trials.clear()
+            _trials[self.key] = self.trial
+        trial = _trials[self.key]
+        lines = []
+        for index, values, seed in batch:
+            point = Point(dict(zip(self.names, values, strict=True)), index, seed)
+            try:
+                found = trial(point)
+                results = {str(label): packed(value) for label, value in dict(found).items()}
+                lines.append({"index": index, "results": results})
+            except Exception as error:  # a trial may fail in any way: it is told, the others go on
+                lines.append({"index": index, "error": f"{type(error).__name__}: {error}"})
+        return lines
+
+
+def _batches(points: Any, todo: list[int], seed: int, workers: int) -> Iterator[list[tuple[int, list[float], int]]]:
+    size = max(1, min(LARGEST_BATCH, len(todo) // (BATCHES_PER_WORKER * max(workers, 1))))
+    for first in range(0, len(todo), size):
+        yield [
+            (k, points[k].tolist(), int(np.random.SeedSequence([seed, k]).generate_state(1)[0]))
+            for k in todo[first : first + size]
+        ]
+
+
+def _runs(
+    task: _Task, points: Any, todo: list[int], seed: int, executor: Executor | None, workers: int | None
+) -> Iterator[list[dict[str, Any]]]:
+    if not todo:
+        return
+    if executor is None and workers == 0:
+        for batch in _batches(points, todo, seed, 1):
+            yield task(batch)
+        return
+    count = workers if workers is not None else os.cpu_count() or 1
+    if executor is not None:
+        yield from _submitted(task, executor, _batches(points, todo, seed, count), count)
+        return
+    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield from _submitted(task, pool, _batches(points, todo, seed, count), count)
+    except BrokenProcessPool as error:
+        raise DataError(
+            "a worker process died (killed, or out of memory). What was finished is kept if store= is given: run the "
+            "same sweep again."
+        ) from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _submitted(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:
+    """Results as they come; only a few batches wait in the executor, so that stopping loses little."""
+    waiting: set[Future[Any]] = set()
+    more = True
+    while more or waiting:
+        while more and len(waiting) < AHEAD * max(workers, 1):
+            batch = next(batches, None)
+            if batch is None:
+                more = False
+                break
+            waiting.add(executor.submit(task, batch))
+        if not waiting:
+            return
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()

@@ -1,0 +1,117 @@
+"""Trials: what is computed at a point. A trial is a function of a `Point` that returns numbers by name.
+
+It must be at the top of a module (or a dataclass such as `Simulated`), so that other processes can be sent it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion, require_equations
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.record import Record
+from dalembert.solve.assemble import assemble
+from dalembert.solve.integrate import simulate
+
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "last": lambda x: x[-1],
+    "first": lambda x: x[0],
+    "max": lambda x: x.max(axis=0),
+    "min": lambda x: x.min(axis=0),
+    "peak": lambda x: np.abs(x).max(axis=0),
+    "mean": lambda x: x.mean(axis=0),
+    "rms": lambda x: np.sqrt(np.mean(np.square(x), axis=0)),
+    "all": lambda x: x,
+}
+
+
+@dataclass(frozen=True)
+class Point(Mapping[str, float]):
+    """One point of a design: values by name, its number, and a seed of its own."""
+
+    values_by_name: Mapping[str, float]
+    index: int
+    seed: int
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values_by_name:
+            raise DataError(unknown_name("axis", name, tuple(self.values_by_name), "the design"))
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run of a machine at every point; made by :func:`simulated`."""
+
+    eqs: EquationsOfMotion
+    until: float
+    outputs: Mapping[str, tuple[str, str]]
+    start: Mapping[str, float]
+    velocity: Mapping[str, float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, point: Point) -> dict[str, Any]:
+        parameters, place, speed = {}, dict(self.start), dict(self.velocity)
+        for name, value in point.items():
+            if name in self.eqs.parameters.index:
+                parameters[name] = value
+            elif name.startswith("start "):
+                place[name.removeprefix("start ")] = value
+            else:
+                speed[name.removeprefix("velocity ")] = value
+        eqs = self.eqs.replace(**parameters) if parameters else self.eqs
+        state = assemble(eqs, place, velocity=speed) if place or speed else None
+        run: Record = simulate(eqs, self.until, start=state, progress=False, **self.options)
+        return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Whether every axis is a parameter, a start or a speed."""
+        for name in names:
+            if name in self.eqs.parameters.index or name.startswith(("start ", "velocity ")):
+                continue
+            known = (*self.eqs.parameters.names, *(f"start {n}" for n in self.eqs.measures.names[:6]))
+            raise ModelError(
+                f"{unknown_name('axis', name, known, f'equations {self.eqs.name!r}')} An axis is a parameter, "
+                "'start <coordinate>' or 'velocity <coordinate>'."
+            )
+
+
+def simulated(
+    eqs: EquationsOfMotion,
+    until: float,
+    outputs: Mapping[str, Any],
+    *,
+    start: Mapping[str, float] | None = None,
+    velocity: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Simulated:
+    """A trial that runs a machine.
+
+    Parameters
+    ----------
+    outputs : label -> channel (its last value), or (channel, how), how being "last", "first", "max", "min", "peak",
+        "mean", "rms" or "all".
+    start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
+        change them, axes named as a parameter change that.
+    options : of `da.simulate`: method, every, inputs, ...
+    """
+    require_equations(eqs)
+    read: dict[str, tuple[str, str]] = {}
+    if not isinstance(outputs, Mapping) or not outputs:
+        raise DataError("outputs must name at least one result, such as {'peak': ('A.angle', 'peak')}.")
+    for label, given in outputs.items():
+        channel, how = (given, "last") if isinstance(given, str) else tuple(given)
+        if how not in REDUCTIONS:
+            raise DataError(unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
+        read[str(label)] = (str(channel), how)
+    return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options)
