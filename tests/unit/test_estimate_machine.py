@@ -95,6 +95,13 @@ def test_one_name_stands_for_all_axes_of_a_sensor() -> None:
     assert model.outputs.units == ("m/s^2", "m/s^2", "rad/s")
 
 
+@pytest.mark.parametrize("angle", [0.3, 1.5, 3.0, 4.5])
+def test_coordinates_are_chosen_that_stay_independent_all_round(angle: float) -> None:
+    for eqs in (four_bar(), slider_crank()):  # not the rocker, not the slider: both have dead points
+        at = da.assemble(eqs, {"A.angle": angle})
+        assert process(eqs, outputs="A.angle", at=at).errors.names == ("A.angle", "A.rate")
+
+
 # ---- values
 
 
@@ -250,6 +257,16 @@ def test_an_encoder_may_read_modulo_a_turn() -> None:
     )
     estimate = filter_.run(record)
     assert np.abs(estimate.record["A.angle"] - run["A.angle"]).max() < 1e-3
+
+
+def test_a_crank_is_followed_through_dead_points_by_its_slider() -> None:
+    eqs = slider_crank()
+    start = da.assemble(eqs, {"A.angle": 0.5}, velocity={"A.angle": 15.0})
+    run = da.simulate(eqs, until=2.0, start=start, every=2e-3)
+    assert np.ptp(run["A.angle"]) > 3 * np.pi
+    wrong = da.assemble(eqs, {"A.angle": 0.45}, velocity={"A.angle": 14.0})
+    estimate = ExtendedKalman(eqs, outputs="place", Q=1e-9, R=1e-6, P0=0.1, dt=2e-3, at=wrong).run(run)
+    assert np.abs(estimate.record["A.angle"] - run["A.angle"])[250:].max() < 0.01
 
 
 def test_the_current_of_a_motor_is_found_from_its_encoder() -> None:

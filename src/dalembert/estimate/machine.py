@@ -43,9 +43,8 @@ def machine_process(
         states that are measured; all sensors when left out.
     inputs : inputs the filter is told; all that are not `unknown` when left out. The others are zero.
     dt : interval of the filter [s]; a machine goes any, so that it need not be told.
-    coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``; chosen at the state `at`
-        when left out. They must stay independent wherever the machine goes: take the crank's angle of a slider-crank,
-        not the slider's place.
+    coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``. They must stay independent
+        wherever the machine goes: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
     closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
     method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
     unknown : inputs that are estimated, as random walks.

@@ -24,24 +24,15 @@ import numpy as np
 
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import ModelError
+from dalembert.estimate.coordinates import lasting
 from dalembert.estimate.machine_rates import factor_at, still
 from dalembert.expressions import Array
 from dalembert.mechanics.rotations import exponential, multiply, rate_matrix, rotation
 from dalembert.solve.chart import Chart
-from dalembert.solve.tangent import (
-    Candidate,
-    Point,
-    accelerations,
-    choose,
-    measure_candidate,
-    split,
-    turn_candidates,
-    turn_columns,
-)
+from dalembert.solve.tangent import Candidate, Point, accelerations, turn_columns
 
 SX = ca.SX
 REFINEMENTS = 2
-LIVELY = (0.05, 0.3)  # share of the gradient of a joint's, of a body's coordinate in the motions of the machine
 SPEED_PASSES = 2  # the second for the slope, and for rows that are not linear in the speeds
 
 
@@ -340,33 +331,14 @@ class Independent:
 
 
 def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newton_steps: int) -> Independent:
-    """The chart of `da.linearize` at a state, kept for all others; coordinates that hardly move there come last."""
+    """The chart of `da.linearize` at a state, kept for all others; coordinates that last where none are named."""
     point = accelerations(eqs, Point(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
     chart = Chart(eqs, point, named, world=False)
     if named is None and chart.positions:
-        chart = Chart(eqs, point, _lively(eqs, chart), world=False)
+        chart = Chart(eqs, point, lasting(eqs, chart), world=False)
     if any(c.kind == "speed" for c in chart.positions):
         raise ModelError(f"no coordinates of {eqs.name!r} have names a filter could use; say closing='projection'.")
     return Independent(eqs, tuple(chart.positions), tuple(chart.speeds), newton_steps)
-
-
-def _lively(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
-    """Independent coordinates that take a good part in the motions: of joints first, then turns and places of bodies.
-
-    The height of a nearly upright wheel would do at this state, but not at the next one.
-    """
-    T, x = chart.T, chart.x
-    Z = split(T.A[eqs.holonomic_rows])[4]
-    measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
-    joints = [measures[k] for k in eqs.recorded_measures]
-    groups = [joints, *turn_candidates(eqs, x.v, world=False), [c for c in measures if c not in joints]]
-
-    def share(c: Candidate) -> float:
-        row = c.rows(T, x)[0]
-        return float(np.linalg.norm(row @ Z)) / max(float(np.linalg.norm(row)), 1e-300)
-
-    lively = [[c for c in group if share(c) >= LIVELY[group is not joints]] for group in groups]
-    return [c.name for c in choose(Z, [*lively, *groups], T, x)]
 
 
 # ---- pieces
