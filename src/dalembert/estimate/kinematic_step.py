@@ -14,8 +14,8 @@ the classical Runge-Kutta method; then
 
 with y_k, z_k predicted by the step. The input is held over a step (C3): Heun's and Runge-Kutta's later stages then pair
 it with poses it was not measured at, which near singular poses costs more than their order gains. Eqs. 2.15, 2.17 and
-2.18 of the source print y instead of y_k - y, which is wrong by three orders of magnitude (trap 6). Under Euler's method
-scheme 3 is scheme 1 for any γ (trap 13).
+2.18 of the source print y instead of y_k - y, which is wrong by three orders of magnitude (trap 6). Under Euler's
+method scheme 3 is scheme 1 for any γ (trap 13).
 
 All of these lag by one sample, for w_k comes from u_{k-1}. With ``use_current`` the step is told u_k instead: the rows
 below go on with the w of the state (which fits u_{k-1}), and then w_k = w° at the new state with u_k.
