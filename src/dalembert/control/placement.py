@@ -140,7 +140,8 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
                 "ignore"
             )  # that its search for the best stopped early: what it found places the poles
             K = place_poles(A, B, poles).gain_matrix
-        K = K + one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
+        rest = one_by_one(A - B @ K, B, poles)  # its search ends some 1e-7 beside the poles
+        K = K + rest if np.linalg.norm(rest) < 0.01 * np.linalg.norm(K) else K
     reached = np.linalg.eigvals(A - B @ K).astype(np.complex128)
     away = farthest(reached, poles) / size
     if away > MISSED ** (1.0 if most == 1 else 1.0 / most):
@@ -325,21 +326,29 @@ def _small_gain(A: FloatArray, b: FloatArray, poles: ComplexArray) -> FloatArray
     if len(A) == 1:
         return np.asarray(b.T * ((A[0, 0] - poles[0].real) / float(b[0] @ b[0])))
     U, s, Vt = np.linalg.svd(b)
+    if len(s) == 2 and s[1] > 1e-3 * s[0]:
+        return np.asarray(np.linalg.pinv(b) @ (A - _alike(A, poles)))
     trace, product = float(poles.sum().real), float(np.prod(poles).real)
     A_ = U.T @ A @ U
-    if len(s) == 2 and s[1] > 1e-3 * s[0]:
-        # both rows are free: keep the off-diagonal of A where it can serve, else a companion of equal sizes
-        mean = 0.5 * trace
-        rest = mean**2 - product  # < 0 for a pair
-        off = np.sqrt(abs(rest))
-        wanted = np.array([[mean, off], [np.sign(rest) * off, mean]])
-        f = (A_ - wanted) / s[:, None]
-        return np.asarray(Vt[:2].T @ f @ U.T)
     # one direction only: tr and det of A_ - [s f₁, s f₂; 0, 0]
     f1 = (A_[0, 0] + A_[1, 1] - trace) / s[0]
     # det = (a11 - s f1) a22 - (a12 - s f2) a21
     f2 = (A_[0, 1] - ((A_[0, 0] - s[0] * f1) * A_[1, 1] - product) / A_[1, 0]) / s[0]
     return np.asarray(np.outer(Vt[0], np.array([f1, f2]) @ U.T))
+
+
+def _alike(A: FloatArray, poles: ComplexArray) -> FloatArray:
+    """A matrix (2, 2) with these eigenvalues, as near to the block A of a Schur form as its kind allows."""
+    pair, had_pair = bool(poles[0].imag), A[1, 0] != 0.0
+    if not pair:
+        first, second = sorted(poles.real, key=lambda pole: abs(pole - A[0, 0]))
+        return np.array([[first, A[0, 1]], [0.0, second]])
+    mean, off = float(poles[0].real), abs(float(poles[0].imag))
+    if not had_pair:
+        sign = -1.0 if A[0, 1] < 0.0 else 1.0
+        return np.array([[mean, sign * off], [-sign * off, mean]])
+    stretch = off / np.sqrt(-A[0, 1] * A[1, 0])
+    return np.array([[mean, stretch * A[0, 1]], [stretch * A[1, 0], mean]])
 
 
 def _standard(T: FloatArray, Z: FloatArray, start: int) -> tuple[FloatArray, FloatArray]:
