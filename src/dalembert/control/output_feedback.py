@@ -66,6 +66,12 @@ class OutputFeedback(checks.Frozen):
         )  # fmt: skip
 
     @property
+    def name(self) -> str:
+        """``"LQG"`` where both halves are optimal; names the law and its estimate in a record."""
+        optimal = self.feedback.method.startswith("LQR") and self.observer.covariance is not None
+        return "LQG" if optimal else "output feedback"
+
+    @property
     def K(self) -> FloatArray:
         """(nu, nx), u = -K x̂."""
         return self.feedback.K
@@ -135,7 +141,7 @@ class OutputFeedback(checks.Frozen):
 
     def table(self) -> str:
         """Both gains and the poles of the closed loop."""
-        parts = [f"output feedback, {self.form} form; reads {', '.join(self.observer.outputs)}"]
+        parts = [f"{self.name}, {self.form} form; reads {', '.join(self.observer.outputs)}"]
         if self.known:
             parts[0] += f"; is told {', '.join(self.known)}"
         return "\n".join([*parts, self.feedback.table(), self.observer.table()])

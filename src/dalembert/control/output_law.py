@@ -91,7 +91,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
         memory, units = [*memory, *(f"{name}.last" for name in known), "begun"], [*units, *units_of(system, known), ""]
         begin = [*begin, *s.e0, 0.0]
     return Law(
-        "output feedback", (*outputs, *known, *(drives if s.sampled else ())), drives, function, dt,
+        design.name, (*outputs, *known, *(drives if s.sampled else ())), drives, function, dt,
         memory=Channels(memory, units), start=tuple(map(float, begin)),
         references=Channels(reference_names(s.followed), units_of(system, s.followed)), direct=s.current,
     )  # fmt: skip
