@@ -60,7 +60,15 @@ def test_the_position_is_known_better_than_the_encoder_reads(outputs) -> None:
     assert torque < rms(truth()[2], SLOW)  # better than leaving it out
 
 
-@pytest.mark.parametrize("points", [None, SphericalSimplex(0.5), Cubature()], ids=str)
+@pytest.mark.parametrize(
+    "points",
+    [
+        SphericalSimplex(0.5),
+        pytest.param(None, marks=pytest.mark.slow),
+        pytest.param(Cubature(), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_sigma_points_do_as_well_in_independent_coordinates(points) -> None:
     options = {} if points is None else {"points": points}
     angle, torque, _ = found(SigmaPointKalman, *GYROSCOPE, **options)

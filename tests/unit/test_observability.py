@@ -103,7 +103,7 @@ def test_ranks_of_machines_along_a_motion(make, outputs, rank) -> None:
     assert found.rank == rank
 
 
-@pytest.mark.parametrize("closing", ["independent", "projection"])
+@pytest.mark.parametrize("closing", ["independent", pytest.param("projection", marks=pytest.mark.slow)])
 def test_a_gramian_of_motions_is_that_of_the_slopes(closing: str) -> None:
     eqs = four_bar(motor=True)
     start = da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 1.0})
