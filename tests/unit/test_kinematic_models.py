@@ -530,6 +530,18 @@ def test_a_stepper_is_plain_data(eqs):
     assert "KinematicModel('slider-crank'" in repr(observer(eqs))
 
 
+def test_an_encoder_that_starts_again_every_turn_does_as_well(eqs):
+    """Residuals of angles are taken in (-π, π], so turns need not be counted."""
+    run = da.kinematics(eqs, 1.2, motion={"A": lambda t: 12 * t}, every=DT)
+    model = observer(eqs, start={"A.rate": 12.0}, switching=Switching(0.2, distance=Window("B.angle")))
+    ekf = da.estimate.ExtendedKalman(model, Q=model.noise(1.0), R=1e-5, input_noise=1e-3, P0=[1e-4, 1.0, 100.0])
+    plain = run.select("slider acceleration", "encoder")
+    turns = np.column_stack((plain["slider acceleration"], (plain["encoder"] + np.pi) % (2 * np.pi) - np.pi))
+    counted, again = ekf.run(plain), ekf.run(da.Record(run.time, turns, plain.names))
+    assert again["A.angle"] == pytest.approx(counted["A.angle"], abs=1e-9)
+    assert again["A.angle"][-1] > 4 * np.pi
+
+
 # --- inside a simulation ----------------------------------------------------------------------------------------------
 
 

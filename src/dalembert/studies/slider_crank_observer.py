@@ -27,6 +27,7 @@ from dalembert.estimate import (
     lanczos,
     measure,
     process,
+    smooth,
 )
 from dalembert.expressions import Array
 from dalembert.studies.runner import Outcome
@@ -201,6 +202,7 @@ class Found:
     crossings: Array
     estimates: dict[float, dict[str, Estimate]]  # by window, of the first seed
     errors: dict[float, dict[str, Figures]]
+    smoothed: Figures
     means: dict[str, Array]
     lanczos: Array
     rates: da.Record
@@ -235,8 +237,10 @@ def investigate() -> Found:
     means = {name: window_means(one, run) for name, one in estimates[SOURCE_WINDOW].items()}
     rates, seconds = (lanczos(data, "encoder", order=k) for k in (1, 2))
     short = data.between(None, 10.0)
+    smoothed = figures([smooth(estimates[WIDE]["EKF"])], run)
     return Found(
-        run, data, crossings(run), estimates, errors, means, _lanczos_errors(rates, seconds, run), rates, seconds,
+        run, data, crossings(run), estimates, errors, smoothed, means,
+        _lanczos_errors(rates, seconds, run), rates, seconds,
         breakdown(data), _schemes(data, run), _sweep(short, run),
         _slopes(records, run), observer().check().table(),
     )  # fmt: skip

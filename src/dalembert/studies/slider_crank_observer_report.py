@@ -50,6 +50,7 @@ def results(found: Found) -> dict[str, Any]:
             }
             for window, some in found.errors.items()
         },
+        "smoothed_rms": dict(zip(STATES, found.smoothed.rms, strict=True)),
         "lanczos_rms": {"A.rate": found.lanczos[0], "A.acceleration": found.lanczos[1]},
         "mean_angle_error_per_5_s": dict(found.means),
         "without_switching": {name: message for name, (message, _) in found.broken.items()},
@@ -72,10 +73,10 @@ def pieces(found: Found) -> list[Piece]:
         "The speed and the acceleration of a crank are estimated from its encoder and the slider's accelerometer; the "
         "mechanism's joints are all the filters know. Twice per turn crank and rod are in line, and the accelerometer "
         "says nothing about the crank: there the filters go on with a walk of the acceleration. Over 30 s and "
-        f"{len(found.crossings)} such poses neither filter drifts or breaks; the speed is known to "
-        f"{wide['EKF'].rms[1]:.3f} rad/s (window 0.2 rad), {ratio[0]:.0f} times better than by differentiating the "
-        f"encoder with the window of the source, the acceleration {ratio[1]:.0f} times. Without switching both filters "
-        "break down, and say so."
+        f"{len(found.crossings)} such poses neither filter drifts or breaks. With a window of {WIDE:g} rad around these "
+        f"poses the speed is known to {wide['EKF'].rms[1]:.3f} rad/s and the acceleration to {wide['EKF'].rms[2]:.1f} "
+        f"rad/s²; with the source's window of {SOURCE_WINDOW:g} rad they are still {ratio[0]:.0f} and {ratio[1]:.0f} "
+        "times better than Lanczos' derivative of the encoder. Without switching both filters break down, and say so."
     )
     stopped = [Text(f"{name}: {message}") for name, (message, _) in found.broken.items()]
     return [
@@ -102,7 +103,7 @@ def _side_by_side(found: Found) -> Table:
         ("away from dead points", "both filters good", f"window 0.2 rad: {wide['EKF'].rms[1]:.3f} rad/s, "
          f"{wide['EKF'].rms[2]:.2f} rad/s² RMS", "agrees; the source prints no numbers"),
         ("near dead points", "SS-UKF better, mostly on speed", f"equal within {_apart(narrow, wide):.0f} %: "
-         f"{ekf.rms[1]:.4f} and {ukf.rms[1]:.4f} rad/s", "exact slopes on the branch taken; see below"),
+         f"{ekf.rms[1]:.4f} and {ukf.rms[1]:.4f} rad/s", "the source's tuning and slopes are not known; see below"),
         ("processor, SS-UKF", "8.38 s for 30 s", f"{ukf.seconds:.2f} s", "native code instead of Matlab (i7-2700K)"),
         ("processor, EKF", "25.15 s for 30 s", f"{ekf.seconds:.2f} s", "slopes by differentiation of the expressions, "
          "not by evaluating the model over and over"),
@@ -126,17 +127,23 @@ def _error_table(found: Found) -> Table:
         for window, some in found.errors.items()
         for name, one in some.items()
     ]  # fmt: skip
+    one = found.smoothed
+    rows.append(
+        (f"EKF, window {WIDE:g} rad, smoothed", f"{one.rms[0]:.2e}", f"{one.rms[1]:.4f}", f"{one.rms[2]:.2f}",
+         f"{one.peak:.0f}")
+    )  # fmt: skip
     rows.append(("Lanczos, 7 points, both sides", "-", f"{found.lanczos[0]:.3f}", f"{found.lanczos[1]:.0f}", "-"))
     head = ("", "angle [rad]", "speed [rad/s]", "acceleration [rad/s²]", "its largest error")
-    return Table(head, tuple(rows), f"Root-mean-square errors after {SETTLE:g} s")
+    caption = f"Root-mean-square errors after {SETTLE:g} s. The smoother, like Lanczos' derivative, looks ahead"
+    return Table(head, tuple(rows), caption)
 
 
 def _slopes_text(found: Found) -> str:
     exact, rough = (np.array(found.slopes[name])[:, 1] for name in ("EKF", "EKF, differences"))
     worst = int(np.argmax(rough / exact))
     return (
-        "The source finds the sigma points ahead near dead points; here both filters agree, because the EKF's slopes "
-        "are exact and belong to the branch the estimate stands on. One way for an EKF to fall behind is to take them "
+        "The source finds the sigma points ahead near dead points; here both filters agree; the EKF's slopes are "
+        "exact and belong to the branch the estimate stands on. One way for an EKF to fall behind is to take them "
         "by central differences: an evaluation that straddles the boundary of the window turns a jump into a slope. It "
         f"happens a few times in 30 s. With steps of {DIFFERENCE:g} the speed error of run {worst + 1} rises from "
         f"{exact[worst]:.4f} to {rough[worst]:.4f} rad/s, and hardly in others. The source does not say how its slopes "
@@ -146,8 +153,8 @@ def _slopes_text(found: Found) -> str:
 
 
 def _slopes_table(found: Found) -> Table:
-    rows = tuple((name, *(f"{rms[1]:.4f}  {rms[2]:.2f}" for rms in every)) for name, every in found.slopes.items())
-    head = ("", *(f"run {k + 1} [rad/s, rad/s²]" for k in range(len(found.slopes["EKF"]))))
+    rows = tuple((name, *(f"{rms[1]:.4f} / {rms[2]:.2f}" for rms in every)) for name, every in found.slopes.items())
+    head = ("", *(f"run {k + 1} [rad/s / rad/s²]" for k in range(len(found.slopes["EKF"]))))
     caption = f"RMS errors of speed and acceleration, window 0.2 rad, walk of {SMALL_JERK:g} rad/s² per step"
     return Table(head, rows, caption)
 

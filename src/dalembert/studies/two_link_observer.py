@@ -26,6 +26,7 @@ from dalembert.estimate import (
     kinematic,
     lanczos,
     measure,
+    smooth,
 )
 from dalembert.expressions import Array
 from dalembert.studies.runner import Outcome
@@ -163,6 +164,7 @@ class Test:
     rates: da.Record
     accelerations: da.Record
     current: Comparison
+    smoothed: Comparison
 
     @property
     def apart(self) -> float:
@@ -177,8 +179,9 @@ def examine(run: da.Record) -> Test:
     estimates = {kind: one.run(data) for kind, one in filters(observer(data)).items()}
     errors = {kind: one.compare(run, settle=SETTLE, channels=list(STATES)) for kind, one in estimates.items()}
     now = observer(data, use_current=True, method="heun")
-    current = filters(now)["EKF"].run(now.advance(data)).compare(run, settle=SETTLE, channels=list(STATES))
-    return Test(run, data, estimates, errors, *lanczos_errors(data, run), current)
+    latest = filters(now)["EKF"].run(now.advance(data))
+    current, smoothed = (e.compare(run, settle=SETTLE, channels=list(STATES)) for e in (latest, smooth(latest)))
+    return Test(run, data, estimates, errors, *lanczos_errors(data, run), current, smoothed)
 
 
 def study() -> Outcome:
@@ -199,6 +202,7 @@ def _results(found: dict[str, Test]) -> dict[str, Any]:
             "rms": {kind: one.rms for kind, one in test.errors.items()},
             "lanczos_rms": test.lanczos,
             "input_of_the_same_instant_rms": test.current.rms,
+            "smoothed_rms": test.smoothed.rms,
             "signal_rms": test.errors["EKF"].signal_rms,
             "filters_apart_percent": test.apart,
             "better_than_lanczos": {c: test.lanczos[c] / max(e[c] for e in test.errors.values()) for c in STATES[2:]},
@@ -273,7 +277,8 @@ def _error_table(name: str, test: Test) -> Table:
         return (label, *(f"{values[c]:.4g}" if c in values else "-" for c in STATES))
 
     rows = [row(kind, one.rms) for kind, one in test.errors.items()]
-    rows += [row("EKF, input of the same instant", test.current.rms), row("Lanczos, 7 points", test.lanczos)]
+    rows += [row("EKF, input of the same instant", test.current.rms), row("the same, smoothed", test.smoothed.rms)]
+    rows.append(row("Lanczos, 7 points", test.lanczos))
     rows.append(row("the signal itself", test.errors["EKF"].signal_rms))
     head = ("", "θ₁ [rad]", "θ₂ [rad]", "θ̇₁ [rad/s]", "θ̇₂ [rad/s]", "θ̈₁ [rad/s²]", "θ̈₂ [rad/s²]")
     return Table(head, tuple(rows), f"{name}: root-mean-square errors after {SETTLE:g} s")
