@@ -337,7 +337,8 @@ class Law:
     memory and the law acts continuously, else it acts every ``dt`` seconds and u is held.
 
     reads : sensors, coordinates, speeds, measures or internal states of the machine (or, where an observer stands
-        between, of its estimate); its own inputs may be read too, as they were in the last interval.
+        between, of its estimate); its own inputs may be read too, as they act when it reads: a direct law sees its last
+        command, one that is not direct its new one.
     direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
         estimate in the memory) drives first and reads with its new u acting; a direct one reads while its last u acts.
     """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.errors import FileFormatError, require_extra, unknown_name
+from dalembert.files.plain_data import as_json, loaded
 from dalembert.record import Record
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.@+-]*")
@@ -20,7 +20,7 @@ _JSON = ("statistics", "provenance", "scene")
 def write(record: Record, path: Path) -> None:
     """One variable per channel along ``time``; what is not an array as JSON text in the attributes."""
     h5netcdf = require_extra("h5netcdf", "netcdf")
-    about = {key: _json(getattr(record, key), key) for key in _JSON}
+    about = {key: as_json(getattr(record, key), key) for key in _JSON}
     with h5netcdf.File(path, "w") as file:
         file.dimensions = {"time": len(record)}
         axis = file.create_variable("time", ("time",), float, data=record.time)
@@ -60,7 +60,7 @@ def _read(file: Any, path: Path, time: str, max_bytes: int) -> Record:
         raise FileFormatError(unknown_name("time variable", time, known, "the file"), str(path))
     along = file.variables[time].dimensions
     found = [label for label in known if label != time and file.variables[label].dimensions == along]
-    order = _loaded(file.attrs.get("variables"), list)
+    order = loaded(file.attrs.get("variables"), list)
     found = [label for label in order if label in found] if order else found
     if not found:
         raise FileFormatError(f"no variable runs along {time!r}.", str(path))
@@ -87,9 +87,9 @@ def _read(file: Any, path: Path, time: str, max_bytes: int) -> Record:
         units,
         name=str(file.attrs.get("name", "")),
         status=str(file.attrs.get("status", "complete")),
-        statistics=_loaded(file.attrs.get("statistics"), dict),
-        provenance=_loaded(file.attrs.get("provenance"), dict),
-        scene=_loaded(file.attrs.get("scene"), dict),
+        statistics=loaded(file.attrs.get("statistics"), dict),
+        provenance=loaded(file.attrs.get("provenance"), dict),
+        scene=loaded(file.attrs.get("scene"), dict),
     )
 
 
@@ -106,29 +106,3 @@ def _variables(names: tuple[str, ...]) -> dict[str, str]:
             taken.add(label)
         labels[name] = label
     return labels
-
-
-def _json(value: Mapping[str, Any] | None, what: str) -> str:
-    try:
-        return json.dumps(value, default=_plain)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the {what} of the record is not plain data ({error}).") from error
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} {value!r}")
-
-
-def _loaded(text: Any, kind: type) -> Any:
-    """JSON text of an attribute when it holds what is expected; another program's attribute is left alone."""
-    if not isinstance(text, str):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, kind) else None

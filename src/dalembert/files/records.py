@@ -1,4 +1,4 @@
-"""Records as files: by suffix, CSV (``.csv``, ``.tsv``, ``.txt``) or netCDF (``.nc``)."""
+"""Records as files, by suffix: CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, netCDF; MAT-files are read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dalembert.errors import DataError, FileFormatError
-from dalembert.files import csv_records, netcdf_records
+from dalembert.files import csv_records, mat_records, netcdf_records, parquet_records
 from dalembert.files.atomic import replacing
 from dalembert.record import Record
 
 MAX_BYTES = 2 * 1024**3
 _TEXT = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 _NETCDF = (".nc", ".nc4", ".netcdf")
+_PARQUET = (".parquet", ".pq")
+_MATLAB = (".mat",)
 
 
 def read_record(
@@ -25,7 +27,7 @@ def read_record(
     delimiter: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Record:
-    """Read a record from a CSV or a netCDF file.
+    """Read a record from a CSV, Parquet, netCDF or MAT file.
 
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
@@ -34,7 +36,7 @@ def read_record(
     ----------
     path : file; its suffix tells the format.
     time : name of the column that holds time; a unit such as ms in the units row is converted to s.
-    dt : sample time [s] of a text file that has no column of time.
+    dt : sample time [s] of a file that has no column of time.
     units : units by channel name, over those in the file.
     delimiter : what separates cells in a text file; found from the header when not given.
     max_bytes : larger files, and files that would unpack to more, are refused.
@@ -50,8 +52,12 @@ def read_record(
     try:
         if suffix in _NETCDF:
             if dt is not None:
-                raise FileFormatError("dt is for text files without a column of time.", str(path))
+                raise FileFormatError("dt is for files without a column of time.", str(path))
             record = netcdf_records.read(file, time, max_bytes)
+        elif suffix in _PARQUET:
+            record = parquet_records.read(file, time, max_bytes, _sample_time(dt, path))
+        elif suffix in _MATLAB:
+            record = mat_records.read(file, time, max_bytes, _sample_time(dt, path))
         else:
             record = csv_records.read(file, time, delimiter, _sample_time(dt, path))
         if not units:
@@ -72,18 +78,22 @@ def read_record(
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
-    """Write a record to a CSV or a netCDF file, whole or not at all.
+    """Write a record to a CSV, Parquet or netCDF file, whole or not at all.
 
-    Every number reads back as the same number. CSV keeps time, channels, units, name and status; netCDF keeps also
-    statistics, provenance and the scene for the animation.
+    Every number reads back as the same number. CSV keeps time, channels, units, name and status; Parquet and netCDF
+    keep also statistics, provenance and the scene for the animation.
     """
     if not isinstance(record, Record):
         raise DataError(f"write_record takes a Record and a path, not a {type(record).__name__}.")
     file = Path(path)
     suffix = _suffix(file)
+    if suffix in _MATLAB:
+        raise FileFormatError("MAT-files are read, not written; use .csv, .parquet or .nc.", str(file))
     with replacing(file) as fresh:
         if suffix in _NETCDF:
             netcdf_records.write(record, fresh)
+        elif suffix in _PARQUET:
+            parquet_records.write(record, fresh)
         else:
             csv_records.write(record, fresh, _TEXT[suffix])
 
@@ -99,9 +109,11 @@ def _sample_time(dt: float | None, path: str | os.PathLike[str]) -> float | None
 
 def _suffix(file: Path) -> str:
     suffix = file.suffix.lower()
-    if suffix not in _TEXT and suffix not in _NETCDF:
-        known = ", ".join([*_TEXT, *_NETCDF])
-        raise FileFormatError(f"the suffix {file.suffix!r} is not that of a record file. Known: {known}.", str(file))
+    known = [*_TEXT, *_PARQUET, *_NETCDF, *_MATLAB]
+    if suffix not in known:
+        raise FileFormatError(
+            f"the suffix {file.suffix!r} is not that of a record file. Known: {', '.join(known)}.", str(file)
+        )
     return suffix
 
 

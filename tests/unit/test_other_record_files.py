@@ -1,0 +1,81 @@
+"""Parquet and MAT-files as records: back without loss, from other programs, damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+import dalembert as da
+from dalembert.errors import FileFormatError
+
+
+def record() -> da.Record:
+    t = np.array([0.0, 0.1, 0.25, 0.3])
+    data = np.column_stack([np.sin(t), [1.0, np.nan, 3.0, 1e-300]])
+    return da.Record(
+        t, data, ["A.angle", "Kraft [N]"], ["rad", "N"], name="test", status="complete",
+        provenance={"seed": 3}, statistics={"steps": 4}, scene={"bodies": []},
+    )  # fmt: skip
+
+
+def test_a_record_survives_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    da.write_record(record(), path)
+    back, first = da.read_record(path), record()
+    assert np.array_equal(back.time, first.time) and np.array_equal(back.data, first.data, equal_nan=True)
+    assert back.names == first.names and back.units == first.units
+    assert (back.name, back.status, back.provenance, back.scene) == ("test", "complete", {"seed": 3}, {"bodies": []})
+
+
+def test_parquet_of_other_programs_is_read(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "other.parquet"
+    parquet.write_table(pyarrow.table({"t": [0.0, 0.5], "force": [1, 2]}), path)
+    assert da.read_record(path, time="t", units={"force": "N"})["force"].tolist() == [1.0, 2.0]
+    with pytest.raises(FileFormatError, match="Give time= or dt="):
+        da.read_record(path)
+    assert da.read_record(path, time="x", dt=0.1).names == ("t", "force")
+    parquet.write_table(pyarrow.table({"time": [0.0, 0.5], "word": ["a", "b"]}), path)
+    with pytest.raises(FileFormatError, match="'word' holds string, not numbers"):
+        da.read_record(path)
+    path.write_bytes(b"PAR1 nonsense PAR1")
+    with pytest.raises(FileFormatError, match="not a Parquet file"):
+        da.read_record(path)
+
+
+def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> None:
+    path = tmp_path / "test.mat"
+    t = np.arange(5) * 0.01
+    savemat(path, {"time": t, "force": t**2, "y": np.column_stack([t, -t]), "fs": 100.0, "label": "run 3"})
+    found = da.read_record(path)
+    assert found.names == ("force", "y1", "y2")
+    assert np.array_equal(found["y2"], -t) and np.array_equal(found.time, t)
+    with pytest.raises(FileFormatError, match="there is a variable 'time'"):
+        da.read_record(path, dt=0.01)
+    savemat(path, {"force": t**2})
+    assert da.read_record(path, dt=0.01)["force"].tolist() == (t**2).tolist()
+
+
+def test_mat_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    path = tmp_path / "test.mat"
+    savemat(path, {"force": np.arange(4.0)})
+    with pytest.raises(FileFormatError, match="Give time= or dt="):
+        da.read_record(path)
+    path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200))
+    with pytest.raises(FileFormatError, match="-v7"):
+        da.read_record(path)
+    path.write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(FileFormatError, match="not a MAT-file"):
+        da.read_record(path)
+    with pytest.raises(FileFormatError, match="read, not written"):
+        da.write_record(record(), path)
+
+
+def test_files_that_would_unpack_to_too_much_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.parquet"
+    da.write_record(record(), path)
+    with pytest.raises(FileFormatError, match="max_bytes"):
+        da.read_record(path, max_bytes=90)
