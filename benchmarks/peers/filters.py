@@ -126,8 +126,10 @@ def _stonesoup(task: dict[str, Any], emit: Emit, kind: str) -> None:
 
     sensor = LinearGaussian(ndim_state=chain.states, mapping=chain.seen, noise_covar=R * np.eye(3))
     rule = {"alpha": 1.0, "beta": 2.0, "kappa": 0.0} if kind == "ukf" else {}
+    # without it rounding makes the covariance of the extended filter ever less symmetric, until it is lost
+    symmetric = {"force_symmetric_covariance": True}
     predictor = (UnscentedKalmanPredictor if kind == "ukf" else ExtendedKalmanPredictor)(Transition(), **rule)
-    updater = (UnscentedKalmanUpdater if kind == "ukf" else ExtendedKalmanUpdater)(sensor, **rule)
+    updater = (UnscentedKalmanUpdater if kind == "ukf" else ExtendedKalmanUpdater)(sensor, **rule, **symmetric)
     start = datetime(2000, 1, 1)
 
     def run() -> Any:
