@@ -110,6 +110,20 @@ def sliding_block() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+def massless_coupler() -> da.EquationsOfMotion:
+    """A singular mass matrix."""
+    m = da.Mechanism("massless coupler", planar=True)
+    crank = m.add_body("crank", mass=2.0, inertia=0.6)
+    coupler = m.add_body("coupler", mass=0.0, inertia=0.0)
+    rocker = m.add_body("rocker", mass=5.0, inertia=10.0)
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-1, 0))
+    m.add_revolute("B", crank.at(1, 0), coupler.at(-4, 0))
+    m.add_revolute("C", coupler.at(4, 0), rocker.at(2.5, 0))
+    m.add_revolute("D", m.ground.at(10, 0), rocker.at(-2.5, 0))
+    m.add_sensor("encoder", da.angle("A"))
+    return da.equations(m)
+
+
 def driven_pendulum() -> da.EquationsOfMotion:
     """A joint that moves with time."""
     m = da.Mechanism("driven pendulum", planar=True)
@@ -148,4 +162,5 @@ MACHINES = {
     "rolling disc": rolling_disc,
     "sliding block": sliding_block,
     "driven pendulum": driven_pendulum,
+    "massless coupler": massless_coupler,
 }

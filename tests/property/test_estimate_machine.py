@@ -67,6 +67,7 @@ FAST = {  # of every kind one; the others take longer to build than to judge
     ("four-bar", "independent"), ("motor arm", "projection"), ("ball pendulum", "independent"),
     ("loop in space", "independent"), ("rolling disc", "independent"), ("rolling disc", "projection"),
     ("sliding block", "independent"), ("driven pendulum", "independent"), ("free body", "projection"),
+    ("massless coupler", "independent"),
 }  # fmt: skip
 PAIRS = [pytest.param(*pair, marks=[] if pair in FAST else [pytest.mark.slow]) for pair in ALL]
 

@@ -369,3 +369,12 @@ def test_a_start_of_another_machine_or_with_open_joints_is_refused() -> None:
         process(eqs, at=da.assemble(slider_crank()))
     with pytest.raises(da.AssemblyError, match="does not close"):
         process(eqs, at=eqs.state(np.ones(eqs.nq)))
+
+
+def test_a_machine_without_freedom_has_nothing_to_estimate() -> None:
+    m = da.Mechanism("driven", planar=True)
+    wheel = m.add_body("wheel", mass=1.0, inertia=1.0)
+    m.add_revolute("A", m.ground.at(0, 0), wheel.at(0, 0))
+    m.add_driver("drive", "A", lambda t: t)
+    with pytest.raises(ModelError, match="leave no freedom"):
+        process(da.equations(m), outputs="A.angle")

@@ -90,6 +90,8 @@ def machine_process(
                       _further(eqs, report))  # fmt: skip
     key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
            tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
+    if machine.ne == 0:
+        raise ModelError(f"the joints and drivers of {eqs.name!r} leave no freedom: there is nothing to estimate.")
     channels = machine.reported()
     return Process(
         eqs.name, machine.errors(), machine.carried(),
