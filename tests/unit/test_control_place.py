@@ -137,6 +137,17 @@ def test_a_mode_out_of_reach_cannot_be_moved_but_may_stay():
         assert farthest(np.asarray(design.poles), np.array([-1.0, -2.0, -5.0])) < 1e-9
 
 
+def test_free_masses_out_of_reach_stay_free():
+    """Two integrators in a row that nothing drives: a defective mode of two states, one eigenvector."""
+    A = scipy.linalg.block_diag([[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [-1.0, -1.0]])
+    rng = np.random.default_rng(2)
+    system = StateSpace(A, [0, 0, 0, 1]).similarity(rng.normal(size=(4, 4)))
+    design = place(system, [0, 0, -2, -3])
+    assert farthest(np.asarray(design.closed_loop().poles()), np.array([0.0, 0.0, -2.0, -3.0])) < 1e-6
+    with pytest.raises(DataError, match="cannot be moved"):
+        place(system, [0, -1, -2, -3])
+
+
 # --- observers --------------------------------------------------------------------------------------------------------
 
 
@@ -264,3 +275,19 @@ def test_units_do_not_decide_what_is_reached():
     scale = np.array([1e-6, 1e6])
     system = StateSpace(np.array([[0.0, 1.0], [-4.0, -0.1]]) * scale / scale[:, None], np.array([0.0, 1.0]) / scale)
     assert controllability(system).complete
+
+
+def test_large_systems_are_judged_by_their_eigenvectors_alike():
+    """70 states, among them a pair of equal oscillators that one force cannot tell apart."""
+    rng = np.random.default_rng(0)
+    n = 35
+    K = np.diag(np.append(np.linspace(1.0, 20.0, n - 1) ** 2, 25.0**2))
+    K[-2, -2] = 25.0**2
+    force = rng.uniform(0.5, 1.0, n)
+    for missing in ((), (3,)):
+        force[list(missing)] = 0.0
+        report = controllability(SecondOrder(np.eye(n), K, C=0.1 * np.eye(n), B=force, inputs="push"))
+        missed = [mode for mode in report.modes if mode.missed]
+        assert len(missed) == 1 + len(missing)
+        assert any(mode.frequency == pytest.approx(25.0) for mode in missed)
+        assert report.sufficient

@@ -20,13 +20,12 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
-from dalembert.control.reach import WEAKEST, mode_reaches
+from dalembert.control.reach import ModeReach, out_of_reach
 from dalembert.control.state_feedback import StateFeedback, with_integrals
 from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.linear.forms import reachable
-from dalembert.linear.roots import balanced_matrix, text
+from dalembert.linear.roots import text
 
 ALIKE = 1e-9  # relative distance of poles that count as one
 MISSED = 1e-3  # relative distance from the wanted poles that is warned of
@@ -107,15 +106,10 @@ def placed_gain(
     if method not in METHODS:
         raise DataError(f"method must be 'robust' or 'null-space', got {method!r}.")
     size = max(float(np.abs(poles).max()), float(np.linalg.norm(A)), 1e-300)
-    fixed = _fixed_poles(A, B, poles, dt, states, by, size)
-    if fixed.any():  # the rest is placed among the states that are reached
-        _, scale = balanced_matrix(A)
-        basis = reachable(A * scale / scale[:, None], B / scale[:, None], WEAKEST)
-        inner, into = basis.T / scale, scale[:, None] * basis
-        if basis.shape[1] == np.count_nonzero(~fixed):
-            K = _gain(inner @ A @ into, inner @ B, poles[~fixed], method, size)
-            return np.asarray(K @ inner)
-    return _gain(A, B, poles, method, size)
+    into, onto, left = out_of_reach(A, B, dt, states)
+    fixed = _fixed_poles(left, poles, by, size)
+    return np.asarray(_gain(onto @ A @ into, onto @ B, poles[~fixed], method, size) @ onto) if left else _gain(
+        A, B, poles, method, size)  # fmt: skip
 
 
 def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: float) -> FloatArray:
@@ -161,23 +155,17 @@ def farthest(found: ComplexArray, wanted: ComplexArray) -> float:
     return float(distance[i, j].max(initial=0.0))
 
 
-def _fixed_poles(
-    A: FloatArray, B: FloatArray, poles: ComplexArray, dt: float | None, states: Sequence[str], by: str, size: float
-) -> NDArray[np.bool_]:
+def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: float) -> NDArray[np.bool_]:
     """Which wanted poles are those of modes that nothing reaches; refused where such a mode is not among them."""
     fixed = np.zeros(len(poles), dtype=bool)
-    for mode in mode_reaches(A, B, dt, states):
-        if not mode.missed:
-            continue
-        pair = (mode.eigenvalue, mode.eigenvalue.conjugate()) if mode.eigenvalue.imag else (mode.eigenvalue,)
-        for value in pair:
-            away = np.where(fixed, np.inf, np.abs(poles - value))
-            if away.min() > 1e-6 * size:
-                raise DataError(
-                    f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved. Keep it among the "
-                    "wanted poles, or leave it out of the model (system.minimal())."
-                )
-            fixed[int(away.argmin())] = True
+    for mode in left:
+        away = np.where(fixed, np.inf, np.abs(poles - mode.eigenvalue))
+        if away.min() > 1e-6 * size:
+            raise DataError(
+                f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved. Keep it among the "
+                "wanted poles, or leave it out of the model (system.minimal())."
+            )
+        fixed[int(away.argmin())] = True
     return fixed
 
 

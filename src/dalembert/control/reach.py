@@ -12,14 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
 from dalembert.errors import DataError
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.linear.forms import reachable
 from dalembert.linear.roots import balanced_matrix, continuous
 
 WEAKEST = 1e-11  # smallest singular value, relative: below it a mode is not reached (not seen)
+MANY = 60  # states from which modes that stand alone are judged by their left eigenvector: n³ instead of n⁴
+MOST_NAMED = 6  # states in which a mode lives
+ALONE = 1e-6  # relative distance of an eigenvalue that stands alone
 BORDER = 1e-9  # distance to the border of stability, relative to the largest pole: within it a mode does not decay
 
 
@@ -131,24 +136,52 @@ def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
     size = float(np.linalg.norm(balanced)) or 1.0
     B = B / scale[:, None]
     B = B * (size / (float(np.linalg.norm(B)) or 1.0))
-    values = np.linalg.eigvals(balanced).astype(np.complex128)
+    values, left = np.linalg.eigvals(balanced).astype(np.complex128), None
+    if len(A) > MANY:
+        values, left = scipy.linalg.eig(balanced, left=True, right=False)
     lasting = does_not_decay(values, dt, degree)
     found: list[ModeReach] = []
-    for value, lasts in zip(values, lasting, strict=True):
+    for k, (value, lasts) in enumerate(zip(values, lasting, strict=True)):
         if value.imag < 0.0 or not (every or lasts):
             continue
-        U, singular, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(len(A)), B]), full_matrices=False)
         # wᴴ A = λ wᴴ: the combination of states that runs by itself; of the transposed system the shape not seen
-        names = _living_in(np.abs(U[:, -1]), states)
-        frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
-        frequency = 0.0 if frequency < 1e-6 * size and dt is None else frequency
-        found.append(ModeReach(complex(value), frequency, not bool(lasts), names, float(singular[-1]) / size))
+        alike = np.flatnonzero(np.abs(values - value) <= ALONE * size)
+        if left is not None and len(alike) == 1:
+            w, strength = left[:, k], float(np.linalg.norm(left[:, k].conj() @ B))
+        else:  # of several equal modes each has a direction of its own, the weakest first
+            U, singular, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(len(A)), B]), full_matrices=False)
+            place = -1 - int(np.flatnonzero(alike == k)[0])
+            w, strength = U[:, place], float(singular[place])
+        found.append(_mode(value, w, strength / size, not bool(lasts), dt, states, size))
     return found
 
 
-def mode_reaches(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]) -> list[ModeReach]:
-    """Every mode of the pair (A, B), with how strongly it is reached."""
-    return _modes(A, B, dt, states, 0.0, every=True)
+def _mode(
+    value: complex, w: Any, strength: float, decays: bool, dt: float | None, states: Sequence[str], size: float
+) -> ModeReach:
+    frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
+    frequency = 0.0 if frequency < 1e-6 * size and dt is None else frequency
+    return ModeReach(complex(value), frequency, decays, _living_in(np.abs(w), states), strength)
+
+
+def out_of_reach(
+    A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
+) -> tuple[FloatArray, FloatArray, list[ModeReach]]:
+    """Bases T (n, k) and S (k, n), S T = I, of the states that are reached, and the modes of the rest.
+
+    By the staircase, which counts defective modes right as well; pairs are listed with both halves.
+    """
+    balanced, scale = balanced_matrix(A)
+    basis = reachable(balanced, B / scale[:, None], WEAKEST)
+    T, S = scale[:, None] * basis, basis.T / scale
+    if basis.shape[1] == len(A):
+        return T, S, []
+    rest = scipy.linalg.null_space(basis.T) if basis.shape[1] else np.eye(len(A))
+    values, left = scipy.linalg.eig(rest.T @ balanced @ rest, left=True, right=False)
+    size = float(np.linalg.norm(balanced)) or 1.0
+    decays = ~does_not_decay(values, dt).astype(bool)
+    modes = [_mode(v, rest @ left[:, k], 0.0, bool(decays[k]), dt, states, size) for k, v in enumerate(values)]
+    return T, S, modes
 
 
 def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
@@ -158,9 +191,8 @@ def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
         base = name.removesuffix(".rate")
         total[base] = max(total.get(base, 0.0), float(size))
     largest = max(total.values())
-    return tuple(
-        sorted((name for name in total if total[name] > 0.2 * largest), key=lambda name: -round(total[name], 6))
-    )
+    order = sorted(total, key=lambda name: -round(total[name], 6))
+    return tuple(name for name in order if total[name] > 0.2 * largest)[:MOST_NAMED]
 
 
 def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:

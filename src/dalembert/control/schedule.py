@@ -34,11 +34,10 @@ class Schedule(checks.Frozen):
 
     def reversed(self) -> Schedule:
         """Read from the end, gains transposed: what the dual problem of a filter needs."""
-        turned = [None if part is None else np.ascontiguousarray(part[::-1].transpose(0, 2, 1))
-                  for part in (self.gains, self.slopes)]  # fmt: skip
-        if self.slopes is None or turned[1] is None:
-            return Schedule(self.times, turned[0])  # type: ignore[arg-type]
-        return Schedule(self.times[-1] - self.times[::-1], turned[0], -turned[1])  # type: ignore[arg-type]
+        gains = np.ascontiguousarray(self.gains[::-1].transpose(0, 2, 1))
+        if self.slopes is None:
+            return Schedule(self.times, gains)
+        return Schedule(self.times[-1] - self.times[::-1], gains, -self.slopes[::-1].transpose(0, 2, 1))
 
     def at(self, t: Any) -> Any:
         """Gain (m, n) at the time t, as a CasADi expression."""
