@@ -1,5 +1,6 @@
 """Control: state feedback, optimal regulators, and laws for nonlinear machines; each fits ``da.simulate``."""
 
+from dalembert.control.custom_law import custom_law
 from dalembert.control.gaussian_regulator import lqg
 from dalembert.control.loop_margins import ChannelMargins, Margins, complementary, margins, sensitivity
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
@@ -16,6 +17,7 @@ from dalembert.control.udwadia_kalaba import (
     control_forces,
     udwadia_kalaba,
 )
+from dalembert.solve.closing import close_loop
 
 __all__ = [
     "ChannelMargins",
@@ -24,8 +26,10 @@ __all__ = [
     "OutputFeedback",
     "Reach",
     "StateFeedback",
+    "close_loop",
     "complementary",
     "controllability",
+    "custom_law",
     "kalman_gain",
     "lqg",
     "lqr",
