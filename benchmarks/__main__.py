@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import __doc__ as guide
-from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, riccati, structures
+from benchmarks import chain, filters, four_bar, four_bar_filter, harness, identify, riccati, structures, sweeps
 
 GROUPS = {
     "four-bar": four_bar.rows,
@@ -18,6 +18,7 @@ GROUPS = {
     "filters": filters.rows,
     "observer": four_bar_filter.rows,
     "riccati": riccati.rows,
+    "sweep": sweeps.rows,
 }
 
 

@@ -41,6 +41,7 @@ STUDIES: dict[str, tuple[str, str]] = {
         "two_link_observer",
         "Joint speeds and accelerations of a two-link arm from encoders and accelerometers on its links.",
     ),
+    "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
 _PACKAGES = ("numpy", "scipy", "casadi", "matplotlib")
 
