@@ -1,4 +1,4 @@
-"""Kinematics-based models: relations, steps, schemes, switching, rules (spec 004, C12 to C18)."""
+"""Kinematics-based models: relations, steps, schemes (spec 004, C12 to C14, C16)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import KinematicModel, Switching, Window, kinematic, process
-from dalembert.estimate.kinematic_step import Stepper
-
-DT = 1e-3
-
-
-def slider_crank(L1: float = 0.3, L2: float = 0.6) -> da.Mechanism:
-    """Guide on the y axis through the crank's axis; angles from the x axis (spec 004, C19)."""
-    m = da.Mechanism("slider-crank", planar=True)
-    rise = np.arccos(-L1 / L2)
-    crank = m.add_body("crank", mass=1.0, inertia=da.rod(L1), position=(L1 / 2, 0))
-    place = (L1 + L2 / 2 * np.cos(rise), L2 / 2 * np.sin(rise))
-    rod = m.add_body("rod", mass=1.0, inertia=da.rod(L2), position=place, angle=rise)
-    slider = m.add_body("slider", mass=1.0, inertia=0.0, position=(0, L2 * np.sin(rise)))
-    m.add_revolute("A", m.ground.at(0, 0), crank.at(-L1 / 2, 0))
-    m.add_revolute("B", crank.at(L1 / 2, 0), rod.at(-L2 / 2, 0))
-    m.add_revolute("C", rod.at(L2 / 2, 0), slider.at(0, 0))
-    m.add_prismatic("guide", m.ground.at(0, 0), slider.at(0, 0), axis=(0, 1))
-    m.add_sensor("slider acceleration", da.joint_acceleration("guide"))
-    m.add_sensor("slider speed", da.speed("guide"))
-    m.add_sensor("encoder", da.angle("A"))
-    m.add_sensor("pin force", da.reaction("C"))
-    m.add_sensor("squared", da.expression(lambda s: s["A.rate"] ** 2, "rad^2/s^2"))
-    return m
+from dalembert.estimate import kinematic, process
+from tests.kinematic_machines import DT, observer, slider_crank, spatial_loop, stepped, two_link
 
 
 def formula(s):
@@ -43,17 +21,6 @@ def formula(s):
 @pytest.fixture(scope="module")
 def eqs() -> da.EquationsOfMotion:
     return da.equations(slider_crank())
-
-
-def observer(eqs, **options) -> KinematicModel:
-    return kinematic(
-        eqs, **{"independent": "A.angle", "inputs": "slider acceleration", "outputs": "encoder", **options}
-    )
-
-
-def stepped(model: KinematicModel, x, u, dt: float = DT) -> np.ndarray:
-    p = process(model)
-    return np.array(p.functions["step"](x, u, p.p, 0.0, dt)).ravel()[: p.ne]
 
 
 # --- relations ---------------------------------------------------------------------------------------------------
@@ -111,6 +78,24 @@ def test_gravity_in_an_accelerometer_is_known_from_the_pose():
     assert relation.bias == pytest.approx([9.81 * np.cos(0.7)], abs=1e-13)
 
 
+def test_parameters_stay_parameters():
+    """The same graph at another length: S and bias of an accelerometer grow with it."""
+    m = da.Mechanism("arm", planar=True, gravity=(0, 0))
+    place = m.parameter("place", 0.3)
+    arm = m.add_body("arm", mass=1.0, inertia=da.rod(0.4))
+    m.add_revolute("A", m.ground.at(0, 0), arm.at(-0.2, 0))
+    m.add_sensor("acc", da.acceleration(arm.at(place - 0.2, 0)))
+    eqs = da.equations(m)
+    for value in (0.3, 0.35):
+        model = kinematic(
+            eqs.replace(place=value), independent="A.angle", inputs=["acc.x", "acc.y"], outputs="A.angle", scheme=None
+        )
+        relation = model.relation({"A.angle": 0.7, "A.rate": 2.0})
+        np.testing.assert_allclose(relation.S[:, 0], value * np.array([-np.sin(0.7), np.cos(0.7)]), atol=1e-14)
+        assert relation.bias == pytest.approx(-4.0 * value * np.array([np.cos(0.7), np.sin(0.7)]), abs=1e-13)
+        assert process(model).p.tolist() == [value]
+
+
 def test_a_joint_driven_in_time_is_part_of_the_relations():
     """A cart whose rail is driven: the accelerometer feels the driven motion too."""
     m = da.Mechanism("driven", planar=True, gravity=(0, 0))
@@ -122,36 +107,6 @@ def test_a_joint_driven_in_time_is_part_of_the_relations():
     m.add_sensor("acc", da.accelerometer(arm.at(0.2, 0)))
     model = kinematic(m, independent="A.angle", inputs="acc.y", outputs="A.angle", scheme=None)
     assert model.relation({"A.angle": 0.7}).bias == pytest.approx([-np.sin(0.7)], abs=1e-12)
-
-
-def spatial_loop() -> da.Mechanism:
-    """A planar four-bar modelled in space: three of its rows are redundant."""
-    m = da.Mechanism("loop", gravity=(0, 0, 0))
-    joint = np.array([0.2, 0, 0])
-    d, rocker_length, coupler_length = 0.6, 0.5, 0.55
-    # from joint B at (0.2, 0) to D at (0.6, 0): the triangle over BD
-    base = d - 0.2
-    alpha = np.arccos((coupler_length**2 + base**2 - rocker_length**2) / (2 * coupler_length * base))
-    top = joint + coupler_length * np.array([np.cos(alpha), np.sin(alpha), 0])
-
-    def bar(name, a, b):
-        middle, along = (a + b) / 2, b - a
-        turn = np.arctan2(along[1], along[0])
-        half = np.linalg.norm(along) / 2
-        body = m.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1), position=tuple(middle),
-                          rotation=(np.cos(turn / 2), 0, 0, np.sin(turn / 2)))  # fmt: skip
-        return body, half
-
-    crank, c = bar("crank", np.zeros(3), joint)
-    coupler, k = bar("coupler", joint, top)
-    rocker, r = bar("rocker", np.array([d, 0, 0]), top)
-    m.add_revolute("A", m.ground.at(0, 0, 0), crank.at(-c, 0, 0), axis=(0, 0, 1))
-    m.add_revolute("B", crank.at(c, 0, 0), coupler.at(-k, 0, 0), axis=(0, 0, 1))
-    m.add_revolute("C", coupler.at(k, 0, 0), rocker.at(r, 0, 0), axis=(0, 0, 1))
-    m.add_revolute("D", m.ground.at(d, 0, 0), rocker.at(-r, 0, 0), axis=(0, 0, 1))
-    m.add_sensor("imu", da.accelerometer(coupler.at(0.1, 0.05, 0.0)))
-    m.add_sensor("gyro", da.gyroscope(rocker))
-    return m
 
 
 @pytest.mark.spec("004-C12")
@@ -207,17 +162,6 @@ def test_more_sensors_than_freedoms_are_weighted_least_squares():
     root = np.sqrt(list(weights.values()))
     expected = np.linalg.lstsq(root[:, None] * relation.S, root * (u - relation.bias), rcond=None)[0]
     assert stepped(model, x, u)[4:] == pytest.approx(expected, abs=1e-11)
-
-
-def two_link(L1=0.4, d1=0.3, d2=0.25, gravity=(0, 0)) -> da.Mechanism:
-    m = da.Mechanism("two-link", planar=True, gravity=gravity)
-    upper = m.add_body("upper", mass=1.0, inertia=da.rod(L1), position=(L1 / 2, 0))
-    lower = m.add_body("lower", mass=1.0, inertia=da.rod(0.4), position=(L1 + 0.2, 0))
-    m.add_revolute("A", m.ground.at(0, 0), upper.at(-L1 / 2, 0))
-    m.add_revolute("B", upper.at(L1 / 2, 0), lower.at(-0.2, 0))
-    m.add_sensor("acc1", da.accelerometer(upper.at(d1 - L1 / 2, 0)))
-    m.add_sensor("acc2", da.accelerometer(lower.at(d2 - 0.2, 0)))
-    return m
 
 
 @pytest.mark.spec("004-C3")
@@ -330,238 +274,3 @@ def test_advance_moves_the_inputs_one_sample_ahead(eqs):
     moved = model.advance(record)
     assert moved["encoder"].tolist() == [0.0, 1.0, 2.0]
     assert moved["slider acceleration"].tolist() == [10.0, 20.0, 30.0]
-
-
-# --- switching ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("004-C18")
-def test_inside_the_window_the_chain_of_integrators_goes_on(eqs):
-    model = observer(eqs, scheme=3, switching=Switching(0.08, distance=Window("B.angle")))
-    at = {"A.angle": np.pi / 2 - 0.02, "A.rate": 12.0, "A.acceleration": 3.0}
-    assert model.relation(at).distance < 0.08
-    after = stepped(model, model.state(at), 55.0)
-    assert after == pytest.approx([np.pi / 2 - 0.02 + DT * 12.0, 12.0 + DT * 3.0, 3.0], abs=1e-14)
-
-
-@pytest.mark.spec("004-C18")
-@pytest.mark.parametrize("turn", [-3, -1, 0, 1, 2])
-def test_the_window_repeats_every_half_turn(eqs, turn):
-    model = observer(eqs, switching=Switching(0.08, distance=Window("B.angle")))
-    for off in (-0.05, 0.05):
-        angle = np.pi / 2 + turn * np.pi + off
-        th2 = np.arccos(-0.5 * np.cos(angle))
-        wanted = abs((angle - th2 + np.pi / 2) % np.pi - np.pi / 2)
-        assert model.relation({"A.angle": angle}).distance == pytest.approx(wanted, abs=1e-12)
-
-
-@pytest.mark.spec("004-C18")
-def test_the_determinant_is_measured_by_its_largest_in_the_workspace(eqs):
-    """Crank 0.3: S² over its largest; the same for a machine a thousand times larger: no unit in the threshold."""
-    small = observer(eqs, switching=Switching(0.01))
-    large = kinematic(slider_crank(300.0, 600.0), independent="A.angle", inputs="slider acceleration",
-                      outputs="encoder", switching=Switching(0.01))  # fmt: skip
-    th1 = np.linspace(0, np.pi, 2001)
-    th2 = np.arccos(-0.5 * np.cos(th1))
-    S = 0.3 * np.sin(th2 - th1) / np.sin(th2)
-    at = {"A.angle": 1.2}
-    expected = (np.interp(1.2, th1, S) / np.abs(S).max()) ** 2
-    assert small.relation(at).distance == pytest.approx(expected, rel=1e-3)  # 400 poses find the top of a parabola
-    assert large.relation(at).distance == pytest.approx(small.relation(at).distance, rel=1e-9)
-
-
-@pytest.mark.spec("004-C18")
-def test_with_hysteresis_the_constraint_comes_back_at_the_larger_distance(eqs):
-    model = observer(eqs, switching=Switching(0.08, 0.2, distance=Window("B.angle")))
-    step = process(model).functions["step"]
-    x = model.state({"A.angle": np.pi / 2 - 0.4, "A.rate": 10.0})
-    flags, distances = [], []
-    for _ in range(80):
-        distances.append(model.relation(x=x).distance)
-        relation = model.relation(x=x)
-        x = np.array(step(x, relation.bias, [], 0.0, DT)).ravel()  # no angular acceleration
-        flags.append(x[-1])
-    inside = np.flatnonzero(flags)
-    assert distances[inside[0]] <= 0.08 < distances[inside[0] - 1]
-    assert distances[inside[-1]] < 0.2 <= distances[inside[-1] + 1]
-    assert (np.diff(inside) == 1).all()
-
-
-@pytest.mark.spec("004-C18")
-def test_derivatives_are_finite_at_the_singular_pose_itself(eqs):
-    """Nothing of the branch that is not taken leaks in, not even 0 times NaN."""
-    model = observer(eqs, scheme=3, switching=Switching(0.08, distance=Window("B.angle")))
-    p = process(model)
-    x, u = ca.MX.sym("x", p.nx), ca.MX.sym("u")
-    f = p.functions["step"](x, u, [], 0, DT)
-    J = ca.Function("J", [x, u], [ca.jacobian(f, x), ca.jacobian(f, u)])
-    at = model.state({"A.angle": np.pi / 2, "A.rate": 12.0})
-    F, G = (np.array(value) for value in J(at, 3.0))
-    assert np.isfinite(F).all()
-    assert not G[:3].any()
-    assert F[:3, :3] == pytest.approx(np.array([[1, DT, 0], [0, 1, DT], [0, 0, 1]]))
-
-
-@pytest.mark.spec("004-C18")
-def test_each_branch_has_a_noise_of_its_own(eqs):
-    model = observer(eqs, switching=Switching(0.08, distance=Window("B.angle")))
-    noise = model.noise(walk=4.0, outside=0.25)
-
-    def at(angle: float) -> list[float]:
-        names = model.carried.names
-        values = dict(zip(names, map(ca.SX, model.state({"A.angle": angle})), strict=True))
-        return np.array(ca.DM(ca.evalf(noise({**values, "t": ca.SX(0)})))).ravel().tolist()
-
-    assert at(0.3) == [0.0, 0.0, 0.25]
-    assert at(np.pi / 2) == [0.0, 0.0, 4.0]
-
-
-@pytest.mark.parametrize("bad", [{"enter": 0.0}, {"enter": 0.1, "leave": 0.05}, {"enter": 0.1, "distance": 3.0}])
-def test_switching_refuses_what_makes_no_sense(bad):
-    with pytest.raises(da.ModelError, match="Switching"):
-        Switching(**bad)
-
-
-# --- rules --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("004-C15")
-def test_the_check_tells_where_the_inputs_are_blind(eqs):
-    found = observer(eqs).check()
-    assert found.condition.max() > 100
-    assert abs(np.cos(found.worst["A.angle"])) < 0.02  # crank and rod in line
-    assert found.observable_rank == 2
-    assert "use switching" in found.table()
-    assert "switching model takes over" in observer(eqs, switching=Switching(0.01)).check().table()
-
-
-@pytest.mark.spec("004-C15")
-def test_the_check_finds_an_open_chain_regular_everywhere():
-    """det S = d1 d2 at every pose."""
-    model = kinematic(
-        two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"], outputs=["A.angle", "B.angle"]
-    )
-    found = model.check(workspace={"A.angle": (-2, 2), "B.angle": (-1, 1)})
-    assert (found.smallest * found.largest) == pytest.approx(0.3 * 0.25, rel=1e-9)
-    assert found.blind == 0.0
-    assert found.observable_rank == 4
-    assert found.poses[:, 1].max() == pytest.approx(1.0)
-
-
-@pytest.mark.spec("004-C15")
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"inputs": "slider speed"}, "inputs must measure accelerations; these do not: 'slider speed' .velocity"),
-        ({"outputs": "slider speed"}, "must be positions"),
-        ({"outputs": "guide.acceleration", "scheme": None}, "goes up to velocities and cannot predict"),
-        ({"inputs": "pin force.force.x"}, "depends on forces"),
-        ({"inputs": ["slider acceleration", "slider acceleration"]}, "twice"),
-        ({"outputs": ["encoder", "slider acceleration"]}, "input and output"),
-        ({"independent": ["A.angle", "B.angle"]}, "not independent"),
-        ({"independent": "A.angl"}, "Did you mean 'A.angle'"),
-        ({"inputs": "slider aceleration"}, "Did you mean 'slider acceleration'"),
-        ({"order": "jerk"}, "order must be"),
-        ({"scheme": 4}, "scheme must be"),
-        ({"method": "rk5"}, "method must be"),
-        ({"scheme": 2, "form": "displacement"}, "never sees the"),
-        ({"gamma": 0.0}, "gamma must be"),
-        ({"weights": {"encoder": 1.0}}, "no input named"),
-        ({"start": {"A.angl": 1.0}}, "Did you mean"),
-        ({"switching": 0.08}, "must be a da.estimate.Switching"),
-    ],
-)
-def test_sensors_that_do_not_fit_are_refused_in_words(eqs, options, why):
-    with pytest.raises(da.DalembertError, match=why):
-        observer(eqs, **options)
-
-
-@pytest.mark.spec("004-C15")
-def test_too_few_coordinates_and_too_few_sensors_are_refused():
-    with pytest.raises(da.ModelError, match="has 2 degrees of freedom, but 1"):
-        kinematic(two_link(), independent="A.angle", inputs="acc1.y", outputs="A.angle")
-    with pytest.raises(da.ModelError, match=r"at least 2 inputs, got 1.*at least 2 of the outputs must be positions"):
-        kinematic(two_link(), independent=["A.angle", "B.angle"], inputs="acc1.y", outputs="A.angle")
-
-
-@pytest.mark.spec("004-C15")
-def test_inputs_that_all_tell_the_same_are_refused():
-    """Two accelerometers on the first link say nothing of the second joint."""
-    m = two_link()
-    m.add_sensor("acc0", da.accelerometer(m.bodies[0].at(0.05, 0)))
-    model = kinematic(
-        m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"], outputs=["A.angle", "B.angle"]
-    )
-    with pytest.raises(da.ModelError, match=r"do not tell A\.angle, B\.angle at any pose"):
-        model.check()
-    with pytest.raises(da.ModelError, match="say nothing about"):
-        kinematic(m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"],
-                  outputs=["A.angle", "B.angle"], switching=Switching(0.01))  # fmt: skip
-
-
-@pytest.mark.spec("004-C15")
-def test_outputs_that_all_tell_the_same_are_refused():
-    model = kinematic(
-        two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"],
-        outputs=["A.angle", "upper.x", "upper.y"],
-    )  # fmt: skip
-    with pytest.raises(da.ModelError, match="tell 1 of 2 independent"):
-        model.check()
-
-
-def test_a_rolling_machine_is_refused():
-    m = da.Mechanism("wheel", planar=True)
-    m.add_body("wheel", mass=1.0, inertia=1.0)
-    m.add_constraint("rolls", lambda s: s["wheel.vx"] + 0.5 * s["wheel.rate"], level="velocity")
-    with pytest.raises(da.ModelError, match="velocity or acceleration level"):
-        kinematic(m, independent=["wheel.x"], inputs="wheel.ax", outputs="wheel.x")
-
-
-def test_a_process_tells_every_joint_and_the_gap(eqs):
-    p = process(observer(eqs))
-    assert {"A.acceleration", "B.rate", "guide.displacement", "slider speed"} <= set(p.reported.names)
-    assert "pin force.force.x" not in p.reported.names
-    values = np.array(p.functions["report"](p.start, 0.0, [], 0.0)).ravel()
-    assert values[p.reported.index["residual.position"]] < 1e-14
-
-
-def test_a_stepper_is_plain_data(eqs):
-    assert isinstance(observer(eqs).stepper, Stepper)
-    assert "KinematicModel('slider-crank'" in repr(observer(eqs))
-
-
-def test_an_encoder_that_starts_again_every_turn_does_as_well(eqs):
-    """Residuals of angles are taken in (-π, π], so turns need not be counted."""
-    run = da.kinematics(eqs, 1.2, motion={"A": lambda t: 12 * t}, every=DT)
-    model = observer(eqs, start={"A.rate": 12.0}, switching=Switching(0.2, distance=Window("B.angle")))
-    ekf = da.estimate.ExtendedKalman(model, Q=model.noise(1.0), R=1e-5, input_noise=1e-3, P0=[1e-4, 1.0, 100.0])
-    plain = run.select("slider acceleration", "encoder")
-    turns = np.column_stack((plain["slider acceleration"], (plain["encoder"] + np.pi) % (2 * np.pi) - np.pi))
-    counted, again = ekf.run(plain), ekf.run(da.Record(run.time, turns, plain.names))
-    assert again["A.angle"] == pytest.approx(counted["A.angle"], abs=1e-9)
-    assert again["A.angle"][-1] > 4 * np.pi
-
-
-# --- inside a simulation ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("use_current", [False, True])
-def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
-    """The same estimates as over the record of that simulation afterwards."""
-    m = two_link(gravity=(0, -9.81))
-    m.add_sensor("encoder 1", da.angle("A"))
-    m.add_sensor("encoder 2", da.angle("B"))
-    model = kinematic(
-        m, independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"], outputs=["encoder 1", "encoder 2"],
-        use_current=use_current,
-    )  # fmt: skip
-    noise = {"R": 1e-6, "input_noise": 1e-4, "P0": [1e-6] * 4 + [1.0] * 2}
-    ekf = da.estimate.ExtendedKalman(model, dt=5e-3, **noise)
-    eqs = da.equations(m)
-    run = da.simulate(eqs, 0.3, observer=da.estimate.sensed(ekf), every=5e-3)
-    name = next(n for n in run.names if n.endswith("B.rate") and n != "B.rate")
-    record = model.advance(run) if use_current else run
-    after = ekf.run(record.select("acc1.y", "acc2.y", "encoder 1", "encoder 2"))
-    assert run[name][: len(after)] == pytest.approx(after["B.rate"], abs=1e-9)
-    lag = 5e-3 * 40.0  # Euler's method: a sample of the acceleration
-    assert run[name][-1] == pytest.approx(run["B.rate"][-1], abs=lag)

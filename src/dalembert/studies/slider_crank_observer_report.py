@@ -73,8 +73,8 @@ def pieces(found: Found) -> list[Piece]:
         "The speed and the acceleration of a crank are estimated from its encoder and the slider's accelerometer; the "
         "mechanism's joints are all the filters know. Twice per turn crank and rod are in line, and the accelerometer "
         "says nothing about the crank: there the filters go on with a walk of the acceleration. Over 30 s and "
-        f"{len(found.crossings)} such poses neither filter drifts or breaks. With a window of {WIDE:g} rad around these "
-        f"poses the speed is known to {wide['EKF'].rms[1]:.3f} rad/s and the acceleration to {wide['EKF'].rms[2]:.1f} "
+        f"{len(found.crossings)} such poses neither filter drifts or breaks. With a window of {WIDE:g} rad around them "
+        f"the speed is known to {wide['EKF'].rms[1]:.3f} rad/s and the acceleration to {wide['EKF'].rms[2]:.1f} "
         f"rad/s²; with the source's window of {SOURCE_WINDOW:g} rad they are still {ratio[0]:.0f} and {ratio[1]:.0f} "
         "times better than Lanczos' derivative of the encoder. Without switching both filters break down, and say so."
     )
