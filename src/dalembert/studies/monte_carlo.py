@@ -101,7 +101,7 @@ def _pieces(results: dict[str, Any], found: Any) -> list[Piece]:
     most = max(torque["share_of_variance"], key=lambda axis: torque["share_of_variance"][axis])
     first = Text(
         f"{results['samples']} crank-rockers with lengths that scatter by 0.2 % and masses that scatter by 2 % were "
-        f"run: the motor needs {torque['mean']:.3f} ± {torque['std']:.3f} N m at its peak, 95 % of the machines between "
+        f"run: the motor needs {torque['mean']:.3f} ± {torque['std']:.3f} N m at its peak, 95 % of them between "
         f"{torque['interval_95'][0]:.3f} and {torque['interval_95'][1]:.3f}. What counts most is {most}, with "
         f"{100 * torque['share_of_variance'][most]:.0f} % of the variance."
     )
