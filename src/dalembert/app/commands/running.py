@@ -1,0 +1,116 @@
+"""How every command runs: common options, errors as one message, exit codes that mean something.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | the model or the data are wrong |
+| 2 | the command was used wrongly, or a file cannot be read or written |
+| 3 | something did not converge: a step, an equilibrium, joints that do not close |
+| 130 | interrupted from the keyboard |
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from dalembert.app.commands.terminal import settings
+from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError
+
+WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+CODES = "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted."
+
+Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but results and errors.", rich_help_panel="Common")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel="Common")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document for machines to read.", rich_help_panel="Common")
+]
+Function = TypeVar("Function", bound=Callable[..., None])
+
+
+def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[Function], Function]:
+    """Register a function as a command that also takes --quiet and --debug and ends with the code that fits."""
+
+    def register(function: Function) -> Function:
+        @functools.wraps(function)
+        def run(*, quiet: bool, debug: bool, **arguments: Any) -> None:
+            with told(quiet, debug):
+                function(**arguments)
+
+        hints = {key: hint for key, hint in get_type_hints(function, include_extras=True).items() if key != "return"}
+        own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        common = [
+            inspect.Parameter("quiet", keyword, default=False, annotation=Quiet),
+            inspect.Parameter("debug", keyword, default=False, annotation=Debug),
+        ]
+        run.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+        run.__annotations__ = {**hints, "quiet": Quiet, "debug": Debug}
+        app.command(name or function.__name__, rich_help_panel=panel, epilog=CODES)(run)
+        return function
+
+    return register
+
+
+@contextmanager
+def told(quiet: bool, debug: bool) -> Iterator[None]:
+    """Errors inside become one message and an exit code; warnings one line each."""
+    settings.quiet, settings.debug = quiet, debug or bool(os.environ.get("DALEMBERT_DEBUG"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _warned
+            yield
+    except BrokenPipeError:  # `dalembert modes x | head`: whoever read has read enough
+        raise
+    except (DalembertError, OSError, KeyboardInterrupt) as error:
+        _tell(error, _message(error))
+        raise typer.Exit(exit_code(error)) from None
+    except Exception as error:
+        # typer's own: usage errors, Exit, Abort, a closed pipe
+        if type(error).__module__.startswith(("typer", "click")):
+            raise
+        _tell(error, f"unexpected {type(error).__name__}: {error}\nThis is a defect of dalembert; --debug shows where.")
+        raise typer.Exit(WRONG) from None
+
+
+def exit_code(error: BaseException) -> int:
+    """The code a command ends with."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, FileFormatError | OSError):
+        return MISUSED
+    if isinstance(error, ConvergenceError | AssemblyError):
+        return NOT_CONVERGED
+    return WRONG
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, DalembertError):
+        return f"{type(error).__name__}: {error}"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, OSError) and error.strerror:
+        where = f" {os.fspath(error.filename)!r}" if isinstance(error.filename, str | os.PathLike) else ""
+        return f"{type(error).__name__}: {error.strerror}{where}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _tell(error: BaseException, message: str) -> None:
+    if settings.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    typer.echo(message, err=True)
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    if not settings.quiet:
+        typer.echo(f"warning: {message}", err=True)

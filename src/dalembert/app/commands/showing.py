@@ -1,0 +1,93 @@
+"""``demo`` and ``study``: what the package can do, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal
+from dalembert.app.commands.running import Json
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for figure, record and animation.")] = Path("demo-output"),
+    as_json: Json = False,
+) -> None:
+    """Simulate a crank-rocker for ten seconds; write a figure, a record and an animation.
+
+    JSON: {"results": [{"quantity", "value", "unit"}], "files": [...]}.
+    """
+    from dalembert.studies import crank_rocker
+
+    result = crank_rocker.demo(out)
+    terminal.wrote(*result.files)
+    if as_json:
+        rows = [{"quantity": q, "value": v, "unit": u} for q, v, u in result.rows]
+        terminal.give({"results": rows, "files": list(result.files)})
+        return
+    terminal.show_table("Crank-rocker four-bar, 10 s", ("quantity", "value", "unit"), result.rows, left=(0, 2))
+    page = next((path for path in result.files if path.suffix == ".html"), None)
+    if page is not None:
+        terminal.say(f"open {page} in a browser to see it move")
+
+
+def studies(incomplete: str) -> list[str]:
+    """Names for the shell's completion."""
+    from dalembert.studies import runner
+
+    return [name for name in ("list", "all", *runner.names()) if name.startswith(incomplete)]
+
+
+def study(
+    name: Annotated[
+        str, typer.Argument(help="A study; `list` shows them, `all` runs them all.", autocompletion=studies)
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results.json, report.html and figures; study-output/NAME.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a case study; write its results, figures and a report.
+
+    JSON: {"studies": [{"study", "title", "files", "results"}]}; of `list`: [{"study", "about"}].
+    """
+    from dalembert.studies import runner
+
+    if name == "list":
+        if as_json:
+            terminal.give({"studies": [{"study": k, "about": about} for k, (_, about) in runner.STUDIES.items()]})
+        else:
+            rows = [(key, about) for key, (_, about) in runner.STUDIES.items()]
+            terminal.show_table("Studies", ("study", "what it shows"), rows, left=(0, 1))
+        return
+    base = Path("study-output") if out is None else out
+    chosen = runner.names() if name == "all" else (name,)
+    found: list[dict[str, Any]] = []
+    for k, one in enumerate(chosen):
+        where = f" ({k + 1} of {len(chosen)})" if len(chosen) > 1 else ""
+        with waiting(f"running study {one}{where}"):
+            written = runner.run(one, base / one if name == "all" or out is None else base)
+        if not as_json:
+            terminal.show(written.outcome.title)
+        terminal.wrote(*written.files)
+        results = runner.plain(written.outcome.results)
+        found.append({"study": one, "title": written.outcome.title, "files": written.files, "results": results})
+    if as_json:
+        terminal.give({"studies": found})
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """A turning sign on a terminal, for work that cannot tell how far it is."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if terminal.settings.quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(text):
+        yield

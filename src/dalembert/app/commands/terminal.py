@@ -1,0 +1,107 @@
+"""What a command says, and where: results on standard output, messages on standard error, JSON alone on its stream."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE = 160  # columns of a table that goes to a file or a pipe
+
+
+@dataclass
+class Settings:
+    """What holds for the command that runs now."""
+
+    quiet: bool = False
+    debug: bool = False
+
+
+settings = Settings()
+
+
+def progress() -> bool | None:
+    """What ``progress=`` of anything long gets: a bar on a terminal after two seconds, none when quiet."""
+    return False if settings.quiet else None
+
+
+def say(text: str) -> None:
+    """A message for people, on standard error; nothing when quiet."""
+    if not settings.quiet:
+        typer.echo(text, err=True)
+
+
+def wrote(*paths: str | Path) -> None:
+    for path in paths:
+        say(f"wrote {path}")
+
+
+def console() -> Console:
+    """Standard output for tables; colours only on a terminal, and not where NO_COLOR is set."""
+    from rich.console import Console
+
+    here = Console(highlight=False)
+    return here if here.is_terminal else Console(highlight=False, width=max(WIDE, here.width))
+
+
+def show_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> None:
+    """A table on standard output; columns of numbers stand to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    aside = set(left)
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold", pad_edge=False)
+    for k, name in enumerate(head):
+        table.add_column(Text(name), justify="left" if k in aside else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def show(text: str) -> None:
+    """Plain text on standard output, as it is."""
+    typer.echo(text)
+
+
+def give(document: Mapping[str, Any]) -> None:
+    """One JSON document on standard output; what is not finite is null."""
+    json.dump(plain(document), sys.stdout, indent=1, allow_nan=False, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def plain(value: Any) -> Any:
+    """Nested plain values for JSON.
+
+    Examples
+    --------
+    >>> plain({"a": (1, float("nan")), "s": 1 + 2j, "file": Path("x.csv")})
+    {'a': [1, None], 's': {'real': 1.0, 'imag': 2.0}, 'file': 'x.csv'}
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    if isinstance(value, complex):
+        return {"real": plain(value.real), "imag": plain(value.imag)}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def number(value: float, digits: int = 6) -> str:
+    """A number as tables show it."""
+    return f"{value:.{digits}g}"
