@@ -66,6 +66,8 @@ class Mechanism(JointMethods, ForceMethods):
         self.forces: list[Any] = []
         self.sensors: list[Sensor] = []
         self.parameters: dict[str, float] = {}
+        self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
+        self.simulation: dict[str, Any] = {}  # how it is simulated unless told otherwise: arguments of `simulate`
 
     def __repr__(self) -> str:
         kind = "planar" if self.planar else "spatial"

@@ -1,0 +1,5 @@
+"""Model files: a machine as TOML or JSON, with units, expressions and includes, and a library of them."""
+
+from dalembert.files.models.reading import library, library_path, parse_model, read_model
+
+__all__ = ["library", "library_path", "parse_model", "read_model"]

@@ -1,0 +1,127 @@
+"""Units in model files: "20 mm", "90 deg", "9.81 m/s^2", "0.2 N m s/rad", all turned into SI.
+
+A dimension is the powers of (kilogram, metre, second, ampere); an angle has none. A plain number has no dimension of
+its own: it is taken in SI and fits everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from dalembert.errors import DataError, unknown_name
+
+Dimension = tuple[float, float, float, float]
+NONE: Final[Dimension] = (0.0, 0.0, 0.0, 0.0)
+
+
+def _power(unit: str, kg: float = 0, m: float = 0, s: float = 0, a: float = 0) -> tuple[str, Dimension]:
+    return unit, (float(kg), float(m), float(s), float(a))
+
+
+# SI unit, dimension: what a value of the file may be asked for
+KINDS: dict[str, tuple[str, Dimension]] = {
+    "number": _power("", 0),
+    "angle": _power("rad", 0),
+    "length": _power("m", m=1),
+    "mass": _power("kg", kg=1),
+    "time": _power("s", s=1),
+    "speed": _power("m/s", m=1, s=-1),
+    "rate": _power("rad/s", s=-1),
+    "acceleration": _power("m/s^2", m=1, s=-2),
+    "force": _power("N", kg=1, m=1, s=-2),
+    "torque": _power("N m", kg=1, m=2, s=-2),
+    "inertia": _power("kg m^2", kg=1, m=2),
+    "density": _power("kg/m^3", kg=1, m=-3),
+    "stiffness": _power("N/m", kg=1, s=-2),
+    "damping": _power("N s/m", kg=1, s=-1),
+    "rotational stiffness": _power("N m/rad", kg=1, m=2, s=-2),
+    "rotational damping": _power("N m s/rad", kg=1, m=2, s=-1),
+    "damping per speed": _power("s/m", m=-1, s=1),
+    "resistance": _power("Ohm", kg=1, m=2, s=-3, a=-2),
+    "inductance": _power("H", kg=1, m=2, s=-2, a=-2),
+    "torque constant": _power("N m/A", kg=1, m=2, s=-2, a=-1),
+}
+_DIMENSION = {name: dimension for name, (_, dimension) in KINDS.items()}
+_VOLT: Dimension = (1.0, 2.0, -3.0, -1.0)
+_PASCAL: Dimension = (1.0, -1.0, -2.0, 0.0)
+_WATT: Dimension = (1.0, 2.0, -3.0, 0.0)
+
+UNITS: dict[str, tuple[float, Dimension]] = {
+    **{u: (f, _DIMENSION["length"]) for u, f in (("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("km", 1e3), ("um", 1e-6),
+       ("µm", 1e-6), ("μm", 1e-6), ("inch", 0.0254), ("in", 0.0254), ("ft", 0.3048))},
+    **{u: (f, _DIMENSION["mass"]) for u, f in (("kg", 1.0), ("g", 1e-3), ("mg", 1e-6), ("tonne", 1e3),
+       ("lb", 0.45359237))},
+    **{u: (f, _DIMENSION["time"]) for u, f in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("min", 60.0), ("h", 3600.0))},
+    **{u: (f, NONE) for u, f in (("rad", 1.0), ("mrad", 1e-3), ("deg", math.pi / 180), ("°", math.pi / 180),
+       ("rev", math.tau), ("turn", math.tau), ("%", 0.01))},
+    "rpm": (math.tau / 60, _DIMENSION["rate"]),
+    **{u: (f, _DIMENSION["force"]) for u, f in (("N", 1.0), ("mN", 1e-3), ("kN", 1e3), ("MN", 1e6))},
+    **{u: (f, _DIMENSION["torque"]) for u, f in (("Nm", 1.0), ("mNm", 1e-3), ("kNm", 1e3), ("J", 1.0), ("kJ", 1e3))},
+    **{u: (f, _PASCAL) for u, f in (("Pa", 1.0), ("kPa", 1e3), ("MPa", 1e6), ("GPa", 1e9), ("bar", 1e5))},
+    **{u: (f, _WATT) for u, f in (("W", 1.0), ("kW", 1e3))},
+    **{u: (f, _VOLT) for u, f in (("V", 1.0), ("mV", 1e-3))},
+    **{u: (f, (0.0, 0.0, 0.0, 1.0)) for u, f in (("A", 1.0), ("mA", 1e-3))},
+    **{u: (f, _DIMENSION["resistance"]) for u, f in (("Ohm", 1.0), ("ohm", 1.0), ("Ω", 1.0), ("mOhm", 1e-3))},
+    **{u: (f, _DIMENSION["inductance"]) for u, f in (("H", 1.0), ("mH", 1e-3), ("uH", 1e-6))},
+}  # fmt: skip
+
+_WORD = re.compile(r"[^\W\d_]+|[°%]")
+_EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?\d{1,2})|(\d))(?![\d.])|([²³])")
+_BETWEEN = re.compile(r"[ \t]*(/|·)[ \t]*|[ \t]+")
+
+
+def read_unit(text: str, start: int = 0) -> tuple[float, Dimension, int]:
+    """Longest unit at a place of a text: its SI factor, its dimension and where it ends (`start` if there is none).
+
+    Examples
+    --------
+    >>> read_unit("mm")
+    (0.001, (0.0, 1.0, 0.0, 0.0), 2)
+    >>> read_unit("m/s^2 * k")[1:]
+    ((0.0, 1.0, -2.0, 0.0), 5)
+    """
+    word = _WORD.match(text, start)
+    if word is None:
+        return 1.0, NONE, start
+    if word.group() not in UNITS:
+        raise DataError(_unknown_unit(word.group()))
+    factor, dimension, sign, end = 1.0, NONE, 1, start
+    while word is not None and word.group() in UNITS:
+        own, powers = UNITS[word.group()]
+        end = word.end()
+        exponent = _EXPONENT.match(text, end)
+        power = sign
+        if exponent is not None:
+            digits = exponent.group(1) or exponent.group(2)
+            power = sign * (int(digits) if digits else {"²": 2, "³": 3}[exponent.group(3)])
+            end = exponent.end()
+        if abs(power) > 9:
+            raise DataError(f"a unit to the power {power} is not meant.")
+        factor *= own**power
+        dimension = tuple(d + power * p for d, p in zip(dimension, powers, strict=True))  # type: ignore[assignment]
+        between = _BETWEEN.match(text, end)
+        if between is None:
+            break
+        word = _WORD.match(text, between.end())
+        if word is not None and word.group() in UNITS:
+            if sign < 0 and between.group(1) != "/":
+                raise DataError(f"{text[start : word.end()]!r} can be read in two ways: write one / for every divisor.")
+            sign = -1 if between.group(1) == "/" else 1
+    return factor, dimension, end
+
+
+def _unknown_unit(word: str) -> str:
+    if word.lower() in ("hz", "khz"):
+        return f"{word} may mean turns or radians: write rev/s, rad/s or 1/s."
+    return unknown_name("unit", word, UNITS)
+
+
+def unit_text(dimension: Dimension) -> str:
+    """A dimension as a short text: the name of the kind it is, or its powers."""
+    for _, (unit, powers) in KINDS.items():
+        if powers == dimension:
+            return unit or "a plain number"
+    shown = zip(("kg", "m", "s", "A"), dimension, strict=True)
+    return " ".join(f"{name}^{power:g}" if power != 1 else name for name, power in shown if power)

@@ -1,0 +1,260 @@
+"""Model files: TOML or JSON to a `Mechanism`, with every problem of every file at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import FileFormatError, ModelError, unknown_name
+from dalembert.files.models.body_tables import add_bodies
+from dalembert.files.models.force_tables import add_forces, add_sensors
+from dalembert.files.models.includes import add_includes
+from dalembert.files.models.joint_tables import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
+from dalembert.files.models.places import plain
+from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where
+from dalembert.files.models.sources import Problems, Source, parse_source, read_source
+from dalembert.model import Body, Mechanism
+from dalembert.model.check import coordinate_names
+
+MAX_BODIES = 10_000
+LIBRARY = Path(__file__).resolve().parents[2] / "library"
+
+
+def library() -> tuple[str, ...]:
+    """Names of the ready machines, each to be had with ``da.read_model(name)``.
+
+    Examples
+    --------
+    >>> "four-bar" in library()
+    True
+    """
+    return tuple(sorted(path.stem for path in LIBRARY.glob("*.toml")))
+
+
+def library_path(name: str) -> Path:
+    """The file of a ready machine, to be read or copied."""
+    if name not in library():
+        raise ModelError(unknown_name("library model", name, library()))
+    return LIBRARY / f"{name}.toml"
+
+
+def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> Mechanism:
+    """Read a machine from a model file, or from the library by its name.
+
+    Parameters
+    ----------
+    path : a ``.toml`` or ``.json`` file, or a name of `library`. Nothing in a file is executed.
+    allow_outside : let it include files and meshes that are not in its folder.
+
+    Returns
+    -------
+    Mechanism. Parameters of the file stay symbolic (``eqs.replace(length=0.3)``); ``start`` holds where the motion
+    starts (``da.assemble(eqs, **m.start)``) and ``simulation`` the defaults of a run (``da.simulate(eqs,
+    **m.simulation)``), as far as the file says so.
+
+    Raises
+    ------
+    FileFormatError : lists every problem with its file and line.
+
+    Examples
+    --------
+    >>> m = read_model("pendulum")
+    >>> m.joints
+    [Joint('hinge', revolute, ground–rod)]
+    """
+    try:
+        given = os.fspath(path)
+    except TypeError:
+        raise FileFormatError(
+            f"expected the path of a model file or the name of a library model, got {path!r}."
+        ) from None
+    shown = os.fsdecode(given)
+    problems = Problems()
+    if shown in library() and not Path(shown).exists():
+        file = LIBRARY / f"{shown}.toml"
+    else:
+        file = Path(shown)
+        if not file.suffix and not file.exists():
+            raise FileFormatError(
+                f"there is no such file, and {unknown_name('library model', shown, library())}", shown
+            )
+    source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
+    resolved = Path(os.path.realpath(file))
+    folders = Folders(resolved.parent, allow_outside)
+    folders.trail.append(resolved)
+    return _build(source, folders)
+
+
+def parse_model(text: str | bytes, *, is_json: bool = False, name: str = "model") -> Mechanism:
+    """Read a machine from the text of a model file; it cannot include other files."""
+    content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return _build(parse_source(content, name, Problems(), is_json=is_json), Folders(None, False))
+
+
+def _build(source: Source, folders: Folders) -> Mechanism:
+    from dalembert.files.models.complaints import validated
+
+    model = validated(source)
+    m = Mechanism(_title(source, model), planar=bool(model is not None and model.planar), gravity=0)
+    if model is not None:
+        parts = Parts(m)
+        scope = Scope(source, model, parts, "", m.ground, folders)
+        scope.define(model.parameters, {})
+        with scope.part(("gravity",)):
+            m.gravity = _gravity(scope, model)
+        _fill(scope)
+        _settle_names(scope)
+    source.problems.raise_if_any()
+    return m
+
+
+def _title(source: Source, model: Any) -> str:
+    name = "" if model is None else model.name.strip()
+    return name or Path(source.path).stem or "model"
+
+
+def _gravity(scope: Scope, model: Any) -> Any:
+    if model.gravity is None:
+        return Mechanism("", planar=model.planar).gravity
+    return Mechanism("", planar=model.planar, gravity=scope.get(model, "gravity", ())).gravity
+
+
+def _fill(scope: Scope) -> None:
+    """Everything of one file, in an order in which what is needed is there."""
+    if len(scope.m.bodies) + len(scope.model.bodies) > MAX_BODIES:
+        scope.source.problem(("bodies",), f"more than {MAX_BODIES} bodies with those of the included files.")
+        return
+    add_bodies(scope)
+    add_includes(scope, _include)
+    add_joints(scope)
+    add_couplers(scope)
+    add_drivers(scope)
+    add_constraints(scope)
+    add_forces(scope)
+    add_sensors(scope)
+    _add_start(scope)
+    if not scope.prefix:
+        _add_simulation(scope)
+
+
+def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
+    """One included file: its names preceded by ``name.``, its ground a body of the outer file."""
+    from dalembert.files.models.complaints import validated
+
+    where: Where = ("include", name)
+    model = validated(source)
+    if model is None:
+        raise Skip
+    if model.planar != outer.m.planar:
+        kinds = ("planar", "spatial") if outer.m.planar else ("spatial", "planar")
+        raise outer.wrong((*where, "file"), f"this file is {kinds[0]}, {table.file!r} is {kinds[1]}.")
+    ground: Body = outer.body(table.ground, (*where, "ground"))
+    values = {}
+    for key, raw in table.parameters.items():
+        place = (*where, "parameters", key)
+        if key not in model.parameters:
+            outer.source.problem(place, unknown_name("parameter", key, model.parameters, repr(table.file)))
+            continue
+        tree = outer.parse(raw, place)
+        values[key] = (outer.resolved(tree, place), outer.dimension(tree, place))
+    scope = Scope(source, model, outer.parts, f"{outer.prefix}{name}.", ground, outer.folders)
+    scope.define(model.parameters, values)
+    _fill(scope)
+
+
+# -- start and simulation -------------------------------------------------------------------------------------------
+def _add_start(scope: Scope) -> None:
+    table, m = scope.model.start, scope.m
+    for key in ("position", "velocity", "guess", "internal"):
+        for name, raw in getattr(table, key).items():
+            where: Where = ("start", key, name)
+            with scope.part(where):
+                m.start.setdefault(key, {})[scope.full(name)] = float(scope.number(raw, "", where))
+                if key != "internal":
+                    scope.parts.laws.append((scope.source, where, [scope.full(name)], scope.prefix))
+    if table.t != 0.0 and not scope.prefix:
+        with scope.part(("start", "t")):
+            m.start["t"] = float(scope.get(table, "t", ("start",)))
+
+
+def _add_simulation(scope: Scope) -> None:
+    table, simulation = scope.model.simulate, scope.m.simulation
+    for key in ("until", "every"):
+        with scope.part(("simulate", key)):
+            value = scope.get(table, key, ("simulate",))
+            if value is not None:
+                if not float(value) > 0:
+                    raise scope.wrong(("simulate", key), f"{key} must be positive, got {float(value):g}.")
+                simulation[key] = float(value)
+    inputs = {}
+    for name, raw in table.inputs.items():
+        where: Where = ("simulate", "inputs", name)
+        with scope.part(where):
+            if name not in scope.m.inputs():
+                raise scope.wrong(where, unknown_name("input", name, scope.m.inputs()))
+            inputs[name] = plain_or_law(law_of_time(scope, raw, where))
+    if inputs:
+        simulation["inputs"] = inputs
+    if table.method is not None:
+        with scope.part(("simulate", "method")):
+            simulation["method"] = _method(scope, table.method)
+
+
+def plain_or_law(value: Any) -> Any:
+    return value if callable(value) else float(value)
+
+
+def _method(scope: Scope, table: Any) -> Any:
+    from dalembert.solve import methods
+
+    kinds = {k.__name__: k for k in (methods.RK4, methods.DormandPrince, methods.Rosenbrock, methods.GeneralizedAlpha,
+             methods.Sundials)}  # fmt: skip
+    where: Where = ("simulate", "method")
+    kind = kinds[table.type]
+    options: dict[str, Any] = {}
+    for key in ("step", "order", "rtol", "atol", "rho", "max_step"):
+        if getattr(table, key) is None:
+            continue
+        if key not in kind.__dataclass_fields__:
+            raise scope.wrong((*where, key), unknown_name("option", key, kind.__dataclass_fields__, table.type))
+        options[key] = table.order if key == "order" else plain(scope.get(table, key, where), scope, where)
+    missing = [key for key in ("step",) if key not in options and table.type in ("RK4", "GeneralizedAlpha")]
+    if missing:
+        raise scope.wrong(where, f"{table.type} needs a step.")
+    return kind(**options)
+
+
+# -- names that only the whole mechanism knows ----------------------------------------------------------------------
+def _settle_names(scope: Scope) -> None:
+    """The mechanism's own check, and the names in laws and start, each at its line."""
+    parts, m = scope.parts, scope.m
+    names = coordinate_names(m)
+    known = _state_names(m, names)
+    for source, where, used, prefix in parts.laws:
+        for name in used:
+            owner = name.rpartition(".")[0]
+            if name not in known and name not in parts.failed and owner not in parts.failed:
+                near = [n.removeprefix(prefix) for n in known if n.startswith(prefix)]
+                source.problem(where, unknown_name("quantity", name.removeprefix(prefix), near))
+    for message in m.problems():
+        quoted = re.findall(r"'([^']*)'", message)
+        if parts.failed and (any(q in parts.failed or q.rpartition(".")[0] in parts.failed for q in quoted)
+                             or "connected to nothing" in message or "has no bodies" in message):  # fmt: skip
+            continue  # follows from what failed
+        source, where = next((parts.places[q] for q in quoted if q in parts.places), (scope.source, ()))
+        source.problem(where, message)
+
+
+def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:
+    """Every name a law of the state can use."""
+    known = {*names, *m.inputs(), *m.parameters}
+    speeds = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz", "e0", "e1", "e2", "e3")
+    known |= {f"{body.name}.{part}" for body in m.bodies for part in speeds}
+    known |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
+    known |= {f"{variable.name}.rate" for variable in m.variables}
+    for force in m.forces:
+        known |= {f"{force.name}.{part}" for part in ("effort", "current", "rotor", "rotor.rate")}
+    return known

@@ -1,0 +1,238 @@
+"""Names and values of one file of a model: parameters, expressions, places, each problem with its line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import DalembertError, DataError, unknown_name
+from dalembert.expressions import Quantity
+from dalembert.files.models import arithmetic as ar
+from dalembert.files.models.arithmetic import Tree
+from dalembert.files.models.laws import TIME
+from dalembert.files.models.quantities import KINDS, Dimension, unit_text
+from dalembert.files.models.sources import Source
+from dalembert.model import Body, Mechanism
+
+Where = tuple[str | int, ...]
+
+
+class Folders:
+    """Where the files of a model may lie; paths of files are kept resolved, so that no link leads outside."""
+
+    def __init__(self, root: Path | None, allow_outside: bool) -> None:
+        self.root = root  # None: the model has no folder, nothing can be read beside it
+        self.allow_outside = allow_outside
+        self.trail: list[Path] = []  # files being read, the outermost first
+
+
+class Skip(Exception):
+    """A part cannot be made; what is wrong has been noted."""
+
+
+class Parts:
+    """What has been made so far of all files: bodies, and where every part stands in its file."""
+
+    def __init__(self, m: Mechanism) -> None:
+        self.m = m
+        self.bodies: dict[str, Body] = {}
+        self.places: dict[str, tuple[Source, Where]] = {}  # part -> its table
+        self.failed: set[str] = set()
+        self.points: dict[int, dict[str, list[Any]]] = defaultdict(dict)  # id of a body -> named points
+        self.laws: list[tuple[Source, Where, list[str], str]] = []  # names used by laws of the state
+        self.includes = 0
+
+
+class Scope:
+    """One file: what its names mean."""
+
+    def __init__(self, source: Source, model: Any, parts: Parts, prefix: str, ground: Body, folders: Folders) -> None:
+        self.source = source
+        self.model = model
+        self.parts = parts
+        self.m = parts.m
+        self.prefix = prefix
+        self.ground = ground
+        self.folders = folders
+        self.trees: dict[str, Tree] = {}  # parameter -> its expression in full names
+        self.dimensions: dict[str, Dimension | None] = {}
+
+    # -- problems ---------------------------------------------------------------------------------------------------
+    def wrong(self, where: Where, message: str) -> Skip:
+        self.source.problem(where, message)
+        return Skip()
+
+    @contextmanager
+    def part(self, where: Where, name: str | None = None) -> Iterator[None]:
+        """Whatever fails inside is noted at the line of the part, and the rest goes on."""
+        if name is not None:
+            self.parts.places.setdefault(name, (self.source, where))
+        try:
+            yield
+        except Skip:
+            self.parts.failed.add(name or "")
+        except DalembertError as error:
+            self.parts.failed.add(name or "")
+            self.source.problem(where, str(error))
+        except (ArithmeticError, TypeError, ValueError):  # derived numbers that overflow or are not real
+            self.parts.failed.add(name or "")
+            self.source.problem(where, "its numbers have no finite real values together.")
+
+    def full(self, name: str) -> str:
+        return f"{self.prefix}{name}"
+
+    # -- parameters -------------------------------------------------------------------------------------------------
+    def define(self, given: Mapping[str, Any], overrides: Mapping[str, tuple[Tree, Dimension | None]]) -> None:
+        """Parameters of the file, whatever their order; values given from outside replace its own."""
+        waiting: dict[str, Tree] = {}
+        for key, raw in given.items():
+            where = ("parameters", key)
+            with self.part(where, self.full(key)):
+                if key in (TIME, *ar.CONSTANTS):
+                    raise self.wrong(where, f"a parameter may not be called {key!r}.")
+                tree, dimension = overrides[key] if key in overrides else (self.parse(raw, where), None)
+                if key not in overrides and any(name not in ar.CONSTANTS for name in tree.names()):
+                    waiting[key] = tree
+                    continue
+                if key not in overrides:
+                    dimension = self.dimension(tree, where)
+                    tree = self.resolved(tree, where)
+                self.settle(key, tree, dimension)
+        self.define_derived(waiting)
+
+    def define_derived(self, waiting: dict[str, Tree]) -> None:
+        """Parameters that depend on others: each as soon as what it needs is there."""
+        needs = {key: {n for n in tree.names() if n in waiting} for key, tree in waiting.items()}
+        users: dict[str, list[str]] = defaultdict(list)
+        for key, names in needs.items():
+            for name in names:
+                users[name].append(key)
+        ready = [key for key, names in needs.items() if not names]
+        while ready:
+            key = ready.pop()
+            where = ("parameters", key)
+            with self.part(where, self.full(key)):
+                self.settle(key, self.resolved(waiting[key], where), self.dimension(waiting[key], where))
+            del needs[key]
+            for user in users[key]:
+                needs[user].discard(key)
+                if not needs[user]:
+                    ready.append(user)
+        for key in needs:
+            self.source.problem(("parameters", key), f"parameter {key!r} depends on itself.")
+            self.parts.failed.add(self.full(key))
+
+    def settle(self, key: str, tree: Tree, dimension: Dimension | None) -> None:
+        """A plain number becomes a parameter of the mechanism, an expression stays one."""
+        now = ar.value(tree, self.lookup)
+        if not isinstance(now, Quantity):
+            self.m.parameter(self.full(key), now)
+            tree = ar.name(self.full(key))
+        self.trees[key], self.dimensions[key] = tree, dimension
+
+    def lookup(self, name: str) -> Quantity:
+        return Quantity.parameter(name, self.m.parameters[name])
+
+    def parse(self, raw: Any, where: Where) -> Tree:
+        if not isinstance(raw, str):
+            return ar.number(raw)
+        try:
+            return ar.parse(raw)
+        except DataError as error:
+            raise self.wrong(where, f"{_short(raw)}: {error}") from None
+
+    def resolved(self, tree: Tree, where: Where, special: tuple[str, ...] = (), state: bool = False) -> Tree:
+        """The tree in full names: parameters written out, state names with the scope before them."""
+
+        def rename(name: str) -> Tree:
+            if name in special:
+                return ar.name(name)
+            if name in self.trees:
+                return self.trees[name]
+            if name in ar.CONSTANTS:
+                return ar.number(ar.CONSTANTS[name])
+            if name in self.model.parameters:
+                raise Skip  # it has been complained about
+            if state:
+                return ar.name(self.full(name))
+            known = [*self.trees, *ar.CONSTANTS, *special]
+            raise self.wrong(where, unknown_name("parameter", name, known))
+
+        try:
+            return tree.renamed(rename)
+        except DataError as error:
+            raise self.wrong(where, str(error)) from None
+
+    def dimension(self, tree: Tree, where: Where) -> Dimension | None:
+        try:
+            return ar.dimension_of(tree, lambda name: self.dimensions.get(name))
+        except DataError as error:
+            raise self.wrong(where, str(error)) from None
+
+    # -- values -----------------------------------------------------------------------------------------------------
+    def number(self, raw: Any, kind: str, where: Where) -> Any:
+        """A float, or a parameter expression."""
+        if not isinstance(raw, str):
+            return raw
+        tree = self.parse(raw, where)
+        found = self.dimension(tree, where)
+        if kind and found is not None and found != KINDS[kind][1]:
+            wanted = KINDS[kind][0] or "a plain number"
+            raise self.wrong(where, f"{_short(raw)} is in {unit_text(found)}; expected {kind} [{wanted}].")
+        tree = self.resolved(tree, where)
+        try:
+            return ar.value(tree, self.lookup)
+        except DataError as error:
+            raise self.wrong(where, f"{_short(raw)}: {error}") from None
+
+    def numbers(self, raw: Any, kind: str, where: Where) -> Any:
+        """A number, or lists of numbers."""
+        if isinstance(raw, list):
+            return [self.numbers(x, kind, (*where, k)) for k, x in enumerate(raw)]
+        return self.number(raw, kind, where)
+
+    def get(self, table: Any, key: str, where: Where) -> Any:
+        """The value of a key as numbers, checked against the dimension it was declared with."""
+        from dalembert.files.models.values import kind_of
+
+        raw = getattr(table, key)
+        return None if raw is None else self.numbers(raw, kind_of(table, key), (*where, key))
+
+    def law(self, make: Callable[..., Any], raws: list[Any], where: Where, special: tuple[str, ...] = (),
+            state: bool = False) -> Any:  # fmt: skip
+        """A law of the given class from expressions."""
+        trees = []
+        for raw in raws:
+            tree = self.parse(raw, where)
+            self.dimension(tree, where)
+            trees.append(self.resolved(tree, where, special, state))
+        used = list(dict.fromkeys(name for tree in trees for name in tree.names()))
+        if state:
+            own = [n for n in used if n not in special and n not in self.m.parameters]
+            self.parts.laws.append((self.source, where, own, self.prefix))
+        return make(tuple(trees), {n: self.m.parameters[n] for n in used if n in self.m.parameters})
+
+    def depends(self, raws: list[Any], where: Where) -> bool:
+        """Whether expressions use more than parameters."""
+        known = {*self.trees, *ar.CONSTANTS, *self.model.parameters}
+        return any(n not in known for raw in raws for n in self.parse(raw, where).names())
+
+    # -- bodies -----------------------------------------------------------------------------------------------------
+    def body(self, name: str, where: Where) -> Body:
+        found = self.find_body(name)
+        if found is None:
+            if self.full(name) in self.parts.failed:
+                raise Skip
+            known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
+            raise self.wrong(where, unknown_name("body", name, [*known, "ground"]))
+        return found
+
+    def find_body(self, name: str) -> Body | None:
+        return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
