@@ -48,7 +48,7 @@ class Balance:
         eqs, n = self.eqs, self.n
         q, zd, zdd = SX.sym("q", eqs.nq), SX.sym("zd", n), SX.sym("zdd", n)
         p, t, u = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("u", eqs.nu)
-        v, a, _ = self.relations.tools.rates(q, SX.zeros(eqs.nv), p, t, zd, zdd)
+        v, a = self.relations.closing.motion(q, zd, zdd, p, t)
         W = ca.jacobian(v, zd)
         M = eqs.functions["inertia"](q, p, t)
         f = eqs.functions["forces"](q, v, SX.zeros(0), u, p, t, SX.zeros(len(eqs.rows)))

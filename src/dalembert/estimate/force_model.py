@@ -21,7 +21,6 @@ from dalembert.equations import Channels, EquationsOfMotion, equations, require_
 from dalembert.errors import ModelError, unknown_name
 from dalembert.estimate.force_balance import Balance
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
-from dalembert.estimate.kinematic_relations import CORRECTIONS
 from dalembert.estimate.process import Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.checks import FloatArray, Frozen
@@ -32,7 +31,7 @@ SX = ca.SX
 FORMS = ("known-from-unknown", "unknown-from-known")
 POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
 SINGULAR = 1e-9
-PASSES = 4  # of Newton's method from pose to pose of a record, whose steps may be long
+PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
 
 
 def forces(
@@ -120,13 +119,14 @@ class ForceModel(Frozen):
     def _check_somewhere(self) -> None:
         """What is inverted must be regular at some pose near the drawing."""
         random = np.random.default_rng(0)
-        eqs, relations = self.eqs, self.balance.relations
+        eqs = self.eqs
+        stack, lead = self._leading
         worst = np.inf
         for spread in (0.0, 0.1, 0.3, 0.6):
             q = np.array(eqs.guess[0]) + spread * random.normal(size=eqs.nq)
-            at = relations.tools.stack(q, np.zeros(eqs.nv), eqs.p, 0.0)[1]
-            for _ in range(6):
-                q = relations.tools.newton_kernel(q, eqs.p, 0.0, at)[0]
+            at = stack(q, eqs.p, 0.0)[1]
+            for _ in range(4):
+                q = lead(q, at, eqs.p, 0.0)[0]
             _, B = self._terms(q[None], np.zeros((1, self.balance.n)), np.zeros((1, self.balance.n)), np.zeros(1))
             worst = min(worst, float(self._condition(B)[0]))
         if worst > 1 / SINGULAR:
@@ -159,6 +159,12 @@ class ForceModel(Frozen):
     def _two(self) -> list[int]:
         return [self.eqs.inputs.index[name] for name in self.unknown]
 
+    @property
+    def _leading(self) -> tuple[Kernel, Kernel]:
+        """Where the coordinates of a pose stand, and the pose led to given coordinates."""
+        r = self.balance.relations
+        return self.eqs.cached(("leading", r.coordinates.names), r.closing.numbers)  # type: ignore[no-any-return]
+
     # -- numbers -------------------------------------------------------------------------------------------------------
     @property
     def motion(self) -> Channels:
@@ -182,10 +188,10 @@ class ForceModel(Frozen):
         r, n = self.balance.relations, self.balance.n
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
         q = r.start(dict(zip(r.coordinates.names, x[0, :n], strict=True)))[1]
-        poses = np.empty((len(x), self.eqs.nq))
+        poses, (_, lead) = np.empty((len(x), self.eqs.nq)), self._leading
         for k, row in enumerate(x):
             for _ in range(PASSES):
-                q = r.tools.newton_kernel(q, self.eqs.p, motion.time[k], row[:n])[0]
+                q = lead(q, row[:n], self.eqs.p, motion.time[k])[0]
             poses[k] = q
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B
@@ -305,8 +311,7 @@ def _(model: ForceModel, *, outputs: Any = None, inputs: Any = None, dt: float |
     p, t, step, e = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("dt"), SX.sym("e", k1 + k2)
     F1, F2, q = ca.vertsplit(x, [0, k1, k1 + k2, k1 + k2 + eqs.nq])
     z, zd, zdd, told = ca.vertsplit(u, [0, n, 2 * n, 3 * n, 3 * n + k3])
-    for _ in range(CORRECTIONS):
-        q = model.balance.relations.tools.newton(q, p, t, z)[0]
+    q = model.balance.relations.closing.close(q, z, p, t)
     h, B = model.balance.function(q, zd, zdd, p, t)
     if k3:
         h = h - B[:, [eqs.inputs.index[name] for name in model.told]] @ told

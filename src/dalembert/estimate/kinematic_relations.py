@@ -28,10 +28,8 @@ from dalembert.solve.assemble import assemble
 from dalembert.solve.constrained import projection_function
 from dalembert.solve.kinematics import null_space, rank
 from dalembert.solve.motion import acceleration_name, targets_of
-from dalembert.solve.prescribed import Analysis, analysis
 
 SX = ca.SX
-CORRECTIONS = 2  # calls of Newton's method of `tools`, each of order three in the gap
 LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
 OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
 LEVEL = ("position", "velocity", "acceleration")
@@ -114,11 +112,6 @@ class MachineRelations:
         ]
         sensors = [name for name in eqs.outputs.names if name in self.known]
         self.told = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
-
-    @property
-    def tools(self) -> Analysis:
-        """The position, velocity and acceleration analysis: slower than `closing`, but it takes singular poses."""
-        return analysis(self.eqs, self.targets)
 
     def _second(self, k: int) -> str:
         return acceleration_name(self.eqs.measure_rates.names[k], self.eqs.measure_rates.index)
