@@ -237,3 +237,11 @@ def test_waves_that_truly_take_time_are_not_called_late():
 def test_a_drift_is_told_where_there_are_outputs_only():
     with pytest.warns(IdentificationWarning, match=r"output 'a1' drifts.*detrend='linear'"):
         identify.ssi_data(DAMAGES["wandering level"]().select(*FLOORS), order=8)
+
+
+def test_an_output_over_again_is_left_out_by_automatic_identification_and_told():
+    with pytest.warns(IdentificationWarning, match="outputs a2, a4 are linearly dependent"):
+        found = identify.auto(DAMAGES["a channel twice, scaled"](), "force")
+    assert found.order == 6
+    assert found.identified.outputs == tuple(FLOORS)
+    assert "left out a4: it is a2 over again" in found.decisions

@@ -24,7 +24,7 @@ from dalembert.identify.auto_judge import judged, useless, without_twins
 from dalembert.identify.auto_result import AutoIdentified, Trial
 from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, IdentificationWarning, read_data
-from dalembert.identify.data_checks import record_list
+from dalembert.identify.data_checks import LOOKED_AT, record_list
 from dalembert.identify.frf import FrfEstimate, frf
 from dalembert.identify.identified import Identified
 from dalembert.identify.misfit import doubtful
@@ -48,6 +48,8 @@ QUIET, MOSTLY = 0.02, 0.9
 # A mean this many of its standard errors away from zero, over so many parts of the record, is an offset.
 MORE_THAN_CHANCE, PARTS = 5.0, 10
 LARGEST_ORDER_DRAWN = 60
+# What may be left, relative, of an output that is another one over again.
+COPY = 1e-7
 # A record gives at least so many blocks to a measured frequency response (twice as many with their overlap).
 FEWEST_BLOCKS = 4
 
@@ -199,7 +201,28 @@ def _prepared(data: Data, rows: int | None) -> tuple[_Setting, list[str]]:
         why = f"took the mean off every channel: {listed(shifted, {})} have offsets that are no motion"
     else:
         why = "kept the levels of all channels: their means are no larger than chance gives"
-    return _Setting(data.inputs, data.outputs, "mean" if shifted else "none", rows, blows), [text, why]
+    kept, left_out = _without_copies(data)
+    return _Setting(data.inputs, kept, "mean" if shifted else "none", rows, blows), [text, *left_out, why]
+
+
+def _without_copies(data: Data) -> tuple[tuple[str, ...], list[str]]:
+    """Outputs that are no other output over again, scaled or shifted, and words on those left out.
+
+    A copy has no noise of its own: the order that explains it is far too large. The longest record's start decides.
+    """
+    y = data.y[int(np.argmax(data.lengths))][:LOOKED_AT]
+    y = y - y.mean(axis=0)
+    y = y / np.maximum(np.sqrt(np.einsum("ij,ij->j", y, y)), 1e-300)
+    kept: list[int] = []
+    texts = []
+    for j, name in enumerate(data.outputs):
+        gaps = [(np.linalg.norm(y[:, j] - (y[:, i] @ y[:, j]) * y[:, i]), i) for i in kept if y[:, i].any()]
+        same = [i for gap, i in gaps if gap < COPY and y[:, j].any()]
+        if same:
+            texts.append(f"left out {name}: it is {data.outputs[same[0]]} over again")
+        else:
+            kept.append(j)
+    return tuple(data.outputs[j] for j in kept), texts
 
 
 def _is_blow(u: FloatArray) -> bool:

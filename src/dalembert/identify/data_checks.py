@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import DataError
+from dalembert.identify.drift import drift_share
 from dalembert.linear.checks import listed
 from dalembert.record import Record
 
@@ -34,14 +35,6 @@ OFFSET = 10.0
 UNCAUSED = 1.0
 STEADY = 0.2
 BLOCKS = 8
-# Parts of a record whose levels show a drift, of so many samples at least; its share of the power; how alike the levels
-# of neighbouring parts are, where 0.5 is still chance.
-PARTS = 32
-PART_FEWEST = 8
-WANDERS = 0.02
-SLOWLY = 0.65
-EXPLAINED = 0.01
-GROWN = 20.0
 # Channels of one unit, and one channel in repeated tests, further apart than this are in other units than they say.
 SAME_UNIT_RATIO = 1e6
 REPEATED_RATIO = 1e4
@@ -345,48 +338,13 @@ def _warn_of_offset(runs: Sequence[Record], name: str, means: FloatArray, spread
 
 
 def _warn_of_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> None:
-    """An output whose level wanders from part to part of the record, as no input or sum of inputs does."""
-    k = int(np.argmax([len(run) for run in runs]))
-    run = runs[k]
-    if len(run) < PARTS * PART_FEWEST:
-        return
-    column = run[name]
-    first, last = (float(part.std()) for part in (column[: len(run) // 4], column[-(len(run) // 4) :]))
-    if max(first, last) > GROWN * min(first, last):
-        return  # it grows or dies out, and its level with it
-    level = _levels(column)
-    time = np.arange(PARTS) - 0.5 * (PARTS - 1)
-    level -= level.mean()
-    if detrend == "linear":
-        level -= time * (time @ level) / (time @ time)
-    size = float(level @ level)
-    if size < WANDERS * PARTS * float(column.var()) or float(level[1:] @ level[:-1]) < SLOWLY * size:
-        return
-    causes = [np.ones(PARTS)]
-    for other in inputs:
-        u = run[other]
-        own = _levels(u) - u.mean()
-        if float(own @ level) ** 2 > 0.25 * float(own @ own) * size:
-            return  # the input wanders along: a cause, or the answer of a controller
-        causes += [own, _levels(np.cumsum(u - u.mean())), _levels(np.cumsum(np.cumsum(u - u.mean())))]
-    if inputs and len(causes) < PARTS // 2:
-        M = np.column_stack(causes)
-        M = M / np.maximum(np.linalg.norm(M, axis=0), 1e-300)
-        rest = level - M @ np.linalg.lstsq(M, level, rcond=None)[0]
-        if float(rest @ rest) < EXPLAINED * size:
-            return  # a mass without a spring sums up its forces
-    share = 100.0 * size / (PARTS * float(column.var()))
-    warn(
-        f"output {name!r} drifts: {share:.0f} % of its power is a slow wandering of its level that no input explains. "
-        "It takes states from the modes. Use detrend='linear', or identify.highpass."
-    )
-
-
-def _levels(column: FloatArray) -> FloatArray:
-    """Means of PARTS parts of equal length."""
-    length = len(column) // PARTS
-    result: FloatArray = column[: length * PARTS].reshape(PARTS, length).mean(axis=1)
-    return result
+    run = runs[int(np.argmax([len(run) for run in runs]))]
+    share = drift_share(run[name], [run[other] for other in inputs], linear=detrend == "linear")
+    if share:
+        warn(
+            f"output {name!r} drifts: {100 * share:.0f} % of its power is a slow wandering of its level that no input "
+            "explains. It takes states from the modes. Use detrend='linear', or identify.highpass."
+        )
 
 
 def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> None:

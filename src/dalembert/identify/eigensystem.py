@@ -216,7 +216,11 @@ def _played_back(
         while p >= max(1, -(-(order or found.order) // data.ny)):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", IdentificationWarning)
-                other, markov = realized(p)
+                try:
+                    other, markov = realized(p)
+                except (DataError, np.linalg.LinAlgError):  # its Markov parameters grow beyond all numbers
+                    p //= 2
+                    continue
             left = _unexplained(other, data)
             if left < BETTER * best:
                 note = f"the observer of order {first} that noise asks for plays back worse than this one of {p}"

@@ -179,6 +179,7 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
     """A residual that is an input of long after, or an output that is silent for long and then answers at once."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     lags = min(FAR_LAGS, len(rest) // 4)
+    tried = False
     for q, name in enumerate(data.inputs):
         u = _whitened(moves.u[:, q])
         left, answer = _correlation(rest, u, lags), _correlation(moves.y, u, lags)
@@ -189,7 +190,10 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
             late = _onset(answer[lags:, i], len(rest))
             if k < -2 * FARTHEST and abs(left[k + lags, i]) > FAR:
                 how, word = -k, "before"
-            elif late > 2 * FARTHEST and _better_moved(data, int(i), late, order, again, float(share[i])):
+            elif late > 2 * FARTHEST and not tried:
+                tried = True  # once: every trial is a model
+                if not _better_moved(data, int(i), late, order, again, float(share[i])):
+                    continue
                 how, word = late, "after"
             else:
                 continue
