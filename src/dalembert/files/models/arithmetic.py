@@ -197,12 +197,12 @@ class _Reader:
         value = float(digits.group())
         self.at = digits.end()
         self.skip()
-        factor, dimension, end = read_unit(self.text, self.at)
+        (times, over), dimension, end = read_unit(self.text, self.at)
         if end == self.at:
             return number(value)
         self.at = end
         self.skip()
-        return number(value * factor, dimension)
+        return number(value * times / over, dimension)
 
     def call(self, function: str) -> Tree:
         if function not in FUNCTIONS and function != ACCELERATION:
@@ -285,9 +285,19 @@ def evaluate(tree: Tree, lookup: Callable[[str], Any], acceleration: Callable[[s
             raise DataError("acceleration(...) is known in constraints of level 'acceleration' only.")
         return acceleration(tree.arguments[0].arguments[0])
     arguments = [evaluate(a, lookup, acceleration) for a in tree.arguments]
+    if tree.operation in ("<", ">", "<=", ">=") and any(isinstance(a, q.Quantity) for a in arguments):
+        return _compared(tree.operation, *arguments)
     if tree.operation in _OPERATORS:
         return _OPERATORS[tree.operation](*arguments)
     return FUNCTIONS[tree.operation][2](*arguments)
+
+
+def _compared(operation: str, a: Any, b: Any) -> Any:
+    """A comparison as 1 or 0, where parameters take part: they stay symbolic and have no truth value."""
+    low, high = (a, b) if operation[0] == "<" else (b, a)
+    if operation in ("<", ">"):
+        return q.maximum(q.sign(high - low), 0.0)
+    return 1.0 - q.maximum(q.sign(low - high), 0.0)
 
 
 def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
@@ -303,18 +313,38 @@ def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
     return result if isinstance(result, q.Quantity) else float(result)
 
 
-def render(tree: Tree) -> str:
-    """The expression as a text that reads back as the same tree."""
+_LEVEL = {"<": 0, ">": 0, "<=": 0, ">=": 0, "+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
+
+
+def render(tree: Tree, level: int = 0) -> str:
+    """The expression as a text that reads back as the same tree, with brackets where it needs them.
+
+    Examples
+    --------
+    >>> render(parse("(-a)**2/(b*(c + 1))"))
+    '(-a)**2/(b*(c + 1))'
+    """
     if tree.operation == "number":
-        return repr(tree.arguments[0])
+        shown = number_text(tree.arguments[0])
+        return f"({shown})" if shown.startswith("-") and level > 3 else shown  # -2**2 is not (-2)**2
     if tree.operation == "name":
         return name_text(tree.arguments[0])
-    shown = [render(a) for a in tree.arguments]
+    if tree.operation not in _LEVEL:
+        return f"{tree.operation}({', '.join(render(a) for a in tree.arguments)})"
+    own = _LEVEL[tree.operation]
     if tree.operation == "neg":
-        return f"(-{shown[0]})"
-    if tree.operation in _OPERATORS:
-        return f"({shown[0]} {tree.operation} {shown[1]})"
-    return f"{tree.operation}({', '.join(shown)})"
+        text = f"-{render(tree.arguments[0], own + 1)}"
+    elif tree.operation == "**":
+        text = f"{render(tree.arguments[0], own + 1)}**{render(tree.arguments[1], own - 1)}"
+    else:
+        sides = render(tree.arguments[0], own + (own == 0)), render(tree.arguments[1], own + 1)
+        text = (tree.operation if own == 2 else f" {tree.operation} ").join(sides)
+    return f"({text})" if own < level else text
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return str(int(value)) if value.is_integer() and 0 < abs(value) < 1e15 else "0" if value == 0 else repr(value)
 
 
 def name_text(text: str) -> str:

@@ -78,11 +78,11 @@ def add_drivers(scope: Scope) -> None:
             scope.m.add_driver(scope.full(name), scope.full(table.coordinate), motion)
 
 
-def law_of_time(scope: Scope, raw: Any, where: Where) -> Any:
+def law_of_time(scope: Scope, raw: Any, where: Where, kind: type = TimeLaw) -> Any:
     """A number, a parameter expression, or a law of time."""
     if not scope.depends([raw], where):
         return scope.number(raw, "", where)
-    return scope.law(TimeLaw, [raw], where, (TIME,))
+    return scope.law(kind, [raw], where, (TIME,))
 
 
 def add_constraints(scope: Scope) -> None:

@@ -35,10 +35,17 @@ class _Law:
 
 
 class TimeLaw(_Law):
-    """An expression of time: motion of a driver, an input of a simulation."""
+    """An expression of time: the motion of a driver."""
 
     def __call__(self, t: Any) -> Any:
         return self._values({TIME: t})[0]
+
+
+class InputLaw(_Law):
+    """An input of a simulation as an expression of time, with the parameters at their values in the file."""
+
+    def __call__(self, t: Any) -> Any:
+        return evaluate(self.trees[0], lambda name: t if name == TIME else self.parameters[name])
 
 
 class SpringLaw(_Law):

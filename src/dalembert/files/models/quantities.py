@@ -72,22 +72,24 @@ _EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?\d{1,2})|(\d))(?![\d.])|([²³])")
 _BETWEEN = re.compile(r"[ \t]*(/|·)[ \t]*|[ \t]+")
 
 
-def read_unit(text: str, start: int = 0) -> tuple[float, Dimension, int]:
+def read_unit(text: str, start: int = 0) -> tuple[tuple[float, float], Dimension, int]:
     """Longest unit at a place of a text: its SI factor, its dimension and where it ends (`start` if there is none).
+
+    The factor is a numerator and a denominator, so that 700 mm is 0.7 m and not 0.7000000000000001 m.
 
     Examples
     --------
     >>> read_unit("mm")
-    (0.001, (0.0, 1.0, 0.0, 0.0), 2)
+    ((1.0, 1000.0), (0.0, 1.0, 0.0, 0.0), 2)
     >>> read_unit("m/s^2 * k")[1:]
     ((0.0, 1.0, -2.0, 0.0), 5)
     """
     word = _WORD.match(text, start)
     if word is None:
-        return 1.0, NONE, start
+        return (1.0, 1.0), NONE, start
     if word.group() not in UNITS:
         raise DataError(_unknown_unit(word.group()))
-    factor, dimension, sign, end = 1.0, NONE, 1, start
+    times, over, dimension, sign, end = 1.0, 1.0, NONE, 1, start
     while word is not None and word.group() in UNITS:
         own, powers = UNITS[word.group()]
         end = word.end()
@@ -99,7 +101,12 @@ def read_unit(text: str, start: int = 0) -> tuple[float, Dimension, int]:
             end = exponent.end()
         if abs(power) > 9:
             raise DataError(f"a unit to the power {power} is not meant.")
-        factor *= own**power
+        whole = round(1 / own) if own < 1 else 0
+        if whole and own == 1 / whole:
+            own, turned = float(whole), -power
+        else:
+            turned = power
+        times, over = (times * own**turned, over) if turned > 0 else (times, over * own**-turned)
         dimension = tuple(d + power * p for d, p in zip(dimension, powers, strict=True))  # type: ignore[assignment]
         between = _BETWEEN.match(text, end)
         if between is None:
@@ -109,7 +116,7 @@ def read_unit(text: str, start: int = 0) -> tuple[float, Dimension, int]:
             if sign < 0 and between.group(1) != "/":
                 raise DataError(f"{text[start : word.end()]!r} can be read in two ways: write one / for every divisor.")
             sign = -1 if between.group(1) == "/" else 1
-    return factor, dimension, end
+    return (times, over), dimension, end
 
 
 def _unknown_unit(word: str) -> str:

@@ -13,7 +13,7 @@ from dalembert.files.models.body_tables import add_bodies
 from dalembert.files.models.force_tables import add_forces, add_sensors
 from dalembert.files.models.includes import add_includes
 from dalembert.files.models.joint_tables import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
-from dalembert.files.models.places import plain
+from dalembert.files.models.laws import InputLaw
 from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where
 from dalembert.files.models.sources import Problems, Source, parse_source, read_source
 from dalembert.model import Body, Mechanism
@@ -195,7 +195,7 @@ def _add_simulation(scope: Scope) -> None:
         with scope.part(where):
             if name not in scope.m.inputs():
                 raise scope.wrong(where, unknown_name("input", name, scope.m.inputs()))
-            inputs[name] = plain_or_law(law_of_time(scope, raw, where))
+            inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
     if inputs:
         simulation["inputs"] = inputs
     if table.method is not None:
@@ -215,12 +215,13 @@ def _method(scope: Scope, table: Any) -> Any:
     where: Where = ("simulate", "method")
     kind = kinds[table.type]
     options: dict[str, Any] = {}
-    for key in ("step", "order", "rtol", "atol", "rho", "max_step"):
-        if getattr(table, key) is None:
+    for key in type(table).model_fields:
+        if key == "type" or getattr(table, key) is None:
             continue
         if key not in kind.__dataclass_fields__:
             raise scope.wrong((*where, key), unknown_name("option", key, kind.__dataclass_fields__, table.type))
-        options[key] = table.order if key == "order" else plain(scope.get(table, key, where), scope, where)
+        whole = key in ("order", "index", "solver", "max_steps")
+        options[key] = getattr(table, key) if whole else float(scope.get(table, key, where))
     missing = [key for key in ("step",) if key not in options and table.type in ("RK4", "GeneralizedAlpha")]
     if missing:
         raise scope.wrong(where, f"{table.type} needs a step.")

@@ -276,7 +276,11 @@ class MethodTable(Table):
     rtol: Number | None = None
     atol: Number | None = None
     rho: Number | None = None
+    first_step: Time | None = None
     max_step: Time | None = None
+    index: int | None = None
+    solver: Literal["cvodes", "idas"] | None = None
+    max_steps: int | None = None
 
 
 class SimulateTable(Table):
