@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from dalembert.app.commands import installation, showing
+from dalembert.app.commands import installation, showing, simulating
 from dalembert.app.commands.running import CODES, command
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ BEGIN, MACHINES, DATA, HERE = "To begin with", "Machines", "Data", "This install
 
 command(app, BEGIN)(showing.demo)
 command(app, BEGIN)(showing.study)
+command(app, MACHINES)(simulating.simulate)
+command(app, MACHINES)(simulating.animate)
 command(app, HERE)(installation.doctor)
 command(app, HERE)(installation.version)
 

@@ -1,0 +1,124 @@
+"""Machines from model files, as commands take them: read, changed, started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+
+if TYPE_CHECKING:
+    from dalembert.equations import EquationsOfMotion, State
+    from dalembert.model import Mechanism
+
+SUFFIXES = (".toml", ".json")
+DEFAULT_UNTIL = 10.0
+
+
+def offered(incomplete: str) -> list[str]:
+    """Library models and model files, for the shell's completion."""
+    from dalembert.files.models import library
+
+    folder = Path(incomplete).parent if "/" in incomplete else Path()
+    files = [str(path) for path in folder.glob("*") if path.suffix in SUFFIXES] if folder.is_dir() else []
+    folders = [f"{path}/" for path in folder.glob("*") if path.is_dir()] if folder.is_dir() else []
+    return [name for name in (*library(), *sorted(files), *sorted(folders)) if name.startswith(incomplete)]
+
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file, or a machine of the library.", autocompletion=offered)
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")
+]
+Start = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts: A.angle="90 deg"; repeatable.'
+    ),
+]
+Input = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input", metavar="NAME=VALUE", help="A number, an expression of t, or FILE:CHANNEL of a record; repeatable."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A model as a command uses it: the description, its equations with the values asked for, what was asked."""
+
+    source: str
+    mechanism: Mechanism
+    eqs: EquationsOfMotion
+    changes: Mapping[str, float]
+
+    def start(self, given: list[str] | None = None) -> State:
+        """Where the motion starts: as the file says, with what was given instead.
+
+        Given positions replace those of the file, which then only guide how the machine is put together; given rates
+        replace the rates of the file.
+        """
+        from dalembert.solve.assemble import assemble
+
+        wanted = values.quantities(given, "--start")
+        own: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in self.mechanism.start.items()}
+        rates = {n: v for n, v in wanted.items() if n in self.eqs.measure_rates.index or n in self.eqs.speeds.index}
+        memory = {n: v for n, v in wanted.items() if n in self.eqs.internal.index}
+        places = {n: v for n, v in wanted.items() if n not in rates and n not in memory}
+        if places:
+            own["guess"] = {**own.get("guess", {}), **own.get("position", {})}
+            own["position"] = places
+        if rates:
+            own["velocity"] = rates
+        if memory:
+            own["internal"] = {**own.get("internal", {}), **memory}
+        return assemble(self.eqs, own.pop("position", None), **own)
+
+    def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
+        """What drives the inputs: as the file says, with what was given instead."""
+        wanted = values.pairs(given, "--input")
+        own = dict(self.mechanism.simulation.get("inputs", {}))
+        return {**own, **{name: values.drive(name, text, "--input") for name, text in wanted.items()}}
+
+    def held_inputs(self, given: list[str] | None = None) -> dict[str, float]:
+        """Constant values of inputs, for an equilibrium; those of the file that change in time count as zero."""
+        found: dict[str, float] = {}
+        for name, value in self.mechanism.simulation.get("inputs", {}).items():
+            if not callable(value):
+                found[name] = float(value)
+        return {**found, **values.quantities(given, "--input")}
+
+    def hash(self) -> str:
+        """What tells this machine from any other: of its equations and the values of its parameters."""
+        import hashlib
+
+        parts = [repr(self.eqs.parameter_values), *(f.serialize() for f in self.eqs.functions.values())]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def load(model: str, changes: list[str] | None = None) -> Machine:
+    """Read a machine and make its equations."""
+    from dalembert.files.models import read_model
+    from dalembert.mechanics import equations
+
+    wanted = values.quantities(changes, "--set")
+    mechanism = read_model(model)
+    eqs = equations(mechanism)
+    return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
+
+
+def until_of(machine: Machine, until: float | None) -> float:
+    """How long to simulate."""
+    if until is not None:
+        return until
+    own = machine.mechanism.simulation.get("until")
+    if own is None:
+        terminal.say(f"the model says nothing of how long: {DEFAULT_UNTIL:g} s; --until says otherwise")
+        return DEFAULT_UNTIL
+    return float(own)

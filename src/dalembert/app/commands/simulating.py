@@ -1,0 +1,227 @@
+"""``simulate`` and ``animate``: a model to a record, a report, a moving picture."""
+
+from __future__ import annotations
+
+import time
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, until_of
+from dalembert.app.commands.running import Json
+
+if TYPE_CHECKING:
+    from dalembert.record import Record
+
+MOST_ROWS = 20
+
+
+class Method(str, Enum):
+    """Methods of integration, as the command line calls them."""
+
+    dormand_prince = "dormand-prince"
+    rk4 = "rk4"
+    rosenbrock = "rosenbrock"
+    generalized_alpha = "generalized-alpha"
+    sundials = "sundials"
+
+
+NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
+
+
+def simulate(
+    model: Model,
+    until: Annotated[float | None, typer.Option(help="End time [s]; the model's own, else 10.")] = None,
+    every: Annotated[float | None, typer.Option(help="Sampling interval of the record [s].")] = None,
+    method: Annotated[Method | None, typer.Option(help="Method of integration.")] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step of the method [s].")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of the method.")] = None,
+    changes: Set = None,
+    start: Start = None,
+    inputs: Input = None,
+    out: Annotated[Path | None, typer.Option(help="Write the record: .csv, .parquet or .nc.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure and of the report.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a machine; write its record, a figure, a report.
+
+    JSON: {"model", "status", "start", "end", "samples", "channels": {name: {"unit", "first", "last", "smallest",
+    "largest"}}, "statistics", "seconds", "files"}.
+    """
+    machine = load(model, changes)
+    began = time.perf_counter()
+    run = run_of(machine, until, every, method_of(method, step, rtol, machine), start, inputs, out)
+    seconds = time.perf_counter() - began
+    files = []
+    if out is not None:
+        from dalembert.files.records import write_record
+
+        write_record(run, out)
+        files.append(out)
+    if figure is not None:
+        from dalembert.view import plot as draw
+
+        draw(run, *values.names(plot), file=figure)
+        files.append(figure)
+    if report is not None:
+        from dalembert.view.run_report import run_report
+
+        run_report(report, run, machine.mechanism, machine.eqs, names=values.names(plot), provenance=origin(machine))
+        files.append(report)
+    terminal.wrote(*files)
+    chosen = summary_channels(run, machine)
+    if as_json:
+        terminal.give(
+            {
+                "model": machine.mechanism.name, "status": run.status, "start": run.time[0], "end": run.time[-1],
+                "samples": len(run), "channels": {name: extremes(run, name) for name in run.names},
+                "statistics": run.statistics, "seconds": seconds, "files": files,
+            }
+        )  # fmt: skip
+        return
+    terminal.show_table(
+        f"{machine.mechanism.name}: {run.time[0]:g} to {run.time[-1]:g} s, {len(run)} samples",
+        ("channel", "unit", "at the start", "at the end", "smallest", "largest"),
+        [row(name, extremes(run, name)) for name in chosen],
+        left=(0, 1),
+    )
+    terminal.say(trust(run, seconds))
+
+
+def run_of(
+    machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
+    inputs: list[str] | None, out: Path | None = None,
+) -> Record:  # fmt: skip
+    """The run; where it fails, what it had is written where the whole was to go."""
+    from dalembert.errors import DalembertError
+    from dalembert.solve.integrate import simulate as solve
+
+    own = machine.mechanism.simulation
+    try:
+        return solve(
+            machine.eqs, until_of(machine, until), start=machine.start(start), inputs=machine.inputs(inputs),
+            method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
+        )  # fmt: skip
+    except DalembertError as error:
+        if out is not None and error.record is not None and len(error.record):
+            from dalembert.files.records import write_record
+
+            write_record(error.record, out)
+            terminal.say(f"wrote {out}: what was computed up to {error.record.time[-1]:g} s")
+        raise
+
+
+def method_of(method: Method | None, step: float | None, rtol: float | None, machine: Machine) -> Any:
+    """The method asked for, or that of the model."""
+    from dalembert.solve import methods
+
+    own = machine.mechanism.simulation.get("method")
+    if method is None and step is None and rtol is None:
+        return own
+    kind = Method.dormand_prince if method is None else method
+    kinds = {
+        Method.dormand_prince: methods.DormandPrince, Method.rk4: methods.RK4, Method.rosenbrock: methods.Rosenbrock,
+        Method.generalized_alpha: methods.GeneralizedAlpha, Method.sundials: methods.Sundials,
+    }  # fmt: skip
+    options: dict[str, Any] = {}
+    if step is not None:
+        options["step"] = step
+    elif kind in NEEDS_STEP:
+        raise typer.BadParameter(f"{kind.value} needs a step [s].", param_hint="--step")
+    if rtol is not None:
+        options |= {"rtol": rtol, "atol": rtol}
+    fields = kinds[kind].__dataclass_fields__  # type: ignore[attr-defined]
+    for name in options:
+        if name not in fields:
+            raise typer.BadParameter(f"{kind.value} has no {name}.", param_hint=f"--{name}")
+    return kinds[kind](**options)
+
+
+def summary_channels(run: Record, machine: Machine) -> list[str]:
+    """Joint coordinates and rates, sensors, energy: what a reader asks for first."""
+    eqs = machine.eqs
+    coordinates = [eqs.measures.names[k] for k in eqs.recorded_measures]
+    rates = [eqs.measure_rates.names[k] for k in eqs.recorded_measures]
+    wanted = [*coordinates, *rates, *eqs.outputs.names, *eqs.inputs.names, "energy"]
+    found = [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
+    return found[:MOST_ROWS]
+
+
+def extremes(run: Record, name: str) -> dict[str, Any]:
+    import numpy as np
+
+    values_ = run[name]
+    good = values_[np.isfinite(values_)]
+    low, high = (float(good.min()), float(good.max())) if len(good) else (float("nan"), float("nan"))
+    return {
+        "unit": run.units[name], "first": float(values_[0]), "last": float(values_[-1]), "smallest": low,
+        "largest": high,
+    }  # fmt: skip
+
+
+def row(name: str, found: dict[str, Any]) -> tuple[str, ...]:
+    shown = (terminal.number(found[key]) for key in ("first", "last", "smallest", "largest"))
+    return (name, found["unit"], *shown)
+
+
+def trust(run: Record, seconds: float) -> str:
+    """Steps, time taken, energy and joints, in one line."""
+    parts = [f"{run.statistics['steps']} steps"] if "steps" in run.statistics else []
+    if "energy.balance" in run.names:
+        parts.append(f"energy balance within {abs(run['energy.balance']).max():.1e} J")
+    if "residual.position" in run.names:
+        parts.append(f"joints closed to {abs(run['residual.position']).max():.1e}")
+    return ", ".join([*parts, f"{seconds:.2f} s"])
+
+
+def origin(machine: Machine) -> dict[str, Any]:
+    """Provenance of a report: model and versions."""
+    from dalembert.studies.runner import versions
+
+    file = Path(machine.source)
+    found: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}
+    if machine.changes:
+        found["changed"] = {name: terminal.number(value) for name, value in machine.changes.items()}
+    return {**found, "model hash (SHA-256)": machine.hash(), **versions()}
+
+
+def animate(
+    source: Annotated[
+        str, typer.Argument(metavar="MODEL|RECORD", help="A model, or a record with its scene (.nc, .parquet).")
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write, .html.")],
+    until: Annotated[float | None, typer.Option(help="Simulate up to this time [s].")] = None,
+    changes: Set = None,
+    start: Start = None,
+    inputs: Input = None,
+    trail: Annotated[list[str] | None, typer.Option(help="Points that leave a trail; repeatable.")] = None,
+    speed: Annotated[float, typer.Option(help="Seconds of the run per second.")] = 1.0,
+    as_json: Json = False,
+) -> None:
+    """Write an animation: one HTML page that opens from disk, of a model's motion or of a stored run.
+
+    JSON: {"source", "end", "samples", "files"}.
+    """
+    if Path(source).suffix.lower() in values.RECORDS:
+        for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--input", inputs)):
+            if given:
+                raise typer.BadParameter("is for models; this is a record.", param_hint=option)
+        from dalembert.files.records import read_record
+
+        run = read_record(source)
+    else:
+        machine = load(source, changes)
+        run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, inputs)
+    from dalembert.view import animate as play
+
+    play(run, out, speed=speed, trail=values.names(trail))
+    terminal.wrote(out)
+    if as_json:
+        terminal.give({"source": source, "end": run.time[-1], "samples": len(run), "files": [out]})
