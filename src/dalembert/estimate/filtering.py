@@ -6,12 +6,13 @@ import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import Watching
+from dalembert.equations import Channels, Watching
 from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
 from dalembert.estimate.matrices import pack, triangle, unpacked
@@ -145,6 +146,11 @@ class Filter(ABC):
         if step is None:
             raise DataError(f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch.")
         return engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+
+    def in_deviations(self) -> Any:
+        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        named = self.process.matrices is None or self.process.reported.names == self.process.carried.names
+        return self if self.process.about is None and named else InDeviations(self)
 
     # -- where to begin -------------------------------------------------------------------------------------------
     def step_size(self, dt: float | None) -> float | None:
@@ -296,3 +302,23 @@ class Stepper:
         """(ne, ne) covariance of its error."""
         P: Array = self.filter.covariances(self.memory[None, :])[0]
         return P
+
+
+class InDeviations:
+    """A filter of a linearized machine, watching the linear model: everything counts from the operating point."""
+
+    def __init__(self, filter_: Filter) -> None:
+        self.filter, self.dt = filter_, filter_.dt
+
+    def watching(self, dt: float | None = None) -> Watching:
+        w, process_ = self.filter.watching(dt), self.filter.process
+        none = (np.zeros(process_.nx), np.zeros(process_.nu), np.zeros(process_.ny))
+        x0, u0, y0 = (ca.DM(part) for part in process_.about or none)
+        sizes = [w.function.size1_in(k) for k in range(w.function.n_in())]
+        m, before, now, y, fresh, p, t, step = (
+            ca.MX.sym(name, size)
+            for name, size in zip(("m", "u0", "u1", "y", "fresh", "p", "t", "dt"), sizes, strict=True)
+        )
+        after, estimate = w.function(m, before + u0, now + u0, y + y0, fresh, p, t, step)
+        function = ca.Function("watching", [m, before, now, y, fresh, p, t, step], [after, estimate - x0])
+        return replace(w, function=function, gives=Channels(process_.carried.names, w.gives.units))

@@ -54,6 +54,7 @@ class Process:
     start : x to begin with where nobody says otherwise.
     dt : interval the model is made for; None where any will do.
     matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
+    about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Process:
     wrapped: tuple[bool, ...] = ()
     dt: float | None = None
     matrices: tuple[Array, Array, Array, Array] | None = None
+    about: tuple[Array, Array, Array] | None = None
     use_c: bool = False
     source: Any = None
 
@@ -126,37 +128,81 @@ def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | 
 
 
 @process.register
-def _(model: SecondOrder, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
-    return process(model.state_space(), outputs=outputs, inputs=inputs, dt=dt)
+def _(
+    model: SecondOrder,
+    *,
+    outputs: Any = None,
+    inputs: Any = None,
+    dt: float | None = None,
+    deviations: bool = False,
+) -> Process:
+    return process(model.state_space(), outputs=outputs, inputs=inputs, dt=dt, deviations=deviations)
 
 
 @process.register
-def _(model: StateSpace, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+def _(
+    model: StateSpace,
+    *,
+    outputs: Any = None,
+    inputs: Any = None,
+    dt: float | None = None,
+    deviations: bool = False,
+) -> Process:
+    """A linear model: x⁺ = x₀ + A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀).
+
+    A model of `da.linearize` knows the operating point it counts from and reads what the machine's own sensors read;
+    with ``deviations=True`` it reads and tells deviations.
+    """
     if model.dt is None:
         if dt is None:
             raise DataError("a continuous StateSpace needs dt=, the sampling interval of the filter [s].")
         model = model.to_discrete(dt)
     elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
         raise DataError(
-            f"the model is sampled every {model.dt:g} s, the filter was asked for {dt:g} s; convert it first."
+            f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s; convert the model first."
         )
     rows = chosen(outputs, model.outputs, "output")
     columns = chosen(inputs, model.inputs, "input")
     A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
     states = Channels(model.states, [model.units.get(name, "") for name in model.states])
+    names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
+    about = None if deviations else operating_point(model, names, drives)
+    x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
     x, u, p, t, Δ = SX.sym("x", model.nx), SX.sym("u", len(columns)), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
+    away, extra = (x, u) if about is None else (x - x0, u - u0)
+    after, read = ca.sparsify(A) @ away + ca.sparsify(B) @ extra, ca.sparsify(C) @ away + ca.sparsify(D) @ extra
+    if about is not None:
+        after, read = after + x0, read + y0
     functions = {
-        "step": ca.Function("step", [x, u, p, t, Δ], [ca.densify(ca.sparsify(A) @ x + ca.sparsify(B) @ u)]),
-        "outputs": ca.Function("outputs", [x, u, p, t], [ca.densify(ca.sparsify(C) @ x + ca.sparsify(D) @ u)]),
+        "step": ca.Function("step", [x, u, p, t, Δ], [ca.densify(after)]),
+        "outputs": ca.Function("outputs", [x, u, p, t], [ca.densify(read)]),
     }
-    names = [model.outputs[k] for k in rows]
+    told = states if deviations else Channels(machine_names(model), states.units)
     return Process(
         "linear model", states, states,
-        Channels([model.inputs[k] for k in columns], [model.units.get(model.inputs[k], "") for k in columns]),
+        Channels(drives, [model.units.get(name, "") for name in drives]),
         Channels(names, [model.units.get(name, "") for name in names]),
-        functions, np.zeros(model.nx), reported=states, wrapped=(False,) * len(names), dt=model.dt,
-        matrices=(A, B, C, D), source=model,
+        functions, x0, reported=told, wrapped=(False,) * len(names), dt=model.dt,
+        matrices=(A, B, C, D), about=about, source=model,
     )  # fmt: skip
+
+
+def machine_names(model: StateSpace) -> tuple[str, ...]:
+    """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
+    rates = model.provenance.get("rates", {})
+    return tuple(
+        rates.get(name.removesuffix(".rate"), name) if name.endswith(".rate") else name for name in model.states
+    )
+
+
+def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) -> tuple[Array, Array, Array] | None:
+    """(x₀, u₀, y₀) that `da.linearize` noted, or None where all of it is zero."""
+    known = model.provenance.get("reference")
+    if not known:
+        return None
+    point = [np.array([float(known.get(name, 0.0)) for name in names])
+             for names in (machine_names(model), inputs, outputs)]  # fmt: skip
+    return (point[0], point[1], point[2]) if any(part.any() for part in point) else None
 
 
 def chosen(wanted: Any, known: tuple[str, ...], kind: str) -> list[int]:

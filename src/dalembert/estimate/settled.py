@@ -101,7 +101,7 @@ def can_settle(filter_: Any) -> bool:
     process, noise = filter_.process, filter_.noise
     constant = all(c is None or c.function is None for c in (noise.Q, noise.R, noise.inputs))
     plain = process.flat and "report" not in process.functions and not any(process.wrapped)
-    return constant and plain and process.matrices is not None and process.dt is not None
+    return constant and plain and process.matrices is not None and process.about is None and process.dt is not None
 
 
 def _kernel(filter_: Filter) -> Kernel:
