@@ -1,302 +1,133 @@
-"""One self-contained HTML page that plays a run; it needs no network."""
+"""One self-contained HTML page that plays a run or mode shapes in three dimensions; it needs no network."""
 
 from __future__ import annotations
 
 import html
-import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dalembert.errors import DataError, FileFormatError, unknown_name
+from dalembert.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.files.atomic import write_text
-from dalembert.record import Array, Record
+from dalembert.record import Record
+from dalembert.view import payload
+from dalembert.view.machine_scene import machine_data
 
-_PLANAR = ("x", "y", "angle")
-_SPATIAL = ("x", "y", "z", "e0", "e1", "e2", "e3")
-_MOST_NUMBERS = 5_000_000  # about 40 MB of page
-_ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
-_FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
+
+class Animation:
+    """A page that moves: `save` writes it, a notebook shows it.
+
+    ``html`` is the whole page; ``_repr_html_`` puts it into a frame of its own, so that its script sees nothing of the
+    notebook.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self.name = str(data.get("name") or "animation")
+
+    @property
+    def html(self) -> str:
+        """The page, complete."""
+        return page_text(self._data)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; ``path`` ends in .html."""
+        _check_name(path)
+        write_text(path, self.html)
+        return Path(path)
+
+    def _repr_html_(self, height: int = 620) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" title="{html.escape(self.name)}" '
+            f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:8px"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Animation({self.name!r}, {self._data['kind']}; .save('page.html') writes it)"
 
 
 def animate(
-    run: Record,
-    path: str | os.PathLike[str],
+    thing: Any,
+    path: str | os.PathLike[str] | None = None,
     *,
     fps: float = 30,
     speed: float = 1.0,
     trail: str | Sequence[str] | None = None,
-) -> None:
-    """Write a run as an animation: an HTML page that any browser plays, without a network.
+    structure: Any = None,
+    modes: Any = None,
+) -> Animation:
+    """Make an animation: an HTML page that any browser plays, without a network.
 
-    Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms.
-    ``page.html#t=1.5`` opens the page standing at 1.5 s.
+    Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms;
+    a click into a plot sets the time. ``page.html#t=1.5`` opens the page standing at 1.5 s.
 
     Parameters
     ----------
-    run : a run with a scene, as a simulation of a mechanism gives it.
-    path : the page to write, ``.html``.
+    thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, whose mode shapes
+        are shown; Modes, Buckling or a response together with ``structure``.
+    path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
     fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
+    structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to.
+    modes : of a structure: how many mode shapes, or the Modes themselves; 12 when left out.
+
+    Returns
+    -------
+    Animation, with ``save(path)`` and ``html``.
     """
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("an animation is an HTML page; give a name ending in .html.", str(path))
+    if path is not None:
+        _check_name(path)
     for name, value in (("fps", fps), ("speed", speed)):
         if not (isinstance(value, int | float) and 0.0 < value < math.inf):
             raise DataError(f"{name} must be a positive number, not {value!r}.")
+    trails = [trail] if isinstance(trail, str) else list(trail or ())
+    made = Animation(_data(thing, fps, speed, trails, structure, modes))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _data(thing: Any, fps: float, speed: float, trails: list[str], structure: Any, modes: Any) -> dict[str, Any]:
+    if isinstance(thing, Record) and structure is None:
+        if modes is not None:
+            raise DataError("modes= belongs to a structure: animate(frame, modes=6).")
+        return _guarded(lambda: machine_data(thing, fps, speed, trails))
+    from dalembert.view.structure_scene import structure_data
+
+    if trails:
+        raise DataError("trail= belongs to the run of a machine.")
+    return structure_data(thing, structure, modes, fps, speed)
+
+
+def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        page = _page(_player_data(run, fps, speed, [trail] if isinstance(trail, str) else trail or []))
-    except (
-        AttributeError,
-        KeyError,
-        IndexError,
-        TypeError,
-        ValueError,
-    ) as error:  # a scene from a file can be anything
+        return make()
+    # a scene from a file can be anything
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise DataError(f"the scene of this record cannot be drawn ({type(error).__name__}: {error}).") from error
-    write_text(path, page)
 
 
-def _page(data: dict[str, Any]) -> str:
-    folder = resources.files("dalembert.view")
-    # names come from files: nothing in them may end the script element or start another one
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e")
-    before, middle, after = folder.joinpath("animation.html").read_text(encoding="utf-8").split("<!--SPLIT-->")
-    script = folder.joinpath("animation.js").read_text(encoding="utf-8")
-    return (
-        f"{before}<title>{html.escape(data['name'] or 'animation')}</title>{middle}"
-        f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>{after}'
-    )
+def _check_name(path: str | os.PathLike[str]) -> None:
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("an animation is an HTML page; give a name ending in .html.", str(path))
 
 
-def _player_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -> dict[str, Any]:
-    """Everything the page draws, in plain values."""
-    if not isinstance(run, Record):
-        raise DataError(f"animate takes a Record, not a {type(run).__name__}.")
-    scene = run.scene
-    if scene is None:
-        raise DataError(
-            "this record has no scene to draw: it was measured, or read from CSV. "
-            "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
-        )
-    planar = bool(scene.get("planar", False))
-    bodies = [{**body, "shape": _shape(body.get("shape"), planar)} for body in scene.get("bodies", [])]
-    names = list(dict.fromkeys(trails))
-    source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
-    springs = list(scene.get("springs", []))
-    fixed = [_points(scene.get("ground", []))]
-    fixed += [_points([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
-    refined = 1
-    while True:
-        poses = _frames(source, speed / fps / refined)
-        tracks = [_track(run, scene, poses, name, planar) for name in names]
-        moving = [_world_points(poses, body, planar) for body in bodies] + [track[:, None, :] for track in tracks]
-        low, high, radius = _bounds([*moving, *fixed])
-        # a picture more halves the time between two and quarters the sag of a curve below its chord
-        sag = max(_sag(points) for points in moving)
-        enough = 2 * poses.data.size > _ENOUGH_NUMBERS or len(poses) > 8 * len(run)
-        if sag <= _FLATNESS * radius or enough or len(run) < 4:
-            break
-        refined *= 2
-    times = poses.time
-    # five digits of the size of the scene: a hundredth of a pixel
-    digits = 5 - math.floor(math.log10(float((high - low).max()) or 1.0))
-    # a straight line between samples would pull a fast joint apart: fine angles
-    fine = {"x": digits, "y": digits, "z": digits}
-    for body in bodies:
-        channels = _PLANAR if planar else _SPATIAL
-        name = body["name"]
-        body["pose"] = [np.round(poses[f"{name}.{c}"], fine.get(c, 5)).tolist() for c in channels]
-    return {
-        "name": run.name,
-        "planar": planar,
-        "start": float(times[0]),
-        "step": float(times[1] - times[0]) if times.size > 1 else 0.0,
-        "end": float(times[-1]),
-        "frames": int(times.size),
-        "picture": float(times[1] - times[0]) * refined if times.size > 1 else 0.0,
-        "speed": float(speed),
-        "low": low.tolist(),
-        "high": high.tolist(),
-        "radius": radius,
-        "bodies": bodies,
-        "ground": _points(scene.get("ground", [])).tolist(),
-        "joints": [_joint(joint) for joint in scene.get("joints", [])],
-        "springs": springs,
-        "trails": [{"name": name, "points": np.round(track, digits).tolist()} for name, track in zip(names, tracks)],
-    }
+def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping[str, Any] | None = None) -> str:
+    """The page with its data in it; ``connect`` is where its script may ask for more (a live view: ``'self'``)."""
+    from dalembert.view import page_build  # not above: it is run by hand too
 
-
-def _sag(points: Array) -> float:
-    """How far a path (F, n, 3) bends away from the chords of its points, about: an eighth of its second difference."""
-    if len(points) < 3:
-        return 0.0
-    bend = np.linalg.norm(points[2:] - 2 * points[1:-1] + points[:-2], axis=2) / 8
-    # one kink, as of an impact, is a kink at any rate: what counts is the curve
-    return float(np.quantile(bend.max(axis=1), 0.99))
-
-
-def _poses(run: Record, bodies: Sequence[str], planar: bool, step: float) -> Record:
-    """The poses of all bodies as recorded, checked."""
-    if not bodies:
-        raise DataError("the scene of this record has no bodies.")
-    wanted = [f"{body}.{channel}" for body in bodies for channel in (_PLANAR if planar else _SPATIAL)]
-    missing = [name for name in wanted if name not in run.names]
-    if missing:
-        raise DataError(
-            f"the pose of a body is not in the record: {unknown_name('channel', missing[0], run.names)} "
-            "Animate the whole run, not a selection of channels."
-        )
-    poses = run.select(*wanted)
-    if not np.isfinite(poses.data).all():
-        bad = wanted[int(np.argmax(~np.isfinite(poses.data).all(axis=0)))]
-        raise DataError(f"channel {bad!r} has gaps; animate a part without them: run.between(start, stop).")
-    length = float(run.time[-1] - run.time[0])
-    if length / step * len(wanted) > _MOST_NUMBERS:
-        raise DataError(
-            f"{length:.6g} s at {step:.3g} s per picture are {length / step:.3g} pictures of {len(bodies)} bodies, "
-            f"too much for one page. Use fewer fps, more speed, or run.between(start, stop)."
-        )
-    return poses if planar else _continuous(poses, bodies)
-
-
-def _frames(poses: Record, step: float) -> Record:
-    """The poses at the times of the pictures."""
-    if len(poses) == 1:
-        return poses
-    # the last picture is the last sample: the step is made to fit
-    length = float(poses.time[-1] - poses.time[0])
-    return _between(poses, np.linspace(poses.time[0], poses.time[-1], max(2, round(length / step) + 1)))
-
-
-def _between(run: Record, times: Array) -> Record:
-    """At other times: along a cubic where the samples are not many more than the times."""
-    smooth = 4 <= len(run) < 4 * times.size and not run.has_gaps()
-    return run.resample(times=times, kind="cubic" if smooth else "linear")
-
-
-def _continuous(poses: Record, bodies: Sequence[str]) -> Record:
-    """Quaternions without jumps of sign, so that what lies between two of them is between the two poses."""
-    data = poses.data.copy()
-    for i in range(len(bodies)):
-        e = data[:, 7 * i + 3 : 7 * i + 7]
-        flips = np.where(np.einsum("ij,ij->i", e[1:], e[:-1]) < 0.0, -1.0, 1.0)
-        e[1:] *= np.cumprod(flips)[:, None]
-    return Record(poses.time, data, poses.names)
-
-
-def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, planar: bool) -> Array:
-    """(F, 3) path of a named point."""
-    joints = {str(joint["name"]): joint for joint in scene.get("joints", [])}
-    bodies = [str(body["name"]) for body in scene.get("bodies", [])]
-    if name in joints:
-        body, point = joints[name].get("body"), _points([joints[name]["point"]])
-        if body is None:
-            raise DataError(f"joint {name!r} is on the ground and leaves no trail.")
-        return _world_points(poses, {"name": body, "points": point}, planar)[:, 0]
-    if name in bodies:
-        return _world_points(poses, {"name": name, "points": [[0, 0, 0]]}, planar)[:, 0]
-    if f"{name}.x" in run.names and f"{name}.y" in run.names:
-        found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
-        return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
-    stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
-    raise DataError(unknown_name("point", name, [*joints, *bodies, *sorted(stems - set(bodies))], "the scene"))
-
-
-def _resampled(run: Record, name: str, times: Array) -> Array:
-    axes = [part for axis in "xyz" if (part := f"{name}.{axis}") in run.names]
-    return _between(run.select(*axes), times).data
-
-
-def _points(points: Any) -> Array:
-    """(n, 3) from points of two or three coordinates."""
-    rows = [[*map(float, point), 0.0][:3] for point in points]
-    return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
-
-
-def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
-    """A joint as the page wants it; scenes of old have no point on the other body."""
-    drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
-    drawn |= {"body": joint.get("body"), "point": _points([joint["point"]])[0].tolist()}
-    other = joint.get("other")
-    if other:
-        drawn["other"] = {"body": other.get("body"), "point": _points([other["point"]])[0].tolist()}
-    return drawn
-
-
-def _shape(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:
-    """A shape as the page wants it: box with size, cylinder with radius, length, axis, sphere, rod with its ends."""
-    if not shape:
-        return None
-    kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
-    size = [float(v) for v in shape.get("size", [])]
-    if kind == "sphere":
-        return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}
-    along = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, dtype=np.float64)
-    along = along / (np.linalg.norm(along) or 1.0)
-    if kind == "rod":
-        end = along * float(shape.get("length", size[0] if size else 0.0)) / 2
-        return {"kind": kind, "ends": [(-end).tolist(), end.tolist()]}
-    if kind == "cylinder":
-        radius = float(shape.get("radius", size[0] if size else 0.0))
-        length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
-        if planar and abs(along[2]) < 0.5:  # seen from its side
-            return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
-        return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist()}
-    if kind == "box":
-        return {"kind": kind, "size": [*size, 0.0, 0.0, 0.0][:3]}
-    return None
-
-
-def _corners(body: Mapping[str, Any]) -> Array:
-    """Points that hold a body, its origin and its shape."""
-    points = [*_points(body.get("points", [])), np.zeros(3)]
-    shape = body.get("shape") or {}
-    if shape.get("kind") == "rod":
-        points += [*_points(shape["ends"])]
-    elif shape:
-        half = np.array(shape["size"]) / 2 if "size" in shape else np.full(3, shape["radius"])
-        half = np.maximum(half, np.abs(shape.get("axis", np.zeros(3))) * shape.get("length", 0.0) / 2)
-        points += [half, -half]
-    return np.array(points)
-
-
-def _world_points(poses: Record, body: Mapping[str, Any], planar: bool) -> Array:
-    """(F, n, 3) body-fixed points in the world."""
-    name = body["name"]
-    points = _points(body["points"]) if set(body) == {"name", "points"} else _corners(body)
-    if planar:
-        c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
-        zero, one = np.zeros_like(c), np.ones_like(c)
-        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
-        origin = np.column_stack([poses[f"{name}.x"], poses[f"{name}.y"], zero])
-    else:
-        e = poses[[f"{name}.e{i}" for i in range(4)]]
-        e = e / np.linalg.norm(e, axis=1, keepdims=True)
-        w, x, y, z = e.T
-        R = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        ).transpose(2, 0, 1)
-        origin = poses[[f"{name}.{axis}" for axis in "xyz"]]
-    return np.asarray(np.einsum("fij,nj->fni", R, points) + origin[:, None, :], dtype=np.float64)
-
-
-def _bounds(parts: Sequence[Array]) -> tuple[Array, Array, float]:
-    """Box around everything, and the radius of the sphere about its centre that holds everything."""
-    every = np.concatenate([part.reshape(-1, 3) for part in parts])
-    every = every[np.isfinite(every).all(axis=1)]
-    low, high = every.min(axis=0), every.max(axis=0)
-    if float((high - low).max()) == 0.0:
-        low, high = low - 0.5, high + 0.5
-    radius = float(np.linalg.norm(every - (low + high) / 2, axis=1).max())
-    return low, high, radius or 0.5
+    try:
+        template = page_build.template()
+    except page_build.PageError as error:
+        raise MissingExtraError(str(error)) from error
+    whole = {**data, "live": dict(live)} if live else data
+    packing, text = payload.as_text(whole)
+    # the marks stand once each and in this order: nothing that is put in is searched again
+    before, rest = template.split("<!--TITLE-->", 1)
+    middle, after = rest.split("<!--DATA-->", 1)
+    before = before.replace("connect-src 'none'", f"connect-src {connect}")
+    title = html.escape(str(data.get("name") or "animation"))
+    return f'{before}{title}{middle}<script type="text/plain" id="data" data-packing="{packing}">{text}</script>{after}'

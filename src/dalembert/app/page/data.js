@@ -1,0 +1,56 @@
+// The data of the page: JSON with arrays in it, as src/dalembert/view/payload.py packs them.
+
+const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array };
+
+export function unpack(buffer) {
+  const view = new DataView(buffer), length = view.getUint32(0, true);
+  const words = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
+  const read = value => {
+    if (Array.isArray(value)) return value.map(read);
+    if (value === null || typeof value !== "object") return value;
+    if ("array" in value && "shape" in value) {
+      const count = value.shape.reduce((a, b) => a * b, 1);
+      return Object.assign(new TYPES[value.type](buffer, 4 + length + value.array, count), { shape: value.shape });
+    }
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one)]));
+  };
+  return read(words);
+}
+
+export async function decode(text, packing) {
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  if (packing !== "gzip") return unpack(bytes.buffer);
+  if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old for this page: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4 have).");
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return unpack(await new Response(stream).arrayBuffer());
+}
+
+// where a time lies between two pictures: [first, second, share of the second]
+export function between(time, D) {
+  const last = D.frames - 1, at = D.step > 0 ? Math.min(Math.max((time - D.start) / D.step, 0), last) : 0;
+  const i = Math.min(Math.floor(at), Math.max(last - 1, 0));
+  return [i, Math.min(i + 1, last), at - i];
+}
+
+export const three = p => [p[0], p[1], p[2] || 0];
+export const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1], (a[2] || 0) - (b[2] || 0));
+
+export function nice(x) {
+  const e = 10 ** Math.floor(Math.log10(x)), m = x / e;
+  return (m < 1.5 ? 1 : m < 3.5 ? 2 : m < 7.5 ? 5 : 10) * e;
+}
+
+export function metres(x) {
+  for (const [k, name] of [[1e3, "km"], [1, "m"], [1e-2, "cm"], [1e-3, "mm"], [1e-6, "µm"]])
+    if (x >= 0.999 * k) return `${+(x / k).toPrecision(3)} ${name}`;
+  return `${x.toExponential(0)} m`;
+}
+
+export function short(x, digits = 4) {
+  if (!isFinite(x)) return "–";
+  const size = Math.abs(x);
+  if (size < 1e-12) return "0";
+  const text = size >= 1e5 || size < 1e-3 ? x.toExponential(digits - 2) : String(+x.toPrecision(digits));
+  return text.replace("e+", "e").replace("-", "−").replace("e-", "e−");
+}

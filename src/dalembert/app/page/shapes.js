@@ -1,0 +1,125 @@
+// Forms that machines are drawn from.
+import * as THREE from "three";
+import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
+import { distance } from "./data.js";
+
+export const PALETTE = ["#3f86d6", "#ee8a3a", "#34a67a", "#c968a8", "#d9ab2c", "#8472cf", "#3fabc2", "#8f9a5c"];
+const UP = new THREE.Vector3(0, 1, 0);
+
+export const matter = color => new THREE.MeshStandardMaterial({ color, roughness: 0.55, metalness: 0.08 });
+
+export function mesh(geometry, material, edges = 0) {
+  const one = new THREE.Mesh(geometry, material);
+  one.castShadow = one.receiveShadow = !material.transparent;
+  if (edges) one.add(outline(geometry, material.color, edges));
+  return one;
+}
+
+export function outline(geometry, color, angle) {
+  const dark = new THREE.Color(color).multiplyScalar(0.42);
+  return new THREE.LineSegments(new THREE.EdgesGeometry(geometry, angle), new THREE.LineBasicMaterial({ color: dark, transparent: true, opacity: 0.75 }));
+}
+
+// a cylinder from one point to another
+export function bar(a, b, radius, material, segments = 20) {
+  const from = new THREE.Vector3(...a), way = new THREE.Vector3(...b).sub(from), length = way.length();
+  const one = mesh(new THREE.CylinderGeometry(radius, radius, length || 1e-9, segments), material);
+  one.position.copy(from).addScaledVector(way, 0.5);
+  if (length > 0) one.quaternion.setFromUnitVectors(UP, way.normalize());
+  return one;
+}
+
+export function ball(at, radius, material) {
+  const one = mesh(new THREE.SphereGeometry(radius, 24, 16), material);
+  one.position.set(...at);
+  return one;
+}
+
+// planar: a flat bar with round ends
+export function plate(a, b, radius, z, thick, material) {
+  const shape = new THREE.Shape(), length = Math.hypot(b[0] - a[0], b[1] - a[1]), turn = Math.atan2(b[1] - a[1], b[0] - a[0]);
+  shape.absarc(0, 0, radius, Math.PI / 2, -Math.PI / 2, false);
+  shape.absarc(length, 0, radius, -Math.PI / 2, Math.PI / 2, false);
+  shape.closePath();
+  const one = mesh(new THREE.ExtrudeGeometry(shape, { depth: thick, bevelEnabled: false, curveSegments: 20 }), material, 40);
+  one.position.set(a[0], a[1], z);
+  one.rotation.z = turn;
+  return one;
+}
+
+export function hullOf(points) {
+  const p = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+  const half = list => {
+    const out = [];
+    for (const q of list) { while (out.length > 1 && turn(out[out.length - 2], out[out.length - 1], q) <= 0) out.pop(); out.push(q); }
+    return out.slice(0, -1);
+  };
+  return p.length < 3 ? [] : [...half(p), ...half(p.reverse())];
+}
+
+// planar: the plate around several points, its corners round; null where they lie on a line
+export function hullPlate(points, radius, z, thick, material) {
+  const hull = hullOf(points), n = hull.length;
+  const area = hull.reduce((sum, p, i) => { const q = hull[(i + 1) % n]; return sum + p[0] * q[1] - q[0] * p[1]; }, 0) / 2;
+  const size = Math.max(0, ...points.map(p => distance(p, points[0])));
+  if (n < 3 || area < 0.01 * size * size) return null;
+  const shape = new THREE.Shape();
+  hull.forEach((p, i) => { // counter-clockwise: the outer side is on the right
+    const before = hull[(i + n - 1) % n], after = hull[(i + 1) % n];
+    const a0 = Math.atan2(p[1] - before[1], p[0] - before[0]) - Math.PI / 2, a1 = Math.atan2(after[1] - p[1], after[0] - p[0]) - Math.PI / 2;
+    shape.absarc(p[0], p[1], radius, a0, a1 < a0 ? a1 + 2 * Math.PI : a1, false);
+  });
+  shape.closePath();
+  const one = mesh(new THREE.ExtrudeGeometry(shape, { depth: thick, bevelEnabled: false, curveSegments: 10 }), material, 40);
+  one.position.z = z;
+  return one;
+}
+
+// in space: the body that several points span, flat or not; null where they lie on a line
+export function hullBody(points, material) {
+  const p = points.map(q => new THREE.Vector3(...q)), size = Math.max(...p.map(q => q.distanceTo(p[0])));
+  let normal = null;
+  for (let i = 1; i < p.length && !normal; i++) for (let j = i + 1; j < p.length; j++) {
+    const n = new THREE.Vector3().crossVectors(p[i].clone().sub(p[0]), p[j].clone().sub(p[0]));
+    if (n.length() > 1e-3 * size * size) { normal = n.normalize(); break; }
+  }
+  if (!normal) return null;
+  const high = p.map(q => q.clone().sub(p[0]).dot(normal)), thick = Math.max(...high) - Math.min(...high);
+  const corners = thick > 0.03 * size ? p : p.flatMap(q => [q.clone().addScaledVector(normal, 0.015 * size), q.clone().addScaledVector(normal, -0.015 * size)]);
+  return mesh(new ConvexGeometry(corners), material, 8);
+}
+
+export function coil(length, radius, material) {
+  const turns = 9, lead = 0.14, n = 24 * turns, points = [];
+  points.push(new THREE.Vector3(0, 0, 0), new THREE.Vector3(0, 0, 0.9 * lead));
+  for (let i = 0; i <= n; i++) {
+    const s = i / n, a = 2 * Math.PI * turns * s, r = radius * Math.min(1, 12 * s, 12 * (1 - s));
+    points.push(new THREE.Vector3(r * Math.cos(a), r * Math.sin(a), lead + (1 - 2 * lead) * s));
+  }
+  points.push(new THREE.Vector3(0, 0, 1 - 0.9 * lead), new THREE.Vector3(0, 0, 1));
+  points.forEach(p => { p.z *= length; });
+  return mesh(new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), 12 * n / 8, 0.13 * radius, 8, false), material);
+}
+
+export class Arrow extends THREE.Group {
+  constructor(color, radius) {
+    super();
+    const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.25 });
+    this.radius = radius;
+    this.rod = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, 1, 14).translate(0, 0.5, 0), material);
+    this.tip = new THREE.Mesh(new THREE.ConeGeometry(3 * radius, 8 * radius, 20).translate(0, -4 * radius, 0), material);
+    this.add(this.rod, this.tip);
+  }
+  set(from, vector) {
+    const length = vector.length();
+    this.visible = length > 3 * this.radius;
+    if (!this.visible) return;
+    const head = Math.min(1, length / (12 * this.radius));
+    this.position.copy(from);
+    this.quaternion.setFromUnitVectors(UP, vector.clone().divideScalar(length));
+    this.rod.scale.set(1, Math.max(length - 7 * head * this.radius, 1e-9), 1);
+    this.tip.scale.setScalar(head);
+    this.tip.position.y = length;
+  }
+}

@@ -1,0 +1,206 @@
+// The room in which things stand: renderer, light, camera and its controls, grid, axes, names.
+import * as THREE from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { metres, nice } from "./data.js";
+import { triad } from "./triad.js";
+
+export class Stage {
+  constructor(holder, { planar, low, high, radius, shadows = false }) {
+    Object.assign(this, { holder, planar, low, high, radius });
+    this.centre = new THREE.Vector3(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
+    this.scene = new THREE.Scene();
+    this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: false });
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer.autoClear = false;
+    this.renderer.domElement.id = "canvas";
+    this.renderer.domElement.tabIndex = 0;
+    holder.prepend(this.renderer.domElement);
+    this.labels = [];
+    this.listeners = [];
+    this.own = false; // the user has moved the camera, so a new window size does not
+    this.light(shadows && !planar);
+    this.camera = planar ? new THREE.OrthographicCamera(-1, 1, 1, -1, 0.1, 10) : new THREE.PerspectiveCamera(30, 1, 0.1, 10);
+    this.camera.up.set(...(planar ? [0, 1, 0] : [0, 0, 1]));
+    this.controls = new OrbitControls(this.camera, this.renderer.domElement);
+    this.controls.enableDamping = false;
+    this.controls.zoomToCursor = true;
+    this.controls.screenSpacePanning = true;
+    this.controls.keys = {};
+    if (planar) this.controls.mouseButtons = { LEFT: THREE.MOUSE.PAN, MIDDLE: THREE.MOUSE.DOLLY, RIGHT: THREE.MOUSE.ROTATE };
+    if (planar) this.controls.touches = { ONE: THREE.TOUCH.PAN, TWO: THREE.TOUCH.DOLLY_ROTATE };
+    this.controls.addEventListener("start", () => { this.own = true; });
+    this.controls.addEventListener("change", () => { this.clip(); this.ask(); });
+    this.grid = new THREE.Group();
+    this.scene.add(this.grid);
+    this.triad = triad();
+    this.theme();
+    this.look(planar ? "front" : "iso");
+    new ResizeObserver(() => this.resize()).observe(holder);
+    this.resize();
+  }
+
+  light(shadows) {
+    const R = this.radius;
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8d99ab, 1.9));
+    const sun = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xdfe9ff, 0.55);
+    const way = this.planar ? [-0.5, 0.9, 1.6] : [0.9, -1.2, 2.0];
+    sun.position.copy(this.centre).add(new THREE.Vector3(...way).normalize().multiplyScalar(6 * R));
+    sun.target.position.copy(this.centre);
+    fill.position.copy(this.centre).add(new THREE.Vector3(-way[0], -way[1], 0.4 * way[2]).multiplyScalar(4 * R));
+    fill.target.position.copy(this.centre);
+    this.scene.add(sun, sun.target, fill, fill.target);
+    if (!shadows) return;
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = THREE.PCFShadowMap;
+    sun.castShadow = true;
+    sun.shadow.mapSize.set(2048, 2048);
+    sun.shadow.radius = 4;
+    Object.assign(sun.shadow.camera, { left: -1.6 * R, right: 1.6 * R, top: 1.6 * R, bottom: -1.6 * R, near: 2 * R, far: 12 * R });
+    sun.shadow.normalBias = 0.01 * R;
+    this.shade = new THREE.ShadowMaterial({ opacity: 0.16 });
+    const floor = new THREE.Mesh(new THREE.CircleGeometry(4 * R, 64), this.shade);
+    floor.position.set(this.centre.x, this.centre.y, this.floor() - 2e-3 * R);
+    floor.receiveShadow = true;
+    this.scene.add(floor);
+  }
+
+  floor() { return this.low[2] > 0 && this.low[2] < 0.5 * this.radius ? 0 : this.low[2]; }
+
+  // ---- camera
+
+  look(name) {
+    const ways = { iso: this.planar ? [0.55, 0.5, 1.0] : [1.0, -1.5, 0.85], front: [0, 0, 1], x: [1, 0, 0], y: this.planar ? [1e-4, 1, 1e-4] : [0, -1, 0], z: this.planar ? [0, 0, 1] : [0, -1e-4, 1] };
+    this.way = new THREE.Vector3(...ways[name]).normalize();
+    this.fit();
+  }
+
+  fit() {
+    const R = this.radius, way = this.way;
+    this.own = false;
+    this.controls.target.copy(this.centre);
+    const corners = [];
+    for (const x of [0, 1]) for (const y of [0, 1]) for (const z of [0, 1])
+      corners.push(new THREE.Vector3((x ? this.high : this.low)[0], (y ? this.high : this.low)[1], (z ? this.high : this.low)[2]));
+    const right = new THREE.Vector3().crossVectors(this.camera.up, way).normalize(), up = new THREE.Vector3().crossVectors(way, right);
+    let wide = 0.06 * R, high = 0.06 * R;
+    corners.forEach(c => { const d = c.sub(this.centre); wide = Math.max(wide, Math.abs(d.dot(right))); high = Math.max(high, Math.abs(d.dot(up))); });
+    const aspect = this.aspect || 1.6, half = 1.22 * Math.max(high + 0.04 * R, (wide + 0.04 * R) / aspect);
+    const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.35 * R, 1.6 * R);
+    this.camera.position.copy(this.centre).addScaledVector(way, far);
+    if (this.planar) Object.assign(this.camera, { left: -half * aspect, right: half * aspect, top: half, bottom: -half, zoom: 1 });
+    this.half = half;
+    this.controls.update();
+    this.clip();
+    this.ask();
+  }
+
+  clip() {
+    const far = this.camera.position.distanceTo(this.controls.target), R = this.radius;
+    const reach = this.planar ? 40 * R : Math.max(10 * R, 2 * far);
+    this.camera.near = this.planar ? -reach : Math.max(1e-3 * R, far - 6 * R, 0.01 * far);
+    this.camera.far = far + reach;
+    this.camera.updateProjectionMatrix();
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.holder;
+    if (!width || !height) return;
+    this.width = width; this.height = height; this.aspect = width / height;
+    this.renderer.setSize(width, height);
+    if (this.planar) Object.assign(this.camera, { left: -this.half * this.aspect, right: this.half * this.aspect });
+    else this.camera.aspect = this.aspect;
+    if (!this.own) this.fit(); else this.clip();
+    this.listeners.forEach(act => act());
+    this.draw();
+  }
+
+  pixel() { // size of a pixel in the middle of the picture [m]
+    if (this.planar) return 2 * this.half / this.camera.zoom / this.height;
+    return 2 * Math.tan(this.camera.fov * Math.PI / 360) * this.camera.position.distanceTo(this.controls.target) / this.height;
+  }
+
+  // ---- colours and grid
+
+  theme() {
+    const style = getComputedStyle(document.documentElement);
+    this.ink = Object.fromEntries(["paper", "grid", "grid2", "ink", "soft", "steel", "pin", "accent", "rest"].map(key => [key, style.getPropertyValue("--" + key).trim()]));
+    this.dark = style.colorScheme.includes("dark");
+    this.scene.background = new THREE.Color(this.ink.paper);
+    if (this.shade) this.shade.opacity = this.dark ? 0.4 : 0.16;
+    this.step = null;
+    this.listeners.forEach(act => act());
+  }
+
+  drawGrid() {
+    const R = this.radius, step = this.planar ? nice(90 * this.pixel()) : nice(R / 4);
+    const t = this.controls.target, room = this.planar ? Math.max(this.width, this.height) * this.pixel() : 2.2 * R;
+    const where = this.planar ? [Math.round(t.x / step), Math.round(t.y / step)] : [Math.round(this.centre.x / step), Math.round(this.centre.y / step)];
+    const n = Math.ceil(room / step / (this.planar ? 1.5 : 1)) + 2, key = [step, where, n].join();
+    if (this.step === key) return;
+    this.step = key;
+    this.gridStep = step;
+    this.grid.children.slice().forEach(child => { child.geometry.dispose(); child.material.dispose(); this.grid.remove(child); });
+    const places = [], colors = [], paper = new THREE.Color(this.ink.paper), color = new THREE.Color();
+    const z = this.planar ? this.low[2] - 0.06 * R : this.floor() - 1e-3 * R, parts = this.planar ? 1 : 2 * n;
+    const put = (x, y, main) => {
+      places.push(x, y, z);
+      const fade = this.planar ? 0 : Math.min(1, (Math.hypot(x - where[0] * step, y - where[1] * step) / (n * step)) ** 2);
+      color.set(main ? this.ink.grid2 : this.ink.grid).lerp(paper, fade);
+      colors.push(color.r, color.g, color.b);
+    };
+    for (let i = -n; i <= n; i++) for (let k = 0; k < parts; k++) {
+      const a = -n + 2 * n * k / parts, b = -n + 2 * n * (k + 1) / parts;
+      for (const [u, v] of [[a, b]]) {
+        put((where[0] + i) * step, (where[1] + u) * step, where[0] + i === 0); put((where[0] + i) * step, (where[1] + v) * step, where[0] + i === 0);
+        put((where[0] + u) * step, (where[1] + i) * step, where[1] + i === 0); put((where[0] + v) * step, (where[1] + i) * step, where[1] + i === 0);
+      }
+    }
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.Float32BufferAttribute(places, 3));
+    geometry.setAttribute("color", new THREE.Float32BufferAttribute(colors, 3));
+    const lines = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, depthWrite: false }));
+    lines.renderOrder = -10;
+    this.grid.add(lines);
+    document.getElementById("scale").textContent = `grid ${metres(step)}`;
+  }
+
+  // ---- names beside points
+
+  label(text, place, kind = "") {
+    const element = document.createElement("span");
+    element.textContent = text;
+    element.className = `label ${kind}`;
+    document.getElementById("labels").append(element);
+    const one = { element, place };
+    this.labels.push(one);
+    return one;
+  }
+
+  drawLabels() {
+    const shown = !document.body.classList.contains("nameless"), p = new THREE.Vector3();
+    for (const { element, place } of shown ? this.labels : []) {
+      p.copy(place()).project(this.camera);
+      const inside = Math.abs(p.x) < 1.05 && Math.abs(p.y) < 1.05 && Math.abs(p.z) <= 1;
+      element.style.visibility = inside ? "visible" : "hidden";
+      if (inside) element.style.transform = `translate(${((p.x + 1) / 2 * this.width).toFixed(1)}px,${((1 - p.y) / 2 * this.height).toFixed(1)}px)`;
+    }
+  }
+
+  // ---- drawing
+
+  ask() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+  }
+
+  draw() {
+    if (!this.width) return;
+    this.drawGrid();
+    this.renderer.setViewport(0, 0, this.width, this.height);
+    this.renderer.clear();
+    this.renderer.render(this.scene, this.camera);
+    this.triad.draw(this.renderer, this.camera, this.controls.target);
+    this.drawLabels();
+  }
+}

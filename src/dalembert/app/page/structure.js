@@ -1,0 +1,2 @@
+export class Structure {}
+export function structureControls() {}

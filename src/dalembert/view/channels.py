@@ -1,0 +1,57 @@
+"""The channels of a record as the plots of a page want them: few enough numbers, peaks kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.record import Array, Record
+from dalembert.view.plots import _default_names
+
+MOST_SAMPLES = 4000  # of one channel: more than a screen has columns
+MOST_NUMBERS = 2_000_000  # of all channels, 8 MB
+
+
+def channels_of(run: Record) -> dict[str, Any]:
+    """Time, names, units and values (k, n) in single precision; the plots open with ``shown``."""
+    chosen = [name for name in _default_names(run) if name in run.names] if run.names else []
+    names = list(dict.fromkeys([*chosen, *run.names]))
+    samples = min(len(run), MOST_SAMPLES)
+    names = names[: max(len(chosen), MOST_NUMBERS // max(samples, 1))]
+    names.sort(key=run.names.index)
+    values = np.stack([run[name] for name in names]) if names else np.zeros((0, len(run)))
+    time = run.time
+    if len(run) > MOST_SAMPLES:
+        time, values = _peaks(time, values, MOST_SAMPLES // 2)
+    units = run.units
+    return {
+        "time": time,
+        "names": names,
+        "units": [units[name] for name in names],
+        "values": values.astype(np.float32),
+        "shown": _opening(chosen, units),
+    }
+
+
+def _opening(chosen: list[str], units: dict[str, str]) -> list[str]:
+    """One quantity to begin with, at most four channels of it: a page is not a report."""
+    if not chosen:
+        return []
+    first = units[chosen[0]]
+    return [name for name in chosen if units[name] == first][:4]
+
+
+def _peaks(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:
+    """Smallest and largest value of every bucket in the order they come, at two times in it; all-NaN stays NaN."""
+    edges = np.linspace(0, len(time), buckets + 1).astype(np.int64)[:-1]
+    ends = np.append(edges[1:], len(time)) - 1
+    # a gap inside a bucket does not hide the samples beside it
+    low = np.fmin.reduceat(values, edges, axis=1)
+    high = np.fmax.reduceat(values, edges, axis=1)
+    rising = values[:, ends] >= values[:, edges]
+    first, second = np.where(rising, low, high), np.where(rising, high, low)
+    first[:, 0], second[:, -1] = values[:, 0], values[:, -1]
+    return np.stack([time[edges], time[ends]], axis=1).ravel(), np.stack([first, second], axis=2).reshape(
+        len(values), -1
+    )
