@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from dalembert.app.commands import installation, showing, simulating
+from dalembert.app.commands import authoring, identifying, installation, live, showing, simulating, small_motions
 from dalembert.app.commands.running import CODES, command
 
 app = typer.Typer(
@@ -17,12 +17,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-BEGIN, MACHINES, DATA, HERE = "To begin with", "Machines", "Data", "This installation"
+BEGIN, MACHINES, DATA, MODELS, HERE = "To begin with", "Machines", "Data", "Model files", "This installation"
 
 command(app, BEGIN)(showing.demo)
 command(app, BEGIN)(showing.study)
 command(app, MACHINES)(simulating.simulate)
 command(app, MACHINES)(simulating.animate)
+command(app, MACHINES)(live.view)
+command(app, MACHINES)(small_motions.equilibrium)
+command(app, MACHINES)(small_motions.modes)
+command(app, MACHINES)(small_motions.linearize)
+command(app, DATA)(identifying.identify)
+command(app, MODELS)(authoring.new)
+command(app, MODELS)(authoring.library)
+command(app, MODELS)(authoring.schema)
 command(app, HERE)(installation.doctor)
 command(app, HERE)(installation.version)
 

@@ -1,4 +1,5 @@
-"""One page on a simulated run: what moved and how, the machine, the moving picture, how far to trust it."""
+"""Pages on what a command did: a simulated run (what moved, the machine, the moving picture, how far to trust it) and
+an identified model."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.view.animation import animate
 from dalembert.view.door import plot
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text, html_page
+from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, html_page
 
 MOVING = "The machine moving"
 MOST_ROWS = 40
@@ -67,6 +68,58 @@ def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[s
     pieces += [Heading("The machine"), *machine_tables(m, eqs)]
     pieces += [Heading("How far to trust it"), Text(_trust(run)), *_checks(run)]
     return pieces
+
+
+def identified_report(
+    path: str | os.PathLike[str], result: Any, records: Sequence[Record], *, provenance: Mapping[str, Any] | None = None
+) -> None:
+    """Write a self-contained HTML page on an identified model.
+
+    Parameters
+    ----------
+    result : of ``identify.auto``, or an ``Identified`` by any method.  records : what it was found from
+    """
+    from dalembert.view.identification_report import identification_pieces, modes_table
+
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
+    if hasattr(result, "identified"):
+        pieces = identification_pieces(result)
+    else:
+        pieces = [Text(_found(result, records)), modes_table(result), *_played_back(result, records)]
+        if result.notes:
+            pieces += [Heading("What was done"), Listing(tuple(result.notes))]
+    own = {key: value for key, value in result.provenance.items() if value}
+    write_text(path, html_page("Identification report", pieces, {**(provenance or {}), **own}))
+
+
+def _fit(model: Any, records: Sequence[Record]) -> Any:
+    predicted = not model.inputs and model.gain is not None
+    return model.fit(list(records), "prediction" if predicted else "simulation")
+
+
+def _found(model: Any, records: Sequence[Record]) -> str:
+    fit = _fit(model, records)
+    return (
+        f"A model with {model.order} states and {_count(len(model.underdamped()), 'mode', 'modes')} that oscillate was "
+        f"found from {', '.join(model.inputs) or 'no inputs'} to {', '.join(model.outputs)} by {model.method}. It "
+        f"reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were held out to judge it."
+    )
+
+
+def _played_back(model: Any, records: Sequence[Record]) -> list[Piece]:
+    from dalembert.view.figures import drawn
+    from dalembert.view.identification import plot_playback
+
+    fit = _fit(model, records)
+    made = model.simulate(records[0]) if fit.kind == "simulation" else model.predict(records[0])
+    rows = tuple((name, f"{fit[name]:.2f}") for name in fit.outputs)
+    picture = drawn(lambda: plot_playback(records[0], made, title=""), None)
+    return [
+        Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}"),
+        Picture("playback", picture, "Outputs as measured and as the model says."),
+        Picture("poles", plot(model.system, title="Poles"), "Poles of the model."),
+    ]
 
 
 # ---- in words --------------------------------------------------------------------------------------------------------
@@ -124,8 +177,8 @@ def _trust(run: Record) -> str:
 
 
 def _checks(run: Record) -> list[Piece]:
-    rows = [(str(key), f"{value:.4g}" if isinstance(value, float) else str(value)) for key, value in run.statistics.items()
-            if isinstance(value, int | float | str)]  # fmt: skip
+    told = {str(key): value for key, value in run.statistics.items() if isinstance(value, int | float | str)}
+    rows = [(key, f"{value:.4g}" if isinstance(value, float) else str(value)) for key, value in told.items()]
     return [Table(("of the run", ""), tuple(rows))] if rows else []
 
 

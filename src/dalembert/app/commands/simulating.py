@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 
 
-class Method(str, Enum):
+class Method(StrEnum):
     """Methods of integration, as the command line calls them."""
 
     dormand_prince = "dormand-prince"

@@ -1,0 +1,159 @@
+"""``new``, ``library`` and ``schema``: writing models of one's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.app.commands import terminal
+from dalembert.app.commands.models import offered
+from dalembert.app.commands.running import Json
+
+STARTER = """# A machine for dalembert. Check and run it with:
+#
+#     dalembert simulate {file} --report {name}.html
+#     dalembert view {file}
+#
+# Numbers are in SI units (m, kg, s, rad); a text may have a unit, or calculate:
+# 0.2, "200 mm", "90 deg", "line_mass*arm".
+# `dalembert schema --out model.schema.json` gives editors completion for this file; `dalembert library` shows more
+# machines, and `dalembert new NAME --like four-bar` starts from one of them.
+
+name = "{name}"
+description = "A pendulum with a spring and a motor at its hinge: a start for your own machine."
+planar = true                       # motion in the x-y plane, gravity along -y; leave it out for space (along -z)
+
+# Named numbers. They can be changed without editing the file (--set arm="300 mm") and swept (dalembert sweep).
+[parameters]
+arm = "400 mm"
+line_mass = "2 kg/m"
+stiffness = "0.5 N m/rad"
+
+# Bodies: mass, inertia about the centre of mass, and points by name, counted from the centre of mass.
+[bodies.arm]
+mass = "line_mass*arm"
+inertia = {{ rod = "arm" }}           # a shape gives the inertia: rod, box, cylinder, sphere
+points = {{ top = ["-arm/2", 0], tip = ["arm/2", 0] }}
+
+# Joints connect a place on one body with a place on another; "ground" does not move.
+[joints.hinge]
+type = "revolute"
+a = "ground"
+b = "arm.top"
+
+# Forces: springs, dampers, torques, friction, stops, contacts, motors.
+[forces.spring]
+type = "spring"
+joint = "hinge"
+stiffness = "stiffness"
+
+[forces.friction]
+type = "damper"
+joint = "hinge"
+damping = "0.02 N m s/rad"
+
+[forces.motor]
+type = "torque"
+joint = "hinge"
+input = "torque"                    # driven from outside: --input "torque=0.2*sin(2*t)"
+
+# Sensors: channels that are recorded, and that filters and controllers read.
+[sensors.encoder]
+type = "angle"
+joint = "hinge"
+
+[sensors.tip]
+type = "position"
+point = "arm.tip"
+
+# Where the motion starts.
+[start.position]
+"hinge.angle" = "0 deg"             # along x
+
+# Defaults of a run.
+[simulate]
+until = "5 s"
+every = "10 ms"
+"""
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the machine; NAME.toml is written.")],
+    like: Annotated[
+        str | None, typer.Option(help="Begin with a machine of the library.", autocompletion=offered)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a commented starter model.
+
+    JSON: {"name", "files"}.
+    """
+    from dalembert.files.atomic import write_text
+
+    file = Path(name) if name.endswith(".toml") else Path(f"{name}.toml")
+    title = file.stem
+    if not re.fullmatch(r"[^\W_][\w .-]*", title):
+        raise typer.BadParameter(f"{title!r}: begin with a letter or digit; letters, digits, - and _.")
+    if file.exists() and not force:
+        raise typer.BadParameter(f"{file} exists; --force writes over it.")
+    if like is None:
+        text = STARTER.format(name=title, file=file.name)
+    else:
+        from dalembert.files.models import library_path
+
+        text = library_path(like).read_text(encoding="utf-8")
+        text = re.sub(r'^name = ".*"$', lambda _: f'name = "{title}"', text, count=1, flags=re.MULTILINE)
+    write_text(file, text)
+    terminal.wrote(file)
+    if as_json:
+        terminal.give({"name": title, "files": [file]})
+    else:
+        terminal.say(f"try: dalembert simulate {file} --report {file.with_suffix('.html')}")
+
+
+def library(
+    name: Annotated[str | None, typer.Argument(help="Show the file of this machine.", autocompletion=offered)] = None,
+    as_json: Json = False,
+) -> None:
+    """List the ready machines, or show the file of one.
+
+    JSON: {"models": [{"name", "description"}]}.
+    """
+    from dalembert.files.models import library as names
+    from dalembert.files.models import library_path
+
+    if name is not None:
+        terminal.show(library_path(name).read_text(encoding="utf-8").rstrip())
+        return
+    found = [(one, description(library_path(one))) for one in names()]
+    if as_json:
+        terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
+    else:
+        terminal.show_table("Ready machines", ("model", "what it is"), found, left=(0, 1))
+
+
+def description(file: Path) -> str:
+    """What a model file says of itself."""
+    import tomllib
+
+    return str(tomllib.loads(file.read_text(encoding="utf-8")).get("description", ""))
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option(help="Write it to a file.")] = None,
+) -> None:
+    """Print the JSON Schema of model files, for completion and checks in editors."""
+    from dalembert.files.atomic import write_text
+    from dalembert.files.models.schema import model_schema
+
+    text = json.dumps(model_schema(), indent=1, ensure_ascii=False)
+    if out is None:
+        terminal.show(text)
+    else:
+        write_text(out, text + "\n")
+        terminal.wrote(out)

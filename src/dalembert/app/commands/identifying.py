@@ -1,0 +1,165 @@
+"""``identify``: a model from measured data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+from dalembert.app.commands.running import Json
+
+if TYPE_CHECKING:
+    from dalembert.identify import AutoIdentified, Identified
+    from dalembert.record import Record
+
+
+class Way(StrEnum):
+    """Methods of identification."""
+
+    auto = "auto"
+    n4sid = "n4sid"
+    moesp = "moesp"
+    cva = "cva"
+    okid_era = "okid-era"
+    ssi_data = "ssi-data"
+    ssi_cov = "ssi-cov"
+
+
+WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov)
+
+
+def identify(
+    data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records: .csv, .parquet, .nc or .mat.")],
+    inputs: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Channels that drive; none: ambient vibration.")
+    ] = None,
+    outputs: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Channels that respond; all others when left out.")
+    ] = None,
+    order: Annotated[int | None, typer.Option(min=1, help="Number of states; chosen from the data.")] = None,
+    method: Annotated[Way, typer.Option(help="auto decides by itself and says why.")] = Way.auto,
+    dt: Annotated[float | None, typer.Option(help="Sample time [s] of files without a column of time.")] = None,
+    resample: Annotated[float | None, typer.Option(help="Resample to this interval [s] first.")] = None,
+    hold_out: Annotated[float, typer.Option(help="Part of the data kept to judge the model (auto).")] = 1 / 3,
+    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the model: .json, .npz or .mat.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find a linear model and its modes from measured data.
+
+    JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
+    "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",
+    "warnings", "matrices": {"A", "B", "C", "D"}, "files"}.
+    """
+    if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
+        raise typer.BadParameter(f"{out}: a model is written as .json, .npz or .mat.", param_hint="--out")
+    if method in WITHOUT_INPUTS and values.names(inputs):
+        raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
+    records = read(data, dt, resample)
+    result = found(records, values.names(inputs), values.names(outputs), order, method, hold_out)
+    files = []
+    document = described(result, records)
+    if report is not None:
+        write_report(result, records, data, report)
+        files.append(report)
+    if out is not None:
+        from dalembert.app.commands.small_motions import write_matrices
+
+        write_matrices(document, out)
+        files.append(out)
+    terminal.wrote(*files)
+    if as_json:
+        terminal.give({**document, "files": files})
+        return
+    show(result, document)
+
+
+def read(data: list[Path], dt: float | None, resample: float | None) -> list[Record]:
+    """The records, evenly sampled where asked for."""
+    from dalembert.files.records import read_record
+
+    records = [read_record(path, dt=dt) for path in data]
+    return records if resample is None else [record.resample(every=resample) for record in records]
+
+
+def found(
+    records: list[Record], inputs: list[str], outputs: list[str], order: int | None, method: Way, hold_out: float
+) -> AutoIdentified | Identified:
+    """The model, by the method asked for."""
+    from dalembert import identify as room
+
+    given: Any = records[0] if len(records) == 1 else records
+    wanted = outputs or None
+    if method is Way.auto:
+        return room.auto(given, inputs, wanted, order=order, hold_out=hold_out)
+    function = getattr(room, method.value.replace("-", "_"))
+    result: Identified
+    if method in WITHOUT_INPUTS:
+        result = function(given, wanted, order=order)
+    else:
+        result = function(given, inputs, wanted, order=order)
+    return result
+
+
+def described(result: Any, records: list[Record]) -> dict[str, Any]:
+    """What was found, as plain values with keys that stay."""
+    model = getattr(result, "identified", result)
+    shown = model.underdamped()
+    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
+    modes = [
+        {
+            "frequency_hz": shown.frequencies_hz[k], "damping_ratio": shown.damping_ratios[k],
+            "frequency_deviation_hz": None if sd_f is None else sd_f[k],
+            "damping_deviation": None if sd_z is None else sd_z[k], "shape": shown.shapes[:, k],
+        }
+        for k in range(len(shown))
+    ]  # fmt: skip
+    if model is result:
+        kind = "simulation" if model.inputs else "prediction" if model.gain is not None else "simulation"
+        fits = {"training": model.fit(records, kind).mean, "held_out": None}
+    else:
+        fits = {"training": result.training_fit.mean, "held_out": None if result.fit is None else result.fit.mean}
+    system = model.system
+    return {
+        "method": model.method, "order": model.order, "sample_time": model.dt, "inputs": model.inputs,
+        "outputs": model.outputs, "modes": modes, "fit_percent": fits,
+        "decisions": getattr(result, "decisions", model.notes), "warnings": getattr(result, "warnings", ()),
+        "matrices": {"A": system.A, "B": system.B, "C": system.C, "D": system.D},
+    }  # fmt: skip
+
+
+def show(result: Any, document: dict[str, Any]) -> None:
+    def spread(value: Any, deviation: Any, digits: int, factor: float = 1.0) -> str:
+        text = f"{factor * value:.{digits}g}"
+        return text if deviation is None else f"{text} ± {factor * deviation:.2g}"
+
+    rows = [
+        (
+            str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"], 5),
+            spread(mode["damping_ratio"], mode["damping_deviation"], 4, 100.0),
+        )
+        for k, mode in enumerate(document["modes"])
+    ]  # fmt: skip
+    title = f"Model of order {document['order']} by {document['method']}"
+    terminal.show_table(title, ("mode", "frequency [Hz]", "damping ratio [%]"), rows)
+    fits = document["fit_percent"]
+    held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
+    terminal.show(f"reproduces {fits['training']:.1f} % of the data it was found from{held}")
+    for text in document["warnings"]:
+        terminal.say(f"warning: {text}")
+
+
+def write_report(result: Any, records: list[Record], data: list[Path], report: Path) -> None:
+    """The page on an identification, with where the data came from."""
+    import hashlib
+
+    from dalembert.studies.runner import versions
+    from dalembert.view.run_report import identified_report
+
+    origin: dict[str, Any] = {
+        f"data {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
+    }
+    identified_report(report, result, records, provenance={**origin, **versions()})

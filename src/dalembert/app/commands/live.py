@@ -1,0 +1,28 @@
+"""``view``: a machine in the browser, moved by hand."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Annotated
+
+import typer
+
+from dalembert.app.commands import terminal
+from dalembert.app.commands.models import Model, Set, Start, load
+from dalembert.errors import MissingExtraError
+
+
+def view(
+    model: Model,
+    changes: Set = None,
+    start: Start = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> None:
+    """Show a machine in the browser with a slider per joint; served on this machine only, until Ctrl-C."""
+    if importlib.util.find_spec("dalembert.app.serve") is None:
+        raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
+    machine = load(model, changes)
+    serve = importlib.import_module("dalembert.app.serve").serve
+    serve(machine.mechanism, machine.eqs, machine.start(start), port=port, browser=browser, say=terminal.say)

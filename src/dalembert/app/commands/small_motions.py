@@ -1,0 +1,198 @@
+"""``equilibrium``, ``modes`` and ``linearize``: where a machine rests, and small motions about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+from dalembert.app.commands.models import Machine, Model, Set, load
+from dalembert.app.commands.running import Json
+from dalembert.errors import DalembertError
+
+if TYPE_CHECKING:
+    from dalembert.equations import State
+    from dalembert.linear import SecondOrder, StateSpace
+
+MATRICES = ("M", "C", "G", "K", "H", "B", "Y_position", "Y_velocity", "Y_acceleration", "A", "D")
+MOST_SHOWN = 8  # columns of a matrix on a terminal
+Guess = Annotated[
+    list[str] | None,
+    typer.Option("--guess", metavar="NAME=VALUE", help="Near which equilibrium, stable or not; repeatable."),
+]
+Hold = Annotated[
+    list[str] | None, typer.Option("--hold", metavar="NAME=VALUE", help="A coordinate with this value; repeatable.")
+]
+Held = Annotated[list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="Value of an input; repeatable.")]
+Rates = Annotated[
+    list[str] | None,
+    typer.Option("--rate", metavar="NAME=VALUE", help="Steady motion: constant rate of a coordinate; repeatable."),
+]
+
+
+def rest(
+    machine: Machine, guess: list[str] | None, hold: list[str] | None, inputs: list[str] | None, rates: list[str] | None
+) -> State:
+    """The equilibrium or steady motion asked for."""
+    from dalembert.solve.equilibrium import equilibrium as find
+
+    return find(
+        machine.eqs,
+        guess=values.quantities(guess, "--guess") or None,
+        inputs=machine.held_inputs(inputs),
+        hold=values.quantities(hold, "--hold") or None,
+        rates=values.quantities(rates, "--rate") or None,
+    )
+
+
+def linear_model(machine: Machine, at: State, inputs: list[str] | None, **options: Any) -> SecondOrder | StateSpace:
+    from dalembert.solve.linearize import linearize as make
+
+    return make(machine.eqs, at, inputs=machine.held_inputs(inputs), **options)
+
+
+def equilibrium(
+    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Find where a machine stays at rest, or a motion that stays the same.
+
+    JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "stability"}.
+    """
+    machine = load(model, changes)
+    at = rest(machine, guess, hold, inputs, rates)
+    eqs = machine.eqs
+    places = {name: (at[name], unit) for name, unit in zip(eqs.measures.names, eqs.measures.units, strict=True)}
+    speeds = {}
+    if rates:
+        pairs = zip(eqs.measure_rates.names, eqs.measure_rates.units, strict=True)
+        speeds = {name: (at[name], unit) for name, unit in pairs if abs(at[name]) > 1e-12}
+    verdict = stability(machine, at, inputs)
+    about = "steady motion" if rates else "equilibrium"
+    if as_json:
+        both = [{n: {"value": v, "unit": u} for n, (v, u) in group.items()} for group in (places, speeds)]
+        found = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
+        terminal.give({**found, "stability": verdict})
+        return
+    rows = [(name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()]
+    terminal.show_table(f"{machine.mechanism.name}: {about}", ("coordinate", "value", "unit"), rows, left=(0, 2))
+    if verdict is not None:
+        terminal.show(f"small motions about it: {verdict}")
+
+
+def stability(machine: Machine, at: State, inputs: list[str] | None) -> str | None:
+    """Verdict on small motions; None where there is no linear model."""
+    try:
+        return linear_model(machine, at, inputs).stability().verdict
+    except DalembertError:
+        return None
+
+
+def modes(
+    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    out: Annotated[Path | None, typer.Option(help="Write a figure of the shapes: .png, .svg or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Natural frequencies, damping and shapes of small motions about the equilibrium.
+
+    JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
+    """
+    machine = load(model, changes)
+    found = linear_model(machine, rest(machine, guess, hold, inputs, rates), inputs).modes()
+    if out is not None:
+        from dalembert.view import plot
+
+        plot(found, file=out, title=f"{machine.mechanism.name}: mode shapes")
+        terminal.wrote(out)
+    if as_json:
+        rows = [
+            {"frequency_hz": f, "damping_ratio": z, "eigenvalue": complex(s), "shape": found.shapes[:, k]}
+            for k, (f, z, s) in enumerate(
+                zip(found.frequencies_hz, found.damping_ratios, found.eigenvalues, strict=True)
+            )
+        ]
+        document = {"model": machine.mechanism.name, "coordinates": found.coordinates, "modes": rows}
+        terminal.give({**document, "files": [] if out is None else [out]})
+        return
+    table = [line.split(maxsplit=4) for line in found.table().splitlines()[1:]]
+    head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", "motion")
+    terminal.show_table(f"{machine.mechanism.name}: modes about the equilibrium", head, table, left=(4,))
+
+
+def linearize(
+    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    outputs: Annotated[list[str] | None, typer.Option(help="Sensors or coordinates; all sensors.")] = None,
+    coordinates: Annotated[list[str] | None, typer.Option(help="Independent coordinates; chosen.")] = None,
+    first_order: Annotated[bool, typer.Option("--state-space", help="States and their rates: A, B, C, D.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the matrices: .json, .npz or .mat.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Linear model of small motions about the equilibrium: M, C, K or A, B, C, D.
+
+    JSON: {"model", "form", "coordinates" or "states", "inputs", "outputs", "units", "matrices": {name: rows}, "files"}.
+    """
+    machine = load(model, changes)
+    if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
+        raise typer.BadParameter(f"{out}: a linear model is written as .json, .npz or .mat.", param_hint="--out")
+    system = linear_model(
+        machine, rest(machine, guess, hold, inputs, rates), inputs, outputs=values.names(outputs) or None,
+        coordinates=values.names(coordinates) or None,
+    )  # fmt: skip
+    if first_order and hasattr(system, "state_space"):
+        system = system.state_space()
+    document = {"model": machine.mechanism.name, **described(system)}
+    if out is not None:
+        write_matrices(document, out)
+        terminal.wrote(out)
+    if as_json:
+        terminal.give({**document, "files": [] if out is None else [out]})
+    else:
+        terminal.show(repr(system))
+
+
+def described(system: SecondOrder | StateSpace) -> dict[str, Any]:
+    """A linear model as plain values."""
+    import numpy as np
+
+    second = hasattr(system, "coordinates")
+    names = MATRICES if second else ("A", "B", "C", "D")
+    found = {}
+    for name in names:
+        matrix = getattr(system, name, None)
+        if matrix is None or np.asarray(matrix).size == 0:
+            continue
+        if second and not np.any(matrix) and name not in ("M", "K"):
+            continue
+        found[name] = np.asarray(matrix).tolist()
+    labels = {"coordinates": system.coordinates} if second else {"states": system.states}  # type: ignore[union-attr]
+    form = "second order: M x'' + (C+G) x' + (K+H) x = B u" if second else "state space: x' = A x + B u, y = C x + D u"
+    return {
+        "form": form, **labels, "inputs": system.inputs, "outputs": system.outputs, "units": dict(system.units),
+        "matrices": found,
+    }  # fmt: skip
+
+
+def write_matrices(document: dict[str, Any], out: Path) -> None:
+    """The linear model as a file, whole or not at all."""
+    import json
+
+    import numpy as np
+
+    from dalembert.files.atomic import replacing, write_text
+
+    if out.suffix.lower() == ".json":
+        write_text(out, json.dumps(terminal.plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        return
+    arrays = {name: np.array(rows) for name, rows in document["matrices"].items()}
+    for key in ("coordinates", "states", "inputs", "outputs"):
+        if key in document:
+            arrays[key] = np.array(document[key], dtype=str)
+    with replacing(out) as fresh:
+        if out.suffix.lower() == ".npz":
+            np.savez(fresh, allow_pickle=False, **arrays)
+        else:
+            from scipy.io import savemat
+
+            savemat(fresh, {name: a.astype(object) if a.dtype.kind == "U" else a for name, a in arrays.items()})
