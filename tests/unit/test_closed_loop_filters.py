@@ -80,6 +80,19 @@ def test_kalman_bucy_and_a_continuous_regulator_run_inside_the_equations(cart: A
     assert np.abs(run["estimate.hinge.angle"][-1] - run["hinge.angle"][-1]) < 1e-3
 
 
+def test_a_step_whose_stages_overflow_is_tried_again_shorter() -> None:
+    # Ṗ = -P² / R from P0 = 1 leaves finite numbers within one first step: the estimate of order 3 was infinite, and
+    # damped that of order 5 to zero
+    plant = da.StateSpace([[0, 1], [-4, -0.1]], [0, 1], [[1, 0]], inputs="u", outputs="y", states=["x", "v"])
+    law = da.control.lqr(plant, Q=1.0, R=1.0)
+    loops = [
+        da.simulate(plant, 5.0, start={"x": 1.0}, controller=law, observer=bucy, method=method, progress=False)
+        for bucy in [da.estimate.KalmanBucy(plant, Q=1.0, R=1e-8, P0=1.0)]
+        for method in (da.DormandPrince(), da.Rosenbrock())
+    ]
+    assert loops[0]["x"][-1] == pytest.approx(loops[1]["x"][-1], abs=1e-8)
+
+
 def test_servo_constraints_hold_from_a_rest_on(cart: Any) -> None:
     """Trap T-23: the cart is held at acceleration level from a zero of its speed on, so it stays."""
     law = da.control.udwadia_kalaba(cart, {"cart": "rail.displacement"}, actuated="force")

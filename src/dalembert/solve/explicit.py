@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.solve.constrained import closing_function, forward_function
@@ -20,6 +21,7 @@ from dalembert.solve.methods import RK4, DormandPrince
 
 MX = ca.MX
 SAFETY = 0.8
+FINITE = 1e300
 INLINE_LIMIT = 25_000  # instructions of a step
 
 
@@ -216,20 +218,26 @@ class Stepper:
         return ca.if_else(good, self.layout.join(**taken), self.layout.join(**kept))
 
     def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: Any) -> Any:
-        """Largest local error in units of its tolerance."""
+        """Largest local error in units of its tolerance; infinite where a stage left finite numbers.
+
+        A maximum overlooks what is not a number, a sum does not.
+        """
         rtol, atol = self.numbers[0], self.numbers[1]
-        sizes = []
+        sizes, total = [], MX(0)
         for row in self.tableau[3]:
             size = MX(0)
             for i, name in enumerate(("q", "v", "z")):
                 if s[name].shape[0]:
                     weight = atol + rtol * ca.fmax(ca.fabs(s[name]), ca.fabs(new[name]))
-                    size = ca.fmax(size, ca.norm_inf(h * combine(row, stages, i) / weight))
+                    local = ca.fabs(h * combine(row, stages, i) / weight)
+                    size = ca.fmax(size, ca.norm_inf(local))
+                    total += ca.sum1(local) + ca.sum1(ca.fabs(new[name]))
             sizes.append(size)
-        if len(sizes) == 1:
-            return sizes[0]
-        # order 8: the estimate of order 5, damped by that of order 3
-        return sizes[0] ** 2 / ca.sqrt(sizes[0] ** 2 + 0.01 * sizes[1] ** 2 + 1e-300)
+        worst = sizes[0]
+        if len(sizes) == 2:  # order 8: the estimate of order 5, damped by that of order 3; no square may overflow
+            scale = ca.fmax(worst, ca.fmax(0.1 * sizes[1], 1e-150))
+            worst = worst * (worst / scale) / ca.sqrt((worst / scale) ** 2 + (0.1 * sizes[1] / scale) ** 2 + 1e-300)
+        return ca.if_else(total <= FINITE, worst, np.inf)
 
 
 def inlined(step: ca.Function, calls: int, kernel: ca.Function) -> ca.Function:
