@@ -47,7 +47,7 @@ else:
     Density, Speed, Effort, DampingPerSpeed = (quantity(k) for k in ("density", "speed", "force", "damping per speed"))
     Resistance, Inductance, TorqueConstant = (quantity(k) for k in ("resistance", "inductance", "torque constant"))
     MomentOfInertia, RotationalDamping = (quantity(k) for k in ("inertia", "rotational damping"))
-    Direction, Axis, Pair = quantities("number", 2, 3), quantities("number", 3), quantities("", 2)
+    Direction, Axis, Pair = quantities("", 2, 3), quantities("", 3), quantities("", 2)  # of any length
     Position, Edges, RadiusLength = (quantities("length", *n) for n in ((2, 3), (2, 3), (1, 2)))
     Rotation3 = matrix("number")
     Stiffnesses, Dampings, RotationalStiffnesses, RotationalDampings = (

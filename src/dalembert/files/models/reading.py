@@ -102,7 +102,7 @@ def _build(source: Source, folders: Folders) -> Mechanism:
     if model is not None:
         parts = Parts(m)
         scope = Scope(source, model, parts, "", m.ground, folders)
-        scope.define(model.parameters, {})
+        scope.define({})
         with scope.part(("gravity",)):
             m.gravity = _gravity(scope, model)
         _fill(scope)
@@ -155,13 +155,14 @@ def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
     values = {}
     for key, raw in table.parameters.items():
         place = (*where, "parameters", key)
-        if key not in model.parameters:
-            outer.source.problem(place, unknown_name("parameter", key, model.parameters, repr(table.file)))
+        known = [*model.constants, *model.parameters]
+        if key not in known:
+            outer.source.problem(place, unknown_name("parameter", key, known, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
         values[key] = (outer.resolved(tree, place), outer.dimension(tree, place))
     scope = Scope(source, model, outer.parts, f"{outer.prefix}{name}.", ground, outer.folders)
-    scope.define(model.parameters, values)
+    scope.define(values)
     _fill(scope)
 
 

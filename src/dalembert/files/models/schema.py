@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from dalembert.files.models.json_schema import model_schema as model_schema
 from dalembert.files.models.kinds import (
     Angle,
     Axis,
@@ -254,7 +255,7 @@ class IncludeTable(Table):
 
     file: Text = Field(description="relative to this file")
     ground: Text = Field("ground", description="the body of this file that the other file calls ground")
-    parameters: dict[Text, Value] = Field({}, description="values for parameters of the other file")
+    parameters: dict[Text, Value] = Field({}, description="values for its parameters and constants")
 
 
 class StartTable(Table):
@@ -295,11 +296,13 @@ class SimulateTable(Table):
 class Model(Table):
     """A machine."""
 
+    schema_: Text | None = Field(None, alias="$schema", exclude=True)
     name: Annotated[str, Field(max_length=200)] = ""
     description: Annotated[str, Field(max_length=20_000)] = ""
     planar: bool = Field(False, description="motion in the x-y plane")
     gravity: Gravity | None = Field(None, description="9.81 m/s^2 downwards when left out")
-    parameters: dict[Text, Value] = Field({}, description="numbers and expressions by name")
+    constants: dict[Text, Value] = Field({}, description="numbers by name, for use in the file")
+    parameters: dict[Text, Value] = Field({}, description="numbers by name that eqs.replace(...) can change later")
     include: dict[Text, IncludeTable] = Field({}, max_length=64)
     ground: GroundTable = Field(default_factory=lambda: GroundTable(points={}))
     bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES)

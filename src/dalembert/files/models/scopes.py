@@ -57,6 +57,7 @@ class Scope:
         self.prefix = prefix
         self.ground = ground
         self.folders = folders
+        self.declared = {*model.constants, *model.parameters}
         self.trees: dict[str, Tree] = {}  # parameter -> its expression in full names
         self.dimensions: dict[str, Dimension | None] = {}
 
@@ -85,11 +86,19 @@ class Scope:
         return f"{self.prefix}{name}"
 
     # -- parameters -------------------------------------------------------------------------------------------------
-    def define(self, given: Mapping[str, Any], overrides: Mapping[str, tuple[Tree, Dimension | None]]) -> None:
-        """Parameters of the file, whatever their order; values given from outside replace its own."""
+    def define(self, overrides: Mapping[str, tuple[Tree, Dimension | None]]) -> None:
+        """Constants and parameters of the file; values given from outside replace its own."""
+        twice = [key for key in self.model.parameters if key in self.model.constants]
+        for key in twice:
+            self.source.problem(("parameters", key), f"{key!r} is a constant already.")
+        self._define("constants", self.model.constants, overrides)
+        self._define("parameters", self.model.parameters, overrides)
+
+    def _define(self, section: str, given: Mapping[str, Any], overrides: Mapping[str, Any]) -> None:
+        """One section, whatever the order of its names."""
         waiting: dict[str, Tree] = {}
         for key, raw in given.items():
-            where = ("parameters", key)
+            where = (section, key)
             with self.part(where, self.full(key)):
                 if key in (TIME, *ar.CONSTANTS):
                     raise self.wrong(where, f"a parameter may not be called {key!r}.")
@@ -100,11 +109,11 @@ class Scope:
                 if key not in overrides:
                     dimension = self.dimension(tree, where)
                     tree = self.resolved(tree, where)
-                self.settle(key, tree, dimension)
-        self.define_derived(waiting)
+                self.settle(section, key, tree, dimension)
+        self._define_derived(section, waiting)
 
-    def define_derived(self, waiting: dict[str, Tree]) -> None:
-        """Parameters that depend on others: each as soon as what it needs is there."""
+    def _define_derived(self, section: str, waiting: dict[str, Tree]) -> None:
+        """Names that depend on others: each as soon as what it needs is there."""
         needs = {key: {n for n in tree.names() if n in waiting} for key, tree in waiting.items()}
         users: dict[str, list[str]] = defaultdict(list)
         for key, names in needs.items():
@@ -113,22 +122,27 @@ class Scope:
         ready = [key for key, names in needs.items() if not names]
         while ready:
             key = ready.pop()
-            where = ("parameters", key)
+            where = (section, key)
             with self.part(where, self.full(key)):
-                self.settle(key, self.resolved(waiting[key], where), self.dimension(waiting[key], where))
+                self.settle(section, key, self.resolved(waiting[key], where), self.dimension(waiting[key], where))
             del needs[key]
             for user in users[key]:
                 needs[user].discard(key)
                 if not needs[user]:
                     ready.append(user)
         for key in needs:
-            self.source.problem(("parameters", key), f"parameter {key!r} depends on itself.")
+            self.source.problem((section, key), f"{key!r} depends on itself.")
             self.parts.failed.add(self.full(key))
 
-    def settle(self, key: str, tree: Tree, dimension: Dimension | None) -> None:
-        """A plain number becomes a parameter of the mechanism, an expression stays one."""
+    def settle(self, section: str, key: str, tree: Tree, dimension: Dimension | None) -> None:
+        """A constant is its number. A plain number becomes a parameter of the mechanism, an expression stays one."""
         now = ar.value(tree, self.lookup)
-        if not isinstance(now, Quantity):
+        if section == "constants":
+            if isinstance(now, Quantity):
+                message = f"constant {key!r} depends on a parameter; make it a parameter too."
+                raise self.wrong((section, key), message)
+            tree = ar.number(now)
+        elif not isinstance(now, Quantity):
             self.m.parameter(self.full(key), now)
             tree = ar.name(self.full(key))
         self.trees[key], self.dimensions[key] = tree, dimension
@@ -154,7 +168,7 @@ class Scope:
                 return self.trees[name]
             if name in ar.CONSTANTS:
                 return ar.number(ar.CONSTANTS[name])
-            if name in self.model.parameters:
+            if self.full(name) in self.parts.failed and name in self.declared:
                 raise Skip  # it has been complained about
             if state:
                 return ar.name(self.full(name))
@@ -217,7 +231,7 @@ class Scope:
 
     def depends(self, raws: list[Any], where: Where) -> bool:
         """Whether expressions use more than parameters."""
-        known = {*self.trees, *ar.CONSTANTS, *self.model.parameters}
+        known = {*self.trees, *ar.CONSTANTS, *self.declared}
         return any(n not in known for raw in raws for n in self.parse(raw, where).names())
 
     # -- bodies -----------------------------------------------------------------------------------------------------
