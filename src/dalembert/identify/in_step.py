@@ -37,8 +37,8 @@ EXPLAINED = 0.3
 HARDLY_FALLS_TO = 0.95
 BY_CHANCE = 4.0
 LAGS = 10
-# Below this part of the power of an output nothing is sought: the model is exact.
-EXACT = 1e-7
+# Below this part of the power of an output nothing is sought: modes beyond the order leave as much, and harm nothing.
+EXACT = 1e-5
 # Two moves that leave as much, up to this factor, count as one; the shorter is told.
 AS_GOOD = 1.2
 # Samples looked at, and products formed, at most: a check must not take long.
