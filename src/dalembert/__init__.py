@@ -62,6 +62,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("record", "Record"),
     **_from("files", "read_record write_record"),
     **_from("files.c_export", "export_c"),
+    **_from("files.models", "read_model write_model library model_schema"),
     **_from("view", "plot animate report"),
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
@@ -109,6 +110,10 @@ if TYPE_CHECKING:
     from dalembert.files import read_record as read_record
     from dalembert.files import write_record as write_record
     from dalembert.files.c_export import export_c as export_c
+    from dalembert.files.models import library as library
+    from dalembert.files.models import model_schema as model_schema
+    from dalembert.files.models import read_model as read_model
+    from dalembert.files.models import write_model as write_model
     from dalembert.linear import FrequencyResponse as FrequencyResponse
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
