@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import typer
 
-from dalembert.app.commands import authoring, identifying, installation, live, showing, simulating, small_motions
+from dalembert.app.commands import (
+    authoring,
+    identifying,
+    installation,
+    live,
+    observing,
+    showing,
+    simulating,
+    small_motions,
+    sweeping,
+)
 from dalembert.app.commands.running import CODES, command
 
 app = typer.Typer(
@@ -27,7 +37,10 @@ command(app, MACHINES)(live.view)
 command(app, MACHINES)(small_motions.equilibrium)
 command(app, MACHINES)(small_motions.modes)
 command(app, MACHINES)(small_motions.linearize)
+command(app, MACHINES)(sweeping.sweep)
 command(app, DATA)(identifying.identify)
+command(app, DATA)(observing.estimate)
+command(app, DATA)(observing.export)
 command(app, MODELS)(authoring.new)
 command(app, MODELS)(authoring.library)
 command(app, MODELS)(authoring.schema)

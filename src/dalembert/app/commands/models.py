@@ -59,26 +59,8 @@ class Machine:
     changes: Mapping[str, float]
 
     def start(self, given: list[str] | None = None) -> State:
-        """Where the motion starts: as the file says, with what was given instead.
-
-        Given positions replace those of the file, which then only guide how the machine is put together; given rates
-        replace the rates of the file.
-        """
-        from dalembert.solve.assemble import assemble
-
-        wanted = values.quantities(given, "--start")
-        own: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in self.mechanism.start.items()}
-        rates = {n: v for n, v in wanted.items() if n in self.eqs.measure_rates.index or n in self.eqs.speeds.index}
-        memory = {n: v for n, v in wanted.items() if n in self.eqs.internal.index}
-        places = {n: v for n, v in wanted.items() if n not in rates and n not in memory}
-        if places:
-            own["guess"] = {**own.get("guess", {}), **own.get("position", {})}
-            own["position"] = places
-        if rates:
-            own["velocity"] = rates
-        if memory:
-            own["internal"] = {**own.get("internal", {}), **memory}
-        return assemble(self.eqs, own.pop("position", None), **own)
+        """Where the motion starts: as the file says, with what was given instead."""
+        return started(self.eqs, self.mechanism.start, values.quantities(given, "--start"))
 
     def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
         """What drives the inputs: as the file says, with what was given instead."""
@@ -100,6 +82,35 @@ class Machine:
 
         parts = [repr(self.eqs.parameter_values), *(f.serialize() for f in self.eqs.functions.values())]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def started(eqs: EquationsOfMotion, own: Mapping[str, Any], wanted: Mapping[str, float]) -> State:
+    """The state a machine starts in: as its file says (``own``), with other values of some coordinates and rates.
+
+    Wanted positions replace those of the file, which then only guide how the machine is put together; wanted rates
+    replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is.
+    """
+    from dalembert.solve.assemble import assemble
+
+    use: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in own.items()}
+    rates, memory, places = {}, {}, {}
+    for name, value in wanted.items():
+        if name.startswith("velocity "):
+            rates[name.removeprefix("velocity ")] = value
+        elif name in eqs.measure_rates.index or name in eqs.speeds.index:
+            rates[name] = value
+        elif name in eqs.internal.index:
+            memory[name] = value
+        else:
+            places[name.removeprefix("start ")] = value
+    if places:
+        use["guess"] = {**use.get("guess", {}), **use.get("position", {})}
+        use["position"] = places
+    if rates:
+        use["velocity"] = rates
+    if memory:
+        use["internal"] = {**use.get("internal", {}), **memory}
+    return assemble(eqs, use.pop("position", None), **use)
 
 
 def load(model: str, changes: list[str] | None = None) -> Machine:

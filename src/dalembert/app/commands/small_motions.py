@@ -76,7 +76,9 @@ def equilibrium(
         found = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
         terminal.give({**found, "stability": verdict})
         return
-    rows = [(name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()]
+    rows = [
+        (name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()
+    ]
     terminal.show_table(f"{machine.mechanism.name}: {about}", ("coordinate", "value", "unit"), rows, left=(0, 2))
     if verdict is not None:
         terminal.show(f"small motions about it: {verdict}")

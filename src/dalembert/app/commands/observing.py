@@ -1,0 +1,229 @@
+"""``estimate`` and ``export``: filters of a machine over data, and filters and laws as C."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+from dalembert.app.commands.models import Machine, Model, Set, Start, load
+from dalembert.app.commands.running import Json
+from dalembert.app.commands.small_motions import linear_model, rest
+
+if TYPE_CHECKING:
+    from dalembert.estimate.filtering import Filter
+
+MOST_ROWS = 20
+
+
+class Kind(StrEnum):
+    """Filters of a machine."""
+
+    ekf = "ekf"
+    iekf = "iekf"
+    ukf = "ukf"
+    ckf = "ckf"
+
+
+class Real(StrEnum):
+    """Numbers of the exported code."""
+
+    double = "double"
+    float = "float"
+
+
+Variances = Annotated[
+    list[str] | None,
+    typer.Option("--Q", metavar="VARIANCE", help="Of a step: one number, or NAME=NUMBER,... (variances)."),
+]
+Measured = Annotated[
+    list[str] | None,
+    typer.Option("--R", metavar="VARIANCE", help="Of a sample: one number, or SENSOR=NUMBER,... (variances)."),
+]
+Outputs = Annotated[
+    list[str] | None, typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors.")
+]
+Known = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Inputs that are known; all.")]
+
+
+def filter_of(
+    machine: Machine, kind: Kind, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
+    R: list[str] | None, P0: list[str] | None, start: list[str] | None, dt: float | None = None,
+) -> Filter:  # fmt: skip
+    """The filter asked for, starting where the machine starts."""
+    from dalembert import estimate as room
+
+    noise = {"Q": values.weight(Q, "--Q"), "R": values.weight(R, "--R")}
+    for name, value in noise.items():
+        if value is None:
+            raise typer.BadParameter(
+                "a filter needs variances of the model and of the sensors.", param_hint=f"--{name}"
+            )
+    options: dict[str, Any] = {
+        **noise, "outputs": values.names(outputs) or None, "inputs": values.names(inputs) or None, "dt": dt,
+        "P0": values.weight(P0, "--P0"), "at": machine.start(start),
+    }  # fmt: skip
+    if kind is Kind.ekf:
+        return room.ExtendedKalman(machine.eqs, **options)
+    if kind is Kind.iekf:
+        return room.ExtendedKalman(machine.eqs, iterations=3, **options)
+    if kind is Kind.ckf:
+        options["points"] = room.Cubature()
+    return room.SigmaPointKalman(machine.eqs, **options)
+
+
+def estimate(
+    model: Model,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The record: .csv, .parquet, .nc or .mat.")],
+    kind: Annotated[Kind, typer.Option("--filter", help="Which filter.")] = Kind.ekf,
+    outputs: Outputs = None,
+    inputs: Known = None,
+    Q: Variances = None,
+    R: Measured = None,
+    P0: Annotated[
+        list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start; the steady one.")
+    ] = None,
+    start: Start = None,
+    changes: Set = None,
+    smooth: Annotated[bool, typer.Option("--smooth", help="Use the whole record at every sample.")] = False,
+    truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
+    plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate the motion of a machine from what was measured.
+
+    JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
+    "unit"}}, "errors": {name: rms} or null, "files"}.
+    """
+    from dalembert.files.records import read_record, write_record
+
+    machine = load(model, changes)
+    record = read_record(data)
+    filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start)
+    found = filter_.run(record, progress=terminal.progress())
+    if smooth:
+        from dalembert.estimate import smooth as smoothed
+
+        found = smoothed(found)
+    true = None if truth is None else read_record(truth)
+    files = []
+    if out is not None:
+        write_record(found.to_record(), out)
+        files.append(out)
+    if figure is not None:
+        from dalembert.view import plot as draw
+
+        draw(found, *values.names(plot), truth=true, file=figure)
+        files.append(figure)
+    terminal.wrote(*files)
+    errors = None if true is None else rms_errors(found, true)
+    used = int(found.measured.sum())
+    per = float(found.nis.sum()) / used if used else float("nan")
+    names = found.record.names
+    last = {
+        name: {"value": found.record.data[-1, k], "deviation": found.deviations.data[-1, k],
+               "unit": found.record.units[name]}
+        for k, name in enumerate(names)
+    }  # fmt: skip
+    if as_json:
+        terminal.give(
+            {
+                "model": machine.mechanism.name, "filter": kind.value, "samples": len(found), "nis_per_output": per,
+                "log_likelihood": found.log_likelihood, "last": last, "errors": errors, "files": files,
+            }
+        )  # fmt: skip
+        return
+    chosen = [name for name in (*machine.eqs.measures.names, *machine.eqs.measure_rates.names) if name in last]
+    rows = [
+        (name, *(terminal.number(last[name][key]) for key in ("value", "deviation")), last[name]["unit"],
+         *(() if errors is None else (terminal.number(errors[name], 3) if name in errors else "-",)))
+        for name in (chosen or list(names))[:MOST_ROWS]
+    ]  # fmt: skip
+    head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
+    terminal.show_table(f"{machine.mechanism.name}: {kind.value} over {len(found)} samples", head, rows, left=(0, 3))
+    terminal.show(f"NIS {per:.3g} per sample and output (1 where the variances are right)")
+
+
+def rms_errors(found: Any, truth: Any) -> dict[str, float]:
+    """Root-mean-square errors by name, of what both know."""
+    import numpy as np
+
+    errors = {}
+    for name in found.record.names:
+        if name in truth.names:
+            true = np.interp(found.time, truth.time, truth[name])
+            errors[name] = float(np.sqrt(np.mean(np.square(found.record[name] - true))))
+    return errors
+
+
+def export(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="Folder for the C files.")],
+    dt: Annotated[float, typer.Option(help="Sampling interval [s].")],
+    kind: Annotated[Kind | None, typer.Option("--filter", help="A filter of the machine.")] = None,
+    lqr: Annotated[bool, typer.Option("--lqr", help="A linear-quadratic law about the equilibrium.")] = False,
+    outputs: Outputs = None,
+    inputs: Known = None,
+    Q: Annotated[
+        list[str] | None, typer.Option("--Q", metavar="NUMBERS", help="Variances of a step, or weights of the states.")
+    ] = None,
+    R: Annotated[
+        list[str] | None, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
+    ] = None,
+    P0: Annotated[list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start.")] = None,
+    guess: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Near which equilibrium the law works.")
+    ] = None,
+    start: Start = None,
+    changes: Set = None,
+    name: Annotated[str | None, typer.Option(help="Prefix of everything in C.")] = None,
+    real: Annotated[Real, typer.Option(help="Type of numbers in C.")] = Real.double,
+    as_json: Json = False,
+) -> None:
+    """Write a filter or a control law of a machine as C99 for a microcontroller.
+
+    One of --filter and --lqr says which. `make -C FOLDER test` builds the code and checks it.
+
+    JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
+    """
+    from dalembert.files.c_export import export_c
+
+    if (kind is None) == (not lqr):
+        raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")
+    machine = load(model, changes)
+    if kind is not None:
+        step: Any = filter_of(
+            machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, dt=dt
+        )  # fmt: skip
+    else:
+        step = law_of(machine, guess, inputs, Q, R, dt)
+    written = export_c(step, out, name=name, dt=dt if kind is not None else None, real=real.value)
+    terminal.wrote(*written.files)
+    if as_json:
+        terminal.give(
+            {
+                "model": machine.mechanism.name, "name": written.name, "folder": written.folder,
+                "state_bytes": written.memory_bytes, "work_bytes": written.work_bytes, "files": written.files,
+            }
+        )  # fmt: skip
+        return
+    terminal.say(f"state {written.memory_bytes} bytes, work {written.work_bytes} bytes; check it: make -C {out} test")
+
+
+def law_of(
+    machine: Machine, guess: list[str] | None, inputs: list[str] | None, Q: list[str] | None, R: list[str] | None,
+    dt: float,
+) -> Any:  # fmt: skip
+    """The sampled linear-quadratic law about an equilibrium."""
+    from dalembert.control import lqr
+
+    Q_, R_ = values.weight(Q, "--Q"), values.weight(R, "--R")
+    if Q_ is None:
+        raise typer.BadParameter("a law needs weights of the states.", param_hint="--Q")
+    system = linear_model(machine, rest(machine, guess, None, None, None), None)
+    return lqr(system, dt=dt, cost="integral", inputs=values.names(inputs) or None, Q=Q_, R=1.0 if R_ is None else R_)

@@ -1,0 +1,235 @@
+"""``sweep``: many runs of a machine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.commands import terminal, values
+from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, started, until_of
+from dalembert.app.commands.running import NOT_CONVERGED, WRONG, Json
+
+if TYPE_CHECKING:
+    from dalembert.equations import EquationsOfMotion
+    from dalembert.model import Mechanism
+    from dalembert.sweeps import Design, Swept
+
+DEFAULT_SAMPLES = 64
+DEFAULT_ALONG = 5  # values along an axis of a grid
+
+
+class Plan(StrEnum):
+    """Designs of a sweep."""
+
+    grid = "grid"
+    lhs = "lhs"
+    sobol = "sobol"
+
+
+def sweep(
+    model: Model,
+    over: Annotated[
+        list[str],
+        typer.Option(
+            metavar="AXIS",
+            help='A parameter, "start NAME" or "velocity NAME": NAME=LOW:HIGH, LOW:HIGH:COUNT (grid), A,B,C (grid) or '
+            "MEAN~DEVIATION (lhs, sobol); repeatable.",
+        ),
+    ],
+    output: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=CHANNEL:HOW", help="HOW: last, first, max, min, peak, mean or rms; repeatable."),
+    ],
+    design: Annotated[Plan | None, typer.Option(help="lhs, or grid where an axis asks for one.")] = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="Points; of a grid: values along an axis.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the design.")] = 0,
+    until: Annotated[float | None, typer.Option(help="End time of a run [s].")] = None,
+    changes: Set = None,
+    start: Start = None,
+    inputs: Input = None,
+    every: Annotated[float | None, typer.Option(help="Sampling interval of a run [s]: what peaks are seen.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=0, help="Processes; one per core; 0: none but this.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write points and results: .csv, or .nc.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a machine at many values of its parameters and starts.
+
+    JSON: {"model", "axes", "points", "results": {name: [...]}, "status": [...], "errors": {index: text}, "seed",
+    "summary": {name: {"smallest", "mean", "deviation", "largest"}}, "files"}.
+    """
+    from dalembert.sweeps import sweep as run
+
+    if out is not None and out.suffix.lower() not in (".csv", ".nc"):
+        raise typer.BadParameter(f"{out}: a sweep is written as .csv or .nc.", param_hint="--out")
+    plan = design_of(over, design, samples, seed)
+    machine = load(model, changes)
+    options = {
+        "inputs": tuple(inputs or ()), "every": machine.mechanism.simulation.get("every") if every is None else every,
+        "file": digest(machine),
+    }  # fmt: skip
+    trial = ModelTrial(
+        model, machine.eqs, until_of(machine, until), outputs_of(output),
+        {**machine.mechanism.start, "wanted": values.quantities(start, "--start"), "options": options},
+    )  # fmt: skip
+    machine.inputs(inputs)  # what is wrong with them is told now, and once
+    found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
+    if out is not None:
+        write(found, out)
+        terminal.wrote(out)
+    if as_json:
+        terminal.give(described(machine, found, [] if out is None else [out]))
+    else:
+        rows = [(name, *(terminal.number(v, 5) for v in one.values())) for name, one in summary(found).items()]
+        head = ("", "smallest", "mean", "deviation", "largest")
+        terminal.show_table(f"{machine.mechanism.name}: {len(found)} points", head, rows)
+    if found.errors:
+        index, text = next(iter(sorted(found.errors.items())))
+        terminal.say(f"{len(found.errors)} of {len(found)} points failed; the first, {index}: {text}")
+        if len(found.errors) == len(found):
+            unsettled = text.startswith(("ConvergenceError", "AssemblyError"))
+            raise typer.Exit(NOT_CONVERGED if unsettled else WRONG)
+
+
+def design_of(over: list[str], design: Plan | None, samples: int | None, seed: int) -> Design:
+    """The points."""
+    import numpy as np
+
+    from dalembert.sweeps import Grid, LatinHypercube, Normal, Sobol
+
+    axes = dict(values.axis(text, "--over") for text in over)
+    if len(axes) < len(over):
+        raise typer.BadParameter("an axis is given twice.", param_hint="--over")
+    listed = any(kind[0] == "values" or (kind[0] == "range" and kind[3] is not None) for kind in axes.values())
+    chosen = design or (Plan.grid if listed else Plan.lhs)
+    if chosen is Plan.grid:
+        lines: dict[str, Any] = {}
+        for name, kind in axes.items():
+            if kind[0] == "normal":
+                raise typer.BadParameter(f"{name}: a grid has no mean~deviation.", param_hint="--over")
+            if kind[0] == "values":
+                lines[name] = list(kind[1:])
+            else:
+                lines[name] = np.linspace(kind[1], kind[2], kind[3] or samples or DEFAULT_ALONG).tolist()
+        return Grid(lines, seed=seed)
+    spread: dict[str, Any] = {}
+    for name, kind in axes.items():
+        if kind[0] == "values" or (kind[0] == "range" and kind[3] is not None):
+            raise typer.BadParameter(f"{name}: {chosen.value} takes low:high or mean~deviation.", param_hint="--over")
+        spread[name] = Normal(kind[1], kind[2]) if kind[0] == "normal" else (kind[1], kind[2])
+    kinds = {Plan.lhs: LatinHypercube, Plan.sobol: Sobol}
+    return kinds[chosen](spread, samples or DEFAULT_SAMPLES, seed=seed)
+
+
+def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
+    """What every run gives: name -> (channel, how)."""
+    found = {}
+    for name, text in values.pairs(given, "--output").items():
+        channel, _, how = text.partition(":")
+        found[name] = (channel.strip(), how.strip() or "last")
+    return found
+
+
+@dataclass(frozen=True)
+class ModelTrial:
+    """A run of a machine of a model file at every point; other processes read its inputs from the file themselves.
+
+    ``start`` is that of the file, with what was asked for under "wanted" and how to run under "options": a store knows
+    a trial by ``eqs``, ``until``, ``outputs`` and ``start``.
+    """
+
+    source: str
+    eqs: EquationsOfMotion
+    until: float
+    outputs: Mapping[str, tuple[str, str]]
+    start: Mapping[str, Any]
+    velocity: None = None
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Whether every axis is a parameter, a start or a speed, and every output a way to reduce a channel."""
+        from dalembert.sweeps import simulated
+
+        simulated(self.eqs, self.until, self.outputs).check(names)
+
+    def __call__(self, point: Mapping[str, float]) -> dict[str, Any]:
+        import numpy as np
+
+        from dalembert.solve.integrate import simulate
+        from dalembert.sweeps.trials import REDUCTIONS
+
+        own = dict(self.start)
+        wanted, options = own.pop("wanted"), own.pop("options")
+        changes = {name: value for name, value in point.items() if name in self.eqs.parameters.index}
+        moved = {name: value for name, value in point.items() if name not in changes}
+        eqs = self.eqs.replace(**changes) if changes else self.eqs
+        mechanism = _mechanism(self.source)
+        run = simulate(
+            eqs, self.until, start=started(eqs, own, {**wanted, **moved}),
+            inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
+            method=mechanism.simulation.get("method"), every=options["every"], progress=False,
+        )  # fmt: skip
+        return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
+
+
+@functools.lru_cache(maxsize=1)
+def _mechanism(source: str) -> Mechanism:
+    """The machine of a file, read once per process."""
+    from dalembert.files.models import read_model
+
+    return read_model(source)
+
+
+def digest(machine: Machine) -> str:
+    """Of the model file, so that a sweep is not gone on with after it was changed."""
+    import hashlib
+
+    from dalembert.files.models import library, library_path
+
+    file = Path(machine.source)
+    if not file.exists() and machine.source in library():
+        file = library_path(machine.source)
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def summary(found: Swept) -> dict[str, dict[str, float]]:
+    """Smallest, mean, deviation and largest of every axis and result."""
+    import numpy as np
+
+    rows = {}
+    for name in (*found.names, *found.results):
+        good = np.asarray(found[name])[np.isfinite(found[name])]
+        if len(good):
+            pairs = {"smallest": good.min(), "mean": good.mean(), "deviation": good.std(), "largest": good.max()}
+            rows[name] = {key: float(value) for key, value in pairs.items()}
+    return rows
+
+
+def described(machine: Machine, found: Swept, files: list[Path]) -> dict[str, Any]:
+    return {
+        "model": machine.mechanism.name, "axes": found.names, "points": found.points, "results": dict(found.results),
+        "status": found.status, "errors": dict(found.errors), "seed": found.seed, "summary": summary(found),
+        "files": files,
+    }  # fmt: skip
+
+
+def write(found: Swept, out: Path) -> None:
+    """The sweep as a table or a dataset, whole or not at all."""
+    from dalembert.files.atomic import replacing, write_text
+
+    if out.suffix.lower() == ".nc":
+        with replacing(out) as fresh:
+            found.to_xarray().to_netcdf(fresh, engine="h5netcdf")
+        return
+    columns = [*found.names, *(label for label, a in found.results.items() if a.ndim == 1)]
+    lines = [",".join(f'"{name}"' if "," in name else name for name in (*columns, "status"))]
+    for k in range(len(found)):
+        lines.append(",".join([*(repr(float(found[name][k])) for name in columns), found.status[k]]))
+    write_text(out, "\n".join(lines) + "\n")
