@@ -121,9 +121,9 @@ def test_taking_off_too_much_is_not_quiet() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("unrolled", [False, True])
-def test_half_a_product_is_its_lower_triangle(kind: Any, unrolled: bool) -> None:
-    A = rng.standard_normal((6, 71))
-    D = np.diag(rng.standard_normal(71))
+@pytest.mark.parametrize("shape", [(1, 3), (6, 71), (61, 9)])
+def test_half_a_product_is_its_lower_triangle(kind: Any, unrolled: bool, shape: tuple[int, int]) -> None:
+    A, D = rng.standard_normal(shape), np.diag(rng.standard_normal(shape[1]))
     product = number(lambda A, B: half_product(A, B, unrolled=unrolled), kind, A @ D, A)
     assert np.abs(product - np.tril(A @ D @ A.T)).max() < 1e-12
 

@@ -83,8 +83,10 @@ class ExtendedKalman(Filter):
                 t = t + h
             return ca.vertcat(x, pack(P))
         after, F, G = self.transition(x, u, p, t, dt)
-        added = self.model.Q(x, u, p, t, dt, G)
-        return ca.vertcat(after, pack(half_product(ca.mtimes(F, P), F, unrolled=self.compiled) + ca.tril(added)))
+        half = ca.mtimes(F, P)
+        # where F is sparse two sparse products are cheaper than half a dense one
+        carried_on = ca.mtimes(F, half.T) if 2 * F.nnz() < F.numel() else half_product(half, F, unrolled=self.compiled)
+        return ca.vertcat(after, pack(ca.tril(carried_on) + ca.tril(self.model.Q(x, u, p, t, dt, G))))
 
     def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
         """x after the step, F with its structural zeros, G."""

@@ -21,8 +21,10 @@ EPSILON = 2.0**-52
 LOST = 1e-8
 """A pivot that is negative by more than this part of its variance is no rounding: the matrix is indefinite."""
 BLOCK = 24  # rows of a block in MX; a kernel of b rows has about b³/3 instructions
-UNROLLED = 40_000  # instructions of a kernel called once from MX
+UNROLLED = 40_000  # instructions of a factorisation called once from MX
+SMALL = 10_000  # of any other kernel called once: compilers need minutes for a function with thousands of results
 KERNEL = 2_000  # of one that is called again and again: its code stays in the first cache
+ROWS = 2_500  # entries of a matrix that is reflected row by row
 
 
 def lower(n: int) -> ca.Sparsity:
@@ -43,22 +45,36 @@ def half_product(A: Any, B: Any | None = None, *, unrolled: bool = False) -> Any
     B = A if B is None else B
     if not isinstance(A, MX):
         return _masked(lower(A.shape[0]), A, B)
-    n, m = A.shape
-    if not unrolled or n * (n + 1) > KERNEL:
+    if not unrolled:
         return ca.tril(ca.mtimes(A, B.T))
-    columns = max(1, min(m, KERNEL // (n * (n + 1))))
-    total: Any = MX(lower(n), MX.zeros(lower(n).nnz())) if m else MX(n, n)
-    for first in range(0, m, columns):
-        chosen = slice(first, min(first + columns, m))
-        left, right = ca.densify(A[:, chosen]), ca.densify(B[:, chosen])
-        total = accumulate_function(n, left.shape[1])(total, left, right)
+    n = A.shape[0]
+    cut = list(range(0, n, BLOCK)) if n > BLOCK + BLOCK // 2 else [0]
+    left, right = ([ca.densify(part) for part in ca.vertsplit(M, [*cut, n])] for M in (A, B))
+    rows = []
+    for i, a in enumerate(left):
+        parts = [_accumulated(ca.Sparsity.dense(a.shape[0], b.shape[0]), a, b) for b in right[:i]]
+        parts.append(_accumulated(lower(a.shape[0]), a, right[i]))
+        rows.append(ca.horzcat(*parts, MX(a.shape[0], n - sum(part.shape[1] for part in parts))))
+    return ca.vertcat(*rows)
+
+
+def _accumulated(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
+    """A Bᵀ in the pattern, a few columns at a time."""
+    columns = max(1, KERNEL // (2 * pattern.nnz()))
+    total: Any = MX(pattern, MX.zeros(pattern.nnz()))
+    for first in range(0, A.shape[1], columns):
+        a, b = (M[:, first : min(first + columns, A.shape[1])] for M in (A, B))
+        total = accumulate_function(*a.shape, b.shape[0], pattern.nnz() < pattern.numel())(total, a, b)
     return total
 
 
 @lru_cache(maxsize=64)
-def accumulate_function(n: int, m: int) -> ca.Function:
-    P, A, B = SX.sym("P", lower(n)), SX.sym("A", n, m), SX.sym("B", n, m)
-    return ca.Function(f"accumulate{n}x{m}", [P, A, B], [P + _masked(lower(n), A, B)])
+def accumulate_function(n: int, m: int, others: int, half: bool) -> ca.Function:
+    """(P, A (n, m), B (others, m)) -> P + A Bᵀ, or half of it."""
+    pattern = lower(n) if half else ca.Sparsity.dense(n, others)
+    P, A, B = SX.sym("P", pattern), SX.sym("A", n, m), SX.sym("B", others, m)
+    name = f"accumulate{n}x{m}x{others}{'half' if half else ''}"
+    return ca.Function(name, [P, A, B], [P + _masked(pattern, A, B)])
 
 
 def _masked(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
@@ -86,7 +102,7 @@ def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *argume
 
     A kernel knows structural zeros and does no work twice; matrices in MX need a copy for most of what they do.
     """
-    if cost > UNROLLED or not any(isinstance(a, MX) for a in arguments):
+    if cost > SMALL or not any(isinstance(a, MX) for a in arguments):
         return code(*arguments)
     given = [a if isinstance(a, MX) else MX(a) for a in arguments]
     symbols = [SX.sym(f"a{k}", a.sparsity()) for k, a in enumerate(given)]
@@ -231,7 +247,7 @@ def triangular(A: Any, *, unrolled: bool = False) -> Any:
         return _triangular(A)
     if 2 * n * n * A.shape[1] <= UNROLLED:
         return triangular_function(n, A.shape[1])(ca.densify(A))
-    return _by_rows(A) if unrolled else _triangular(A)
+    return _by_rows(A) if unrolled and A.numel() <= ROWS else _triangular(A)
 
 
 @lru_cache(maxsize=64)
