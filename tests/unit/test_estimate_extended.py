@@ -240,3 +240,23 @@ def test_matrices_and_one_flat_expression_are_the_same_filter() -> None:
         values = [[np.array(v).ravel() for v in function.call([*map(ca.DM, sample)])] for function in functions]
         for a, b in zip(*values, strict=True):
             assert np.abs(a - b).max() < 1e-13 * max(1.0, np.abs(a).max())
+
+
+@pytest.mark.spec("000-76")
+def test_continuous_noise_is_that_of_the_exact_discrete_model_forwards_and_backwards() -> None:
+    """Van Loan's integral gives the Q of one interval; filter and smoother must agree."""
+    dt, A, Qc = 0.1, np.array([[0.0, 1.0], [-4.0, -0.3]]), np.diag([0.01, 0.3])
+    big = scipy.linalg.expm(dt * np.block([[-A, Qc], [np.zeros((2, 2)), A.T]]))
+    Ad = big[2:, 2:].T
+    exact = da.StateSpace(Ad, np.zeros((2, 1)), [[1.0, 0.0]], [[0.0]], dt=dt, states=["q", "v"])
+    model = Model(lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y1"])
+    y = np.random.default_rng(0).standard_normal((40, 1))
+    record = da.Record(dt * np.arange(40), np.hstack([y, np.zeros((40, 1))]), [exact.outputs[0], exact.inputs[0]])
+    wanted = ExtendedKalman(exact, Q=Ad @ big[:2, 2:], R=0.1, P0=1.0).run(record)
+    found = ExtendedKalman(model, Q=Qc, R=0.1, P0=1.0, continuous=True, substeps=16).run(
+        da.Record(record.time, y, ["y1"])
+    )
+    assert np.abs(found.states - wanted.states).max() < 1e-7  # of order four in dt/16
+    back, wanted_back = da.estimate.smooth(found), da.estimate.smooth(wanted)
+    assert np.abs(back.states - wanted_back.states).max() < 1e-7
+    assert np.abs(back.covariances() - wanted_back.covariances()).max() < 1e-7

@@ -291,6 +291,21 @@ def test_a_quaternion_is_estimated_on_its_sphere(make: Any) -> None:
     assert np.abs(found.states[100:, 4:] - truth[100:, 4:]).max() < 0.02
 
 
+@pytest.mark.parametrize("options", [{}, {"square_root": True}, {"redraw": False}, {"points": CentralDifference()}])
+def test_smoothing_backwards_finds_the_start_on_the_sphere(options: Any) -> None:
+    record, truth = turning(150)
+    start = np.array([np.cos(1.4), np.sin(1.4), 0.0, 0.0, 0.0, 0.0, 0.0])
+    keywords = {"Q": 1e-8, "R": 4e-4, "P0": np.diag([0.5] * 3 + [4.0] * 3), "start": start}
+    found = SigmaPointKalman(quaternion_process(), **options, **keywords).run(record)
+    smoothed = da.estimate.smooth(found)
+    assert np.abs(np.linalg.norm(smoothed.states[:, :4], axis=1) - 1).max() < 1e-12
+
+    def apart(states: Any) -> Any:
+        return 2 * np.arccos(np.minimum(np.abs(np.sum(states[:40, :4] * truth[:40, :4], axis=1)), 1)).max()
+
+    assert apart(smoothed.states) < 0.1 * apart(found.states)
+
+
 def test_both_forms_agree_on_a_manifold() -> None:
     record, _ = turning(60)
     start = np.array([np.cos(1.4), np.sin(1.4), 0.0, 0.0, 0.0, 0.0, 0.0])
