@@ -1,0 +1,308 @@
+"""Broken model files: each is refused with the line and a sentence that helps; nothing crashes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import dalembert as da
+from dalembert.files.models import ModelFileError, parse_model
+
+# a sound file to append to: 13 lines
+GOOD = """\
+name = "arm"
+planar = true
+
+[parameters]
+length = "0.5 m"
+
+[bodies.rod]
+mass = 1.0
+inertia = { rod = "length" }
+
+[joints.A]
+type = "revolute"
+a = "ground"
+b = "rod(-length/2, 0)"
+"""
+
+# title -> (text after the sound file, line counted from 1 in that text, part of the message)
+APPENDED = {
+    "an unknown section": ("[body.x]\nmass = 1", 1, "Did you mean 'bodies'?"),
+    "an unknown key of a body": ("[bodies.b]\nmas = 1\nmass = 1", 2, "Did you mean 'mass'?"),
+    "an unknown type of joint": (
+        '[joints.B]\ntype = "revolut"\na = "rod"\nb = "ground"',
+        1,
+        "Did you mean 'revolute'?",
+    ),
+    "a joint without a type": ('[joints.B]\na = "rod"\nb = "ground"', 1, "needs a type"),
+    "a joint with half its places": ('[joints.B]\ntype = "fixed"\na = "rod"', 1, "needs the key 'b'"),
+    "an unknown body": ('[joints.B]\ntype = "fixed"\na = "rid"\nb = "ground"', 3, "Did you mean 'rod'?"),
+    "an unknown point": ('[joints.B]\ntype = "fixed"\na = "rod.tip"\nb = "ground"', 3, "no point named 'tip'"),
+    "a place that is a number": ('[joints.B]\ntype = "fixed"\na = 3\nb = "ground"', 3, "expected a place"),
+    "a place with three coordinates in the plane": (
+        '[joints.B]\ntype = "fixed"\na = "rod(1, 2, 3)"\nb = "ground"',
+        1,
+        "2 finite numbers",
+    ),
+    "a place in newtons": ('[joints.B]\ntype = "fixed"\na = "rod(1 N, 0)"\nb = "ground"', 3, "coordinates are lengths"),
+    "a place with a bracket left open": (
+        '[joints.B]\ntype = "fixed"\na = "rod((1, 0)"\nb = "ground"',
+        3,
+        "expected ')'",
+    ),
+    "a place table with an unknown key": (
+        '[joints.B]\ntype = "fixed"\na = { body = "rod", att = [0, 0] }\nb = "ground"',
+        3,
+        "Did you mean 'at'?",
+    ),
+    "a place table with two coordinates": (
+        '[joints.B]\ntype = "fixed"\na = { body = "rod", at = [0, 0], offset = [0, 0] }\nb = "ground"',
+        3,
+        "not both",
+    ),
+    "a spatial joint in the plane": (
+        '[joints.B]\ntype = "spherical"\na = "rod"\nb = "ground"',
+        1,
+        "does not exist in a planar",
+    ),
+    "a body joined to itself": ('[joints.B]\ntype = "fixed"\na = "rod"\nb = "rod(1, 0)"', 1, "to itself"),
+    "a rod of no length": ('[joints.B]\ntype = "rod"\na = "rod"\nb = "ground"\nlength = 0', 1, "must be positive"),
+    "a length in kilograms": (
+        '[joints.B]\ntype = "rod"\na = "rod"\nb = "ground"\nlength = "1 kg"',
+        5,
+        "expected length [m]",
+    ),
+    "an unknown unit": ('[bodies.b]\nmass = "1 klg"', 2, "Did you mean 'kg'?"),
+    "a frequency that may mean two things": ('[parameters.x]\ny = "1 Hz"', 1, "expected a number"),
+    "hertz": ('[start.velocity]\n"A.angle" = "5 Hz"', 2, "rev/s"),
+    "a mass in metres": ('[bodies.b]\nmass = "1 m"', 2, "expected mass [kg]"),
+    "metres plus seconds": ('[bodies.b]\nmass = "1 m + 1 s"', 2, "do not go together"),
+    "sine of a length": ('[bodies.b]\nmass = "sin(2 m)"', 2, "needs a plain number or an angle"),
+    "an ambiguous unit": ('[forces.f]\ntype = "damper"\njoint = "A"\ndamping = "1 N/m s"', 4, "two ways"),
+    "an unknown parameter": ('[bodies.b]\nmass = "lenth*2"', 2, "Did you mean 'length'?"),
+    "an unknown function": ('[bodies.b]\nmass = "sine(2)"', 2, "Did you mean 'sin'?"),
+    "an expression that stops": ('[bodies.b]\nmass = "2*"', 2, "at the end"),
+    "an expression with too much": ('[bodies.b]\nmass = "2 length"', 2, "no unit named 'length'"),
+    "an expression of Python": ("[bodies.b]\nmass = \"__import__('os').system('true')\"", 2, "no function named"),
+    "an attribute of Python": ('[bodies.b]\nmass = "length.__class__"', 2, "no parameter named"),
+    "a string inside an expression": ("[bodies.b]\nmass = \"'a'\"", 2, "expected a number"),
+    "a division by zero": ('[bodies.b]\nmass = "1/0"', 2, "no finite real value"),
+    "a huge power": ('[bodies.b]\nmass = "9**9**9**9"', 2, "no finite real value"),
+    "a root of a negative number": ('[bodies.b]\nmass = "(-1)**0.5"', 2, "no finite real value"),
+    "a logarithm of zero": ('[bodies.b]\nmass = "log(0)"', 2, "no finite real value"),
+    "brackets without end": (f'[bodies.b]\nmass = "{"(" * 500}1{")" * 500}"', 2, "levels deep"),
+    "signs and powers without end": (f'[bodies.b]\nmass = "{"2**" * 500}1"', 2, "levels deep"),
+    "a sum without end": (f'[bodies.b]\nmass = "{"1+" * 2000}1"', 2, "levels deep"),
+    "an expression as long as a book": (f'[bodies.b]\nmass = "{" " * 30000}1"', 2, "expected a number"),
+    "two many arguments": ('[bodies.b]\nmass = "sqrt(1, 2)"', 2, "takes 1 argument"),
+    "a negative mass": ("[bodies.b]\nmass = -1\ninertia = 1", 1, "mass is negative"),
+    "a body without mass": ("[bodies.b]\ninertia = 1", 1, "needs a mass"),
+    "a mass that is true": ("[bodies.b]\nmass = true", 2, "expected a number"),
+    "a mass that is not finite": ("[bodies.b]\nmass = nan", 2, "finite"),
+    "a mass that is a date": ("[bodies.b]\nmass = 2020-01-01", 2, "expected a number"),
+    "a mass that is a list": ("[bodies.b]\nmass = [1]", 2, "expected a number"),
+    "an empty expression": ('[bodies.b]\nmass = ""', 2, "expected a number"),
+    "an inertia of two shapes": ("[bodies.b]\nmass = 1\ninertia = { rod = 1, sphere = 1 }", 3, "rod and sphere"),
+    "an inertia of no shape": ("[bodies.b]\nmass = 1\ninertia = {}", 3, "got none"),
+    "an axis of a box": ('[bodies.b]\nmass = 1\ninertia = { box = [1, 1], axis = "x" }', 3, "rod or a cylinder"),
+    "an axis that is not an axis": ('[bodies.b]\nmass = 1\ninertia = { rod = 1, axis = "w" }', 3, "'x', 'y' or 'z'"),
+    "a negative radius": ("[bodies.b]\nmass = 1\ninertia = { sphere = -1 }", 1, "not negative"),
+    "a composite of nothing": ("[bodies.b]\ninertia = { composite = [] }", 2, "at least 1"),
+    "a mesh without a folder": ('[bodies.b]\ninertia = { mesh = "a.stl", density = 1 }', 2, "without a folder"),
+    "a rotation in the plane": ("[bodies.b]\nmass = 1\nrotation = [1, 0, 0, 0]", 1, "turned by angle"),
+    "a position of one number": ("[bodies.b]\nmass = 1\nposition = [1]", 3, "list of 2 or 3"),
+    "a body called ground": ("[bodies.ground]\nmass = 1", 1, "may not be called 'ground'"),
+    "a name used twice": ('[sensors.rod]\ntype = "energy"', -7, "names must differ"),
+    "a force without a type": ("[forces.f]\nstiffness = 1", 1, "needs a type"),
+    "a spring between nothing": ('[forces.f]\ntype = "spring"\nstiffness = 1', 1, "two points"),
+    "a spring between points and a joint": (
+        '[forces.f]\ntype = "spring"\njoint = "A"\na = "rod"\nb = "ground"',
+        1,
+        "not both",
+    ),
+    "a spring along an unknown joint": (
+        '[forces.f]\ntype = "spring"\njoint = "B"\nstiffness = 1',
+        1,
+        "joint or coordinate",
+    ),
+    "a negative damping": ('[forces.f]\ntype = "damper"\njoint = "A"\ndamping = -1', 1, "negative"),
+    "a table law that goes back": (
+        '[forces.f]\ntype = "spring"\njoint = "A"\nlaw = { table = [[0, 0], [0, 1]] }',
+        1,
+        "strictly increasing",
+    ),
+    "a law of an unknown name": (
+        '[forces.f]\ntype = "torque"\njoint = "A"\ntorque = "-k*A.angle"',
+        4,
+        "no quantity named 'k'",
+    ),
+    "a law of a misspelt coordinate": (
+        '[forces.f]\ntype = "torque"\njoint = "A"\ntorque = "-2*A.angel"',
+        4,
+        "Did you mean 'A.angle'?",
+    ),
+    "a force of three numbers in the plane": (
+        '[forces.f]\ntype = "force"\npoint = "rod"\nforce = [1, 2, 3]',
+        1,
+        "2 finite numbers",
+    ),
+    "a torque on nothing": ('[forces.f]\ntype = "torque"\ntorque = 1', 1, "either a body or a joint"),
+    "a stop without limits": ('[forces.f]\ntype = "stop"\njoint = "A"\nstiffness = 1', 1, "lower"),
+    "a motor without resistance": (
+        '[forces.f]\ntype = "actuator"\njoint = "A"\ninput = "u"\nmodel = { type = "dc motor", torque_constant = 1 }',
+        5,
+        "needs the key 'resistance'",
+    ),
+    "an unknown motor": (
+        '[forces.f]\ntype = "actuator"\njoint = "A"\ninput = "u"\nmodel = { type = "ac motor" }',
+        5,
+        "Did you mean 'dc motor'?",
+    ),
+    "a friction in an unknown joint": (
+        '[forces.f]\ntype = "friction"\njoint = "Q"\nviscous = 1',
+        1,
+        "no joint named 'Q'",
+    ),
+    "an unknown sensor": ('[sensors.s]\ntype = "angel"\njoint = "A"', 1, "Did you mean 'angle'?"),
+    "a sensor of an unknown spring": ('[sensors.s]\ntype = "spring force"\nspring = "k"', 1, "no spring named 'k'"),
+    "a displacement of a hinge": ('[sensors.s]\ntype = "displacement"\njoint = "A"', 1, "is an angle"),
+    "a driver of an unknown coordinate": (
+        '[drivers.d]\ncoordinate = "B.angle"\nmotion = "t"',
+        1,
+        "Did you mean 'A.angle'?",
+    ),
+    "a motion of a coordinate": (
+        '[drivers.d]\ncoordinate = "A.angle"\nmotion = "2*rod.x"',
+        3,
+        "no parameter named 'rod.x'",
+    ),
+    "two drivers of one coordinate": (
+        '[drivers.d]\ncoordinate = "A.angle"\nmotion = "t"\n[drivers.e]\ncoordinate = "A"\nmotion = "t"',
+        1,
+        "both prescribe",
+    ),
+    "a gear of no ratio": ('[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0', 1, "non-zero"),
+    "a constraint without expressions": ("[constraints.c]\nresidual = []", 2, "at least one"),
+    "a constraint of an unknown level": (
+        '[constraints.c]\nresidual = "rod.x"\nlevel = "jerk"',
+        3,
+        "'position', 'velocity'",
+    ),
+    "a start of an unknown coordinate": ('[start.position]\n"A.angel" = 1', 2, "Did you mean 'A.angle'?"),
+    "a start that is a text": ('[start.position]\n"A.angle" = "up"', 2, "no parameter named 'up'"),
+    "a simulation into the past": ('[simulate]\nuntil = "-1 s"', 2, "must be positive"),
+    "a simulation by an unknown method": ('[simulate]\nmethod = { type = "Euler" }', 2, "'RK4'"),
+    "a method without its step": ('[simulate]\nmethod = { type = "RK4" }', 2, "needs a step"),
+    "a method with another's option": (
+        '[simulate]\nmethod = { type = "RK4", step = 1, rho = 1 }',
+        2,
+        "no option named 'rho'",
+    ),
+    "an input that does not exist": ("[simulate]\ninputs = { u = 1 }", 2, "no input named 'u'"),
+    "an include without a folder": ('[include.leg]\nfile = "leg.toml"', 2, "without a folder"),
+    "a constant that depends on a parameter": ('[constants]\nk = "2*length"', 2, "no parameter named 'length'"),
+    "a constant and parameter of one name": ("[constants]\nlength = 1", -9, "is a constant already"),
+    "a point of the ground with a wrong name": ("[ground.point]\nA = [0, 0]", 1, "Did you mean 'points'?"),
+}
+
+
+@pytest.mark.parametrize("title", APPENDED)
+def test_a_broken_part_is_refused_at_its_line(title: str) -> None:
+    text, line, message = APPENDED[title]
+    begin = time.perf_counter()
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(GOOD + text, name="arm.toml")
+    assert time.perf_counter() - begin < 2
+    offset = GOOD.count("\n")
+    assert any(message in m and n == offset + line for _, n, m in caught.value.problems), caught.value.problems
+    assert str(caught.value).count("arm.toml:") == len(caught.value.problems)
+
+
+# title -> (whole text, line, part of the message)
+WHOLE = {
+    "an unclosed table": ("[bodies.rod\nmass = 1", 1, "not valid TOML"),
+    "a key twice": ('name = "a"\nname = "b"', 2, "not valid TOML"),
+    "a table twice": ("[bodies.a]\nmass=1\n[bodies.a]\nmass=1", 3, "not valid TOML"),
+    "a string without end": ('name = "a', 1, "not valid TOML"),
+    "a bare word": ("name = arm", 1, "not valid TOML"),
+    "an empty file": ("", 1, "has no bodies"),
+    "a list of bodies": ("bodies = [1, 2]", 1, "expected a table"),
+    "a body that is a number": ("[bodies]\nrod = 3", 2, "expected a table"),
+    "a name that is a number": ("name = 3", 1, "valid string"),
+    "planar that is a text": ('planar = "yes"', 1, "valid boolean"),
+    "gravity of four numbers": ("gravity = [0, 0, 0, 1]", 1, "list of 2 or 3"),
+    "gravity in metres": ('gravity = [0, "-9 m", 0]', 1, "expected acceleration"),
+    "parameters in a circle": ('[parameters]\na = "b"\nb = "a"', 2, "depends on itself"),
+    "a parameter of itself": ('[parameters]\na = "a + 1"', 2, "depends on itself"),
+    "a parameter called t": ("[parameters]\nt = 1", 2, "may not be called 't'"),
+    "parameters that double": (
+        "[parameters]\np0 = 1\n" + "\n".join(f'p{k} = "p{k - 1} + p{k - 1}"' for k in range(1, 60)),
+        14,
+        "operations",
+    ),
+    "arrays without end": ("a = " + "[" * 5000 + "]" * 5000, 1, "deep"),
+    "inline tables without end": ("a = " + "{a=" * 5000 + "1" + "}" * 5000, 1, "deep"),
+    "a dotted key without end": (".".join(["a"] * 20000) + " = 1", 1, "deep"),
+    "a header without end": ("[" + ".".join(["a"] * 20000) + "]", 1, "deep"),
+    "no UTF-8": (b"name = '\xff'", 1, "not UTF-8"),
+    "UTF-16": ('name = "a"'.encode("utf-16"), 1, "not UTF-8"),
+    "null bytes": (b"\x00\x00\x00", 1, "not valid TOML"),
+    "a number with a thousand digits": ("[bodies.a]\nmass = " + "9" * 1000, 2, "finite"),
+    "a number with ten thousand digits": ("[bodies.a]\nmass = " + "9" * 10000, None, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("title", WHOLE)
+def test_a_broken_file_is_refused(title: str) -> None:
+    text, line, message = WHOLE[title]
+    begin = time.perf_counter()
+    with pytest.raises(da.FileFormatError) as caught:
+        parse_model(text, name="model.toml")
+    assert time.perf_counter() - begin < 2
+    found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
+    assert any(message in m and n == line for _, n, m in found), found
+
+
+JSON = {
+    "no JSON at all": ("name = 1", 1, "not valid JSON"),
+    "a list": ("[1, 2]", 1, "expected a table"),
+    "a key twice": ('{"name": "a",\n "name": "b"}', None, "given twice"),
+    "an unknown key": ('{"planar": true,\n "boddies": {}}', 2, "Did you mean 'bodies'?"),
+    "arrays without end": ("[" * 5000, 1, "deep"),
+    "not a number": ('{"bodies": {"a":\n {"mass": NaN}}}', 2, "finite"),
+    "an infinite number": ('{"bodies": {"a":\n {"mass": 1e999}}}', 2, "finite"),
+}
+
+
+@pytest.mark.parametrize("title", JSON)
+def test_a_broken_json_file_is_refused(title: str) -> None:
+    text, line, message = JSON[title]
+    with pytest.raises(da.FileFormatError) as caught:
+        parse_model(text, is_json=True, name="model.json")
+    found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
+    assert any(message in m and n == line for _, n, m in found), found
+
+
+def test_more_than_sixty_broken_files_are_tried() -> None:
+    assert len(APPENDED) + len(WHOLE) + len(JSON) > 60
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
+    text = GOOD + '[bodies.b]\nmas = 1\n[joints.B]\ntype = "revolut"\n[sensors.s]\ntype = "angel"\n'
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(text, name="arm.toml")
+    lines = [line for _, line, _ in caught.value.problems]
+    assert lines == sorted(lines) and len(lines) == 3
+    assert str(caught.value).startswith("3 problems in the model:\n  arm.toml:16: ")
+
+
+def test_problems_of_parts_are_collected_when_the_structure_is_right() -> None:
+    text = GOOD + '[bodies.b]\nmass = "1 m"\n[joints.B]\ntype = "fixed"\na = "b"\nb = "rid"\n'
+    text += '[forces.f]\ntype = "spring"\njoint = "Z"\n'
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(text)
+    messages = [m for _, _, m in caught.value.problems]
+    assert len(messages) == 2  # the joint is not blamed for the body that failed
+    assert "expected mass" in messages[0] and "'Z'" in messages[1]
