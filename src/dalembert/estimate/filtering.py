@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels, State, Watching
 from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
 from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
+from dalembert.estimate.steady import hidden_modes
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.riccati import dare
 
@@ -37,7 +38,8 @@ class Filter(ABC):
     Q, R : covariances of a step and of a sample, in any form (`noise`): variances, not standard deviations.
     input_noise : variances of the inputs, by name or in any form: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
     dt : sampling interval [s], where the model needs one.
-    start : x to begin with: numbers, or a mapping name -> value; None: the model's own.
+    start : x to begin with: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
+        internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
     P0 : covariance to begin with, in any form but a function; None: the steady one at the start.
     compiled : True builds C (cached); None: as the model says.
     options : handed to `process`.
@@ -170,7 +172,9 @@ class Filter(ABC):
         model = self.process
         if start is None:
             return np.array(model.start, dtype=float)
-        if isinstance(start, Mapping):
+        if model.placed is not None and isinstance(start, (Mapping, State)):
+            x = model.placed(start)
+        elif isinstance(start, Mapping):
             x = np.array(model.start, dtype=float)
             for name, value in start.items():
                 if name not in model.carried.index:
@@ -217,15 +221,19 @@ class Filter(ABC):
         if dt is None:
             raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
         F, H, Q, R = self.linearised(x, u, t, dt)
+        names = self.process.errors.names
+        missing = "P0 is missing, and at its start the model has no steady covariance to take its place"
+        hidden = hidden_modes(F, H, names)  # the equation may have a solution all the same, out of rounding errors
+        if hidden:
+            raise DataError(f"{missing}: {'; '.join(hidden)}. Give P0, variances by state name or a matrix.")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a start need not be known to many digits
                 P = dare(F.T, H.T, Q, R).X
         except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
-            raise DataError(
-                "P0 is missing, and the model at its start has no steady covariance to take its place (a mode that "
-                "no output shows, or that no noise moves): give P0, variances by state name or a matrix."
-            ) from error
+            unmoved = hidden_modes(F.T, Q, names, "no noise moves")
+            why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
+            raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
         return P
 
 

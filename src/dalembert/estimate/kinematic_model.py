@@ -263,5 +263,5 @@ def _(model: KinematicModel, *, outputs: Any = None, inputs: Any = None, dt: flo
         f"kinematics of {model.name}", model.states, model.carried,
         Channels(model.inputs, [r.known[name].unit for name in model.inputs]), Channels(read, units), functions,
         model.state(), parameters=r.parameters, parameter_values=r.parameter_values, reported=reported,
-        wrapped=tuple(unit == "rad" for unit in units), dt=dt, use_c=model.use_c, source=model,
+        wrapped=tuple(unit == "rad" for unit in units), dt=dt, use_c=model.use_c, source=model, placed=model.state,
     )  # fmt: skip

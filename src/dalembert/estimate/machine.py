@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from dalembert.estimate.machine_model import Machine, further_channels
 from dalembert.estimate.manifold import Manifold, Tangent, independent
 from dalembert.estimate.process import Process, chosen, process
 from dalembert.estimate.tableau import Tableau, tableau
+from dalembert.expressions import Array
 from dalembert.solve.assemble import assemble, check_start, check_weightless
 
 NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
@@ -67,6 +69,7 @@ def machine_process(
     >>> process(da.equations(m), dt=0.01)
     Process('pendulum': nonlinear, 6 states on a manifold of 2 dimensions, 0 inputs, outputs encoder)
     """
+    drawn = at is None
     at = _start(eqs, at)
     free, estimated = _drives(eqs, inputs, unknown)
     places, names, units = _measured(eqs, outputs)
@@ -98,8 +101,39 @@ def machine_process(
         Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
         eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
         Channels([c[2] for c in channels], [c[3] for c in channels]), _wrapped(wrapped, names, units),
-        use_c=eqs.use_c, source=eqs,
+        use_c=eqs.use_c, source=eqs, placed=partial(placed, machine, None if drawn else at),
     )  # fmt: skip
+
+
+def placed(machine: Machine, at: State | None, given: Mapping[str, float] | State) -> Array:
+    """x of a state, or of named values: the joints are closed around those, from `at` or from the drawing."""
+    eqs = machine.eqs
+    if isinstance(given, State):
+        return machine.column(_start(eqs, given))
+    tables = {"unknown": [eqs.inputs.names[k] for k in machine.unknown], "internal": eqs.internal.names,
+              "velocity": (*eqs.measure_rates.names, *eqs.speeds.names), "position": eqs.measures.names,
+              "guess": eqs.coordinates.names}  # fmt: skip
+    parts: dict[str, dict[str, float]] = {kind: {} for kind in tables}
+    for name, value in given.items():
+        kind = next((kind for kind, known in tables.items() if eqs.full_name(name) in known), None)
+        if kind is None:
+            known = dict.fromkeys(known for table in tables.values() for known in table)
+            where = f"equations {eqs.name!r}"
+            raise ModelError(f"start: {unknown_name('coordinate, rate or internal state', name, known, where)}")
+        parts[kind][name] = value
+    walking = parts.pop("unknown")
+    if all(name in given for name in (*eqs.coordinates.names, *eqs.speeds.names)):  # such as an earlier estimate
+        q, v = ([float(given[name]) for name in kind.names] for kind in (eqs.coordinates, eqs.speeds))
+        x = machine.column(assemble(eqs, internal=parts["internal"], start=eqs.state(q, v)))
+    else:
+        t = 0.0 if at is None else at.t
+        x = machine.column(
+            assemble(eqs, parts["position"], velocity=parts["velocity"], guess=parts["guess"],
+                     internal=parts["internal"], start=at, t=t)
+        )  # fmt: skip
+    for name, value in walking.items():
+        x[machine.carried().index[name]] = value
+    return x
 
 
 def _start(eqs: EquationsOfMotion, at: State | None) -> State:

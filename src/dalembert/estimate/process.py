@@ -12,7 +12,7 @@ and covariances speak of e. A flat process has neither function: x₀ + e and x 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
@@ -52,6 +52,7 @@ class Process:
     reported : names and units of what an estimate tells.
     wrapped : per output, whether it is an angle whose residual is taken in (-π, π].
     start : x to begin with where nobody says otherwise.
+    placed : x of named values (or of a state of the machine), all else closed around them; None where x is free.
     dt : interval the model is made for; None where any will do.
     matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
     about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
@@ -73,6 +74,7 @@ class Process:
     about: tuple[Array, Array, Array] | None = None
     use_c: bool = False
     source: Any = None
+    placed: Callable[[Any], Array] | None = None
 
     @property
     def nx(self) -> int:
