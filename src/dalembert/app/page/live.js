@@ -1,1 +1,73 @@
-export function liveControls() {}
+// Live view: a slider per joint coordinate; the machine is closed by the program that serves the page.
+import { unpack } from "./data.js";
+import { knob } from "./knobs.js";
+
+const byId = id => document.getElementById(id);
+
+async function ask(what, question) {
+  const answer = await fetch(what, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question) });
+  if (!answer.ok) throw new Error(`The program answered ${answer.status} ${answer.statusText}.`);
+  return answer.headers.get("Content-Type").startsWith("application/json") ? answer.json() : unpack(await answer.arrayBuffer());
+}
+
+export function liveControls(machine, D, stage, player, plots, notice) {
+  const panel = byId("panel"), head = document.createElement("h2"), knobs = new Map();
+  let wanted = null, busy = false;
+  head.textContent = "joints";
+  panel.hidden = false;
+  panel.append(head);
+
+  const stand = answer => { // one pose, held
+    const poses = D.bodies.map(({ name }) => ({ pose: Object.assign(Float64Array.from(answer.poses[name]), { shape: [answer.poses[name].length, 1] }) }));
+    machine.take({ bodies: poses, start: 0, step: 0, end: 0, frames: 1, picture: 0 });
+    player.play(false);
+    player.take(D);
+    byId("transport").hidden = true;
+    byId("plots").hidden = true;
+    for (const [name, value] of Object.entries(answer.values)) if (knobs.has(name) && document.activeElement !== knobs.get(name).lastElementChild) knobs.get(name).set(value);
+    stage.ask();
+  };
+  const tell = async (what, question, act) => {
+    try {
+      const answer = await ask(what, question);
+      notice(answer.error || "", true);
+      if (!answer.error) act(answer);
+    } catch (error) { notice(`The program that serves this page does not answer. ${error.message}`, true); }
+  };
+  // the last position of a slider counts: while an answer is under way, earlier ones are dropped
+  const move = async (name, value) => {
+    wanted = { name, value };
+    if (busy) return;
+    busy = true;
+    while (wanted) { const now = wanted; wanted = null; await tell("pose", now, stand); }
+    busy = false;
+  };
+  for (const { name, low, high, value, unit } of D.live.coordinates) {
+    const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${v.toPrecision(3)} ${unit}`;
+    const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format }, v => move(name, v));
+    knobs.set(name, one);
+    panel.append(one);
+  }
+  const row = document.createElement("div"), reset = document.createElement("button"), run = document.createElement("button");
+  row.className = "row";
+  reset.textContent = "reset"; reset.id = "reset"; run.textContent = "let it go"; run.id = "run";
+  run.title = `Simulate ${D.live.until} s from this position`;
+  reset.addEventListener("click", () => tell("reset", {}, stand));
+  run.addEventListener("click", async () => {
+    run.disabled = true; run.textContent = "computing…";
+    await tell("simulate", { until: D.live.until }, fresh => {
+      machine.take(fresh);
+      byId("transport").hidden = false;
+      byId("plots").hidden = false;
+      if (plots) plots.take(fresh.channels);
+      player.time = fresh.start;
+      player.take(D);
+      player.play(true);
+    });
+    run.disabled = false; run.textContent = "let it go";
+  });
+  row.append(reset, run);
+  panel.append(row);
+  byId("transport").hidden = true;
+  byId("plots").hidden = true;
+}

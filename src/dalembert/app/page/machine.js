@@ -346,5 +346,23 @@ export class Machine {
   }
   railEnds(a, b) { const mid = a.clone().add(b).multiplyScalar(0.5); mid.z = a.z; return [mid.copy(a), new THREE.Vector3().copy(b).addScaledVector(b.clone().sub(a), 1e-9)]; }
 
+  // another motion of the same machine
+  take(fresh) {
+    const { D } = this;
+    D.bodies.forEach((body, b) => { body.pose = fresh.bodies[b].pose; });
+    for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = fresh[key];
+    if (fresh.forces) {
+      const shown = this.forceGroup.visible;
+      this.stage.scene.remove(this.forceGroup);
+      D.forces = fresh.forces;
+      this.forces();
+      this.forceGroup.visible = shown;
+    }
+    const shown = this.traceGroup.visible;
+    this.traceGroup.clear();
+    this.lines = [];
+    if (shown && D.frames > 1) this.showTraces(true);
+  }
+
   positions() { return Object.fromEntries(this.D.bodies.map((body, b) => [body.name, this.bodies[b].position.toArray()])); }
 }

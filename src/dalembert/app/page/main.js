@@ -42,7 +42,7 @@ function views(stage, player) {
 }
 
 function plotting(D, stage, player) {
-  const has = D.channels && D.channels.time.length > 1 && D.channels.names.length > 0, button = byId("plotting"), panel = byId("plots");
+  const has = D.channels && D.channels.names.length > 0 && (D.live || D.channels.time.length > 1), button = byId("plotting"), panel = byId("plots");
   if (!has) { panel.hidden = true; button.hidden = true; return null; }
   const plots = new Plots(D.channels, stage, t => { player.play(false); player.seek(t); });
   const show = on => { panel.hidden = !on; button.setAttribute("aria-pressed", on); if (on) { plots.still = null; plots.draw(); } };
@@ -54,7 +54,7 @@ function plotting(D, stage, player) {
 function machineControls(machine, D, stage, player) {
   const redraw = () => { machine.at(player.time); stage.ask(); };
   toggle("names", "Names of joints and bodies", "n", D.bodies.length <= 8, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
-  if (D.frames > 1) toggle("traces", "Paths of points", "t", machine.given, on => { machine.showTraces(on); stage.ask(); }, player);
+  if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", machine.given, on => { machine.showTraces(on && D.frames > 1); machine.traceGroup.visible = on; stage.ask(); }, player);
   if (!D.forces.length) return;
   const panel = byId("panel");
   const scale = knob("force arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.forceScale = 10 ** v; redraw(); });

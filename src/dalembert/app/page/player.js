@@ -21,7 +21,8 @@ export class Player {
     this.decimals = Math.max(1, Math.min(6, 3 - Math.floor(Math.log10(this.length || 1))));
     Object.assign(this.slider, { min: D.start, max: D.end });
     const list = byId("speed"), all = [...new Set([0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, this.speed])].sort((a, b) => a - b);
-    list.replaceChildren(...all.map(k => new Option(`${+k.toPrecision(3)}×`, k, false, k === this.speed)));
+    const unit = D.clock === "phase" ? " cycles/s" : "×";
+    list.replaceChildren(...all.map(k => new Option(`${+k.toPrecision(3)}${unit}`, k, false, k === this.speed)));
     this.seek(Math.min(Math.max(this.time, D.start), D.end));
   }
 
@@ -56,8 +57,9 @@ export class Player {
     this.time = Math.min(Math.max(t, this.D.start), this.D.end);
     this.slider.value = this.time;
     const clock = byId("clock"), now = document.createElement("b");
-    now.textContent = this.time.toFixed(this.decimals);
-    clock.replaceChildren("t = ", now, ` / ${this.D.end.toFixed(this.decimals)} s`);
+    now.textContent = this.D.clock === "phase" ? `${Math.round(360 * this.time)}°` : this.time.toFixed(this.decimals);
+    if (this.D.clock === "phase") clock.replaceChildren("phase ", now);
+    else clock.replaceChildren("t = ", now, ` / ${this.D.end.toFixed(this.decimals)} s`);
     this.change(this.time);
   }
 

@@ -35,6 +35,15 @@ export class Plots {
     });
   }
 
+  take(channels) {
+    const shown = this.shown.filter(name => channels.names.includes(name));
+    Object.assign(this, { channels, start: channels.time[0], end: channels.time[channels.time.length - 1], still: null });
+    this.shown = shown.length ? shown : [...channels.shown];
+    this.choices();
+    this.legend();
+    this.draw();
+  }
+
   // ---- which channels
 
   choices() {

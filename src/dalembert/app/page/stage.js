@@ -84,7 +84,7 @@ export class Stage {
     const right = new THREE.Vector3().crossVectors(this.camera.up, way).normalize(), up = new THREE.Vector3().crossVectors(way, right);
     let wide = 0.06 * R, high = 0.06 * R;
     corners.forEach(c => { const d = c.sub(this.centre); wide = Math.max(wide, Math.abs(d.dot(right))); high = Math.max(high, Math.abs(d.dot(up))); });
-    const aspect = this.aspect || 1.6, half = 1.22 * Math.max(high + 0.04 * R, (wide + 0.04 * R) / aspect);
+    const aspect = this.aspect || 1.6, half = (this.planar ? 1.22 : 1.12) * Math.max(high + 0.04 * R, (wide + 0.04 * R) / aspect);
     const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.35 * R, 1.6 * R);
     this.camera.position.copy(this.centre).addScaledVector(way, far);
     if (this.planar) Object.assign(this.camera, { left: -half * aspect, right: half * aspect, top: half, bottom: -half, zoom: 1 });
