@@ -195,6 +195,8 @@ class _Reader:
 
     def quantity(self, digits: re.Match[str]) -> Tree:
         value = float(digits.group())
+        if not math.isfinite(value):
+            raise DataError(f"{digits.group()[:20]} is too large a number.")
         self.at = digits.end()
         self.skip()
         (times, over), dimension, end = read_unit(self.text, self.at)
@@ -202,7 +204,10 @@ class _Reader:
             return number(value)
         self.at = end
         self.skip()
-        return number(value * times / over, dimension)
+        scaled = value * times / over
+        if not math.isfinite(scaled):
+            raise DataError(f"{self.text[digits.start() : end][:40]!r} is too large a number.")
+        return number(scaled, dimension)
 
     def call(self, function: str) -> Tree:
         if function not in FUNCTIONS and function != ACCELERATION:
