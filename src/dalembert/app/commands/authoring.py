@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dalembert.app.commands import terminal
-from dalembert.app.commands.models import offered
+from dalembert.app.commands.models import offered, ready, ready_file
 from dalembert.app.commands.running import Json
 
 STARTER = """# A machine for dalembert. Check and run it with:
@@ -104,9 +104,7 @@ def new(
     if like is None:
         text = STARTER.format(name=title, file=file.name)
     else:
-        from dalembert.files.models import library_path
-
-        text = library_path(like).read_text(encoding="utf-8")
+        text = ready_file(like).read_text(encoding="utf-8")
         text = re.sub(r'^name = ".*"$', lambda _: f'name = "{title}"', text, count=1, flags=re.MULTILINE)
     write_text(file, text)
     terminal.wrote(file)
@@ -124,13 +122,10 @@ def library(
 
     JSON: {"models": [{"name", "description"}]}.
     """
-    from dalembert.files.models import library as names
-    from dalembert.files.models import library_path
-
     if name is not None:
-        terminal.show(library_path(name).read_text(encoding="utf-8").rstrip())
+        terminal.show(ready_file(name).read_text(encoding="utf-8").rstrip())
         return
-    found = [(one, description(library_path(one))) for one in names()]
+    found = [(one, description(file)) for one, file in ready().items()]
     if as_json:
         terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
     else:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from typing import Any
 
 from dalembert.app.commands import terminal
@@ -43,6 +41,9 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _version(package: str, module: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
     if importlib.util.find_spec(module) is None:
         return None
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
+from dalembert.errors import ModelError, unknown_name
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
@@ -17,16 +18,26 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".toml", ".json")
 DEFAULT_UNTIL = 10.0
+LIBRARY = Path(__file__).parents[2] / "library"
+
+
+def ready() -> dict[str, Path]:
+    """Files of the library by name, without loading what reads them: the shell waits for this."""
+    return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
+
+
+def ready_file(name: str) -> Path:
+    if name not in ready():
+        raise ModelError(unknown_name("library model", name, ready()))
+    return ready()[name]
 
 
 def offered(incomplete: str) -> list[str]:
     """Library models and model files, for the shell's completion."""
-    from dalembert.files.models import library
-
     folder = Path(incomplete).parent if "/" in incomplete else Path()
     files = [str(path) for path in folder.glob("*") if path.suffix in SUFFIXES] if folder.is_dir() else []
     folders = [f"{path}/" for path in folder.glob("*") if path.is_dir()] if folder.is_dir() else []
-    return [name for name in (*library(), *sorted(files), *sorted(folders)) if name.startswith(incomplete)]
+    return [name for name in (*ready(), *sorted(files), *sorted(folders)) if name.startswith(incomplete)]
 
 
 Model = Annotated[

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, started, until_of
+from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, ready, started, until_of
 from dalembert.app.commands.running import NOT_CONVERGED, WRONG, Json
 
 if TYPE_CHECKING:
@@ -191,11 +191,9 @@ def digest(machine: Machine) -> str:
     """Of the model file, so that a sweep is not gone on with after it was changed."""
     import hashlib
 
-    from dalembert.files.models import library, library_path
-
     file = Path(machine.source)
-    if not file.exists() and machine.source in library():
-        file = library_path(machine.source)
+    if not file.exists() and machine.source in ready():
+        file = ready()[machine.source]
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

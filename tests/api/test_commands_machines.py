@@ -1,0 +1,268 @@
+"""Commands on machines: simulate, animate, view, equilibrium, modes, linearize."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from tests.commands import document, installed, run
+
+# a rod of 1 m hung at its end: ω² = 3 g / (2 L)
+PENDULUM_HZ = np.sqrt(3 * 9.81 / 2) / (2 * np.pi)
+
+
+def test_simulate_writes_a_record_that_reads_back(tmp_path):
+    file = tmp_path / "run.csv"
+    result = run("simulate", "pendulum", "--until", 0.5, "--every", 0.05, "--out", file)
+    assert result.exit_code == 0, result.output
+    record = da.read_record(file)
+    assert len(record) == 11 and record.time[-1] == 0.5
+    assert "hinge.angle" in result.stdout and f"wrote {file}" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".parquet"])
+def test_simulate_writes_every_kind_of_record(tmp_path, suffix):
+    file = tmp_path / f"run{suffix}"
+    assert run("simulate", "pendulum", "--until", 0.1, "--out", file).exit_code == 0
+    assert da.read_record(file).scene is not None
+
+
+def test_simulate_gives_what_the_library_of_functions_gives():
+    found = document("simulate", "four-bar", "--until", 1, "--input", "torque=0.05*sin(t)", "--set", "crank=150 mm")
+    m = da.read_model("four-bar")
+    eqs = da.equations(m).replace(crank=0.15)
+    start = da.assemble(eqs, **m.start)
+    run_ = da.simulate(eqs, 1.0, start=start, inputs={"torque": lambda t: 0.05 * da.sin(t)}, every=0.01)
+    assert found["channels"]["A.angle"]["last"] == pytest.approx(run_["A.angle"][-1], rel=1e-12)
+    assert found["channels"]["A.rate"]["largest"] == pytest.approx(run_["A.rate"].max(), rel=1e-12)
+    assert set(found) == {
+        "model", "status", "start", "end", "samples", "channels", "statistics", "seconds", "files",
+    }  # fmt: skip
+
+
+def test_start_takes_positions_and_rates_with_units():
+    found = document("simulate", "four-bar", "--until", 0.1, "--start", "A.angle=45 deg", "--start", "A.rate=30 rpm")
+    assert found["channels"]["A.angle"]["first"] == pytest.approx(np.pi / 4, abs=1e-12)
+    assert found["channels"]["A.rate"]["first"] == pytest.approx(np.pi, abs=1e-12)
+
+
+def test_a_start_of_another_coordinate_replaces_that_of_the_file():
+    found = document("simulate", "four-bar", "--until", 0.1, "--start", "D.angle=1.9", "--start", "A.rate=0")
+    assert found["channels"]["D.angle"]["first"] == pytest.approx(1.9, abs=1e-10)
+
+
+def test_an_input_may_come_from_a_record(tmp_path):
+    time = np.linspace(0, 1, 101)
+    da.write_record(da.Record.from_channels(time, {"push": 0.1 * time}), tmp_path / "push.csv")
+    by_file = document("simulate", "four-bar", "--until", 1, "--input", f"torque={tmp_path / 'push.csv'}:push")
+    by_law = document("simulate", "four-bar", "--until", 1, "--input", "torque=0.1*t")
+    ends = [found["channels"]["A.angle"]["last"] for found in (by_file, by_law)]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("rk4", ["--step", 1e-3]),
+        ("generalized-alpha", ["--step", 1e-3]),
+        ("rosenbrock", ["--rtol", 1e-8]),
+        ("dormand-prince", ["--rtol", 1e-10]),
+        ("sundials", []),
+    ],
+)
+def test_every_method_is_to_be_had(method, options):
+    found = document("simulate", "pendulum", "--until", 0.5, "--method", method, *options)
+    exact = document("simulate", "pendulum", "--until", 0.5)
+    # generalized-α of order 2: (ω h)² ≈ 1.5e-5 per radian
+    ends = [one["channels"]["hinge.angle"]["last"] for one in (found, exact)]
+    assert ends[0] == pytest.approx(ends[1], abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["four-br"], 2, "Did you mean 'four-bar'?"),
+        (["no/such/file.toml"], 2, "no/such/file.toml"),
+        (["four-bar", "--set", "crnk=0.1"], 1, "Did you mean 'crank'?"),
+        (["four-bar", "--set", "crank"], 2, "expected name=value"),
+        (["four-bar", "--set", "crank=0.1", "--set", "crank=0.2"], 2, "given twice"),
+        (["four-bar", "--set", "crank=0.1 parsec"], 2, "parsec"),
+        (["four-bar", "--set", "crank=1"], 3, "stays open"),
+        (["four-bar", "--set", "line_mass=-1"], 1, "must not be negative"),
+        (["four-bar", "--start", "A.angel=1"], 1, "A.angel"),
+        (["four-bar", "--input", "torqe=1"], 1, "Did you mean 'torque'?"),
+        (["four-bar", "--input", "torque=import os"], 2, "expected an operator"),
+        (["four-bar", "--input", "torque=x+1"], 2, "'x' is not known"),
+        (["four-bar", "--input", "torque=missing.csv"], 2, "no such file"),
+        (["four-bar", "--until", "-1"], 1, "until must be"),
+        (["four-bar", "--until", "soon"], 2, "number"),
+        (["four-bar", "--method", "euler"], 2, "euler"),
+        (["four-bar", "--method", "rk4"], 2, "needs a step"),
+        (["four-bar", "--method", "rk4", "--step", "1e-3", "--rtol", "1e-3"], 2, "has no rtol"),
+        (["four-bar", "--until", "0.1", "--out", "run.xyz"], 2, "run.xyz"),
+        (["four-bar", "--until", "0.1", "--out", "no/folder/run.csv"], 2, "does not exist"),
+        (["four-bar", "--until", "0.1", "--report", "page.txt"], 2, ".html"),
+        (["four-bar", "--until", "0.1", "--figure", "f.png", "--plot", "nothing"], 1, "nothing"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_simulate_refuses_what_makes_no_sense(monkeypatch, tmp_path, arguments, code, told):
+    monkeypatch.chdir(tmp_path)
+    result = run("simulate", *arguments)
+    assert result.exit_code == code, result.output
+    words = " ".join(result.stderr.replace("│", " ").split())
+    assert told in words and "Traceback" not in words
+    assert result.stdout == "" and not list(tmp_path.iterdir())
+
+
+BROKEN = {
+    "empty.toml": "",
+    "words.toml": "this is not a model",
+    "unknown-key.toml": "planar = true\n[bodies.rod]\nmass = 1\nlenght = 2\n",
+    "no-body.toml": 'planar = true\n[joints.A]\ntype = "revolute"\na = "ground"\nb = "rod"\n',
+    "unit.toml": 'planar = true\n[bodies.rod]\nmass = "1 stone"\n',
+    "half.json": '{"planar": true, "bodies": {',
+    "list.json": "[1, 2, 3]",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("command", ["simulate", "modes"])
+def test_a_broken_model_file_is_told_with_its_name_and_ends_with_2(tmp_path, name, command):
+    file = tmp_path / name
+    file.write_text(BROKEN[name])
+    result = run(command, file)
+    assert result.exit_code in (1, 2), result.output
+    assert name in result.stderr and "Traceback" not in result.stderr and "defect" not in result.stderr
+
+
+def test_a_binary_file_and_a_folder_are_no_models(tmp_path):
+    (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("noise.toml", "folder.toml"):
+        result = run("simulate", tmp_path / name)
+        assert result.exit_code == 2 and "defect" not in result.stderr
+
+
+def test_a_run_that_fails_leaves_what_it_had(monkeypatch, tmp_path):
+    from dalembert.solve import integrate
+
+    whole = integrate.simulate
+
+    def stop(eqs, until, **options):
+        error = da.ConvergenceError("step at t = 0.1 s did not close joint 'D'")
+        error.record = whole(eqs, 0.1, **options)
+        raise error
+
+    monkeypatch.setattr(integrate, "simulate", stop)
+    result = run("simulate", "pendulum", "--out", tmp_path / "part.csv")
+    assert result.exit_code == 3
+    assert "up to 0.1 s" in result.stderr
+    assert da.read_record(tmp_path / "part.csv").time[-1] == pytest.approx(0.1)
+
+
+def test_animate_writes_a_page_of_a_model_and_of_a_stored_run(tmp_path):
+    run("simulate", "pendulum", "--until", 0.3, "--out", tmp_path / "run.nc")
+    for source, file in (("pendulum", "model.html"), (tmp_path / "run.nc", "run.html")):
+        options = ["--until", 0.3] if source == "pendulum" else []
+        found = document("animate", source, *options, "--out", tmp_path / file)
+        assert found["files"] == [str(tmp_path / file)]
+        assert "</html>" in (tmp_path / file).read_text(encoding="utf-8")
+
+
+def test_animate_says_why_a_measured_record_cannot_be_shown(tmp_path):
+    run("simulate", "pendulum", "--until", 0.1, "--out", tmp_path / "run.csv")
+    result = run("animate", tmp_path / "run.csv", "--out", tmp_path / "run.html")
+    assert result.exit_code == 1
+    assert "no scene" in result.stderr
+    result = run("animate", tmp_path / "run.csv", "--until", 2, "--out", tmp_path / "run.html")
+    assert result.exit_code == 2
+
+
+def test_equilibrium_finds_where_the_pendulum_hangs():
+    found = document("equilibrium", "pendulum")
+    assert found["coordinates"]["rod.y"] == {"value": pytest.approx(-0.5, abs=1e-12), "unit": "m"}
+    assert (found["about"], found["stability"]) == ("equilibrium", "stable")
+    upright = document("equilibrium", "pendulum", "--guess", "hinge.angle=80 deg")
+    assert upright["coordinates"]["rod.y"]["value"] == pytest.approx(0.5, abs=1e-12)
+    assert upright["stability"] == "unstable"
+
+
+def test_equilibrium_through_the_entry_point_is_a_table():
+    result = installed("equilibrium", "pendulum")
+    assert result.returncode == 0
+    assert "hinge.angle" in result.stdout and "stable" in result.stdout
+
+
+def test_an_equilibrium_that_is_none_ends_with_an_error():
+    result = run("equilibrium", "pendulum", "--hold", "hinge.angle=0")
+    assert result.exit_code in (1, 3)
+    assert result.stdout == "" and "Traceback" not in result.stderr
+
+
+def test_modes_are_those_of_a_hanging_rod(tmp_path):
+    found = document("modes", "pendulum", "--out", tmp_path / "shapes.png")
+    assert found["modes"][0]["frequency_hz"] == pytest.approx(PENDULUM_HZ, rel=1e-12)
+    assert set(found["modes"][0]) == {"frequency_hz", "damping_ratio", "eigenvalue", "shape"}
+    assert (tmp_path / "shapes.png").read_bytes().startswith(b"\x89PNG")
+    shorter = document("modes", "pendulum", "--set", "length=0.25")
+    assert shorter["modes"][0]["frequency_hz"] == pytest.approx(2 * PENDULUM_HZ, rel=1e-12)
+
+
+def test_modes_through_the_entry_point_are_a_table():
+    result = installed("modes", "pendulum")
+    assert result.returncode == 0
+    assert "0.61052" in result.stdout and "oscillation" in result.stdout
+
+
+def test_linearize_gives_matrices_by_name():
+    found = document("linearize", "pendulum")
+    assert found["coordinates"] == ["hinge.angle"]
+    assert found["matrices"]["M"] == [[pytest.approx(1 / 3, rel=1e-12)]]
+    assert found["matrices"]["K"] == [[pytest.approx(9.81 / 2, rel=1e-12)]]
+    states = document("linearize", "four-bar", "--state-space")
+    assert np.shape(states["matrices"]["A"]) == (2, 2) and states["inputs"] == ["torque"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz", ".mat"])
+def test_linear_models_are_written_for_other_programs(tmp_path, suffix):
+    file = tmp_path / f"model{suffix}"
+    result = run("linearize", "four-bar", "--out", file)
+    assert result.exit_code == 0, result.output
+    if suffix == ".json":
+        M = np.array(json.loads(file.read_text())["matrices"]["M"])
+    elif suffix == ".npz":
+        M = np.load(file, allow_pickle=False)["M"]
+    else:
+        from scipy.io import loadmat
+
+        M = loadmat(file)["M"]
+    assert pytest.approx(da.linearize(da.equations(da.read_model("four-bar"))).M) == M
+
+
+def test_linearize_refuses_a_file_of_another_kind(tmp_path):
+    result = run("linearize", "pendulum", "--out", tmp_path / "model.xls")
+    assert result.exit_code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_view_hands_the_machine_to_the_server(monkeypatch):
+    import sys
+    import types
+
+    seen = {}
+    module = types.ModuleType("dalembert.app.serve")
+    module.__spec__ = types.SimpleNamespace(name="dalembert.app.serve")  # type: ignore[assignment]
+    module.serve = lambda *given, **options: seen.update(given=given, **options)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "dalembert.app.serve", module)
+    result = run("view", "pendulum", "--no-browser", "--port", 0)
+    assert result.exit_code == 0, result.output
+    assert seen["given"][0].name == "pendulum" and seen["browser"] is False
+
+
+def test_view_refuses_a_port_that_is_none_and_a_model_that_is_none():
+    assert run("view", "pendulum", "--port", 70000).exit_code == 2
+    assert run("view", "pendulumm", "--no-browser").exit_code == 2

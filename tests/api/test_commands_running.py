@@ -1,0 +1,201 @@
+"""Every command: help at once, exit codes that mean something, errors as one message, JSON alone on its stream."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dalembert
+from dalembert.app.commands import running, showing, terminal
+from dalembert.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
+from dalembert.studies import crank_rocker
+from tests.commands import COMMANDS, entry, installed, run
+
+
+def test_help_names_every_command():
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(command in result.stdout for command in COMMANDS)
+    assert "--install-completion" in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_its_exit_codes(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "130 interrupted" in " ".join(result.stdout.replace("│", "").split())
+    assert "--debug" in result.stdout and "--quiet" in result.stdout
+
+
+def test_help_loads_nothing_numerical_and_costs_little():
+    code = (
+        "import sys, time\nbegan = time.process_time()\nfrom dalembert.cli import main\n"
+        "sys.argv = ['dalembert', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(time.process_time() - began, *{name.split('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, *modules = result.stderr.split()
+    assert not {"numpy", "scipy", "casadi", "matplotlib", "pydantic", "pandas", "xarray"} & set(modules)
+    assert float(seconds) < 2.0  # some 0.3 s of a processor; a slow and busy machine takes longer
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_option_ends_with_2_and_no_traceback(command):
+    result = run(command, "--no-such-option")
+    assert result.exit_code == 2
+    assert "No such option" in result.stderr and "Traceback" not in result.output
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["simulate", "animate", "view", "modes", "estimate", "sweep", "export", "study"])
+def test_what_is_left_out_is_named_and_ends_with_2(command):
+    result = run(command)
+    assert result.exit_code == 2
+    assert "Missing" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (ModelError("no joint named 'elbw'"), 1, "ModelError: no joint named 'elbw'"),
+        (DataError("too short"), 1, "DataError: too short"),
+        (FileFormatError("broken", "a.toml", 3), 2, "FileFormatError: a.toml:3: broken"),
+        (FileNotFoundError(2, "No such file or directory", "a.csv"), 2, "No such file or directory 'a.csv'"),
+        (ConvergenceError("step at t = 3 s"), 3, "ConvergenceError: step at t = 3 s"),
+        (AssemblyError("joint 'D' stays open"), 3, "AssemblyError: joint 'D' stays open"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Interrupted("interrupted at t = 2 s"), 130, "interrupted at t = 2 s"),
+        (ZeroDivisionError("division by zero"), 1, "unexpected ZeroDivisionError: division by zero"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
+)
+def test_every_kind_of_error_has_its_exit_code_and_one_message(monkeypatch, tmp_path, error, code, message):
+    def fail(out):
+        raise error
+
+    monkeypatch.setattr(crank_rocker, "demo", fail)
+    result = run("demo", "--out", tmp_path)
+    assert result.exit_code == code
+    assert message in result.stderr and "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_debug_shows_the_traceback_and_keeps_the_code(monkeypatch, tmp_path):
+    def fail(out):
+        raise ModelError("no joint named 'elbw'")
+
+    monkeypatch.setattr(crank_rocker, "demo", fail)
+    result = run("demo", "--out", tmp_path, "--debug")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr and result.stderr.endswith("ModelError: no joint named 'elbw'\n")
+
+
+def test_quiet_says_nothing_but_the_result(tmp_path):
+    result = run("simulate", "pendulum", "--until", 0.1, "--out", tmp_path / "a.csv", "--quiet")
+    assert result.exit_code == 0
+    assert result.stderr == "" and "hinge.angle" in result.stdout
+    assert (tmp_path / "a.csv").exists()
+    assert terminal.progress() is False
+
+
+def test_a_quiet_command_does_not_silence_the_next(tmp_path):
+    run("simulate", "pendulum", "--until", 0.1, "--quiet")
+    assert run("simulate", "pendulum", "--until", 0.1, "--out", tmp_path / "a.csv").stderr.startswith("wrote")
+
+
+def test_warnings_of_the_library_are_one_line_on_standard_error(monkeypatch, tmp_path):
+    import warnings
+
+    def warn(out):
+        warnings.warn("the record is short", UserWarning, stacklevel=1)
+        return crank_rocker.DemoResult(rows=(), files=(), record=None)
+
+    monkeypatch.setattr(crank_rocker, "demo", warn)
+    assert run("demo", "--out", tmp_path).stderr == "warning: the record is short\n"
+    assert run("demo", "--out", tmp_path, "--quiet").stderr == ""
+
+
+def test_json_is_alone_on_standard_output_and_messages_on_standard_error(tmp_path):
+    result = installed("simulate", "pendulum", "--until", "0.1", "--out", tmp_path / "a.csv", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["files"] == [str(tmp_path / "a.csv")]
+    assert "wrote" in result.stderr
+
+
+def test_no_escape_codes_where_nobody_looks_and_none_where_no_color_is_set():
+    result = installed("library", NO_COLOR="1")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout + result.stderr
+    forced = installed("library", NO_COLOR="1", FORCE_COLOR="1", TERM="xterm-256color")
+    assert "\x1b[3" not in forced.stdout  # no colours; bold is none
+
+
+def test_python_m_runs_the_same_commands():
+    result = subprocess.run([sys.executable, "-m", "dalembert", "version"], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == dalembert.__version__
+
+
+def test_errors_through_the_entry_point_have_no_traceback(tmp_path):
+    result = installed("simulate", "no-such-model", folder=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("FileFormatError: no-such-model: there is no such file")
+    assert result.stdout == ""
+
+
+def test_an_unknown_command_is_told_with_the_nearest():
+    result = installed("simulat")
+    assert result.returncode == 2
+    assert "Did you mean 'simulate'" in " ".join(result.stderr.split())
+
+
+def test_control_c_ends_with_130_and_no_traceback(tmp_path):
+    process = subprocess.Popen(
+        [*entry(), "simulate", "four-bar", "--until", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=tmp_path,
+    )  # fmt: skip
+    time.sleep(4.0)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told and "nterrupted" in told
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_is_told_commands_and_models(shell):
+    if shell == "bash":
+        environment = {"COMP_WORDS": "dalembert simulate four", "COMP_CWORD": "2"}
+    else:
+        environment = {"_TYPER_COMPLETE_ARGS": "dalembert simulate four", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    environment["_DALEMBERT_COMPLETE"] = f"complete_{shell}"
+    result = installed(**environment)
+    assert "four-bar" in result.stdout
+
+
+def test_names_of_studies_complete():
+    assert showing.studies("shake") == ["shake-table"]
+    assert "list" in showing.studies("l")
+
+
+def test_numbers_that_are_not_finite_are_null_in_json(capsys):
+    terminal.give({"x": float("inf"), "y": [float("nan"), 1.0]})
+    assert json.loads(capsys.readouterr().out) == {"x": None, "y": [None, 1.0]}
+
+
+def test_the_codes_are_as_documented():
+    assert (running.WRONG, running.MISUSED, running.NOT_CONVERGED, running.INTERRUPTED) == (1, 2, 3, 130)
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback():
+    shell = subprocess.run(
+        f"{' '.join(entry())} schema | head -c 10", shell=True, capture_output=True, text=True, check=False,
+        env=os.environ,
+    )  # fmt: skip
+    assert "Traceback" not in shell.stderr and "Error" not in shell.stderr
