@@ -172,7 +172,7 @@ def test_some_outputs_may_be_chosen() -> None:
         ({"f": lambda x: [x[1], x[0]]}, "f takes 1 arguments"),
         ({"f": lambda x, u: [x[1], 1.0 if x[0] > 0 else 0.0]}, "branches on a symbol"),
         ({"f": lambda x, u: [x[1], np.sin(x[0])]}, "symbol|symbolic"),
-        ({"f": lambda x, u: [x[7], 0.0]}, "f of 'model' (fails|could not)"),
+        ({"f": lambda x, u: [x[7], 0.0]}, "not there: x has 2, u has 0"),
         ({"f": 3.0}, "f must be a function"),
         ({"g": lambda x: "height"}, "g must return|g returns"),
         ({"states": []}, "at least one state"),
@@ -202,3 +202,8 @@ def test_mistakes_are_told(change: dict[str, Any], message: str) -> None:
 def test_tableaux_that_are_none_are_refused(parts: Any) -> None:
     with pytest.raises(DataError):
         Tableau(*parts)
+
+
+def test_a_misspelt_option_of_a_filter_is_told() -> None:
+    with pytest.raises(ModelError, match="Did you mean 'iterations'"):
+        ExtendedKalman(linear(), Q=1e-6, R=1e-4, iteratons=3)

@@ -68,6 +68,10 @@ class ExtendedKalman(Filter):
         self.iterations, self.continuous, self.substeps = iterations, continuous, substeps
         self.memory = self.process.nx + triangle(self.process.ne)
 
+    def __repr__(self) -> str:
+        how = ", continuous Q" if self.continuous else ""
+        return f"ExtendedKalman(iterations {self.iterations}{how}; {self.process!r})"
+
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
 

@@ -83,6 +83,10 @@ class SigmaPointKalman(Filter):
         self.set = self.points.points(n)
         self.memory = self.process.nx + triangle(n) + (0 if redraw else n * self.set.count)
 
+    def __repr__(self) -> str:
+        how = (", square root" if self.square_root else "") + ("" if self.redraw else ", points used again")
+        return f"SigmaPointKalman({self.points}{how}; {self.process!r})"
+
     # -- the column ------------------------------------------------------------------------------------------------
     def begin(self, x0: Array, P0: Array) -> Array:
         L = root(P0)

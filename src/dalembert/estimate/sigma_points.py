@@ -37,6 +37,9 @@ class PointSet:
     def count(self) -> int:
         return int(self.positions.shape[1])
 
+    def __repr__(self) -> str:
+        return f"PointSet({self.count} points for {len(self.positions)} states)"
+
     def mean(self, D: Any) -> Any:
         """Σ w_i D_i of deviations D (rows, N) from the first point; equal weights are added first."""
         total: Any = 0

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels
-from dalembert.errors import DataError, ModelError
+from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.estimate.process import Process, chosen, process
 from dalembert.estimate.tableau import Tableau, step_function, tableau
 from dalembert.expressions import Array, call_user
@@ -24,6 +24,10 @@ from dalembert.expressions.quantities import is_real
 
 SX = ca.SX
 ARGUMENTS = ("x", "u", "t", "p")
+OPTIONS = (
+    "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0", "compiled", "iterations", "continuous",
+    "substeps", "points", "square_root", "redraw",
+)  # fmt: skip
 
 
 class Model:
@@ -81,7 +85,14 @@ class Model:
             "t": SX.sym("t"), "p": SX.sym("p", len(self.parameters)),
         }  # fmt: skip
         wanted = _arguments(function, label, least)
-        value = call_user(function, f"the function {label} of {self.name!r}", *[symbols[name] for name in wanted])
+        what = f"the function {label} of {self.name!r}"
+        try:
+            value = call_user(function, what, *[symbols[name] for name in wanted])
+        except ModelError as error:
+            if "out of bounds" in str(error.__cause__):
+                sizes = ", ".join(f"{name} has {symbols[name].numel()}" for name in wanted if name != "t")
+                raise ModelError(f"{what} asks for an entry that is not there: {sizes}.") from error
+            raise
         column = _column(value, label, size)
         return ca.Function(label, [symbols[name] for name in ("x", "u", "p", "t")], [ca.densify(column)])
 
@@ -94,7 +105,9 @@ class Model:
 
 
 @process.register
-def _(model: Model, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+def _(model: Model, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+    for option in options:
+        raise ModelError(unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}"))
     rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")
     n = len(model.states)
     x, u = SX.sym("x", n), SX.sym("u", len(columns))
