@@ -235,6 +235,8 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[s
     import numpy as np
 
     values = np.array([[float(c) for c in row] for row in inertia])
+    if not np.all(np.isfinite(values)):  # also a product of finite numbers that overflows
+        return [*problems, f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."]
     scale = max(float(np.abs(values).max()), 1e-300)
     if np.abs(values - values.T).max() > 1e-12 * scale:
         return [*problems, f"body {name!r}: the inertia matrix is not symmetric."]
