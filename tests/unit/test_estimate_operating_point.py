@@ -68,3 +68,31 @@ def test_settled_filters_count_from_there_too(pendulum: da.EquationsOfMotion, up
     steady = da.estimate.Kalman(upright, dt=0.01, Q=1e-6, R=1e-6, form="steady").run(run)
     other = da.estimate.Kalman(upright, dt=0.01, Q=1e-6, R=1e-6).run(run)
     assert np.abs(steady["A.rate"] - other["A.rate"])[40:].max() < 1e-6
+
+
+def test_kalman_bucy_holds_a_machine_upright(pendulum: da.EquationsOfMotion, upright: da.SecondOrder) -> None:
+    bucy = da.estimate.KalmanBucy(upright, Q=1e-3, R=1e-6)
+    stiff = da.control.lqr(upright, Q={"A.angle": 10.0}, R=0.1)
+    tilted = da.assemble(pendulum, {"A.angle": np.pi + 0.2})
+    run = da.simulate(pendulum, 6.0, start=tilted, controller=stiff, observer=bucy)
+    assert abs(run["A.angle"][-1] - np.pi) < 1e-3
+    assert run["estimate.A.rate"][-1] == pytest.approx(run["A.rate"][-1], abs=1e-3)
+    sampled = bucy.run(da.simulate(pendulum, 0.5, start=da.assemble(pendulum, {"A.angle": np.pi + 1e-4}), every=1e-3))
+    assert abs(sampled["A.angle"][-1] - np.pi) < 1e-2
+    plant = upright.state_space()
+    assert abs(da.simulate(plant, 6.0, start=[0.2, 0.0], controller=stiff, observer=bucy)["A.angle"][-1]) < 1e-3
+
+
+def test_an_unknown_input_is_found_about_an_operating_point() -> None:
+    """Held out of its lowest place by 3 N m and pushed by 0.05 more."""
+    m = da.Mechanism("pendulum", planar=True)
+    m.add_revolute("A", m.ground.at(0, 0), m.add_body("bob", mass=1.0, inertia=0.1).at(0, 1.0))
+    m.add_torque("motor", joint="A", input="torque")
+    m.add_sensor("encoder", da.angle("A"))
+    m.add_sensor("tachometer", da.rate("A"))
+    pendulum = da.equations(m)
+    held = da.equilibrium(pendulum, inputs={"torque": 3.0})
+    linear = da.linearize(pendulum, at=held, inputs={"torque": 3.0})
+    run = da.simulate(pendulum, 1.0, start=held, inputs={"torque": 3.05}, every=0.01)
+    filter_ = da.estimate.JointInputKalman(linear, unknown="torque", dt=0.01, Q=1e-10, R=1e-14, P0=1e-10)
+    assert filter_.run(run)["torque"][2:] == pytest.approx(3.05, abs=2e-3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.errors import DataError, ModelError
 from dalembert.estimate import JointInputKalman, Kalman
 
 # S. J. Dyke's frame
@@ -128,3 +128,25 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
         JointInputKalman(two, unknown="f3", dt=DT, Q=1e-12, R=1.0, P0=1.0)
     with pytest.raises(ModelError, match="StateSpace"):
         JointInputKalman("frame", unknown="f1", dt=DT, Q=1e-12, R=1.0, P0=1.0)
+
+
+def test_rows_that_the_unknown_inputs_explain_do_not_count_in_the_consistency() -> None:
+    system = frame("a1", "a2", "a3", "x3")
+    d = system.state_space().to_discrete(DT)
+    random = np.random.default_rng(2)
+    x, rows = np.zeros(6), np.empty((SAMPLES, 4))
+    R = np.array([4e-4, 4e-4, 4e-4, 1e-10])
+    for k, force in enumerate(FORCE):
+        rows[k] = d.C @ x + d.D[:, 0] * force + np.sqrt(R) * random.standard_normal(4)
+        x = d.A @ x + d.B[:, 0] * force + 1e-6 * random.standard_normal(6)
+    filter_ = JointInputKalman(system, unknown="force", dt=DT, Q=1e-12, R=R, P0=1e-8)
+    found = filter_.run(da.Record(TIME, rows, d.outputs)).consistency(settle=0.5)
+    assert found.nis_band[0] < found.nis_mean < found.nis_band[1]
+
+
+@pytest.mark.parametrize("missing", ["Q", "P0"])
+def test_noise_and_start_of_the_state_must_be_said(missing: str) -> None:
+    given = {"Q": 1e-12, "P0": 1e-8}
+    del given[missing]
+    with pytest.raises(DataError, match=f"{missing} is missing"):
+        JointInputKalman(frame("a1", "x3"), unknown="force", dt=DT, R=1.0, **given)

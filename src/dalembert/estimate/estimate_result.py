@@ -32,7 +32,8 @@ class Estimate(Frozen):
     states : (N, nx) the state as the filter carries it.
     innovations : (N, ny) y - ŷ before the sample was taken in, NaN where there was none.
     spreads : (N, ny) their standard deviations.
-    nis : (N,) eᵀ S⁻¹ e over the rows that were measured; `measured` (N,) how many those are.
+    nis : (N,) eᵀ S⁻¹ e over the rows that were measured; `measured` (N,) how many those are, less those that inputs of
+        which nothing is assumed explain by themselves (`JointInputKalman`).
     log_likelihood : of all samples, given those before.
     data : the record that was filtered.  filter : by what.  seconds : of processor time.
     smoothed : whether every sample knows of those after it (`smooth`).
@@ -80,8 +81,8 @@ class Estimate(Frozen):
             _memories=None if lean else told[:, where.memory].copy(),
             innovations=np.where(fresh, told[:, where.innovation], np.nan),
             spreads=np.where(fresh, told[:, where.spread], np.nan),
-            nis=told[:, where.nis].copy(), measured=count, log_likelihood=float(likelihood),
-            data=data, filter=filter_, start=m, seconds=float(seconds), status=status,
+            nis=told[:, where.nis].copy(), measured=np.maximum(count - filter_.explained, 0),
+            log_likelihood=float(likelihood), data=data, filter=filter_, start=m, seconds=float(seconds), status=status,
         )  # fmt: skip
 
     @property

@@ -46,6 +46,7 @@ class Filter(ABC):
     """
 
     memory: int
+    explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
 
     def __init__(
         self, model: Any, *, outputs: Any = None, inputs: Any = None, Q: Any = None, R: Any = None,

@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels
-from dalembert.errors import ModelError
+from dalembert.errors import DataError, ModelError
 from dalembert.estimate.engine import only_fresh
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.kernels import factor, solve_positive
@@ -32,6 +32,7 @@ from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
 RANK = 1e-9
+MISSING = {"Q": "the variance a step adds to every state", "P0": "how uncertain the start is"}
 BORDER = 1e-6  # |z| beyond one minus this does not die out
 FAINT = 1e-10  # information of a prior that inputs get, so that a sample without the sensors that show them is no fault
 
@@ -64,9 +65,13 @@ class JointInputKalman(Filter):
         made, G, H = _augmented(model, unknown, inputs, outputs, dt)
         self.G, self.H = G, H
         self.nx, self.nd = G.shape
+        self.explained = self.nd
         self.delayed = not H.any()
         self._check(made, C=made.source.C)
         states = made.carried.names[: self.nx]
+        for name, given in (("Q", Q), ("P0", P0)):
+            if given is None:
+                raise DataError(f"{name} is missing: {MISSING[name]} (a number, variances by state name, or a matrix).")
         super().__init__(
             made, Q=_padded(Q, states, made.carried.names), P0=_padded(P0, states, made.carried.names), start=start,
             **keywords,
@@ -171,16 +176,20 @@ def _augmented(model: Any, unknown: Any, inputs: Any, outputs: Any, dt: float | 
     x, u, p, t, step = SX.sym("x", nx + nd), SX.sym("u", nu), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
     both = ca.vertcat(u, x[nx:])
     functions = {
-        "step": ca.Function("step", [x, u, p, t, step], [ca.vertcat(ca.DM(A) @ x[:nx] + ca.DM(B) @ both, x[nx:])]),
-        "outputs": ca.Function("outputs", [x, u, p, t], [ca.DM(C) @ x[:nx] + ca.DM(D) @ both]),
+        "step": ca.Function(
+            "step", [x, u, p, t, step], [ca.vertcat(plain.functions["step"](x[:nx], both, p, t, step), x[nx:])]
+        ),
+        "outputs": ca.Function("outputs", [x, u, p, t], [plain.functions["outputs"](x[:nx], both, p, t)]),
     }
     units = [model.units.get(name, "") for name in names]
     states = Channels([*plain.carried.names, *names], [*plain.carried.units, *units])
+    told_states = Channels([*plain.reported.names, *names], states.units)
     told = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
     seen = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
     made = Process(
-        "linear model with unknown inputs", states, states, told, plain.outputs, functions, np.zeros(nx + nd),
-        reported=states, wrapped=plain.wrapped, dt=plain.dt, source=seen,
+        "linear model with unknown inputs", states, states, told, plain.outputs, functions,
+        np.concatenate([plain.start, np.zeros(nd)]), reported=told_states, wrapped=plain.wrapped,
+        dt=plain.dt, source=seen,
     )  # fmt: skip
     return made, B[:, nu:], D[:, nu:]
 
@@ -189,8 +198,6 @@ def _padded(given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
     """A covariance of the states as one of states and inputs (which have none)."""
     from dalembert.estimate.noise import covariance
 
-    if given is None:
-        given = 0.0
     P = np.zeros((len(names), len(names)))
     P[: len(states), : len(states)] = covariance("Q or P0", given, states, "state")
     return P

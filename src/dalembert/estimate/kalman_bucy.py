@@ -22,7 +22,7 @@ from dalembert.estimate.kalman import Kalman
 from dalembert.estimate.kernels import factor, solve_positive
 from dalembert.estimate.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.noise import covariance
-from dalembert.estimate.process import Process, chosen, process
+from dalembert.estimate.process import Process, chosen, operating_point, process
 from dalembert.estimate.riccati_flow import interval
 from dalembert.estimate.steady import Steady, hidden_modes
 from dalembert.expressions import Array
@@ -40,7 +40,8 @@ class KalmanBucy:
     ----------
     Q, R : intensities of the noise of states and outputs, in the forms of `Kalman` but functions; R positive definite.
     form : "covariance" (P follows the Riccati equation from P0) or "steady" (its limit).
-    start, P0 : x and covariance to begin with; None: zero, and the steady one.
+    start, P0 : x and covariance to begin with; None: the operating point, and the steady one.
+    deviations : whether it reads and tells deviations from the operating point of a linearized machine.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class KalmanBucy:
 
     def __init__(
         self, model: Any, *, Q: Any, R: Any, outputs: Any = None, inputs: Any = None, form: str = "covariance",
-        start: Any = None, P0: Any = None, compiled: bool = False,
+        start: Any = None, P0: Any = None, compiled: bool = False, deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
             model = model.state_space()
@@ -68,7 +69,8 @@ class KalmanBucy:
         self.A, self.B = model.A, model.B[:, columns]
         self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
         self.inputs, self.outputs = tuple(model.inputs[k] for k in columns), tuple(model.outputs[k] for k in rows)
-        self.model, self.form, self.start, self.compiled = model, form, start, compiled
+        self.model, self.form, self.start, self.compiled, self.deviations = model, form, start, compiled, deviations
+        self.about = None if deviations else operating_point(model, list(self.outputs), list(self.inputs))
         self.Q = covariance("Q", Q, model.states, "state")
         self.R = covariance("R", R, self.outputs, "output")
         if len(self.R) and np.linalg.eigvalsh(self.R)[0] <= 0:
@@ -129,7 +131,16 @@ class KalmanBucy:
         given: dict[str, Any] = {"P0": self.P0, "start": self.start, **keywords}
         return Kalman(
             self.model, outputs=list(self.outputs), inputs=list(self.inputs), Q=(Qd + Qd.T) / 2, R=self.R / dt, dt=dt,
-            **given,
+            deviations=self.deviations, **given,
+        )  # fmt: skip
+
+    def in_deviations(self) -> KalmanBucy:
+        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        if self.start is not None and self.about is not None:
+            raise DataError("start= of a filter at an operating point does not fit the linear model: leave it out.")
+        return KalmanBucy(
+            self.model, Q=self.Q, R=self.R, outputs=list(self.outputs), inputs=list(self.inputs), form=self.form,
+            start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
         )  # fmt: skip
 
     def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
@@ -154,25 +165,26 @@ class KalmanBucy:
         """For ``da.simulate(..., observer=)``: continuous, or sampled every `dt` seconds."""
         if dt is not None:
             return self.sampled(dt).watching(dt)
-        n, model = len(self.A), self.model
+        n = len(self.A)
         steady = self.form == "steady"
         m = ca.SX.sym("m", n if steady else n + triangle(n))
         u, y = ca.SX.sym("u", len(self.inputs)), ca.SX.sym("y", len(self.outputs))
         p, t = ca.SX.sym("p", 0), ca.SX.sym("t")
-        x = m[:n]
+        sampled = self.sampled(1.0)
+        x0, u0, y0 = sampled.about
+        x, du, dy = m[:n] - x0, u - u0, y - y0
         CR = np.linalg.solve(self.R, self.C).T
         P = ca.DM(self.steady.P) if steady else unpack(m[n:], n)
         A, B, C, D = (ca.sparsify(v) for v in (self.A, self.B, self.C, self.D))
-        rate = A @ x + B @ u + P @ (ca.DM(CR) @ (y - C @ x - D @ u))
+        rate = A @ x + B @ du + P @ (ca.DM(CR) @ (dy - C @ x - D @ du))
         if not steady:
             rate = ca.vertcat(rate, pack(A @ P + P @ A.T - P @ ca.DM(CR @ self.C) @ P + ca.DM(self.Q)))
-        x0 = self.sampled(1.0).start
-        first = x0 if steady else np.concatenate([x0, packed(self.first_covariance())])
-        states = Channels(model.states, [model.units.get(name, "") for name in model.states])
+        first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
+        states = sampled.process.carried
         more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
         return Watching(
-            "KalmanBucy", self.outputs, self.inputs, states,
-            ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(x)]), None,
+            "KalmanBucy", self.outputs, self.inputs, sampled.process.reported,
+            ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(m[:n])]), None,
             Channels([*states.names, *more], [*states.units, *[""] * len(more)]), tuple(float(v) for v in first),
         )  # fmt: skip
 
@@ -181,7 +193,9 @@ class Sampled(Filter):
     """A Kalman-Bucy filter over samples: memory x, P, the last sensors, held inputs, and whether time has passed."""
 
     def __init__(self, bucy: KalmanBucy, dt: float) -> None:
-        own: Process = process(bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt)
+        own: Process = process(
+            bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt, deviations=bucy.deviations
+        )
         super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
         self.bucy = bucy
         element = interval(bucy.A, bucy.B, bucy.C, bucy.D, bucy.Q, bucy.R, dt)
@@ -193,6 +207,8 @@ class Sampled(Filter):
         self.b, self.eta = element.b @ ends, element.eta @ ends
         self.P: Array | None = bucy.steady.P if bucy.form == "steady" else None
         self.S = bucy.R / dt
+        none = np.zeros(own.nx), np.zeros(nu), np.zeros(ny)
+        self.about = none if own.about is None else own.about
         self.carried = own.nx + (0 if self.P is not None else triangle(own.nx))
         self.memory = self.carried + ny + nu + 1
 
@@ -212,13 +228,14 @@ class Sampled(Filter):
 
     def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
         n, ny = self.process.nx, self.process.ny
-        x, P, passed = m[:n], self.covariance(m), m[-1]
-        held = ca.vertcat(m[self.carried + ny : -1], m[self.carried : self.carried + ny], y)
+        x0, u0, y0 = self.about
+        x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
+        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny] - y0, y - y0)
         L = ca.densify(factor(P))
         inner = ca.DM.eye(n) + L.T @ ca.DM(self.J) @ L
         W = L @ solve_positive(factor(inner), L.T)
         moved = ca.DM(self.Psi) @ (x + W @ (ca.DM(self.eta) @ held - ca.DM(self.J) @ x)) + ca.DM(self.b) @ held
-        x = ca.if_else(passed, moved, x)
+        x = ca.if_else(passed, moved, x) + x0
         parts = [x]
         if self.P is None:
             after = ca.DM(self.Psi) @ W @ ca.DM(self.Psi).T + ca.DM(self.N)
