@@ -149,3 +149,19 @@ def test_a_frequency_of_zero_makes_no_computed_torque() -> None:
 def test_a_level_that_does_not_exist_is_refused() -> None:
     with pytest.raises(ModelError, match="level"):
         VirtualConstraint(lambda s: s.t, level="jerk")
+
+
+def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
+    m = da.Mechanism("arm", planar=True)
+    upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
+    m.add_revolute("S", m.ground.at(0, 0), upper.at(-0.5, 0))
+    m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
+    m.add_torque("shoulder", joint="S", input="ts")
+    m.add_torque("elbow", joint="E", input="te")
+    eqs = da.equations(m)
+    tip = {"reach": lambda s: da.cos(s["S.angle"]) + da.cos(s["S.angle"] + s["E.angle"]),
+           "height": lambda s: da.sin(s["S.angle"]) + da.sin(s["S.angle"] + s["E.angle"])}  # fmt: skip
+    law = da.control.udwadia_kalaba(eqs, tip, frequency=5.0)
+    assert np.isfinite(law.inputs_at(da.assemble(eqs, {"E.angle": 0.5}))).all()
+    with pytest.raises(da.errors.ModelError, match="ts, te cannot keep reach, height at this state"):
+        law.inputs_at(da.assemble(eqs))

@@ -206,6 +206,11 @@ class ServoConstraints(Frozen):
         """What the law asks of its inputs at a state, the others being given (zero where left out)."""
         u = self._others(inputs)
         J, W, r, _ = self._values(state.q, state.v, state.z, u, state.t)
+        if not _conditions(J, W)[0] < 1.0 / RANK:
+            raise ModelError(
+                f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they push along "
+                "fewer directions there than there are constraints (a singular pose). Start or stay away from it."
+            )
         return _numeric(J[0], W[0], r[0])
 
     def examine(self, run: Record) -> Realizability:

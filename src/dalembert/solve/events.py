@@ -119,7 +119,7 @@ class EventView:
             if found:
                 return ca.vertcat(*found)
         known = [n for names, _ in self._groups for n in names]
-        raise ModelError(unknown_name("channel", name, known, f"an event of {self._eqs.name!r}"))
+        raise ModelError(unknown_name("channel", name, known, f"equations {self._eqs.name!r}"))
 
 
 def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Function | None:
