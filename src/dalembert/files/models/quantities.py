@@ -67,7 +67,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     **{u: (f, _DIMENSION["inductance"]) for u, f in (("H", 1.0), ("mH", 1e-3), ("uH", 1e-6))},
 }  # fmt: skip
 
-_WORD = re.compile(r"[^\W\d_]+|[°%]")
+_WORD = re.compile(r"[^\W\d_²³]+|[°%]")
 _EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?\d{1,2})|(\d))(?![\d.])|([²³])")
 _BETWEEN = re.compile(r"[ \t]*(/|·)[ \t]*|[ \t]+")
 
