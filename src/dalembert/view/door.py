@@ -38,6 +38,14 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "identify.auto_result.AutoIdentified": ("identification", "plot_auto"),
     "estimate.estimate_result.Estimate": ("estimates", "plot_estimate"),
     "estimate.two_stage.TwoStageEstimate": ("estimates", "plot_two_stages"),
+    "estimate.metrics.Comparison": ("judgements", "plot_comparison"),
+    "estimate.consistency.Consistency": ("judgements", "plot_consistency"),
+    "estimate.observability.Observability": ("judgements", "plot_observability"),
+    "identify.spectra.Spectra": ("spectrum", "plot_spectra"),
+    "control.loop_margins.Margins": ("loops", "plot_margins"),
+    "control.state_feedback.StateFeedback": ("loops", "plot_design"),
+    "control.output_feedback.OutputFeedback": ("loops", "plot_design"),
+    "sweeps.swept.Swept": ("swept", "plot_swept"),
 }
 
 
@@ -46,6 +54,7 @@ def plot(
     *what: Any,
     file: str | os.PathLike[str] | None = None,
     title: str | None = None,
+    theme: str | None = None,
     **options: Any,
 ) -> Figure:
     """Draw a result; what comes after it depends on its kind.
@@ -53,12 +62,20 @@ def plot(
     Parameters
     ----------
     thing : what to draw, with its own arguments
-        Record : ``*names, against="time"``. Channels over time, one axes per unit.
+        Record : ``*names, view="time" | "phase" | "spectrum" | "control"``. Channels over time, one axes per unit
+        (``against=`` another channel); coordinates against their rates; power spectral densities (``highest=, axis=,
+        segment=``); without and with control (``switched_on=`` a time, or the record with control after the one
+        without; ``settle=``), with what was gained.
         FrequencyResponse : ``*pairs, magnitude="log" | "dB" | "linear", frequency="Hz" | "rad/s",
         axis="log" | "linear", phase=True, peaks=True``. Pairs are outputs or ``(output, input)``.
         Sweep : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the parameter, or
         eigenvalues in the complex plane.
-        Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane.
+        Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane. A StateSpace with
+        ``view="loop"``: Bode and Nyquist diagrams with margins (``channel=, frequency="Hz" | "rad/s"``).
+        StateFeedback, OutputFeedback : ``view="loop" | "poles", channel=None, frequency="Hz"``.
+        Margins : no more arguments.
+        Swept : ``*names, view="scatter" | "histogram"``. Results of a sweep over its axes, and their spread.
+        Spectra : ``*names, highest=None, axis="log" | "linear"``.
         Modes : ``view="shapes" | "mac" | "poles", mode=..., against=other modes``.
         Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
         StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
@@ -66,10 +83,13 @@ def plot(
         Fidelity, BalancedTruncation, Residuals : no more arguments.
         Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
         Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
-        TwoStageEstimate : ``*names, truth=None``.
+        TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
+        Consistency, Observability : no more arguments.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
     file : also write the figure there; the suffix tells the format (png, svg, pdf).
     title : above the figure; by default what is known of the thing.
+    theme : "light" (unless :func:`figure_style` says otherwise), "dark" for dark screens, or "print" for paper, where
+        lines differ by their dashes too.
 
     Returns
     -------
@@ -94,7 +114,7 @@ def plot(
     _check(draw, kind.__name__, what, options)
     from dalembert.view.figures import drawn
 
-    return drawn(lambda: draw(thing, *what, title=title, **options), file)
+    return drawn(lambda: draw(thing, *what, title=title, **options), file, theme)
 
 
 def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.two_stage import TwoStageEstimate
 from dalembert.record import Record
-from dalembert.view.figures import BLUE, GREY, INK, PALE, RED, heading, new_figure
+from dalembert.view.figures import BLUE, GREY, INK, PALE, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,15 +84,16 @@ def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> No
         if true is None:
             raise DataError(f"the truth has no channel {name!r}.")
         ax.fill_between(t, -spread, spread, color=PALE, alpha=0.6, lw=0)
-        ax.plot(t, value - true, color=BLUE, lw=0.9)
+        ax.plot(t, value - true, color=BLUE, lw=1.1)
         ax.axhline(0.0, color=GREY, lw=0.8)
         _limits(ax, value - true, spread)
     else:
         ax.fill_between(t, value - spread, value + spread, color=PALE, alpha=0.6, lw=0)
-        ax.plot(t, value, color=BLUE, lw=1.1, label="estimate")
+        ax.plot(t, value, color=BLUE, lw=1.3, label="estimate", zorder=3)
         if true is not None:
-            ax.plot(t, true, color=RED, lw=0.9, ls="--", label="true")
-            ax.legend(loc="upper right", fontsize=8, ncols=2)
+            # wide, under the estimate: it shows where both differ, and both are seen where they do not
+            ax.plot(t, true, color=GREY, lw=2.8, label="true", zorder=2)
+            ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
         late = slice(len(t) // 20, None)
         low, high = float(np.nanmin((value - spread)[late])), float(np.nanmax((value + spread)[late]))
         if high > low:
@@ -104,7 +105,7 @@ def _innovation(ax: Any, estimate: Estimate, name: str) -> None:
     k = estimate.filter.process.outputs.names.index(name)
     e, spread = estimate.innovations[:, k], BAND * estimate.spreads[:, k]
     ax.fill_between(estimate.time, -spread, spread, color=PALE, alpha=0.6, lw=0)
-    ax.plot(estimate.time, e, ".", color=BLUE, ms=1.5)
+    ax.plot(estimate.time, e, ".", color=BLUE, ms=2.5)
     ax.axhline(0.0, color=GREY, lw=0.8)
     _limits(ax, e, spread)
     unit = estimate.filter.process.outputs.units[k]

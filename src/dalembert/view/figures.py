@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter
 
 from dalembert.errors import DataError, FileFormatError, unknown_name
 from dalembert.files.atomic import replacing
+from dalembert.view import themes
 
 # Okabe and Ito's colours, told apart also by colour-blind readers; the yellow is too light for a thin line
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6f4e9c", "#7a7a7a")
@@ -60,9 +61,15 @@ STYLE: Any = {
 class NotebookFigure(Figure):
     """A figure made without ``pyplot``: it needs no screen, is kept by nobody else, and still shows in a notebook."""
 
+    style: Any = None  # settings under which it is drawn, also later: ticks are made when a figure is looked at
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         FigureCanvasAgg(self)
+
+    def draw(self, renderer: Any) -> None:
+        with mpl.rc_context(self.style):
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         image = io.BytesIO()
@@ -70,16 +77,21 @@ class NotebookFigure(Figure):
         return image.getvalue()
 
 
-def drawn(draw: Callable[[], Figure], file: str | os.PathLike[str] | None) -> Figure:
-    """A figure in the style of all, written to a file where one is named."""
-    with mpl.rc_context(STYLE):
+def drawn(draw: Callable[[], Figure], file: str | os.PathLike[str] | None, theme: str | None = None) -> Figure:
+    """A figure in the style of all, in the colours of a theme, written to a file where one is named."""
+    chosen = themes.theme(theme)
+    style = themes.rc(STYLE, chosen)
+    with mpl.rc_context(style):
         figure = draw()
+        themes.recolor(figure, chosen)
+        if isinstance(figure, NotebookFigure):
+            figure.style = style
         if file is not None:
-            save(figure, file)
+            save(figure, file, chosen.dpi)
     return figure
 
 
-def save(figure: Figure, file: str | os.PathLike[str]) -> None:
+def save(figure: Figure, file: str | os.PathLike[str], dpi: int = 150) -> None:
     """Write a figure; the old file stays until the new one is whole."""
     kinds = figure.canvas.get_supported_filetypes()
     kind = Path(file).suffix.lower().lstrip(".")
@@ -87,7 +99,7 @@ def save(figure: Figure, file: str | os.PathLike[str]) -> None:
         known = ", ".join(f".{known}" for known in sorted(kinds))
         raise FileFormatError(f"a figure cannot be written as {'.' + kind!r}. Known: {known}.", str(file))
     with replacing(file) as fresh:
-        figure.savefig(fresh, format=kind, dpi=150)
+        figure.savefig(fresh, format=kind, dpi=dpi)
 
 
 def new_figure(width: float, height: float) -> NotebookFigure:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DataError
+from dalembert.errors import DataError, unknown_name
 from dalembert.record import Array, Record
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _PATH_POINTS = 50_000
 _LENGTHS = ("m", "mm", "cm", "km")
 _COORDINATES = ("angle", "angle1", "angle2", "displacement", "parameter")
 _DEFAULT_SERIES = 8
+_MOST_LINES = 12  # in one axes
 _QUANTITIES = {
     "m": "length",
     "rad": "angle",
@@ -30,16 +31,74 @@ _QUANTITIES = {
 }
 
 
-def plot_record(run: Record, *names: str, against: str = "time", title: str | None = None) -> Figure:
-    """Plot channels of a record, one axes per unit, all above one another.
+def plot_record(
+    run: Record,
+    *names: Any,
+    view: str = "time",
+    against: str = "time",
+    switched_on: float | None = None,
+    settle: float = 0.0,
+    highest: float | None = None,
+    axis: str = "log",
+    segment: int | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Plot channels of a record.
 
     Parameters
     ----------
     run : a simulated run or a measurement.
     names : channels, or stems (``"A"`` is every channel of joint A); without any, joint coordinates and energy.
-    against : channel along the horizontal axis.
+    view : "time": one axes per unit, all above one another. "phase": every coordinate against its rate. "spectrum":
+        power spectral densities. "control": without and with control.
+    against : channel along the horizontal axis ("time").
+    switched_on : time [s] at which control begins ("control"); or give the record with control after the one without.
+    settle : seconds after it that are not judged ("control").
+    highest, axis, segment : last frequency [Hz], "log" or "linear", samples per block ("spectrum").
     title : above the figure; by default the name of the record.
     """
+    own: dict[str, dict[str, Any]] = {
+        "time": {"against": "time"},
+        "phase": {},
+        "spectrum": {"highest": None, "axis": "log", "segment": None},
+        "control": {"switched_on": None, "settle": 0.0},
+    }
+    _only(view, own, against=against, switched_on=switched_on, settle=settle, highest=highest, axis=axis,
+          segment=segment)  # fmt: skip
+    if view != "control":
+        for one in names:
+            if not isinstance(one, str):
+                raise DataError(
+                    f"channels of a record are named by text, not by {one!r:.60}; two records: view='control'."
+                )
+    if view == "phase":
+        from dalembert.view.phase import plot_phase
+
+        return plot_phase(run, names, title)
+    if view == "spectrum":
+        from dalembert.view.spectrum import record_spectrum
+
+        return record_spectrum(run, names, highest, axis, segment, title)
+    if view == "control":
+        from dalembert.view.before_after import plot_control
+
+        return plot_control(run, names, switched_on, settle, title)
+    return _histories(run, names, against, title)
+
+
+def _only(view: str, own: Mapping[str, Mapping[str, Any]], **given: Any) -> None:
+    """Refuse an unknown view, and options that it does not have."""
+    if view not in own:
+        raise DataError(unknown_name("view", str(view), own, "the plot of a Record"))
+    usual = {key: value for options in own.values() for key, value in options.items()}
+    for key, value in given.items():
+        if key not in own[view] and value != usual[key]:
+            where = next(other for other, options in own.items() if key in options)
+            raise DataError(f"{key}= belongs to view={where!r}, not to view={view!r}.")
+
+
+def _histories(run: Record, names: Sequence[str], against: str, title: str | None) -> Figure:
+    """Channels over time or over another channel, one axes per unit."""
     from matplotlib.ticker import AutoMinorLocator
 
     from dalembert.view.figures import COLORS, NotebookFigure
@@ -123,9 +182,27 @@ def _groups(run: Record, names: Iterable[str], against: str) -> dict[tuple[str, 
             group = groups.setdefault((unit, "" if unit else label.partition(".")[0]), [])
             if label not in group:
                 group.append(label)
+    if against == "time":
+        groups = {(unit, f"{stem}{k}" if k else stem): part for (unit, stem), labels in groups.items()
+                  for k, part in enumerate(_parted(labels))}  # fmt: skip
     if len(groups) > 12:
         raise DataError(f"{len(groups)} axes are too many for one figure. Name fewer channels.")
     return groups
+
+
+def _parted(labels: list[str]) -> list[list[str]]:
+    """More lines than can be told apart, over several axes: by what they tell (.x, .rate), by whom, or in turn."""
+    if len(labels) <= _MOST_LINES:
+        return [labels]
+    for key in (2, 0):
+        parts: dict[str, list[str]] = {}
+        for label in labels:
+            parts.setdefault(label.rpartition(".")[key] if key else label.partition(".")[0], []).append(label)
+        if 1 < len(parts) <= 6 and max(map(len, parts.values())) <= _MOST_LINES:
+            return list(parts.values())
+    count = -(-len(labels) // 8)
+    size = -(-len(labels) // count)
+    return [labels[k : k + size] for k in range(0, len(labels), size)]
 
 
 def _common(labels: list[str]) -> str:

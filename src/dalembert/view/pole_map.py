@@ -17,7 +17,7 @@ from dalembert.linear.roots import Roots
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.stability import Stability
 from dalembert.linear.state_space import StateSpace
-from dalembert.view.figures import BLUE, GREEN, GREY, PALE, RED, STABLE, heading, new_figure
+from dalembert.view.figures import BLUE, GREEN, GREY, PALE, RED, STABLE, choice, heading, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +39,21 @@ def plot_roots(roots: Roots, *, zeros: Roots | None = None, title: str | None = 
     return _figure(poles, marked, roots.dt, title or "")
 
 
-def plot_state_space(system: StateSpace, *, zeros: bool = True, title: str | None = None) -> Figure:
-    """Poles of a system and, where it has inputs and outputs, its zeros."""
+def plot_state_space(
+    system: StateSpace,
+    *,
+    view: str = "poles",
+    zeros: bool = True,
+    channel: str | None = None,
+    frequency: str = "Hz",
+    title: str | None = None,
+) -> Figure:
+    """Poles of a system and, where it has inputs and outputs, its zeros (``view="poles"``); or the Bode and Nyquist
+    diagrams of a loop to be closed by negative feedback (``"loop"``)."""
+    if choice("view", view, ("poles", "loop"), "the plot of a StateSpace") == "loop":
+        from dalembert.view.loops import plot_loop
+
+        return plot_loop(system, channel=channel, frequency=frequency, title=title)
     marked = system.zeros().values if zeros and system.nu and system.ny else np.zeros(0, dtype=np.complex128)
     return _figure(system.poles().values, marked, system.dt, title or "")
 
