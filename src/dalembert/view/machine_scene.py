@@ -67,6 +67,7 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "low": low.tolist(),
         "high": high.tolist(),
         "radius": radius,
+        "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": _points(scene.get("ground", [])).tolist(),
         "joints": joints,

@@ -51,19 +51,23 @@ def structure_data(thing: Any, structure: Any, modes: Any, fps: float, speed: fl
             thing.structure, _buckled(thing), f"{thing.structure.name}: buckling under {thing.load!r}", speed
         )
     if isinstance(thing, Frame | Solid | Structure):
-        own = structure_of(thing)
+        own = _structure(thing)
         found = modes if isinstance(modes, Modes) else own.modes(_count(modes, len(own.free)))
         return _mode_data(own, _vibrating(own, found), own.name, speed)
     if isinstance(thing, Modes | Record):
         if structure is None:
             raise DataError("Modes have no geometry of their own: animate(modes, path, structure=frame).")
-        own = structure_of(structure)
+        own = _structure(structure)
         if isinstance(thing, Record):
             return _response_data(own, thing, fps, speed)
         return _mode_data(own, _vibrating(own, thing), own.name, speed)
     raise DataError(
         f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}."
     )
+
+
+def _structure(thing: Any) -> Structure:
+    return thing if isinstance(thing, Structure) else structure_of(thing)
 
 
 def _count(modes: Any, free: int) -> int:

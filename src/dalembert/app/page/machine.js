@@ -13,7 +13,7 @@ const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness
 
 export class Machine {
   constructor(D, stage) {
-    Object.assign(this, { D, stage, forceScale: 1, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
+    Object.assign(this, { D, stage, forceScale: 1, following: false, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
     this.size = this.typical();
     this.thick = 0.5 * this.size;
     this.layers();
@@ -33,9 +33,9 @@ export class Machine {
 
   // how thick bars are: a share of the lengths in the machine, within bounds of the whole
   typical() {
-    const R = this.D.radius, lengths = this.D.bodies.flatMap(body => this.form(body).lines.map(([i, j]) => distance(this.form(body).points[i], this.form(body).points[j]))).filter(l => l > 0).sort((a, b) => a - b);
+    const R = this.D.own, lengths = this.D.bodies.flatMap(body => this.form(body).lines.map(([i, j]) => distance(this.form(body).points[i], this.form(body).points[j]))).filter(l => l > 0).sort((a, b) => a - b);
     const middle = lengths.length ? lengths[Math.floor(lengths.length / 2)] : R, least = lengths.length ? lengths[0] : R;
-    return Math.min(0.022 * R, Math.max(0.008 * R, 0.045 * middle, 0.0), Math.max(0.2 * least, 0.008 * R));
+    return Math.min(0.026 * R, Math.max(0.009 * R, 0.05 * middle), Math.max(0.2 * least, 0.009 * R));
   }
 
   // points and lines of a body: those of its joints, or of its rod, or from the origin to its only point
@@ -213,7 +213,7 @@ export class Machine {
       if (joint.axis) pin.quaternion.setFromUnitVectors(Z, new THREE.Vector3(...joint.axis).normalize());
       group.add(joint.axis ? pin : ball([0, 0, 0], 1.35 * s, this.steel));
     }
-    const rail = joint.other && SLIDING.has(joint.type) ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2), this.steel) : null;
+    const rail = joint.other && SLIDING.has(joint.type) ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), this.steel) : null;
     this.stage.scene.add(group);
     if (rail) this.stage.scene.add(rail);
     return { joint, group, rail };
@@ -282,7 +282,7 @@ export class Machine {
     sizes = Float64Array.from(sizes).sort();
     this.largest = sizes.length ? sizes[sizes.length - 1] : 0;
     const usual = sizes.length ? sizes[Math.floor(0.97 * (sizes.length - 1))] || this.largest : 0; // a peak does not shrink the rest
-    this.perForce = usual > 0 ? 0.3 * D.radius / usual : 0;
+    this.perForce = usual > 0 ? 0.3 * D.own / usual : 0;
     this.forceGroup = new THREE.Group();
     this.forceGroup.visible = false;
     this.stage.scene.add(this.forceGroup);
@@ -322,30 +322,42 @@ export class Machine {
     return body === null || body === undefined || !this.index.has(body) ? p : p.applyMatrix4(this.bodies[this.index.get(body)].matrix);
   }
 
+  // middle of the bodies, for a camera that goes with them
+  middle() {
+    const sum = new THREE.Vector3();
+    this.bodies.forEach(body => sum.add(body.position));
+    return sum.divideScalar(this.bodies.length || 1);
+  }
+  follow(on) {
+    this.following = on;
+    this.followed = this.middle();
+    if (!on) { this.stage.frame(this.D.low, this.D.high); return; }
+    const half = new THREE.Vector3(1, 1, 1).multiplyScalar(0.8 * this.D.own), low = this.followed.clone().sub(half), high = this.followed.clone().add(half);
+    this.stage.frame(low.toArray(), high.toArray());
+  }
+
   at(t) {
     this.time = t;
     this.place(t);
+    if (this.following) { const now = this.middle(); this.stage.carry(now.clone().sub(this.followed)); this.followed = now; }
     const [i, j, w] = between(t, this.D);
     for (const { joint, group, rail } of this.joints) {
       const a = this.world(joint.body, joint.point);
       group.position.copy(a);
       if (this.index.has(joint.body)) group.quaternion.copy(this.bodies[this.index.get(joint.body)].quaternion);
-      if (rail) this.stretch(rail, ...this.railEnds(a, this.world(joint.other.body, joint.other.point), joint), 1);
-      if (rail && joint.type !== "rod") rail.visible = true;
+      if (rail) this.stretch(rail, a, this.world(joint.other.body, joint.other.point), 1);
     }
     for (const { spring, one, length } of this.springs) this.stretch(one, this.world(...spring.a), this.world(...spring.b), length);
     for (const { line } of this.lines) line.geometry.instanceCount = Math.max(0, Math.min(this.D.frames - 1, Math.round(i + w)));
     if (this.forceGroup.visible) for (const { force, arrow } of this.arrows) {
       const v = k => (1 - w) * force.values[3 * i + k] + w * force.values[3 * j + k];
       const vector = new THREE.Vector3(v(0), v(1), v(2)).multiplyScalar(this.perForce * this.forceScale);
-      vector.clampLength(0, 1.2 * this.D.radius * this.forceScale);
+      vector.clampLength(0, 1.2 * this.D.own * this.forceScale);
       const from = this.world(force.body, force.point);
       if (this.D.planar) from.z = (this.top / 2 + 1) * 1.15 * this.thick;
       arrow.set(from, vector);
     }
   }
-  railEnds(a, b) { const mid = a.clone().add(b).multiplyScalar(0.5); mid.z = a.z; return [mid.copy(a), new THREE.Vector3().copy(b).addScaledVector(b.clone().sub(a), 1e-9)]; }
-
   // another motion of the same machine
   take(fresh) {
     const { D } = this;

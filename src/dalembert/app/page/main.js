@@ -55,6 +55,7 @@ function machineControls(machine, D, stage, player) {
   const redraw = () => { machine.at(player.time); stage.ask(); };
   toggle("names", "Names of joints and bodies", "n", D.bodies.length <= 8, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
   if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", machine.given, on => { machine.showTraces(on && D.frames > 1); machine.traceGroup.visible = on; stage.ask(); }, player);
+  if (D.radius > 2.2 * D.own) toggle("follow", "The camera goes with the machine", "g", D.frames > 1 && D.radius > 5 * D.own, on => { machine.follow(on); redraw(); }, player);
   if (!D.forces.length) return;
   const panel = byId("panel");
   const scale = knob("force arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.forceScale = 10 ** v; redraw(); });
@@ -69,6 +70,7 @@ async function main() {
   const element = byId("data"), D = await decode(element.textContent, element.dataset.packing);
   element.textContent = "";
   byId("title").textContent = D.name || "animation";
+  D.own = D.own || D.radius;
   let actor = null, plots = null;
   const stage = new Stage(byId("view"), { ...D, shadows: D.kind === "machine" && D.bodies.length <= 60 });
   const player = new Player(D, t => { if (actor) actor.at(t); if (plots) plots.at(t); stage.ask(); });

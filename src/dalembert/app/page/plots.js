@@ -148,7 +148,7 @@ export class Plots {
   }
 
   drawStill(ctx) {
-    const ink = this.stage.ink, left = 66, right = 16;
+    const ink = this.stage.ink, left = 74, right = 24;
     this.inner = { left, width: Math.max(this.width - left - right, 10) };
     const x = t => left + (this.end > this.start ? (t - this.start) / (this.end - this.start) : 0) * this.inner.width;
     ctx.font = FONT;
@@ -169,7 +169,7 @@ export class Plots {
         if (p > frame.top + 4 && p < frame.top + h - 2) ctx.fillText(short(k * rise, 3), left - 7, p);
       }
       ctx.save();
-      ctx.translate(13, frame.top + h / 2); ctx.rotate(-Math.PI / 2); ctx.textAlign = "center"; ctx.fillStyle = ink.ink;
+      ctx.translate(11, frame.top + h / 2); ctx.rotate(-Math.PI / 2); ctx.textAlign = "center"; ctx.fillStyle = ink.ink;
       ctx.fillText(frame.unit || "–", 0, 0);
       ctx.restore();
       ctx.save();
@@ -178,7 +178,7 @@ export class Plots {
       ctx.restore();
     }
     ctx.textAlign = "center"; ctx.textBaseline = "alphabetic"; ctx.fillStyle = ink.soft;
-    for (let k = Math.ceil(this.start / step - 1e-9); k * step <= this.end + 1e-9 * step; k++) ctx.fillText(short(k * step), Math.min(x(k * step), this.width - 30), bottom + 15);
+    for (let k = Math.ceil(this.start / step - 1e-9); k * step <= this.end + 1e-9 * step; k++) ctx.fillText(short(k * step), x(k * step), bottom + 15);
     ctx.textAlign = "right"; ctx.fillText("s", this.width - 6, bottom + 15);
   }
 

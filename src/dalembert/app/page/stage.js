@@ -5,8 +5,9 @@ import { metres, nice } from "./data.js";
 import { triad } from "./triad.js";
 
 export class Stage {
-  constructor(holder, { planar, low, high, radius, shadows = false }) {
-    Object.assign(this, { holder, planar, low, high, radius });
+  constructor(holder, { planar, low, high, radius, own = radius, shadows = false }) {
+    Object.assign(this, { holder, planar, low, high, radius, own });
+    this.room = { low, high };
     this.centre = new THREE.Vector3(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
     this.scene = new THREE.Scene();
     this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: false });
@@ -17,9 +18,13 @@ export class Stage {
     holder.prepend(this.renderer.domElement);
     this.labels = [];
     this.listeners = [];
-    this.own = false; // the user has moved the camera, so a new window size does not
+    this.touched = false; // the user has moved the camera, so a new window size does not
     this.light(shadows && !planar);
     this.camera = planar ? new THREE.OrthographicCamera(-1, 1, 1, -1, 0.1, 10) : new THREE.PerspectiveCamera(30, 1, 0.1, 10);
+    const lamp = new THREE.DirectionalLight(0xffffff, 0.9); // at the eye: no side that is seen is black
+    this.camera.add(lamp, lamp.target);
+    lamp.target.position.set(0, 0, -1);
+    this.scene.add(this.camera);
     this.camera.up.set(...(planar ? [0, 1, 0] : [0, 0, 1]));
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.enableDamping = false;
@@ -28,7 +33,7 @@ export class Stage {
     this.controls.keys = {};
     if (planar) this.controls.mouseButtons = { LEFT: THREE.MOUSE.PAN, MIDDLE: THREE.MOUSE.DOLLY, RIGHT: THREE.MOUSE.ROTATE };
     if (planar) this.controls.touches = { ONE: THREE.TOUCH.PAN, TWO: THREE.TOUCH.DOLLY_ROTATE };
-    this.controls.addEventListener("start", () => { this.own = true; });
+    this.controls.addEventListener("start", () => { this.touched = true; });
     this.controls.addEventListener("change", () => { this.clip(); this.ask(); });
     this.grid = new THREE.Group();
     this.scene.add(this.grid);
@@ -41,22 +46,24 @@ export class Stage {
 
   light(shadows) {
     const R = this.radius;
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8d99ab, 1.9));
-    const sun = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xdfe9ff, 0.55);
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0xa9b4c4, 1.7));
+    const sun = new THREE.DirectionalLight(0xffffff, 1.9), fill = new THREE.DirectionalLight(0xe8f0ff, 0.5);
     const way = this.planar ? [-0.5, 0.9, 1.6] : [0.9, -1.2, 2.0];
     sun.position.copy(this.centre).add(new THREE.Vector3(...way).normalize().multiplyScalar(6 * R));
     sun.target.position.copy(this.centre);
     fill.position.copy(this.centre).add(new THREE.Vector3(-way[0], -way[1], 0.4 * way[2]).multiplyScalar(4 * R));
     fill.target.position.copy(this.centre);
     this.scene.add(sun, sun.target, fill, fill.target);
+    this.sun = sun;
     if (!shadows) return;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFShadowMap;
     sun.castShadow = true;
     sun.shadow.mapSize.set(2048, 2048);
     sun.shadow.radius = 4;
-    Object.assign(sun.shadow.camera, { left: -1.6 * R, right: 1.6 * R, top: 1.6 * R, bottom: -1.6 * R, near: 2 * R, far: 12 * R });
-    sun.shadow.normalBias = 0.01 * R;
+    const wide = 1.6 * Math.min(R, 2.5 * this.own);
+    Object.assign(sun.shadow.camera, { left: -wide, right: wide, top: wide, bottom: -wide, near: 2 * R, far: 12 * R });
+    sun.shadow.normalBias = 0.006 * wide;
     this.shade = new THREE.ShadowMaterial({ opacity: 0.16 });
     const floor = new THREE.Mesh(new THREE.CircleGeometry(4 * R, 64), this.shade);
     floor.position.set(this.centre.x, this.centre.y, this.floor() - 2e-3 * R);
@@ -74,20 +81,35 @@ export class Stage {
     this.fit();
   }
 
+  // the box that is to be seen
+  frame(low, high) {
+    this.room = { low, high };
+    this.centre.set(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
+    this.fit();
+  }
+
+  // move the view with the machine
+  carry(step) {
+    for (const one of [this.camera.position, this.controls.target, this.centre, this.sun.position, this.sun.target.position]) one.add(step);
+    this.camera.updateMatrixWorld();
+  }
+
   fit() {
-    const R = this.radius, way = this.way;
-    this.own = false;
+    const R = this.radius, way = this.way, { low, high } = this.room, width = this.width || 1280, height = this.height || 800;
+    this.touched = false;
     this.controls.target.copy(this.centre);
-    const corners = [];
-    for (const x of [0, 1]) for (const y of [0, 1]) for (const z of [0, 1])
-      corners.push(new THREE.Vector3((x ? this.high : this.low)[0], (y ? this.high : this.low)[1], (z ? this.high : this.low)[2]));
     const right = new THREE.Vector3().crossVectors(this.camera.up, way).normalize(), up = new THREE.Vector3().crossVectors(way, right);
-    let wide = 0.06 * R, high = 0.06 * R;
-    corners.forEach(c => { const d = c.sub(this.centre); wide = Math.max(wide, Math.abs(d.dot(right))); high = Math.max(high, Math.abs(d.dot(up))); });
-    const aspect = this.aspect || 1.6, half = (this.planar ? 1.22 : 1.12) * Math.max(high + 0.04 * R, (wide + 0.04 * R) / aspect);
-    const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.35 * R, 1.6 * R);
+    const size = [0, 1, 2].map(k => (high[k] - low[k]) / 2), most = Math.max(...size);
+    const reach = v => Math.max(0.06 * most, Math.abs(size[0] * v.x) + Math.abs(size[1] * v.y) + Math.abs(size[2] * v.z));
+    const wide = reach(right), tall = reach(up), deep = reach(way);
+    // room for the bars above, names below, and the panel
+    const panel = document.getElementById("panel"), edge = { top: 58, bottom: this.planar ? 34 : 20, left: 34, right: panel.hidden ? 34 : 280 };
+    const free = [Math.max(width - edge.left - edge.right, 0.3 * width), Math.max(height - edge.top - edge.bottom, 0.3 * height)];
+    const half = Math.max(tall * height / free[1], wide * height / free[0]), aspect = width / height;
+    const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.6 * deep, 1.4 * most);
     this.camera.position.copy(this.centre).addScaledVector(way, far);
     if (this.planar) Object.assign(this.camera, { left: -half * aspect, right: half * aspect, top: half, bottom: -half, zoom: 1 });
+    this.camera.setViewOffset(width, height, (edge.right - edge.left) / 2, (edge.bottom - edge.top) / 2, width, height);
     this.half = half;
     this.controls.update();
     this.clip();
@@ -109,7 +131,7 @@ export class Stage {
     this.renderer.setSize(width, height);
     if (this.planar) Object.assign(this.camera, { left: -this.half * this.aspect, right: this.half * this.aspect });
     else this.camera.aspect = this.aspect;
-    if (!this.own) this.fit(); else this.clip();
+    if (!this.touched) this.fit(); else { this.camera.clearViewOffset(); this.clip(); }
     this.listeners.forEach(act => act());
     this.draw();
   }
@@ -132,7 +154,7 @@ export class Stage {
   }
 
   drawGrid() {
-    const R = this.radius, step = this.planar ? nice(90 * this.pixel()) : nice(R / 4);
+    const R = this.radius, step = this.planar ? nice(90 * this.pixel()) : nice(Math.max(this.own / 4, R / 14));
     const t = this.controls.target, room = this.planar ? Math.max(this.width, this.height) * this.pixel() : 2.2 * R;
     const where = this.planar ? [Math.round(t.x / step), Math.round(t.y / step)] : [Math.round(this.centre.x / step), Math.round(this.centre.y / step)];
     const n = Math.ceil(room / step / (this.planar ? 1.5 : 1)) + 2, key = [step, where, n].join();
@@ -177,12 +199,23 @@ export class Stage {
   }
 
   drawLabels() {
-    const shown = !document.body.classList.contains("nameless"), p = new THREE.Vector3();
-    for (const { element, place } of shown ? this.labels : []) {
+    const shown = !document.body.classList.contains("nameless"), p = new THREE.Vector3(), taken = [];
+    for (const one of shown ? this.labels : []) {
+      const { element, place } = one;
       p.copy(place()).project(this.camera);
       const inside = Math.abs(p.x) < 1.05 && Math.abs(p.y) < 1.05 && Math.abs(p.z) <= 1;
       element.style.visibility = inside ? "visible" : "hidden";
-      if (inside) element.style.transform = `translate(${((p.x + 1) / 2 * this.width).toFixed(1)}px,${((1 - p.y) / 2 * this.height).toFixed(1)}px)`;
+      if (!inside) continue;
+      if (!one.wide) one.wide = element.offsetWidth || 40;
+      const x = (p.x + 1) / 2 * this.width, y0 = (1 - p.y) / 2 * this.height;
+      // the first of four places that no other name has taken
+      let y = y0;
+      for (const shift of [0, 15, -21, 30]) {
+        y = y0 + shift;
+        if (!taken.some(([a, b, wide]) => Math.abs(b - y) < 14 && x < a + wide && a < x + one.wide)) break;
+      }
+      taken.push([x, y, one.wide]);
+      element.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
     }
   }
 

@@ -1,0 +1,113 @@
+"""The live view: sliders in a browser move the machine, and nobody else may."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dalembert.app.serve import LiveServer, live_server
+from dalembert.studies import crank_rocker
+
+
+@pytest.fixture
+def server() -> Iterator[LiveServer]:
+    one = live_server(crank_rocker.mechanism())
+    thread = threading.Thread(target=one.serve_forever, daemon=True)
+    thread.start()
+    yield one
+    one.shutdown()
+    one.server_close()
+    thread.join()
+
+
+def ask(server: LiveServer, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
+    port = int(server.server_address[1])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    sent = {"Host": f"127.0.0.1:{port}", "Content-Type": "application/json", **headers}
+    connection.request(method, path, None if body is None else json.dumps(body), sent)
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
+def test_a_slider_moves_the_machine_and_the_loop_stays_closed(visit: Any, server: LiveServer) -> None:
+    seen = visit(server.address)
+    before = seen.read("dalembert.positions()")
+    seen.slide("input[data-knob='A.angle']", 1.0)
+    seen.until(f"Math.abs(dalembert.positions().crank[0] - {before['crank'][0]}) > 1e-3")
+    moved = seen.read("dalembert.positions()")
+    # the crank turns about the origin, its centre 0.1 m away; sliders step by a two-thousandth of their range
+    assert moved["crank"][:2] == pytest.approx([0.1 * 0.5403, 0.1 * 0.8415], abs=5e-4)
+    assert server.live.values()["A.angle"] == pytest.approx(1.0, abs=4e-3)
+    seen.page.click("#reset")
+    seen.until(f"Math.abs(dalembert.positions().crank[0] - {before['crank'][0]}) < 1e-6")
+    seen.quiet()
+
+
+def test_let_it_go_plays_a_short_run(visit: Any, server: LiveServer) -> None:
+    server.live.until = 1.0
+    seen = visit(server.address)
+    seen.page.click("#run")
+    seen.until("dalembert.player.playing")
+    assert seen.read("dalembert.data.end") == 1.0
+    assert seen.read("dalembert.plots.channels.time.length") > 10
+    seen.quiet()
+
+
+def test_a_position_that_cannot_be_reached_is_told(visit: Any, server: LiveServer) -> None:
+    seen = visit(server.address)
+    seen.slide("input[data-knob='D.angle']", -3.0)  # a rocker does not turn round
+    seen.page.wait_for_selector("#notice:visible")
+    assert seen.page.locator("#notice").text_content()
+
+
+def test_only_this_machine_is_served(server: LiveServer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/{token}/", {}, 200),
+        ("GET", "/", {}, 404),
+        ("GET", "/wrong/", {}, 404),
+        ("GET", "/{token}/other", {}, 404),
+        ("GET", "/{token}/", {"Host": "elsewhere.example"}, 403),
+        ("POST", "/{token}/pose", {"Origin": "http://elsewhere.example"}, 403),
+        ("POST", "/{token}/pose", {"Content-Type": "text/plain"}, 415),
+        ("POST", "/{token}/other", {}, 404),
+    ],
+)
+def test_a_request_needs_the_token_the_host_and_json(
+    server: LiveServer, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    body = {"name": "A.angle", "value": 1.0} if method == "POST" else None
+    assert ask(server, method, path.format(token=server.token), body, **headers)[0] == status
+
+
+@pytest.mark.parametrize(
+    "question", [{"name": "A.angle", "value": "x"}, {"name": "nobody", "value": 1}, {}, {"name": 3, "value": None}]
+)
+def test_a_question_without_sense_is_answered_with_a_sentence(server: LiveServer, question: dict[str, Any]) -> None:
+    status, answer = ask(server, "POST", f"/{server.token}/pose", question)
+    assert status == 200
+    assert "no slider" in json.loads(answer)["error"]
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", "[" * 3000])
+def test_what_is_no_json_object_is_refused(server: LiveServer, text: str) -> None:
+    port = int(server.server_address[1])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("POST", f"/{server.token}/reset", text, {"Content-Type": "application/json"})
+    assert connection.getresponse().status == 400
+    connection.close()
+
+
+def test_a_question_that_is_too_long_is_refused(server: LiveServer) -> None:
+    assert ask(server, "POST", f"/{server.token}/pose", {"name": "a" * 5000, "value": 1.0})[0] == 413
