@@ -25,6 +25,8 @@ from dalembert.identify.playback import free_motion
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.march import march
 
+NOISE_FREE = "no gain: the data are noise-free to rounding in some outputs."
+
 
 def innovation_form(
     A: FloatArray, gamma: FloatArray, fresh: FloatArray, correction: float
@@ -34,13 +36,10 @@ def innovation_form(
     gamma : (i, ny, n); fresh : L33 (i·ny, i·ny); correction : :func:`freedom`, for S.
     """
     i, ny, n = gamma.shape
-    blocks = fresh.reshape(i, ny, i, ny)
-    pivots = np.array([blocks[k, :, k] for k in range(i)])
-    S: FloatArray = correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
-    size = np.sqrt(np.diagonal(S))
-    if not (size > 1e-9).all() or np.linalg.cond(S / np.outer(size, size)) > 1e12:
-        return None, S, "no gain: the data are noise-free to rounding in some outputs."
-    responses = np.einsum("ajkl,klm->ajkm", blocks, np.linalg.inv(pivots))
+    pivots, S = _innovations(fresh, ny, correction)
+    if _noise_free(S):
+        return None, S, NOISE_FREE
+    responses = np.einsum("ajkl,klm->ajkm", fresh.reshape(i, ny, i, ny), np.linalg.inv(pivots))
     upper, made = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):
         # C Aᵃ K stands in the block rows a + 1 below the diagonal
@@ -52,6 +51,18 @@ def innovation_form(
     if radius < 1.0 - 1e-9:
         return K, S, f"gain by least squares over the innovations of the future; |z| <= {radius:.4f} of A - K C."
     return _stabilised(A, C, K, S)
+
+
+def _innovations(fresh: FloatArray, ny: int, correction: float) -> tuple[FloatArray, FloatArray]:
+    """Diagonal blocks (i, ny, ny) of L33, and the covariance S (ny, ny) they are the roots of."""
+    i = len(fresh) // ny
+    pivots = fresh.reshape(i, ny, i, ny)[np.arange(i), :, np.arange(i)]
+    return pivots, correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
+
+
+def _noise_free(S: FloatArray) -> bool:
+    size = np.sqrt(np.diagonal(S))
+    return not (size > 1e-9).all() or bool(np.linalg.cond(S / np.outer(size, size)) > 1e12)
 
 
 def _stabilised(
@@ -74,9 +85,8 @@ def _stabilised(
 
 
 def driven_part(
-    data: Data, hankel: HankelFactor, A: FloatArray, C: FloatArray, K: FloatArray | None, S: FloatArray, note: str,
-    fresh: FloatArray, feedthrough: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:  # fmt: skip
+    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, fresh: FloatArray, feedthrough: bool
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:
     """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation leaves unexplained.
 
     Simulation or prediction, as the noise asks.
@@ -84,29 +94,36 @@ def driven_part(
     A projection sees i samples of the past only. Where all noise is sensor noise the best gain is zero, and what was
     found is that of a filter with so short a memory; where a little noise drives the states too, the best memory is
     longer than i. Told by what the simulation leaves (covariance R): a filter without process noise would have come
-    down to R + C P Cᵀ after i samples, and S lies below that where there is some.
+    down to R + C P Cᵀ after i samples, and S lies below that where there is some. R is taken with C at its best for
+    the states as simulated: errors of C in Γ are no noise, and would pass for it.
     """
     options: dict[str, Any] = {"feedthrough": feedthrough, "exact": hankel.how == "orthogonal"}
+    C = gamma[0]
+    _, S = _innovations(fresh, len(C), freedom(hankel))
     stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
-    if K is not None and not stable:
-        B, D, left, how = input_matrices(data, hankel.scales, A, C, K, **options)
-        return B, D, K, S if left is None else left, [how, note], None
-    B, D, R, how = input_matrices(data, hankel.scales, A, C, None, **options)
-    if R is None:
-        return B, D, K, S, [how, note], None
-    unexplained = float(np.diag(R).max())
-    if K is None:
+    if not stable:
+        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
+        B, D, left, _, how = input_matrices(data, hankel.scales, A, C, K, **options)
+        unexplained = float(np.diag(left).max()) if K is None and left is not None else None
+        return B, D, K, S if K is None or left is None else left, [how, note], unexplained
+    B, D, R, least, how = input_matrices(data, hankel.scales, A, C, None, **options)
+    unexplained = None if R is None else float(np.diag(R).max())
+    if R is None or least is None or _noise_free(S):
+        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
         return B, D, K, S, [how, note], unexplained
     first = fresh[: len(S), : len(S)]
-    expected = R + C @ _after(A, C, R, hankel.rows) @ C.T
+    expected = least + C @ _after(A, C, least, hankel.rows) @ C.T
     gained = _logdet(expected) - _logdet(freedom(hankel) * first @ first.T)
     better: FloatArray | None = None
     if gained >= np.sqrt(2.0 * len(S) / hankel.columns):
+        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
+        if K is None:
+            return B, D, K, S, [how, note], unexplained
         better, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
     if better is None:
         text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
-        return B, D, np.zeros_like(K), R, [how, text], unexplained
-    B, D, left, how = input_matrices(data, hankel.scales, A, C, better, **options)
+        return B, D, np.zeros((len(A), len(S))), R, [how, text], unexplained
+    B, D, left, _, how = input_matrices(data, hankel.scales, A, C, better, **options)
     return B, D, better, S if left is None else left, [how, note], unexplained
 
 

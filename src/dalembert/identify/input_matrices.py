@@ -110,6 +110,15 @@ class Filters:
         T[count + place[:p], count + place[:p]] = -2.0 * c[:p].real
         return T
 
+    def states(self, driven: FloatArray, b: FloatArray) -> FloatArray:
+        """Columns (.., order) of the modal states for b (order, nu) from the columns of ξ of every input."""
+        p, count, nu = len(self.pairs), len(self.poles), b.shape[1]
+        xi = driven.reshape(len(driven), nu, self.order)
+        real = np.einsum("rjk,kj->rk", xi[..., :count], b[:count])
+        real[:, :p] -= np.einsum("rjk,kj->rk", xi[..., count:], b[count:])
+        turned = np.einsum("rjk,kj->rk", xi[..., :p], b[count:]) + np.einsum("rjk,kj->rk", xi[..., count:], b[:p])
+        return np.hstack([real, turned])
+
     def to_states(self, b: FloatArray) -> FloatArray:
         """Rows (order, nu) of real and imaginary parts -> B (n, nu) in the states of A."""
         p, count = len(self.pairs), len(self.poles)
@@ -132,21 +141,22 @@ def filters(A: FloatArray) -> Filters | None:
 def input_matrices(
     data: Data, scales: FloatArray, A: FloatArray, C: FloatArray, K: FloatArray | None, *, feedthrough: bool,
     exact: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray | None, str]:  # fmt: skip
-    """B (n, nu), D (ny, nu), covariance (ny, ny) of what is left (None where not known), and a note.
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, str]:  # fmt: skip
+    """B (n, nu), D (ny, nu), covariance (ny, ny) of what is left, the same with C at its best, and a note.
 
+    The covariances are None where they are not known.
     All of the scaled channels; by simulation, or by prediction where K (n, ny) is given.
 
     scales : (q,) of the channels; exact : by reflections (noise-free data), not by products.
     """
     nu, ny = data.nu, data.ny
     if nu == 0:
-        return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, ""
+        return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, None, ""
     closed = A if K is None else A - K @ C
     what = "outputs" if K is None else "one-step predictions"
     note = f"B, D and the starts of the records by least squares on the {what}."
     modal = filters(closed)
-    covariance = None
+    covariance = least = None
     if modal is None:
         note += " A has no full set of eigenvectors: responses made one by one from the first samples."
         B, D = _one_by_one(data, scales, closed, C, K, feedthrough)
@@ -157,7 +167,10 @@ def input_matrices(
         b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
         covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
-    return (B if K is None else B + K @ D), D, covariance, note
+        left = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
+        left = left[len(A) + nu :, len(A) + nu :]
+        least = left.T @ left / max(1, data.samples - len(A) * (1 + data.segments) - nu)
+    return (B if K is None else B + K @ D), D, covariance, least, note
 
 
 def _compressed(

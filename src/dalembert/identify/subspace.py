@@ -114,8 +114,9 @@ def identify_by(
     data = delayed(whole, delays or {})
     projection, order, notes = projected(data, method, order, rows, told=told)
     hankel = projection.hankel
-    A, C, K, S, noise_note = realize(projection, order)
-    B, D, K, S, found, left = driven_part(data, hankel, A, C, K, S, noise_note, projection.fresh, feedthrough)
+    gamma = projection.observability(order)
+    A, C = shift_invariance(gamma)
+    B, D, K, S, found, left = driven_part(data, hankel, A, gamma, projection.fresh, feedthrough)
     notes += [*found, f"singular_values: {projection.meaning}."]
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
