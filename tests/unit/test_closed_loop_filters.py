@@ -115,3 +115,14 @@ def test_filters_and_laws_go_to_c(cart: Any, model: Any, tmp_path: Path) -> None
     begin = da.assemble(cart, {"hinge.angle": 0.1})
     run = da.simulate(cart, 1.0, start=begin, controller=law, observer=ekf)
     sound(export_c(ekf, tmp_path / "ekf", dt=DT, example=run))
+
+
+def test_a_continuous_gain_behind_a_sampled_filter_acts_at_its_samples(cart: Any, model: Any, start: Any) -> None:
+    law = da.control.lqr(model, Q=1.0, R=0.1)
+    filter_ = da.estimate.ExtendedKalman(cart, Q=1e-6, R=1e-6, P0=1e-2)
+    noise = Noise(sensors={cart.outputs.names[0]: 1e-4}, seed=1, every=0.01)
+    run = da.simulate(cart, 1.0, start=start, controller=law, observer=filter_, noise=noise, progress=False)
+    assert run.time[1] == pytest.approx(0.01)
+    read = [f"estimate.{name}" for name in law.law().reads]
+    held = -np.column_stack([run[name] for name in read]) @ law.K.T
+    assert run[f"command.{law.drives[0]}"] == pytest.approx(held[:, 0], abs=1e-9)

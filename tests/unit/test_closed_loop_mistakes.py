@@ -111,13 +111,11 @@ def test_sensor_noise_of_a_continuous_loop_is_refused(cart: Any) -> None:
     refuse("sample by sample", plant=cart, controller=law, noise=Noise(sensors={"encoder": 0.1}, every=0.1))
 
 
-def test_a_sampled_observer_cannot_feed_a_continuous_law() -> None:
-    class Filter:
-        def watching(self, dt: float | None = None) -> Any:
-            return WATCH
-
+def test_a_sampled_observer_cannot_feed_a_continuous_law_with_a_memory() -> None:
     mass = da.equations(_mass())
-    law = gain_law([[1.0]], ["place"], ["push"])
+    law = da.control.custom_law(
+        "pi", lambda s: (-s["place"] - s["sum"], {"sum": s["place"]}), "push", memory={"sum": 0.0}
+    )
     watching = luenberger(np.eye(1), np.zeros((1, 1)), np.eye(1), np.zeros((1, 1)), np.eye(1), 0.1, (0,),
                           (["push"], ["place"], ["place"]))  # fmt: skip
     refuse("sampled every 0.1 s, but a law is continuous", plant=mass, controller=law, observer=watching)

@@ -46,6 +46,7 @@ class Filter(ABC):
     """
 
     memory: int
+    needs_interval = True  # of a loop
     explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
 
     def __init__(
@@ -147,7 +148,10 @@ class Filter(ABC):
         """The filter as an expression with names, for ``da.simulate(..., observer=)``."""
         step = self.step_size(dt)
         if step is None:
-            raise DataError(f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch.")
+            raise DataError(
+                f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch "
+                "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
+            )
         return engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
 
     def in_deviations(self) -> Any:

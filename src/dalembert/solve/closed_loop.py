@@ -31,7 +31,7 @@ DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twi
 
 
 def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Watching | None:
-    """The observer at the interval of the sampled laws, or at its own."""
+    """The observer at its own interval, at that of the sampled laws, or at that of the noise."""
     if observer is None or isinstance(observer, Watching):
         return observer
     intervals = [law.dt for law in laws if law.dt is not None]
@@ -40,7 +40,15 @@ def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Watc
         return as_watching(observer, float(own))
     if intervals:
         return as_watching(observer, float(min(intervals)))
-    return as_watching(observer, None if laws or noise is None else noise.every)
+    every = None if noise is None else noise.every
+    return as_watching(observer, every if not laws or getattr(observer, "needs_interval", False) else None)
+
+
+def at_samples(laws: tuple[Law, ...], watching: Watching | None) -> tuple[Law, ...]:
+    """Continuous laws without a memory behind a sampled observer: its estimate is held, and so is what they drive."""
+    if watching is None or watching.dt is None:
+        return laws
+    return tuple(replace(law, dt=watching.dt) if law.dt is None and not len(law.memory) else law for law in laws)
 
 
 def in_deviations(item: Any) -> Any:
@@ -205,6 +213,7 @@ def simulate_closed(
     waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
     watching = observer_of(observer, laws, noise)
+    laws = at_samples(laws, watching)
     if not laws and not switch.at_once:
         raise DataError("switch_on says from when on a controller drives; there is none.")
     if not laws and (references is not None or actuators is not None):
@@ -243,7 +252,9 @@ def run_continuous(
     if outside and not switch.at_once:
         raise ModelError("switch_on with continuous and sampled laws together is not clear: give all of them dt.")
     if noise is not None and noise.sensors:
-        raise ModelError("sensor noise is drawn sample by sample: give the law and the observer a sampling interval.")
+        raise ModelError(
+            "sensor noise is drawn sample by sample: give the law and the observer a sampling interval (dt=)."
+        )
     given = given_inputs(run["inputs"], eqs.inputs.names)
     driven = [name for k in inside for name in laws[k].drives]
     both = [name for name in driven if name in given]

@@ -61,6 +61,8 @@ def simulate(
     controller : whatever has a method ``law()``, or a list of such that drive different inputs. A law with an interval
         acts every ``dt`` seconds and its inputs are held; one without acts continuously, inside the equations.
     observer : a filter between sensors and controller; what it gives the controller reads instead of the machine.
+        Behind a sampled one a continuous law without a memory acts at its samples. A filter without an interval of its
+        own takes that of the laws, or ``noise.every``.
     noise : `da.Noise` of process and sensors, with its seed.
     references : what laws follow: name -> number, function of time, or Record; what is left out is zero.
     actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay).
