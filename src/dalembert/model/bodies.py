@@ -238,12 +238,13 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[s
     if not np.all(np.isfinite(values)):  # also a product of finite numbers that overflows
         return [*problems, f"body {name!r}: inertia must be finite numbers, got {values.tolist()}."]
     scale = max(float(np.abs(values).max()), 1e-300)
-    if np.abs(values - values.T).max() > 1e-12 * scale:
+    if np.abs(values / scale - values.T / scale).max() > 1e-12:
         return [*problems, f"body {name!r}: the inertia matrix is not symmetric."]
     principal = np.linalg.eigvalsh(values)
+    ratio = principal / scale  # sums of them do not overflow
     if principal[0] < -1e-12 * scale:
         problems.append(f"body {name!r}: the inertia matrix has a negative principal value ({principal[0]:g} kg m²).")
-    elif principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+    elif ratio[0] + ratio[1] < ratio[2] * (1 - 1e-9):
         shown = ", ".join(f"{p:g}" for p in principal)
         problems.append(
             f"body {name!r}: principal inertias {shown} kg m² break the triangle inequality "

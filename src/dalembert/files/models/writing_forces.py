@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from dalembert.expressions import cos, sin
+from dalembert.expressions import Quantity, cos, sin
 from dalembert.files.models.laws import SpringLaw, StateLaw, TableLaw
 from dalembert.model import Point
 from dalembert.model import forces as f
@@ -96,12 +97,21 @@ def _contact(document: Document, force: Any, what: str) -> dict[str, Any]:
     if document.m.planar:  # the frame's y is the normal
         angle = force.plane.angle
         table["plane"] = document.place(Point(force.plane.body, force.plane.coordinates), what)
-        table["normal"] = document.values([-sin(angle), cos(angle)], what)
+        table["normal"] = document.values(_normal(angle), what)
     else:
         table["plane"] = document.place(force.plane, what)
     table["point"] = document.place(force.point, what)
     keys = ("radius", "stiffness", "damping", "exponent", "friction", "speed")
     return {**table, **_numbers(document, force, what, *keys)}
+
+
+def _normal(angle: Any) -> list[Any]:
+    """The normal of a planar frame; where it was made from a normal with parameters, that one."""
+    if isinstance(angle, Quantity) and angle.operation == "-":
+        turned, quarter = angle.arguments
+        if isinstance(turned, Quantity) and turned.operation == "atan2" and quarter == math.pi / 2:
+            return [turned.arguments[1], turned.arguments[0]]
+    return [-sin(angle), cos(angle)]
 
 
 def _actuator(document: Document, force: Any, what: str) -> dict[str, Any]:
