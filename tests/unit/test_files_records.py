@@ -181,8 +181,9 @@ def test_the_time_column_may_have_another_name_place_and_unit(tmp_path: Path) ->
         ("time,a\ns,m\n# end\n", 2, "no row of numbers"),
         ("# only\n\n", None, "no header row"),
         ("", None, "the file is empty"),
-        ("time,a\n0,1\n0,2\n", None, "increase strictly; sample 1"),
-        ("time,a\n0,1\n,2\n", None, "time must be finite; sample 1 is nan"),
+        ("time,a\n0,1\n0,2\n", 3, "the time 0 s stands here a second time"),
+        ("# rig\ntime,a\nms,m\n\n0,1\n1,2\n# knock\n0.5,3\n", 8, "goes back from 0.001 to 0.0005 s"),
+        ("time,a\n0,1\n,2\n", 3, "'time' is missing in this row"),
         ("time,a\nfortnight,m\n0,1\n", None, "unit of time is 'fortnight'"),
         (b"time,a\n0,1\n1,\xff\n", None, "not UTF-8"),
         (b"time,\xe9\n0,1\n", None, "not UTF-8"),
@@ -279,3 +280,14 @@ def test_a_table_without_time_is_read_with_its_sample_time(tmp_path):
     file.write_text("time,y\n1,2\n3,4\n")
     with pytest.raises(FileFormatError, match="without time"):
         read_record(file, dt=0.5)
+
+
+def test_uneven_times_are_told_with_the_line_of_the_longest_step(tmp_path: Path) -> None:
+    file = tmp_path / "uneven.csv"
+    file.write_text("time,x\ns,m\n0,1\n0.1,2\n# the logger slept\n0.9,3\n1.0,4\n", encoding="utf-8")
+    record = read_record(file)
+    assert "line 6" in record.provenance["sampling"]
+    assert "longest after t = 0.1 s" in record.provenance["sampling"]
+    assert not record.is_even
+    file.write_text("time,x\n0,1\n0.1,2\n0.2,3\n", encoding="utf-8")
+    assert read_record(file).provenance == {}

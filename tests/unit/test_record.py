@@ -164,8 +164,35 @@ def test_a_vector_channel_is_spread_over_its_axes() -> None:
 def test_gaps_are_allowed_and_counted() -> None:
     run = Record([0.0, 1.0, 2.0], [[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]], ["a", "b"])
     assert run.has_gaps()
-    assert "4 gaps" in repr(run)
+    assert "4 samples missing in 2 gaps" in repr(run)
     assert not run.select("a").between(2, 2).has_gaps()
+
+
+def test_gaps_are_told_by_channel_and_time() -> None:
+    run = Record([0.0, 1.0, 2.0], [[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]], ["a", "b"], name="hammer")
+    found = [(gap.channel, gap.start, gap.stop, gap.samples) for gap in run.gaps()]
+    assert found == [("a", 1.0, 1.0, 1), ("b", 0.0, 2.0, 3)]
+    assert repr(run.gaps()).startswith("record 'hammer' has 2 gaps, 4 samples missing\nchannel  from [s]")
+    assert repr(run.select("a").between(2, 2).gaps()) == "record 'hammer' has no gaps"
+
+
+def test_samples_lost_by_a_logger_are_gaps_of_all_channels() -> None:
+    t = np.delete(0.1 * np.arange(100), [40, 41, 42, 70])
+    run = Record(t, np.zeros((96, 1)), ["x"])
+    found = [(gap.channel, round(gap.start, 9), round(gap.stop, 9), gap.samples) for gap in run.gaps()]
+    assert found == [("(all)", 3.9, 4.3, 3), ("(all)", 6.9, 7.1, 1)]
+    assert "uneven steps, 0.1 to 0.4 s (usually 0.1 s, the longest after t = 3.9 s)" in repr(run)
+    assert "4 samples lost in 2 jumps of time" in repr(run)
+    assert not run.is_even
+    assert run.resample(every=0.1).is_even
+
+
+def test_a_record_sampled_at_will_is_uneven_but_has_no_gaps() -> None:
+    t = np.cumsum(np.random.default_rng(0).uniform(0.01, 0.1, 200))
+    run = Record(t, np.zeros((200, 1)), ["x"])
+    assert len(run.gaps()) == 0
+    assert "uneven steps" in repr(run)
+    assert "uneven" not in repr(Record(0.1 * np.arange(9), np.zeros((9, 1)), ["x"]))
 
 
 def test_select_takes_names_and_stems_in_the_order_asked_for(run: Record) -> None:

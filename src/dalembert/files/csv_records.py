@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.errors import FileFormatError, unknown_name
 from dalembert.record import Array, Record
+from dalembert.record.sampling import unevenness
 
 _DELIMITERS = ",;\t|"
 _SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6}
@@ -77,7 +78,7 @@ def read(path: Path, time: str, delimiter: str | None, dt: float | None = None) 
         raise FileFormatError(f"this is not a table ({error}).", str(path)) from error
     rest = list(range(len(head.names)))
     if dt is not None:
-        clock = dt * np.arange(len(table))
+        clock: Array = dt * np.arange(len(table), dtype=np.float64)
     else:
         column = head.names.index(time)
         unit = head.units[column].strip("[]() ")
@@ -86,6 +87,7 @@ def read(path: Path, time: str, delimiter: str | None, dt: float | None = None) 
         rest.remove(column)
         scale = _SECONDS[unit]
         clock = table[:, column] if scale == 1.0 else table[:, column] * scale
+        _refuse_stamps(clock, path, head, time)
     return Record(
         clock,
         table[:, rest],
@@ -93,7 +95,42 @@ def read(path: Path, time: str, delimiter: str | None, dt: float | None = None) 
         [head.units[i] for i in rest],
         name=head.about.get("name", ""),
         status=head.about.get("status", "complete"),
+        provenance=_uneven(clock, path, head) if dt is None else None,
     )
+
+
+def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
+    """Times that repeat, go back or are missing, told by their line."""
+    good = np.isfinite(clock)
+    good[1:] &= clock[1:] > clock[:-1]
+    if good.all():
+        return
+    k = int(np.argmin(good))
+    if not np.isfinite(clock[k]):
+        why = f"{time!r} is {'missing' if np.isnan(clock[k]) else 'infinite'} in this row."
+    elif clock[k] == clock[k - 1]:
+        more = int((~good).sum())
+        others = f" {more} rows have a time that does not increase." if more > 1 else ""
+        why = f"the time {clock[k]:.9g} s stands here a second time.{others} Take out one of both rows."
+    else:
+        why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s. Sort the rows, or split the file here."
+    raise FileFormatError(why, str(path), _line_of(path, head, k))
+
+
+def _uneven(clock: Array, path: Path, head: _Head) -> dict[str, str]:
+    """What is told of uneven times: the record is whole, but not every method takes it."""
+    told = unevenness(clock)
+    if not told:
+        return {}
+    line = _line_of(path, head, int(np.diff(clock).argmax()) + 1)
+    return {"sampling": f"{told}, line {line}; record.resample(every=...) makes them even"}
+
+
+def _line_of(path: Path, head: _Head, row: int) -> int:
+    """Number of the line that holds a row of the table."""
+    with path.open(encoding="utf-8-sig", newline=None) as file:
+        below = (number for number, _ in _numbered(file, path) if number > head.lines)
+        return next(islice(below, row, None), head.lines)
 
 
 def _read_head(file: TextIO, path: Path, delimiter: str | None) -> _Head:

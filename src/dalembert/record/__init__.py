@@ -2,5 +2,6 @@
 
 from dalembert.record.checks import Array
 from dalembert.record.record import Record
+from dalembert.record.sampling import Gap, Gaps
 
-__all__ = ["Array", "Record"]
+__all__ = ["Array", "Gap", "Gaps", "Record"]

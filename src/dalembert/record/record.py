@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.errors import DataError, require_extra, unknown_name
+from dalembert.record import sampling
 from dalembert.record.checks import (
     Array,
     checked_data,
@@ -21,6 +22,7 @@ from dalembert.record.checks import (
     numbers,
 )
 from dalembert.record.interpolate import cubic, inside, linear, regular
+from dalembert.record.sampling import Gaps
 
 _AXES = ("x", "y", "z")
 _ROWS_SHOWN = 20
@@ -189,9 +191,7 @@ class Record:
         if t.size < 2:
             raise DataError(f"{self._label()} has one sample, so no sample time.")
         step = float(t[-1] - t[0]) / (t.size - 1)
-        off = np.abs(t - (t[0] + step * np.arange(t.size)))
-        # a thousandth of a step lets through times that a logger rounded, and no missing sample
-        if off.max() > 1e-3 * step:
+        if not self.is_even:
             steps = np.diff(t)
             raise DataError(
                 f"{self._label()} is not sampled uniformly: steps from {steps.min():.6g} s to {steps.max():.6g} s "
@@ -199,9 +199,26 @@ class Record:
             )
         return step
 
+    @property
+    def is_even(self) -> bool:
+        """Whether the time between samples is the same throughout; ``resample`` makes it so."""
+        return sampling.is_even(self._time)
+
     def has_gaps(self) -> bool:
         """Whether any sample of any channel is missing (NaN)."""
         return bool(np.isnan(self._data).any())
+
+    def gaps(self) -> Gaps:
+        """Where samples are missing: channel, from, to, how many; "(all)" where time itself jumps.
+
+        Examples
+        --------
+        >>> Record([0.0, 1.0, 2.0, 3.0], [[1.0], [float("nan")], [float("nan")], [4.0]], ["tip.x"]).gaps()
+        the record has 1 gap, 2 samples missing
+        channel  from [s]  to [s]  samples
+        tip.x           1       2        2
+        """
+        return Gaps(tuple(sampling.gaps(self._time, self._data, self.names)), self._label())
 
     # ---- picking
 
@@ -343,11 +360,16 @@ class Record:
 
     def __repr__(self) -> str:
         t = self._time
-        gaps = np.count_nonzero(np.isnan(self._data))
+        gaps = sampling.missing(self._data)
         head = (
             f"Record{f' {self.name!r}' if self.name else ''}: {t.size} samples, {t[0]:.6g} to {t[-1]:.6g} s, "
-            f"{len(self._units)} channels, {self.status}" + (f", {gaps} gaps" if gaps else "")
+            f"{len(self._units)} channels, {self.status}" + (f", {gaps}" if gaps else "")
         )
+        uneven = sampling.unevenness(t)
+        if uneven:
+            lost = sampling.jumps(t)
+            times = f"; {sum(gap.samples for gap in lost)} samples lost in {len(lost)} jumps of time" if lost else ""
+            head += f"\n  {uneven}{times}"
         shown = self.names[:_ROWS_SHOWN]
         wide = max(len(label) for label in shown)
         unit_wide = max([4, *(len(unit) for unit in self._units[:_ROWS_SHOWN])])

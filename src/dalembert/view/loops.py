@@ -102,8 +102,7 @@ def _grid(loop: StateSpace, margin: ChannelMargins) -> FloatArray:
     poles: ComplexArray = loop.poles().values
     zeros: ComplexArray = loop.zeros().values
     if loop.dt is not None:
-        dt = loop.dt
-        poles, zeros = (np.log(np.where(np.abs(z) > 1e-12, z, 1e-12)).astype(complex) / dt for z in (poles, zeros))
+        poles, zeros = _continuous(poles, loop.dt), _continuous(zeros, loop.dt)
     crossings = np.array([*margin.crossovers, *margin.gain_frequencies, margin.disk_frequency])
     marks = np.concatenate([np.abs(poles), np.abs(zeros), crossings])
     marks = marks[np.isfinite(marks) & (marks > 1e-9)]
@@ -114,6 +113,10 @@ def _grid(loop: StateSpace, margin: ChannelMargins) -> FloatArray:
     near = [abs(p) + abs(p.real) * np.linspace(-6.0, 6.0, 81) for p in poles if p.imag > 0.0]
     w = np.unique(np.concatenate([np.geomspace(low, high, POINTS), *near]))
     return np.asarray(w[(w >= low) & (w <= high)])
+
+
+def _continuous(z: ComplexArray, dt: float) -> ComplexArray:
+    return np.asarray(np.log(np.where(np.abs(z) > 1e-12, z, 1e-12)) / dt, dtype=np.complex128)
 
 
 def _bode(size: Axes, phase: Axes, w: FloatArray, L: ComplexArray, margin: ChannelMargins, unit: str) -> None:

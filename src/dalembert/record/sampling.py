@@ -1,0 +1,125 @@
+"""How a record is sampled: evenly or not, and where something is missing.
+
+A gap is a run of samples that one channel lacks (NaN), or, in a record that is even otherwise, a time step so long that
+samples of all channels must have been lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.record.checks import Array
+
+EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missing sample
+LOST = 1.5  # steps: a longer one has lost samples
+MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and not the way of the record
+EVERY = "(all)"
+_ROWS_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Samples that are missing.
+
+    channel : name, or "(all)" where time itself jumps.  start, stop : first and last time without a sample; of a jump,
+    the samples on either side [s].  samples : how many are missing.
+    """
+
+    channel: str
+    start: float
+    stop: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """All gaps of a record, by channel and time; a sequence of :class:`Gap`."""
+
+    gaps: tuple[Gap, ...]
+    label: str
+
+    def __iter__(self) -> Iterator[Gap]:
+        return iter(self.gaps)
+
+    def __len__(self) -> int:
+        return len(self.gaps)
+
+    def __getitem__(self, k: int) -> Gap:
+        return self.gaps[k]
+
+    def table(self) -> str:
+        """One line per gap."""
+        rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in self.gaps]
+        head = ("channel", "from [s]", "to [s]", "samples")
+        shown = [head, *rows[:_ROWS_SHOWN]]
+        wide = [max(len(row[k]) for row in shown) for k in range(4)]
+        lines = ["  ".join([row[0].ljust(wide[0]), *(row[k].rjust(wide[k]) for k in (1, 2, 3))]) for row in shown]
+        if len(rows) > _ROWS_SHOWN:
+            lines.append(f"... and {len(rows) - _ROWS_SHOWN} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        if not self.gaps:
+            return f"{self.label} has no gaps"
+        missing = sum(gap.samples for gap in self.gaps)
+        return f"{self.label} has {len(self)} gap{'s'[: len(self) > 1]}, {missing} samples missing\n{self.table()}"
+
+
+def is_even(time: Array) -> bool:
+    """Whether all times lie on a grid of equal steps, to a thousandth of a step."""
+    if time.size < 3:
+        return True
+    step = (time[-1] - time[0]) / (time.size - 1)
+    return bool(np.abs(time - (time[0] + step * np.arange(time.size))).max() <= EVEN * step)
+
+
+def unevenness(time: Array) -> str:
+    """In words how uneven the steps are, or "" where they are equal."""
+    if is_even(time):
+        return ""
+    steps = np.diff(time)
+    longest = int(steps.argmax())
+    usual = float(np.median(steps))
+    return (
+        f"uneven steps, {steps.min():.4g} to {steps.max():.4g} s (usually {usual:.4g} s, the longest after "
+        f"t = {time[longest]:.6g} s)"
+    )
+
+
+def jumps(time: Array) -> list[Gap]:
+    """Steps of a record that is even otherwise, in which samples were lost."""
+    if time.size < 3:
+        return []
+    steps = np.diff(time)
+    usual = float(np.median(steps))
+    # loggers round times: what is a step must be told from two of them, no more
+    if (np.abs(steps - usual) < (LOST - 1.0) * usual).mean() < MOSTLY:
+        return []
+    return [
+        Gap(EVERY, float(time[k]), float(time[k + 1]), max(1, round(float(steps[k]) / usual) - 1))
+        for k in np.flatnonzero(steps > LOST * usual)
+    ]
+
+
+def missing(data: Array) -> str:
+    """In words how much is missing, or ""."""
+    lost = np.isnan(data)
+    samples = int(np.count_nonzero(lost))
+    if not samples:
+        return ""
+    runs = int(np.count_nonzero(lost[1:] & ~lost[:-1]) + np.count_nonzero(lost[0]))
+    return f"{samples} sample{'s'[: samples > 1]} missing in {runs} gap{'s'[: runs > 1]}"
+
+
+def gaps(time: Array, data: Array, names: Sequence[str]) -> list[Gap]:
+    """All gaps, those of time first."""
+    found = jumps(time)
+    lost = np.isnan(data)
+    for k in np.flatnonzero(lost.any(axis=0)).tolist():
+        edges = np.diff(np.concatenate([[0], lost[:, k].astype(np.int8), [0]]))
+        for first, last in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1):
+            found.append(Gap(names[k], float(time[first]), float(time[last]), int(last - first + 1)))
+    return found
