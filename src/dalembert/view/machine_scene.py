@@ -30,11 +30,16 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
             "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
         )
     planar = bool(scene.get("planar", False))
-    bodies = [{**body, "shape": _shape(body.get("shape"), planar)} for body in scene.get("bodies", [])]
+    wheels = _wheels(scene)
+    bodies = [
+        {**body, "shape": _shape(body.get("shape") or wheels.get(body["name"]), planar)}
+        for body in scene.get("bodies", [])
+    ]
     names = list(dict.fromkeys(trails))
     source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
     springs = list(scene.get("springs", []))
-    fixed = [_points(scene.get("ground", []))]
+    ground = _ground(scene)
+    fixed = [ground]
     fixed += [_points([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
     refined = 1
     while True:
@@ -69,41 +74,80 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "radius": radius,
         "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
-        "ground": _points(scene.get("ground", [])).tolist(),
+        "ground": ground.tolist(),
         "joints": joints,
         "springs": [_spring(spring) for spring in springs],
         "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
-        "forces": _forces(run, scene, joints, times),
+        "forces": _forces(run, scene, joints, poses),
         "channels": channels_of(run),
     }
 
 
-def _forces(run: Record, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]], times: Array) -> list[Any]:
-    """Arrows: what joints do to their second bodies, what springs do, and forces that the scene names, world axes."""
+def _rolls(joint: Mapping[str, Any]) -> bool:
+    return float(joint.get("radius") or 0.0) > 0.0
+
+
+def _wheels(scene: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
+    """Shapes of bodies that have none and roll: a disc, or a ball."""
+    found = {}
+    for joint in filter(_rolls, scene.get("joints", [])):
+        radius = float(joint["radius"])
+        ball = "sphere" in str(joint.get("type"))
+        disc = {"kind": "cylinder", "size": [radius, 0.1 * radius], "axis": joint.get("axis", "z")}
+        found[joint.get("body")] = {"kind": "sphere", "size": [radius]} if ball else disc
+    return found
+
+
+def _ground(scene: Mapping[str, Any]) -> Array:
+    """Points where a machine stands; that a plane on which it rolls has an origin is not to be seen."""
+    joints = scene.get("joints", [])
+    places = [(_rolls(joint), end) for joint in joints for end in (joint, joint.get("other") or {})]
+    planes, stands = (
+        {tuple(_points([end["point"]])[0]) for rolls, end in places if rolls == which and end.get("body", "") is None}
+        for which in (True, False)
+    )
+    kept = [point for point in _points(scene.get("ground", [])) if tuple(point) not in planes - stands]
+    return np.array(kept).reshape(-1, 3)
+
+
+def _forces(run: Record, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]], poses: Record) -> list[Any]:
+    """Arrows in world axes: what joints do to their second bodies, and the forces on points that the scene names.
+
+    A force of the scene is ``{"name", "at": [body, point], "vector", "axes", "input"}``: a constant vector in world or
+    body axes, times the channel of its input where it has one.
+    """
+    times, planar = poses.time, bool(scene.get("planar", False))
     known = set(run.names)
-    wanted: list[tuple[dict[str, Any], list[str]]] = []
-    for joint in joints:
-        name = joint["name"]
-        end = {"name": name, "kind": "reaction", "body": joint["body"], "point": joint["point"]}
-        wanted.append((end, [f"{name}.force.{axis}" for axis in "xyz"]))
-    for force in scene.get("forces", []):
-        name, (body, point) = str(force["name"]), force["at"]
-        end = {"name": name, "kind": "applied", "body": body, "point": _points([point])[0].tolist()}
-        wanted.append((end, [str(c) for c in force.get("channels", [f"{name}.{axis}" for axis in "xyz"])]))
-    found = [(end, [c for c in names if c in known]) for end, names in wanted]
-    found = [(end, names) for end, names in found if len(names) >= 2]
-    if not found or 3 * len(found) * times.size > _MOST_FORCES:
+    reactions = [
+        (joint, names) for joint in joints
+        if len(names := [c for axis in "xyz" if (c := f"{joint['name']}.force.{axis}") in known]) >= 2
+    ]  # fmt: skip
+    applied = [force for force in scene.get("forces", []) if force.get("input") is None or force["input"] in known]
+    if 3 * (len(reactions) + len(applied)) * times.size > _MOST_FORCES:
         return []
-    every = run.select(*dict.fromkeys(c for _, names in found for c in names))
-    at = every if len(run) == 1 else every.resample(times=times, kind="linear")
+
+    def at(names: Sequence[str]) -> Array:
+        some = run.select(*names)
+        values = some.data if len(run) == 1 else some.resample(times=times, kind="linear").data
+        return np.where(np.isfinite(values), values, 0.0)
+
     drawn = []
-    for end, names in found:
+    for joint, names in reactions:
         values = np.zeros((times.size, 3))
-        values[:, : len(names)] = at[names]
-        values[~np.isfinite(values).all(axis=1)] = 0.0
-        if np.abs(values).max() > 0.0:
-            drawn.append({**end, "values": values})
-    return drawn
+        values[:, : len(names)] = at(names)
+        end = {"body": joint["body"], "point": joint["point"]}
+        drawn.append({"name": joint["name"], "kind": "reaction", **end, "values": values})
+    for force in applied:
+        body, point = force["at"]
+        values = np.tile(_points([force["vector"]]), (times.size, 1))
+        if force.get("axes") == "body" and body is not None:
+            ends = _world_points(poses, {"name": body, "points": [[0, 0, 0], *values[:1]]}, planar)
+            values = ends[:, 1] - ends[:, 0]
+        if force.get("input") is not None:
+            values = values * at([force["input"]])
+        end = {"body": body, "point": _points([point])[0].tolist()}
+        drawn.append({"name": str(force["name"]), "kind": "applied", **end, "values": values})
+    return [force for force in drawn if np.abs(force["values"]).max() > 0.0]
 
 
 def _spring(spring: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,6 +246,10 @@ def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
     """A joint as the page wants it; scenes of old have no point on the other body."""
     drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
     drawn |= {"body": joint.get("body"), "point": _points([joint["point"]])[0].tolist()}
+    if joint.get("axis") is not None:
+        drawn["axis"] = _points([joint["axis"]])[0].tolist()
+    if _rolls(joint):
+        drawn["radius"] = float(joint["radius"])
     other = joint.get("other")
     if other:
         drawn["other"] = {"body": other.get("body"), "point": _points([other["point"]])[0].tolist()}

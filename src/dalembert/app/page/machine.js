@@ -213,6 +213,7 @@ export class Machine {
       if (joint.axis) pin.quaternion.setFromUnitVectors(Z, new THREE.Vector3(...joint.axis).normalize());
       group.add(joint.axis ? pin : ball([0, 0, 0], 1.35 * s, this.steel));
     }
+    if (joint.radius) group.clear(); // what rolls touches the ground elsewhere
     const rail = joint.other && SLIDING.has(joint.type) ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), this.steel) : null;
     this.stage.scene.add(group);
     if (rail) this.stage.scene.add(rail);

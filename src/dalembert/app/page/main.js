@@ -61,7 +61,7 @@ function machineControls(machine, D, stage, player) {
   const scale = knob("force arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.forceScale = 10 ** v; redraw(); });
   scale.id = "force-scale";
   const words = document.createElement("p");
-  words.textContent = `Reactions of joints on their second bodies; the largest is ${+machine.largest.toPrecision(3)} N.`;
+  words.textContent = `Red: what joints do to their second bodies.${D.forces.some(force => force.kind === "applied") ? " Green: applied forces." : ""} The largest is ${+machine.largest.toPrecision(3)} N.`;
   panel.append(scale, words);
   toggle("forces", "Force arrows", "r", false, on => { machine.forceGroup.visible = on; panel.hidden = !on && !D.live; scale.hidden = words.hidden = !on; redraw(); }, player);
 }

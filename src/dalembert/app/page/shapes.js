@@ -105,10 +105,11 @@ export function coil(length, radius, material) {
 export class Arrow extends THREE.Group {
   constructor(color, radius) {
     super();
-    const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.25 });
+    const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.3, transparent: true, depthTest: false });
     this.radius = radius;
     this.rod = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, 1, 14).translate(0, 0.5, 0), material);
     this.tip = new THREE.Mesh(new THREE.ConeGeometry(3 * radius, 8 * radius, 20).translate(0, -4 * radius, 0), material);
+    this.rod.renderOrder = this.tip.renderOrder = 5; // seen through bodies
     this.add(this.rod, this.tip);
   }
   set(from, vector) {
