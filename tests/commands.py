@@ -32,6 +32,11 @@ def document(*arguments: Any) -> dict[str, Any]:
     return found
 
 
+def told(result: Any) -> str:
+    """What a command said on standard error, without the frame and the line breaks around it."""
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
 def installed(*arguments: Any, folder: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command through the entry point that `pip install` made."""
     return subprocess.run(

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from tests.commands import document, installed, run
+from tests.commands import told as said
 
 # a rod of 1 m hung at its end: ω² = 3 g / (2 L)
 PENDULUM_HZ = np.sqrt(3 * 9.81 / 2) / (2 * np.pi)
@@ -113,7 +114,7 @@ def test_simulate_refuses_what_makes_no_sense(monkeypatch, tmp_path, arguments, 
     monkeypatch.chdir(tmp_path)
     result = run("simulate", *arguments)
     assert result.exit_code == code, result.output
-    words = " ".join(result.stderr.replace("│", " ").split())
+    words = said(result)
     assert told in words and "Traceback" not in words
     assert result.stdout == "" and not list(tmp_path.iterdir())
 

@@ -34,7 +34,7 @@ def ready_file(name: str) -> Path:
 
 def offered(incomplete: str) -> list[str]:
     """Library models and model files, for the shell's completion."""
-    folder = Path(incomplete).parent if "/" in incomplete else Path()
+    folder = Path(incomplete.rpartition("/")[0] or ("/" if incomplete.startswith("/") else "."))
     files = [str(path) for path in folder.glob("*") if path.suffix in SUFFIXES] if folder.is_dir() else []
     folders = [f"{path}/" for path in folder.glob("*") if path.is_dir()] if folder.is_dir() else []
     return [name for name in (*ready(), *sorted(files), *sorted(folders)) if name.startswith(incomplete)]

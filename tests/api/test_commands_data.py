@@ -1,0 +1,213 @@
+"""Commands on data: identify, estimate, export."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from tests.commands import document, installed, run
+from tests.commands import told as said
+
+
+@pytest.fixture(scope="module")
+def shaken(tmp_path_factory):
+    """A two-storey building shaken at the ground: its record as a file, and its frequencies."""
+    system = da.SecondOrder(
+        [[1.0, 0.0], [0.0, 1.0]], [[80.0, -40.0], [-40.0, 40.0]], C=[[0.2, -0.1], [-0.1, 0.1]], B=[[1.0], [0.0]],
+        inputs=["force"],
+    )  # fmt: skip
+    random = np.random.default_rng(3)
+    time = 0.05 * np.arange(1500)
+    force = random.standard_normal(len(time))
+    run_ = system.state_space().to_discrete(0.05).response(da.Record.from_channels(time, {"force": force}))
+    channels = {"force": force}
+    for k, name in enumerate(run_.names[:2]):
+        channels[f"a{k + 1}"] = run_[name] * (1 + 0.0) + 1e-3 * run_[name].std() * random.standard_normal(len(time))
+    file = tmp_path_factory.mktemp("data") / "shaken.csv"
+    da.write_record(da.Record.from_channels(time, channels), file)
+    return file, system.modes().frequencies_hz
+
+
+@pytest.fixture(scope="module")
+def swung(tmp_path_factory):
+    """The four-bar's encoder with noise, and the truth."""
+    folder = tmp_path_factory.mktemp("swung")
+    m = da.read_model("four-bar")
+    eqs = da.equations(m)
+    truth = da.simulate(eqs, 1.0, start=da.assemble(eqs, **m.start), every=0.01)
+    noisy = truth["encoder"] + 1e-3 * np.random.default_rng(0).standard_normal(len(truth))
+    measured = da.Record.from_channels(truth.time, {"encoder": noisy, "torque": truth["torque"]})
+    da.write_record(measured, folder / "measured.csv")
+    da.write_record(truth, folder / "truth.csv")
+    return folder
+
+
+def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
+    file, frequencies = shaken
+    found = document(
+        "identify", file, "--inputs", "force", "--outputs", "a1,a2", "--order", 4, "--report", tmp_path / "page.html"
+    )
+    assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=2e-3)
+    assert found["fit_percent"]["held_out"] > 95
+    assert np.shape(found["matrices"]["A"]) == (4, 4)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "SHA-256" in page and "numpy" in page and "Identification report" in page
+    assert set(found) == {
+        "method", "order", "sample_time", "inputs", "outputs", "modes", "fit_percent", "decisions", "warnings",
+        "matrices", "files",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["n4sid", "moesp", "cva", "okid-era"])
+def test_identify_by_every_method_with_inputs(shaken, tmp_path, method):
+    file, frequencies = shaken
+    options = ["--inputs", "force", "--method", method, "--order", 4]
+    extra = ["--report", tmp_path / "page.html", "--out", tmp_path / "model.npz"] if method == "n4sid" else []
+    found = document("identify", file, *options, *extra)
+    assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-3)
+    if extra:
+        assert np.load(tmp_path / "model.npz", allow_pickle=False)["A"].shape == (4, 4)
+        assert "no data were held out" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["ssi-data", "ssi-cov"])
+def test_identify_without_inputs(shaken, method):
+    file, frequencies = shaken
+    found = document("identify", file, "--outputs", "a1,a2", "--method", method, "--order", 4)
+    # white force unknown, 75 s: a few hundredths of the half-power width
+    assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-2)
+
+
+def test_identify_through_the_entry_point_is_a_table(shaken):
+    result = installed("identify", shaken[0], "--inputs", "force", "--method", "n4sid", "--order", "4")
+    assert result.returncode == 0, result.stderr
+    assert "frequency [Hz]" in result.stdout and "reproduces" in result.stdout
+
+
+def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
+    random = np.random.default_rng(0)
+    time = np.cumsum(0.1 * (1 + 0.3 * random.uniform(size=600)))
+    y = np.sin(3 * time) * np.exp(-0.01 * time)
+    da.write_record(da.Record.from_channels(time, {"y": y}), tmp_path / "uneven.csv")
+    refused = run("identify", tmp_path / "uneven.csv", "--order", 2)
+    assert refused.exit_code == 1 and "resample" in refused.stderr
+    found = document("identify", tmp_path / "uneven.csv", "--order", 2, "--resample", 0.1, "--method", "ssi-cov")
+    assert found["modes"][0]["frequency_hz"] == pytest.approx(3 / (2 * np.pi), rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--inputs", "forse"], 1, "Did you mean 'force'?"),
+        (["--inputs", "force", "--outputs", "a7"], 1, "a7"),
+        (["--order", "0"], 2, "greater than or equal to 1"),
+        (["--method", "magic"], 2, "magic"),
+        (["--inputs", "force", "--method", "ssi-cov"], 2, "takes no inputs"),
+        (["--method", "n4sid"], 1, "input"),
+        (["--inputs", "force", "--out", "model.xls"], 2, ".npz"),
+        (["--dt", "0.1"], 2, "time"),
+        (["--inputs", "force", "--method", "n4sid", "--order", "4", "--report", "page.pdf"], 2, ".html"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_identify_refuses_what_makes_no_sense(shaken, monkeypatch, tmp_path, arguments, code, told):
+    monkeypatch.chdir(tmp_path)
+    result = run("identify", shaken[0], *arguments)
+    assert result.exit_code == code, result.output
+    assert told in said(result) and "Traceback" not in result.stderr
+    assert result.stdout == "" and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("absent.csv", None), ("empty.csv", b""), ("words.csv", b"once upon a time\n"), ("odd.xyz", b"1,2\n"),
+        ("noise.nc", bytes(range(200))), ("noise.parquet", bytes(range(200))), ("noise.mat", bytes(range(200))),
+        ("letters.csv", b"time,y\n0,a\n1,b\n"), ("backwards.csv", b"time,y\n1,0\n0,1\n"),
+    ],
+)  # fmt: skip
+def test_identify_tells_of_a_broken_file(tmp_path, name, content):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    result = run("identify", tmp_path / name)
+    assert result.exit_code == 2, result.output
+    assert name in result.stderr and "Traceback" not in result.stderr and "defect" not in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["ekf", "ukf"])
+def test_estimate_follows_the_truth(swung, tmp_path, kind):
+    found = document(
+        "estimate", "four-bar", swung / "measured.csv", "--filter", kind, "--outputs", "encoder", "--Q", "1e-8", "--R",
+        "1e-6", "--P0", "1e-4", "--truth", swung / "truth.csv", "--out", tmp_path / "estimate.csv", "--figure",
+        tmp_path / "estimate.png", "--plot", "A.rate",
+    )  # fmt: skip
+    assert found["errors"]["A.angle"] < 1e-3  # better than the sensor
+    assert da.read_record(tmp_path / "estimate.csv").names[0] in found["last"]
+    assert (tmp_path / "estimate.png").exists()
+    assert set(found["last"]["A.rate"]) == {"value", "deviation", "unit"}
+
+
+def test_estimate_takes_variances_by_name_and_smooths(swung):
+    result = run(
+        "estimate", "four-bar", swung / "measured.csv", "--Q", "A.angle=1e-9,A.rate=1e-6", "--R", "encoder=1e-6",
+        "--P0", 1e-4, "--smooth",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "A.rate" in result.stdout and "NIS" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["four-bar", "measured.csv", "--R", "1e-6"], 2, "--Q"),
+        (["four-bar", "measured.csv", "--Q", "1e-6"], 2, "--R"),
+        (["four-bar", "measured.csv", "--Q", "1e-6", "--R", "-1"], 1, "negative"),
+        (["four-bar", "measured.csv", "--Q", "1e-6", "--R", "1e-6", "--outputs", "encodr"], 1, "encoder"),
+        (["four-bar", "measured.csv", "--Q", "1e-6", "--R", "1e-6", "--filter", "magic"], 2, "magic"),
+        (["four-bar", "absent.csv", "--Q", "1e-6", "--R", "1e-6"], 2, "absent.csv"),
+        (["four-br", "measured.csv", "--Q", "1e-6", "--R", "1e-6"], 2, "four-bar"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_estimate_refuses_what_makes_no_sense(swung, monkeypatch, arguments, code, told):
+    monkeypatch.chdir(swung)
+    result = run("estimate", *arguments)
+    assert result.exit_code == code, result.output
+    assert told in said(result) and "Traceback" not in result.stderr and result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        ("pendulum", ["--filter", "ekf", "--outputs", "encoder", "--Q", "1e-6", "--R", "1e-4", "--P0", "0.01"]),
+        ("four-bar", ["--lqr", "--Q", "1", "--R", "0.1"]),
+    ],
+)
+def test_exported_code_passes_its_own_test(tmp_path, model, what):
+    found = document("export", model, *what, "--dt", 0.01, "--out", tmp_path / "c")
+    names = {path.name for path in (tmp_path / "c").iterdir()}
+    assert {"Makefile", "README.md", f"{found['name']}.c", f"{found['name']}.h"} <= names
+    if shutil.which("make") and shutil.which("cc"):
+        subprocess.run(["make", "-s", "-C", str(tmp_path / "c"), "test"], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ([], 2, "--filter ekf or --lqr"),
+        (["--lqr", "--filter", "ekf"], 2, "--filter ekf or --lqr"),
+        (["--lqr"], 2, "--Q"),
+        (["--lqr", "--Q", "1", "--name", "not a name"], 1, "identifier"),
+        (["--lqr", "--Q", "1", "--real", "half"], 2, "half"),
+        (["--filter", "ekf", "--Q", "1e-6"], 2, "--R"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_export_refuses_what_makes_no_sense(tmp_path, arguments, code, told):
+    result = run("export", "four-bar", "--dt", 0.01, "--out", tmp_path / "c", *arguments)
+    assert result.exit_code == code, result.output
+    assert told in said(result) and not (tmp_path / "c").exists()
