@@ -87,10 +87,9 @@ class ExtendedKalman(Filter):
                 t = t + h
             return ca.vertcat(x, pack(P))
         after, F, G = self.transition(x, u, p, t, dt)
-        half = ca.mtimes(F, P)
-        # where F is sparse two sparse products are cheaper than half a dense one
-        carried_on = ca.mtimes(F, half.T) if 2 * F.nnz() < F.numel() else half_product(half, F, unrolled=self.compiled)
-        return ca.vertcat(after, pack(ca.tril(carried_on) + ca.tril(self.model.Q(x, u, p, t, dt, G))))
+        dense = 2 * F.nnz() >= F.numel()  # where F is sparse a sparse product is cheaper than half a dense one
+        carried_on = half_product(ca.mtimes(F, P), F, unrolled=self.compiled and dense)
+        return ca.vertcat(after, pack(carried_on + ca.tril(self.model.Q(x, u, p, t, dt, G))))
 
     def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
         """x after the step, F with its structural zeros, G."""
