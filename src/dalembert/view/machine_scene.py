@@ -72,6 +72,7 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "low": low.tolist(),
         "high": high.tolist(),
         "radius": radius,
+        "up": -1 if not planar and list(scene.get("gravity", [0, 0, -1]))[2] > 0 else 1,
         "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": ground.tolist(),

@@ -5,8 +5,8 @@ import { metres, nice } from "./data.js";
 import { triad } from "./triad.js";
 
 export class Stage {
-  constructor(holder, { planar, low, high, radius, own = radius, shadows = false }) {
-    Object.assign(this, { holder, planar, low, high, radius, own });
+  constructor(holder, { planar, low, high, radius, own = radius, up = 1, shadows = false }) {
+    Object.assign(this, { holder, planar, low, high, radius, own, upward: planar ? 1 : up });
     this.room = { low, high };
     this.centre = new THREE.Vector3(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
     this.scene = new THREE.Scene();
@@ -21,11 +21,11 @@ export class Stage {
     this.touched = false; // the user has moved the camera, so a new window size does not
     this.light(shadows && !planar);
     this.camera = planar ? new THREE.OrthographicCamera(-1, 1, 1, -1, 0.1, 10) : new THREE.PerspectiveCamera(30, 1, 0.1, 10);
-    const lamp = new THREE.DirectionalLight(0xffffff, 0.9); // at the eye: no side that is seen is black
+    const lamp = new THREE.DirectionalLight(0xffffff, 1.2); // at the eye: no side that is seen is black
     this.camera.add(lamp, lamp.target);
     lamp.target.position.set(0, 0, -1);
     this.scene.add(this.camera);
-    this.camera.up.set(...(planar ? [0, 1, 0] : [0, 0, 1]));
+    this.camera.up.set(...(planar ? [0, 1, 0] : [0, 0, this.upward]));
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
@@ -48,7 +48,7 @@ export class Stage {
     const R = this.radius;
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0xa9b4c4, 1.7));
     const sun = new THREE.DirectionalLight(0xffffff, 1.9), fill = new THREE.DirectionalLight(0xe8f0ff, 0.5);
-    const way = this.planar ? [-0.5, 0.9, 1.6] : [0.9, -1.2, 2.0];
+    const way = this.planar ? [-0.5, 0.9, 1.6] : [0.9, -1.2, 2.0 * this.upward];
     sun.position.copy(this.centre).add(new THREE.Vector3(...way).normalize().multiplyScalar(6 * R));
     sun.target.position.copy(this.centre);
     fill.position.copy(this.centre).add(new THREE.Vector3(-way[0], -way[1], 0.4 * way[2]).multiplyScalar(4 * R));
@@ -66,17 +66,18 @@ export class Stage {
     sun.shadow.normalBias = 0.006 * wide;
     this.shade = new THREE.ShadowMaterial({ opacity: 0.16 });
     const floor = new THREE.Mesh(new THREE.CircleGeometry(4 * R, 64), this.shade);
-    floor.position.set(this.centre.x, this.centre.y, this.floor() - 2e-3 * R);
+    floor.position.set(this.centre.x, this.centre.y, this.floor() - 2e-3 * R * this.upward);
+    if (this.upward < 0) floor.rotation.x = Math.PI;
     floor.receiveShadow = true;
     this.scene.add(floor);
   }
 
-  floor() { return this.low[2] > 0 && this.low[2] < 0.5 * this.radius ? 0 : this.low[2]; }
+  floor() { const z = this.upward > 0 ? this.low[2] : this.high[2], above = z * this.upward; return above > 0 && above < 0.5 * this.radius ? 0 : z; }
 
   // ---- camera
 
   look(name) {
-    const ways = { iso: this.planar ? [0.55, 0.5, 1.0] : [1.0, -1.5, 0.85], front: [0, 0, 1], x: [1, 0, 0], y: this.planar ? [1e-4, 1, 1e-4] : [0, -1, 0], z: this.planar ? [0, 0, 1] : [0, -1e-4, 1] };
+    const ways = { iso: this.planar ? [0.55, 0.5, 1.0] : [1.0, -1.5 * this.upward, 0.85 * this.upward], front: [0, 0, 1], x: [1, 0, 0], y: this.planar ? [1e-4, 1, 1e-4] : [0, -1, 0], z: this.planar ? [0, 0, 1] : [0, -1e-4, this.upward] };
     this.way = new THREE.Vector3(...ways[name]).normalize();
     this.fit();
   }
@@ -163,7 +164,7 @@ export class Stage {
     this.gridStep = step;
     this.grid.children.slice().forEach(child => { child.geometry.dispose(); child.material.dispose(); this.grid.remove(child); });
     const places = [], colors = [], paper = new THREE.Color(this.ink.paper), color = new THREE.Color();
-    const z = this.planar ? this.low[2] - 0.06 * R : this.floor() - 1e-3 * R, parts = this.planar ? 1 : 2 * n;
+    const z = this.planar ? this.low[2] - 0.06 * R : this.floor() - 1e-3 * R * this.upward, parts = this.planar ? 1 : 2 * n;
     const put = (x, y, main) => {
       places.push(x, y, z);
       const fade = this.planar ? 0 : Math.min(1, (Math.hypot(x - where[0] * step, y - where[1] * step) / (n * step)) ** 2);
