@@ -26,9 +26,10 @@ from dalembert.expressions import Array, Kernel, kernel_family
 
 MX, SX = ca.MX, ca.SX
 CHUNK = 256  # samples per native call
-# instructions of a step that still runs as one flat expression: the virtual machine takes larger ones faster as
-# operations on matrices (10 states: half the time), C does not
-FLAT_INTERPRETED, FLAT_COMPILED = 2_000, 40_000
+# instructions up to which a step may run as one flat expression: larger ones take seconds to make. The virtual machine
+# also wants it to be cheaper that way: it does products of matrices of 8 states and more faster as a whole, C does not
+FLAT = 40_000
+OPERATION = 8  # scalar instructions that one operation on matrices costs besides its arithmetic
 LARGE = 12  # states from which on a flat expression is not even tried without C
 
 
@@ -104,7 +105,12 @@ class Expressions:
         return p[: len(self.process.parameters)]
 
     def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
-        """x after the step, F = ∂f/∂x (ne, ne) in errors, G = ∂f/∂u (ne, nu): exact."""
+        """x after the step, F = ∂f/∂x (ne, ne) in errors, G = ∂f/∂u (ne, nu): exact.
+
+        G is None where the inputs have no noise: nobody needs it, and it costs a sixth of the step of a machine.
+        """
+        if self.noise.inputs is None:
+            return *self._function("passage", self._make_passage)(x, u, self.own(p), t, dt), None
         return self._function("transition", self._make_transition)(x, u, self.own(p), t, dt)  # type: ignore[no-any-return]
 
     def sensing(self, x: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
@@ -174,20 +180,24 @@ class Expressions:
             kind.sym("t"), kind.sym("dt"),
         )  # fmt: skip
 
-    def _make_transition(self, kind: Any) -> ca.Function:
+    def _make_passage(self, kind: Any) -> ca.Function:
+        return self._make_transition(kind, driven=False)
+
+    def _make_transition(self, kind: Any, driven: bool = True) -> ca.Function:
         m = self.process
         x, e, u, p, t, dt = self._symbols(kind)
         after = m.functions["step"](x, u, p, t, dt)
         if m.flat:
-            F, G = ca.jacobian(after, x), ca.jacobian(after, u)
+            F, G = ca.jacobian(after, x), ca.jacobian(after, u) if driven else None
         else:
             u1 = kind.sym("u1", m.nu)
             moved = m.functions["step"](m.retract(x, e, p, t), u1, p, t, dt)
             d = m.difference(moved, after, p, t + dt)
             F = ca.substitute([ca.jacobian(d, e)], [e, u1], [kind.zeros(m.ne), u])[0]
-            G = ca.substitute([ca.jacobian(d, u1)], [e, u1], [kind.zeros(m.ne), u])[0]
-        outputs = [after, ca.densify(F), ca.densify(G)]
-        return ca.Function("transition", [x, u, p, t, dt], outputs, {"cse": kind is SX})
+            G = ca.substitute([ca.jacobian(d, u1)], [e, u1], [kind.zeros(m.ne), u])[0] if driven else None
+        outputs = [after, ca.densify(F), *([ca.densify(G)] if driven else [])]
+        name = "transition" if driven else "passage"
+        return ca.Function(name, [x, u, p, t, dt], outputs, {"cse": kind is SX})
 
     def _make_sensing(self, kind: Any) -> ca.Function:
         m = self.process
@@ -268,19 +278,33 @@ def tick_function(recursion: Recursion) -> ca.Function:
 
 def flattened(step: ca.Function, size: int, compiled: bool) -> ca.Function:
     """The step as one flat expression where that runs faster.  size : states of the filter."""
-    limit = FLAT_COMPILED if compiled else FLAT_INTERPRETED
     if size > LARGE and not compiled:
         return step
     try:
         flat = step.expand()
     except RuntimeError:  # something in it has no scalar form
         return step
-    if flat.n_instructions() > limit:
+    if flat.n_instructions() > FLAT:
         return step
     symbols = flat.sx_in()
     names = [[f(i) for i in range(n)] for f, n in ((step.name_in, step.n_in()), (step.name_out, step.n_out()))]
     outputs = [ca.densify(v) for v in flat.call(symbols)]
-    return ca.Function(step.name(), symbols, outputs, *names, {"cse": True})
+    lean = ca.Function(step.name(), symbols, outputs, *names, {"cse": True})
+    return lean if compiled or lean.n_instructions() <= weight(step) else step
+
+
+def weight(function: ca.Function) -> float:
+    """What a function costs on the virtual machine, in scalar instructions; those of small products not counted."""
+    if function.class_name() == "Map":
+        inside = function.info()
+        return float(inside["n"] * weight(inside["f"]))
+    if function.is_a("SXFunction"):
+        return float(function.n_instructions())
+    if not function.is_a("MXFunction"):
+        return 0
+    count = function.n_instructions()
+    calls = [function.instruction_MX(k) for k in range(count) if function.instruction_id(k) == ca.OP_CALL]
+    return float(OPERATION * count + sum(weight(call.which_function()) for call in calls))
 
 
 def chunk_function(tick: ca.Function, count: int) -> ca.Function:
