@@ -50,7 +50,8 @@ def read(path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
     clock = dt * np.arange(rows) if dt is not None else values.pop(time)
     if not values:
         raise FileFormatError("there is no column besides time.", str(path))
-    units = about.get("units") if isinstance(about.get("units"), dict) else {}
+    given = about.get("units")
+    units: dict[str, Any] = given if isinstance(given, dict) else {}
     return Record(
         clock, np.column_stack(list(values.values())), list(values), [str(units.get(name, "")) for name in values],
         name=str(about.get("name", "")), status=str(about.get("status", "complete")),
