@@ -1,5 +1,4 @@
-"""Pages on what a command did: a simulated run (what moved, the machine, the moving picture, how far to trust it) and
-an identified model."""
+"""One page on a simulated run: what moved and how, the machine, the moving picture, how far to trust it."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.view.animation import animate
 from dalembert.view.door import plot
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, html_page
+from dalembert.view.pages import Heading, Picture, Piece, Table, Text, html_page
 
 MOVING = "The machine moving"
 MOST_ROWS = 40
@@ -62,6 +61,9 @@ def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[s
     rates = [name for name in _rates(run, eqs) if _span(run, name) > 0][:6]
     if rates and not names:
         pieces.append(Picture("rates", plot(run, *rates, title=""), "Rates of the joints."))
+    events = events_table(run)
+    if events is not None:
+        pieces += [Heading("Events"), events]
     forces = _reactions(run, eqs)
     if forces is not None:
         pieces += [Heading("Forces in the joints"), forces]
@@ -70,82 +72,43 @@ def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[s
     return pieces
 
 
-def identified_report(
-    path: str | os.PathLike[str], result: Any, records: Sequence[Record], *, provenance: Mapping[str, Any] | None = None
-) -> None:
-    """Write a self-contained HTML page on an identified model.
-
-    Parameters
-    ----------
-    result : of ``identify.auto``, or an ``Identified`` by any method.  records : what it was found from
-    """
-    from dalembert.view.identification_report import identification_pieces, modes_table
-
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
-    if hasattr(result, "identified"):
-        pieces = identification_pieces(result)
-    else:
-        pieces = [Text(_found(result, records)), modes_table(result), *_played_back(result, records)]
-        if result.notes:
-            pieces += [Heading("What was done"), Listing(tuple(result.notes))]
-    own = {key: value for key, value in result.provenance.items() if value}
-    write_text(path, html_page("Identification report", pieces, {**(provenance or {}), **own}))
-
-
-def _fit(model: Any, records: Sequence[Record]) -> Any:
-    predicted = not model.inputs and model.gain is not None
-    return model.fit(list(records), "prediction" if predicted else "simulation")
-
-
-def _found(model: Any, records: Sequence[Record]) -> str:
-    fit = _fit(model, records)
-    return (
-        f"A model with {model.order} states and {_count(len(model.underdamped()), 'mode', 'modes')} that oscillate was "
-        f"found from {', '.join(model.inputs) or 'no inputs'} to {', '.join(model.outputs)} by {model.method}. It "
-        f"reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were held out to judge it."
-    )
-
-
-def _played_back(model: Any, records: Sequence[Record]) -> list[Piece]:
-    from dalembert.view.figures import drawn
-    from dalembert.view.identification import plot_playback
-
-    fit = _fit(model, records)
-    made = model.simulate(records[0]) if fit.kind == "simulation" else model.predict(records[0])
-    rows = tuple((name, f"{fit[name]:.2f}") for name in fit.outputs)
-    picture = drawn(lambda: plot_playback(records[0], made, title=""), None)
-    return [
-        Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}"),
-        Picture("playback", picture, "Outputs as measured and as the model says."),
-        Picture("poles", plot(model.system, title="Poles"), "Poles of the model."),
-    ]
-
-
 # ---- in words --------------------------------------------------------------------------------------------------------
 
 
 def in_words(run: Record, m: Mechanism, eqs: EquationsOfMotion) -> str:
     """What was found, for a reader who has not seen the machine."""
     text = (
-        f"{m.name} has {_count(len(m.bodies), 'moving body', 'moving bodies')} and "
+        f"The machine “{m.name}” has {_count(len(m.bodies), 'moving body', 'moving bodies')} and "
         f"{_count(len(m.joints), 'joint', 'joints')}. It was simulated from {run.time[0]:g} to {run.time[-1]:g} s"
     )
     text += "." if run.status == "complete" else f"; the run ended early: {run.status}."
     moved = [name for name in _coordinates(run, eqs) if _span(run, name) > 0]
     sentences = [_moved(run, name) for name in moved[:3]]
     if len(moved) > 3:
-        sentences.append(f"{_count(len(moved) - 3, 'more coordinate', 'more coordinates')} moved; the table has them")
+        others = _count(len(moved) - 3, "more coordinate", "more coordinates")
+        sentences.append(f"{others[0].upper()}{others[1:]} moved; the table below has them")
     if not moved:
         sentences.append("No joint moved")
     carried = _carried(run, eqs)
     if carried:
         name, force, _ = max(carried, key=lambda one: one[1])
-        sentences.append(f"Joint {name} carried the most, up to {force:.4g} N")
+        sentences.append(f"Joint {name} carried the most, up to {_amount(force, 'N')}")
     if "energy.kinetic" in run.names:
         k = int(np.argmax(run["energy.kinetic"]))
-        sentences.append(f"It moved fastest at {run.time[k]:.4g} s, with {run['energy.kinetic'][k]:.4g} J of motion")
+        most = _amount(float(run["energy.kinetic"][k]), "J")
+        sentences.append(f"Its kinetic energy was largest at {run.time[k]:.4g} s, {most}")
+    happened = events_told(run)
+    if happened:
+        sentences.append(happened)
     return text + " " + " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _amount(value: float, unit: str) -> str:
+    """A number with a prefix that keeps it readable: 95.98 kN."""
+    for factor, prefix in ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m")):
+        if value >= factor:
+            return f"{value / factor:.4g} {prefix}{unit}"
+    return f"{value:.4g} {unit}"
 
 
 def _moved(run: Record, name: str) -> str:
@@ -174,6 +137,30 @@ def _trust(run: Record) -> str:
         gap = float(np.abs(run["residual.position"]).max())
         parts.append(f"The joints stayed closed to {gap:.1e} (metres or radians)")
     return ". ".join(parts) + "." if parts else "The run tells nothing of its own errors."
+
+
+def events_told(run: Record) -> str:
+    """What happened in a sentence, or "" where nothing did."""
+    events = _events(run)
+    if not events:
+        return ""
+    names = sorted({name for name, _ in events})
+    said = (
+        f"{_count(len(events), 'event', 'events')} happened ({', '.join(names[:4])}), the first at {events[0][1]:.4g} s"
+    )
+    return said[0].upper() + said[1:]
+
+
+def events_table(run: Record) -> Table | None:
+    """Events with their times."""
+    events = _events(run)
+    rows = tuple((name, f"{t:.6g}") for name, t in events[:MOST_ROWS])
+    return Table(("event", "time [s]"), rows, _more(events, "Events")) if events else None
+
+
+def _events(run: Record) -> list[tuple[str, float]]:
+    told = run.statistics.get("events", [])
+    return [(str(one["name"]), float(one["time"])) for one in told if isinstance(one, Mapping)]
 
 
 def _checks(run: Record) -> list[Piece]:
@@ -326,7 +313,7 @@ def moving_picture(run: Record) -> str:
     # scripts only: nothing in the picture can reach the page around it
     return (
         f"<iframe title='the machine moving' sandbox='allow-scripts' loading='eager' "
-        f"style='width:100%; height:34rem; border:1px solid #e3e6ea; border-radius:6px' srcdoc='{_escaped(text)}'>"
+        f"style='width:100%; height:42rem; border:1px solid #e3e6ea; border-radius:6px' srcdoc='{_escaped(text)}'>"
         "</iframe>"
     )
 

@@ -157,7 +157,7 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     import hashlib
 
     from dalembert.studies.runner import versions
-    from dalembert.view.run_report import identified_report
+    from dalembert.view.identified_report import identified_report
 
     origin: dict[str, Any] = {
         f"data {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data

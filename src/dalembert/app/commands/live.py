@@ -25,4 +25,4 @@ def view(
         raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
     machine = load(model, changes)
     serve = importlib.import_module("dalembert.app.serve").serve
-    serve(machine.mechanism, machine.eqs, machine.start(start), port=port, browser=browser, say=terminal.say)
+    serve(machine.mechanism, machine.eqs, machine.start(start), port=port, browser=browser, say=terminal.show)
