@@ -88,4 +88,6 @@ def test_stepping_watching_and_running_are_the_same(problem, seed):
             record.time[k], 0.1 if k else 0.0,
         )  # fmt: skip
         assert np.allclose(stepper.x, estimate.states[k], rtol=1e-13, atol=1e-13)
-        assert np.allclose(told.full().ravel(), estimate.states[k], rtol=1e-12, atol=1e-12)
+        x, deviation = np.split(told.full().ravel(), 2)
+        assert np.allclose(x, estimate.states[k], rtol=1e-12, atol=1e-12)
+        assert np.allclose(deviation**2, estimate.deviations.data[k] ** 2, rtol=1e-12, atol=1e-12)

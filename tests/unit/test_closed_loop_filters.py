@@ -126,3 +126,19 @@ def test_a_continuous_gain_behind_a_sampled_filter_acts_at_its_samples(cart: Any
     read = [f"estimate.{name}" for name in law.law().reads]
     held = -np.column_stack([run[name] for name in read]) @ law.K.T
     assert run[f"command.{law.drives[0]}"] == pytest.approx(held[:, 0], abs=1e-9)
+
+
+def test_a_loop_records_how_sure_its_filter_is(cart: Any, model: Any, start: Any) -> None:
+    """The same deviations as of the filter run over the record of the loop."""
+    law = da.control.lqr(model, Q=1.0, R=0.1, dt=0.01)
+    filter_ = da.estimate.ExtendedKalman(cart, outputs=["encoder", "slide"], Q=1e-6, R=1e-6, P0=1e-2, dt=0.01)
+    run = da.simulate(cart, 1.0, start=start, controller=law, observer=filter_, progress=False)
+    again = filter_.run(run)
+    name = filter_.process.errors.names[1]
+    assert run[f"estimate.{name}.deviation"] == pytest.approx(again.deviation(name), rel=1e-6)
+    bucy = da.estimate.KalmanBucy(model, Q=1.0, R=1e-4, P0=1.0)
+    run = da.simulate(model, 1.0, controller=da.control.lqr(model, Q=1.0, R=0.1), observer=bucy, progress=False)
+    name = model.states[0]
+    assert run[f"estimate.{name}.deviation"][-1] == pytest.approx(
+        np.sqrt(bucy.covariances([0.0, 1.0])[-1][0, 0]), rel=1e-6
+    )

@@ -175,7 +175,7 @@ def test_the_continuous_watcher_is_the_differential_equation(form):
     A, C = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[1.0, 0.0]])
     expected = A @ [0.1, 0.2] + [0.0, 1.5] + P @ C.T[:, 0] / 0.1 * (0.4 - 0.1)
     assert rate.full().ravel()[:2] == pytest.approx(expected)
-    assert estimate.full().ravel() == pytest.approx([0.1, 0.2])
+    assert estimate.full().ravel() == pytest.approx([0.1, 0.2, *np.sqrt(np.diag(P))])
     if form == "covariance":
         Pdot = A @ P + P @ A.T - P @ C.T @ C @ P / 0.1 + np.diag([0.0, 0.5])
         assert rate.full().ravel()[2:] == pytest.approx([Pdot[0, 0], Pdot[1, 0], Pdot[1, 1]])

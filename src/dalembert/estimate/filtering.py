@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -145,14 +145,29 @@ class Filter(ABC):
         return Stepper(self, self.first_memory(start, P0, step), step, t)
 
     def watching(self, dt: float | None = None) -> Watching:
-        """The filter as an expression with names, for ``da.simulate(..., observer=)``."""
+        """The filter as an expression with names, for ``da.simulate(..., observer=)``.
+
+        Besides the estimate it gives the standard deviation of every state's error, ``<name>.deviation``.
+        """
         step = self.step_size(dt)
         if step is None:
             raise DataError(
                 f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch "
                 "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
             )
-        return engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+        plain = engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+        return self._with_deviations(plain)
+
+    def _with_deviations(self, w: Watching) -> Watching:
+        model = self.process
+        names = model.errors.names if model.matrices is None else model.reported.names
+        arguments = [ca.MX.sym(w.function.name_in(k), w.function.size1_in(k)) for k in range(w.function.n_in())]
+        after, estimate = w.function(*arguments)
+        spread = ca.sqrt(ca.fmax(ca.diag(self.covariance(after)), 0))
+        return replace(
+            w, function=ca.Function("watch", arguments, [after, ca.densify(ca.vertcat(estimate, spread))]),
+            gives=Channels([*w.gives.names, *deviation_names(names)], [*w.gives.units, *model.errors.units]),
+        )  # fmt: skip
 
     def in_deviations(self) -> Any:
         """The filter for the linear model itself, which knows deviations from the operating point only."""
@@ -333,5 +348,12 @@ class InDeviations:
             for name, size in zip(("m", "u0", "u1", "y", "fresh", "p", "t", "dt"), sizes, strict=True)
         )
         after, estimate = w.function(m, before + u0, now + u0, y + y0, fresh, p, t, step)
-        function = ca.Function("watching", [m, before, now, y, fresh, p, t, step], [after, estimate - x0])
-        return replace(w, function=function, gives=Channels(process_.carried.names, w.gives.units))
+        told = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
+        function = ca.Function("watching", [m, before, now, y, fresh, p, t, step], [after, told])
+        names = process_.carried.names
+        return replace(w, function=function, gives=Channels([*names, *deviation_names(names)], w.gives.units))
+
+
+def deviation_names(names: Iterable[str]) -> list[str]:
+    """What standard deviations of an estimate are called beside it."""
+    return [f"{name}.deviation" for name in names]

@@ -17,7 +17,7 @@ import scipy.linalg
 from dalembert.equations import Channels, Watching
 from dalembert.errors import ConvergenceError, DataError, ModelError
 from dalembert.estimate.estimate_result import Estimate
-from dalembert.estimate.filtering import Filter
+from dalembert.estimate.filtering import Filter, deviation_names
 from dalembert.estimate.kalman import Kalman
 from dalembert.estimate.kernels import factor, solve_positive
 from dalembert.estimate.matrices import pack, packed, triangle, unpack
@@ -179,12 +179,14 @@ class KalmanBucy:
         rate = A @ x + B @ du + P @ (ca.DM(CR) @ (dy - C @ x - D @ du))
         if not steady:
             rate = ca.vertcat(rate, pack(A @ P + P @ A.T - P @ ca.DM(CR @ self.C) @ P + ca.DM(self.Q)))
+        told, spread = sampled.process.reported, ca.sqrt(ca.fmax(ca.diag(P), 0))
         first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
         states = sampled.process.carried
         more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
         return Watching(
-            "KalmanBucy", self.outputs, self.inputs, sampled.process.reported,
-            ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(m[:n])]), None,
+            "KalmanBucy", self.outputs, self.inputs,
+            Channels([*told.names, *deviation_names(told.names)], [*told.units, *told.units]),
+            ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(ca.vertcat(m[:n], spread))]), None,
             Channels([*states.names, *more], [*states.units, *[""] * len(more)]), tuple(float(v) for v in first),
         )  # fmt: skip
 
