@@ -30,9 +30,12 @@ class Progress:
             return
         if self._bar is None:
             from rich.console import Console
+            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(console=Console(stderr=True), transient=True)
+            title, share, left = TextColumn("{task.description}"), TaskProgressColumn(), TimeRemainingColumn()
+            columns = (title, BarColumn(), share, left, TextColumn("left"))
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task(self._title, total=1.0)
         self._bar.update(self._task, completed=fraction)

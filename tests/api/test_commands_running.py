@@ -199,3 +199,19 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
         env=os.environ,
     )  # fmt: skip
     assert "Traceback" not in shell.stderr and "Error" not in shell.stderr
+
+
+def test_a_bar_on_a_terminal_tells_the_time_left():
+    pty = pytest.importorskip("pty")
+    code = (
+        "import time\nfrom dalembert.progress import Progress\n"
+        "with Progress(True, 'simulating') as bar:\n"
+        "    for k in range(6):\n        bar.update(k / 10)\n        time.sleep(0.15)\n"
+    )
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env={**os.environ, "TERM": "xterm"}) as process:
+        process.wait(timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "simulating" in shown and "50%" in shown and "left" in shown
