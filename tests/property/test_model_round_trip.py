@@ -22,7 +22,7 @@ names = st.text(
 
 @st.composite
 def mechanisms(draw: st.DrawFn) -> da.Mechanism:
-    """A tree of bodies in the plane or in space, with a closing rod, springs, forces and sensors, some of it symbolic."""
+    """A tree of bodies in the plane or in space, with rods, springs, forces and sensors, partly symbolic."""
     planar = draw(st.booleans())
     size = 2 if planar else 3
     m = da.Mechanism(draw(names), planar=planar, gravity=tuple(draw(numbers) for _ in range(size)))

@@ -246,6 +246,7 @@ WHOLE = {
     "inline tables without end": ("a = " + "{a=" * 5000 + "1" + "}" * 5000, 1, "deep"),
     "a dotted key without end": (".".join(["a"] * 20000) + " = 1", 1, "deep"),
     "a header without end": ("[" + ".".join(["a"] * 20000) + "]", 1, "deep"),
+    "a list of a million numbers": ("a = [" + "1," * 300_000 + "]", 1, "more than 250000 values"),
     "no UTF-8": (b"name = '\xff'", 1, "not UTF-8"),
     "UTF-16": ('name = "a"'.encode("utf-16"), 1, "not UTF-8"),
     "null bytes": (b"\x00\x00\x00", 1, "not valid TOML"),
@@ -306,3 +307,31 @@ def test_problems_of_parts_are_collected_when_the_structure_is_right() -> None:
     messages = [m for _, _, m in caught.value.problems]
     assert len(messages) == 2  # the joint is not blamed for the body that failed
     assert "expected mass" in messages[0] and "'Z'" in messages[1]
+
+
+def test_expressions_of_a_model_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dalembert.files.models.scopes.MAX_OPERATIONS", 50)
+    parse_model(GOOD)
+    with pytest.raises(ModelFileError, match="more than 50 operations"):
+        parse_model(GOOD + "[constants]\n" + "\n".join(f'c{k} = "1 + 2*3"' for k in range(20)))
+
+
+def test_after_two_hundred_problems_nothing_more_is_looked_for() -> None:
+    with pytest.raises(ModelFileError) as caught:
+        parse_model("\n".join(f"x{k} = 1" for k in range(1000)))
+    assert len(caught.value.problems) == 200
+    assert "... and 150 more." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ['[forces.x{0}]\ntype = "spring"\njoint = "zz{0}"', '[sensors.b{0}]\ntype = "energy"'],
+    ids=["unknown", "twice"],
+)
+def test_hundreds_of_wrong_names_are_told_soon(part: str) -> None:
+    bodies = "\n".join(f"[bodies.b{k}]\nmass = 1\ninertia = 1" for k in range(300))
+    begin = time.perf_counter()
+    with pytest.raises(ModelFileError) as caught:
+        parse_model(bodies + "\n" + "\n".join(part.format(k) for k in range(300)))
+    assert len(caught.value.problems) == 200
+    assert time.perf_counter() - begin < 2

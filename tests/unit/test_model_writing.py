@@ -41,6 +41,7 @@ def planar_machine() -> da.Mechanism:
     m.add_driver("hold", "last.x", length * 2)
     m.add_spring("s1", m.ground.at(0, 1), bar.at(length / 2, 0), stiffness=100 * mass, damping=2.0, free_length=0.3)
     m.add_spring("s2", joint="A", stiffness=3.0, damping=0.1, free=0.2, preload=-length)
+    m.add_spring("s3", joint="B", law=da.table([-1.0, 0.0, 2.0], [-3.0, 0.0, 1.0]))
     m.add_damper("d", joint="B", damping=4.0)
     m.add_bushing("bush", bar.frame(0, 0, angle=length), last, stiffness=(1, 2), damping=0.1, rotational_stiffness=5)
     m.add_force("push", bar.at(0.1, 0.2), (1.0, -mass), axes="body")

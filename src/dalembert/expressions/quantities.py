@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import casadi as ca
@@ -191,7 +192,22 @@ where = _function("where", ca.if_else, np.where)
 where.__doc__ = "``where(condition, a, b)``: a where the condition holds, else b; use it instead of ``if`` on t."
 
 
-def table(x: Sequence[float], y: Sequence[float]) -> Callable[[Any], Any]:
+@dataclass(frozen=True)
+class PiecewiseLinear:
+    """What `table` makes: a function through points, whose points can be asked for."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __call__(self, value: Any) -> Any:
+        slopes = np.diff(self.y) / np.diff(self.x)
+        result = self.y[0] + slopes[0] * (value - self.x[0])
+        for knot, change in zip(self.x[1:-1], np.diff(slopes), strict=True):
+            result = result + change * maximum(value - knot, 0.0)
+        return result
+
+
+def table(x: Sequence[float], y: Sequence[float]) -> PiecewiseLinear:
     """Piecewise linear function through the points (x, y), continued with its end slopes.
 
     Examples
@@ -208,12 +224,4 @@ def table(x: Sequence[float], y: Sequence[float]) -> Callable[[Any], Any]:
         raise ModelError(f"a table needs two lists of equal length, at least 2 points; got {xs.shape} and {ys.shape}.")
     if not (np.all(np.isfinite(xs)) and np.all(np.diff(xs) > 0) and np.all(np.isfinite(ys))):
         raise ModelError("a table needs finite, strictly increasing x and finite y.")
-    slopes = np.diff(ys) / np.diff(xs)
-
-    def evaluate(value: Any) -> Any:
-        result = ys[0] + slopes[0] * (value - xs[0])
-        for knot, change in zip(xs[1:-1], np.diff(slopes), strict=True):
-            result = result + change * maximum(value - knot, 0.0)
-        return result
-
-    return evaluate
+    return PiecewiseLinear(tuple(xs.tolist()), tuple(ys.tolist()))

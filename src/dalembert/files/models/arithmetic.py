@@ -60,10 +60,15 @@ class Tree:
 
     def names(self) -> list[str]:
         """Every name it uses, each once."""
-        if self.operation == "name":
-            return [self.arguments[0]]
-        inner = [name for a in self.arguments if isinstance(a, Tree) for name in a.names()]
-        return list(dict.fromkeys(inner))
+        found: dict[str, None] = {}
+        todo = [self]
+        while todo:
+            tree = todo.pop()
+            if tree.operation == "name":
+                found[tree.arguments[0]] = None
+            elif tree.operation != "number":
+                todo.extend(reversed(tree.arguments))
+        return list(found)
 
     def renamed(self, rename: Callable[[str], Tree]) -> Tree:
         """The same expression with every name replaced by what `rename` gives for it."""

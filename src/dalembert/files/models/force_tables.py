@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dalembert.files.models.laws import SPRING, TIME, SpringLaw, StateLaw, TableLaw
+from dalembert.expressions import table as piecewise
+from dalembert.files.models.laws import SPRING, TIME, SpringLaw, StateLaw
 from dalembert.files.models.places import place
 from dalembert.files.models.scopes import Scope, Where
 from dalembert.model import measures
@@ -47,9 +48,7 @@ def _spring_law(scope: Scope, given: Any, where: Where) -> Any:
     if isinstance(given, (str, float, int)):
         return scope.law(SpringLaw, [given], where, SPRING)
     rows = [[float(x) for x in scope.numbers(row, "", (*where, "table", k))] for k, row in enumerate(given.table)]
-    law = TableLaw(tuple((x, y) for x, y in rows))
-    law(0.0)  # says what is wrong with its points
-    return law
+    return piecewise(*zip(*rows, strict=True))
 
 
 def _damper(scope: Scope, name: str, table: Any, where: Where) -> None:

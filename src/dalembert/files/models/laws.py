@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.expressions import Quantity, table
+from dalembert.expressions import Quantity
 from dalembert.files.models.arithmetic import Tree, evaluate, render
 
 TIME = "t"
@@ -71,14 +71,3 @@ class StateLaw(_Law):
 
         found = [evaluate(tree, look, s.acceleration_of) for tree in self.trees]
         return found[0] if len(found) == 1 else found
-
-
-@dataclass(frozen=True)
-class TableLaw:
-    """Piecewise linear force of the extension."""
-
-    points: tuple[tuple[float, float], ...]
-
-    def __call__(self, extension: Any) -> Any:
-        xs, ys = zip(*self.points, strict=True)
-        return table(xs, ys)(extension)

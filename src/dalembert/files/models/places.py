@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.errors import DataError, unknown_name
+from dalembert.errors import DataError
 from dalembert.files.models import arithmetic as ar
-from dalembert.files.models.scopes import Scope, Skip, Where
+from dalembert.files.models.scopes import Scope, Skip, Where, unknown
 from dalembert.model import Body, Frame, Point
 from dalembert.model.bodies import IDENTITY, rotation_matrix, vector
 
@@ -57,7 +57,7 @@ def _named(scope: Scope, body: Body, point: str, where: Where) -> Point:
     if point not in known:
         if f"{body.name}.{point}" in scope.parts.failed:
             raise Skip
-        raise scope.wrong(where, unknown_name("point", point, known, f"body {body.name!r}"))
+        raise scope.wrong(where, unknown("point", point, known, f"body {body.name!r}"))
     return body.at(*known[point])
 
 

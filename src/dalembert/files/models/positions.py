@@ -16,6 +16,7 @@ from typing import Any
 Path = tuple[str | int, ...]
 
 MAX_NESTING = 24
+MAX_VALUES = 250_000
 _BLANK_TOML = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*+")
 _BLANK_JSON = re.compile(r"[ \t\r\n]*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -25,10 +26,10 @@ _SCALAR = re.compile(r"[^,\]}\n#]*+")
 
 
 class TooDeep(Exception):
-    """Nested deeper than a model can be; carries the line."""
+    """Nested deeper, or with more values, than a model can be; carries the line."""
 
-    def __init__(self, line: int) -> None:
-        super().__init__(line)
+    def __init__(self, line: int, what: str = f"nested more than {MAX_NESTING} deep.") -> None:
+        super().__init__(what)
         self.line = line
 
 
@@ -66,6 +67,8 @@ class _Scan:
     def note(self, path: Path, line: int) -> None:
         if len(path) > MAX_NESTING:
             raise TooDeep(line)
+        if len(self.lines) > MAX_VALUES:
+            raise TooDeep(line, f"more than {MAX_VALUES} values.")
         self.lines.setdefault(path, line)
 
     def string(self) -> str:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import FileFormatError, ModelError, unknown_name
+from dalembert.errors import FileFormatError, ModelError
 from dalembert.files.models.body_tables import add_bodies
 from dalembert.files.models.force_tables import add_forces, add_sensors
 from dalembert.files.models.includes import add_includes
 from dalembert.files.models.joint_tables import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
 from dalembert.files.models.laws import InputLaw
-from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where
-from dalembert.files.models.sources import Problems, Source, parse_source, read_source
+from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where, unknown
+from dalembert.files.models.sources import Problems, Source, TooMany, parse_source, read_source
 from dalembert.model import Body, Mechanism
 from dalembert.model.check import coordinate_names
 
 MAX_BODIES = 10_000
+MANY = 100
 LIBRARY = Path(__file__).resolve().parents[2] / "library"
 
 
@@ -37,7 +39,7 @@ def library() -> tuple[str, ...]:
 def library_path(name: str) -> Path:
     """The file of a ready machine, to be read or copied."""
     if name not in library():
-        raise ModelError(unknown_name("library model", name, library()))
+        raise ModelError(unknown("library model", name, library()))
     return LIBRARY / f"{name}.toml"
 
 
@@ -78,9 +80,7 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
     else:
         file = Path(shown)
         if not file.suffix and not file.exists():
-            raise FileFormatError(
-                f"there is no such file, and {unknown_name('library model', shown, library())}", shown
-            )
+            raise FileFormatError(f"there is no such file, and {unknown('library model', shown, library())}", shown)
     source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
     resolved = Path(os.path.realpath(file))
     folders = Folders(resolved.parent, allow_outside)
@@ -95,6 +95,15 @@ def parse_model(text: str | bytes, *, is_json: bool = False, name: str = "model"
 
 
 def _build(source: Source, folders: Folders) -> Mechanism:
+    try:
+        m = _built(source, folders)
+    except TooMany:
+        m = Mechanism("")
+    source.problems.raise_if_any()
+    return m
+
+
+def _built(source: Source, folders: Folders) -> Mechanism:
     from dalembert.files.models.complaints import validated
 
     model = validated(source)
@@ -107,7 +116,6 @@ def _build(source: Source, folders: Folders) -> Mechanism:
             m.gravity = _gravity(scope, model)
         _fill(scope)
         _settle_names(scope)
-    source.problems.raise_if_any()
     return m
 
 
@@ -157,7 +165,7 @@ def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
         place = (*where, "parameters", key)
         known = [*model.constants, *model.parameters]
         if key not in known:
-            outer.source.problem(place, unknown_name("parameter", key, known, repr(table.file)))
+            outer.source.problem(place, unknown("parameter", key, known, repr(table.file)))
             continue
         tree = outer.parse(raw, place)
         values[key] = (outer.resolved(tree, place), outer.dimension(tree, place))
@@ -195,7 +203,7 @@ def _add_simulation(scope: Scope) -> None:
         where: Where = ("simulate", "inputs", name)
         with scope.part(where):
             if name not in scope.m.inputs():
-                raise scope.wrong(where, unknown_name("input", name, scope.m.inputs()))
+                raise scope.wrong(where, unknown("input", name, scope.m.inputs()))
             inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
     if inputs:
         simulation["inputs"] = inputs
@@ -220,7 +228,7 @@ def _method(scope: Scope, table: Any) -> Any:
         if key == "type" or getattr(table, key) is None:
             continue
         if key not in kind.__dataclass_fields__:
-            raise scope.wrong((*where, key), unknown_name("option", key, kind.__dataclass_fields__, table.type))
+            raise scope.wrong((*where, key), unknown("option", key, kind.__dataclass_fields__, table.type))
         whole = key in ("order", "index", "solver", "max_steps")
         options[key] = getattr(table, key) if whole else float(scope.get(table, key, where))
     missing = [key for key in ("step",) if key not in options and table.type in ("RK4", "GeneralizedAlpha")]
@@ -240,7 +248,9 @@ def _settle_names(scope: Scope) -> None:
             owner = name.rpartition(".")[0]
             if name not in known and name not in parts.failed and owner not in parts.failed:
                 near = [n.removeprefix(prefix) for n in known if n.startswith(prefix)]
-                source.problem(where, unknown_name("quantity", name.removeprefix(prefix), near))
+                source.problem(where, unknown("quantity", name.removeprefix(prefix), near))
+    if _hopeless(scope, names):
+        return
     for message in m.problems():
         quoted = re.findall(r"'([^']*)'", message)
         if parts.failed and (any(q in parts.failed or q.rpartition(".")[0] in parts.failed for q in quoted)
@@ -248,6 +258,24 @@ def _settle_names(scope: Scope) -> None:
             continue  # follows from what failed
         source, where = next((parts.places[q] for q in quoted if q in parts.places), (scope.source, ()))
         source.problem(where, message)
+
+
+def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
+    """Names that do not exist, or exist twice, by the hundred: said here, since the full check takes long over each."""
+    m = scope.m
+    used = [(force.name, getattr(force, "coordinate", None) or getattr(force, "joint", None)) for force in m.forces]
+    used += [(driver.name, driver.coordinate) for driver in m.drivers]
+    used += [(s.name, s.measure.target) for s in m.sensors if isinstance(s.measure.target, str)]
+    known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces), None}
+    wrong = [(part, f"there is no {target!r}.") for part, target in used if target not in known]
+    counts = Counter(part.name for part in (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers))
+    wrong += [(name, f"name {name!r} is used {count} times.") for name, count in counts.items() if count > 1]
+    if len(wrong) < MANY:
+        return False
+    for part, message in wrong:
+        source, where = scope.parts.places.get(part, (scope.source, ()))
+        source.problem(where, message)
+    return True
 
 
 def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:

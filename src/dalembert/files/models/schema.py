@@ -32,6 +32,7 @@ from dalembert.files.models.values import Law, Table, Text, either, matrix, quan
 
 MAX_BODIES = 10_000
 MAX_PARTS = 50_000
+MAX_COUPLERS = 2_000  # each is looked for among all bodies
 
 if TYPE_CHECKING:
     Inertia = Any
@@ -307,10 +308,10 @@ class Model(Table):
     ground: GroundTable = Field(default_factory=lambda: GroundTable(points={}))
     bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES)
     joints: dict[Text, AnyJoint] = Field({}, max_length=MAX_PARTS)
-    couplers: dict[Text, AnyCoupler] = Field({}, max_length=MAX_PARTS)
-    drivers: dict[Text, DriverTable] = Field({}, max_length=MAX_PARTS)
-    constraints: dict[Text, ConstraintTable] = Field({}, max_length=MAX_PARTS)
-    variables: dict[Text, VariableTable] = Field({}, max_length=MAX_PARTS)
+    couplers: dict[Text, AnyCoupler] = Field({}, max_length=MAX_COUPLERS)
+    drivers: dict[Text, DriverTable] = Field({}, max_length=MAX_COUPLERS)
+    constraints: dict[Text, ConstraintTable] = Field({}, max_length=MAX_COUPLERS)
+    variables: dict[Text, VariableTable] = Field({}, max_length=MAX_COUPLERS)
     forces: dict[Text, AnyForce] = Field({}, max_length=MAX_PARTS)
     sensors: dict[Text, Sensor] = Field({}, max_length=MAX_PARTS)
     start: StartTable = Field(default_factory=lambda: StartTable.model_validate({}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from dalembert.files.models import arithmetic as ar
 from dalembert.files.models.arithmetic import Tree
 from dalembert.files.models.laws import TIME
 from dalembert.files.models.quantities import KINDS, Dimension, unit_text
-from dalembert.files.models.sources import Source
+from dalembert.files.models.sources import Source, TooMany
 from dalembert.model import Body, Mechanism
 
 Where = tuple[str | int, ...]
+MANY_NAMES = 300
+MAX_OPERATIONS = 200_000
 
 
 class Folders:
@@ -44,6 +46,7 @@ class Parts:
         self.points: dict[int, dict[str, list[Any]]] = defaultdict(dict)  # id of a body -> named points
         self.laws: list[tuple[Source, Where, list[str], str]] = []  # names used by laws of the state
         self.includes = 0
+        self.operations = 0  # of all expressions
 
 
 class Scope:
@@ -154,9 +157,14 @@ class Scope:
         if not isinstance(raw, str):
             return ar.number(raw)
         try:
-            return ar.parse(raw)
+            tree = ar.parse(raw)
         except DataError as error:
             raise self.wrong(where, f"{_short(raw)}: {error}") from None
+        self.parts.operations += tree.size
+        if self.parts.operations > MAX_OPERATIONS:
+            self.source.problem(where, f"the expressions of the model have more than {MAX_OPERATIONS} operations.")
+            raise TooMany
+        return tree
 
     def resolved(self, tree: Tree, where: Where, special: tuple[str, ...] = (), state: bool = False) -> Tree:
         """The tree in full names: parameters written out, state names with the scope before them."""
@@ -173,7 +181,7 @@ class Scope:
             if state:
                 return ar.name(self.full(name))
             known = [*self.trees, *ar.CONSTANTS, *special]
-            raise self.wrong(where, unknown_name("parameter", name, known))
+            raise self.wrong(where, unknown("parameter", name, known))
 
         try:
             return tree.renamed(rename)
@@ -241,7 +249,7 @@ class Scope:
             if self.full(name) in self.parts.failed:
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
-            raise self.wrong(where, unknown_name("body", name, [*known, "ground"]))
+            raise self.wrong(where, unknown("body", name, [*known, "ground"]))
         return found
 
     def find_body(self, name: str) -> Body | None:
@@ -250,3 +258,11 @@ class Scope:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
+    """Message for a name that does not exist; of very many known ones only those that begin alike are looked at."""
+    names = list(known)
+    if len(names) > MANY_NAMES:
+        names = [n for n in names if n[:2] == name[:2]][:MANY_NAMES] or names[:MANY_NAMES]
+    return unknown_name(kind, name, names, where)

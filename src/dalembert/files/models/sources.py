@@ -15,6 +15,7 @@ from dalembert.files.models import positions
 
 MAX_BYTES = 5 * 1024**2
 MAX_SHOWN = 50  # problems listed in one message
+MAX_PROBLEMS = 200  # after so many nothing more is looked for
 SUFFIXES = (".toml", ".json")
 
 
@@ -34,6 +35,10 @@ class ModelFileError(FileFormatError):
         self.path, self.line = path, line
 
 
+class TooMany(Exception):
+    """So many problems that it is not worth looking for more."""
+
+
 class Problems:
     """Problems of all files of one model, in the order they were found, each once."""
 
@@ -42,6 +47,8 @@ class Problems:
 
     def add(self, path: str, line: int, message: str) -> None:
         self.found.setdefault((path, line, " ".join(message.split())))
+        if len(self.found) >= MAX_PROBLEMS:
+            raise TooMany
 
     def raise_if_any(self) -> None:
         if self.found:
@@ -89,7 +96,7 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
-        raise FileFormatError(f"nested more than {positions.MAX_NESTING} deep.", shown, error.line) from None
+        raise FileFormatError(str(error), shown, error.line) from None
     try:
         document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except RecursionError:

@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from dalembert.expressions import Quantity, cos, sin
-from dalembert.files.models.laws import SpringLaw, StateLaw, TableLaw
+from dalembert.expressions.quantities import PiecewiseLinear
+from dalembert.files.models.laws import SpringLaw, StateLaw
 from dalembert.model import Point
 from dalembert.model import forces as f
 from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
@@ -47,8 +48,8 @@ def _spring(document: Document, force: Any, what: str) -> dict[str, Any]:
         table |= {"a": document.place(force.a, what), "b": document.place(force.b, what)}
         free = "free_length"
     table |= _numbers(document, force, what, "stiffness", "damping", free, "preload")
-    if isinstance(force.law, TableLaw):
-        table["law"] = {"table": [list(pair) for pair in force.law.points]}
+    if isinstance(force.law, PiecewiseLinear):
+        table["law"] = {"table": [list(pair) for pair in zip(force.law.x, force.law.y, strict=True)]}
     elif force.law is not None:
         table["law"] = document.law(force.law, SpringLaw, f"the law of spring {force.name!r}")[0]
     return table
