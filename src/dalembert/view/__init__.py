@@ -3,5 +3,6 @@
 from dalembert.view.animation import animate
 from dalembert.view.door import plot
 from dalembert.view.reporting import report
+from dalembert.view.themes import figure_style
 
-__all__ = ["animate", "plot", "report"]
+__all__ = ["animate", "figure_style", "plot", "report"]

@@ -42,6 +42,8 @@ def plot_estimate(
             _innovation(ax, estimate, name)
         else:
             _channel(ax, estimate, name, None if truth is None else _true(truth, estimate, name), view)
+    if truth is not None and view == "estimate":
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
     said = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
             "innovations": "innovations and three deviations"}[view]  # fmt: skip
@@ -59,6 +61,8 @@ def plot_two_stages(
     for ax, name in zip(axes, chosen, strict=True):
         part = estimate.forces if name in estimate.forces.record.names else estimate.motion
         _channel(ax, part, name, None if truth is None else _true(truth, part, name), "estimate")
+    if truth is not None:
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
     heading(figure, "motion first, forces after it" if title is None else title)
     return figure
@@ -93,7 +97,6 @@ def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> No
         if true is not None:
             # wide, under the estimate: it shows where both differ, and both are seen where they do not
             ax.plot(t, true, color=GREY, lw=2.8, label="true", zorder=2)
-            ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
         late = slice(len(t) // 20, None)
         low, high = float(np.nanmin((value - spread)[late])), float(np.nanmax((value + spread)[late]))
         if high > low:

@@ -110,9 +110,13 @@ def _grid(loop: StateSpace, margin: ChannelMargins) -> FloatArray:
     if loop.dt is not None:
         high = math.pi / loop.dt * (1.0 - 1e-9)
         low = min(low, 1e-3 * high)
-    near = [abs(p) + abs(p.real) * np.linspace(-6.0, 6.0, 81) for p in poles if p.imag > 0.0]
+    sizes = np.abs(poles[poles.imag > 0.0])
+    damped = np.maximum(np.abs(poles[poles.imag > 0.0].real), 1e-3 * sizes)  # undamped: L is infinite there
+    near = [size + width * np.linspace(-6.0, 6.0, 81) for size, width in zip(sizes, damped)]
     w = np.unique(np.concatenate([np.geomspace(low, high, POINTS), *near]))
-    return np.asarray(w[(w >= low) & (w <= high)])
+    w = w[(w >= low) & (w <= high)]
+    beside = np.abs(w[:, None] - sizes[None, :]).min(axis=1, initial=np.inf) > 1e-7 * w
+    return np.asarray(w[beside])
 
 
 def _continuous(z: ComplexArray, dt: float) -> ComplexArray:

@@ -36,7 +36,16 @@ figure {{ margin: 1rem 0; overflow-x: auto; }}
 img {{ max-width: 100%; height: auto; }}
 figcaption {{ color: #5b616b; font-size: 0.92rem; }}
 pre {{ background: #f5f6f8; padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
-.origin {{ color: #5b616b; font-size: 0.85rem; }}
+.origin {{ color: #5b616b; font-size: 0.85rem; overflow-wrap: anywhere; }}
+.origin td {{ text-align: left; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ color-scheme: dark; }}
+  body {{ background: #14171c; color: #e6e9ee; }}
+  th, td {{ border-color: #2b3038; }}
+  caption, figcaption, .origin {{ color: #a5abb5; }}
+  pre {{ background: #1f242c; }}
+  img {{ background: #ffffff; border-radius: 6px; }}
+}}
 </style>
 </head>
 <body>

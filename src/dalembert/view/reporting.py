@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
+from pathlib import Path
 from typing import Any
 
-from dalembert.errors import DataError
+from dalembert.errors import DataError, FileFormatError, unknown_name
+
+# Class -> module of this folder and function; loaded on use, as pictures are.
+_TOLD: dict[str, tuple[str, str]] = {
+    "record.record.Record": ("record_report", "record_report"),
+    "estimate.estimate_result.Estimate": ("estimate_report", "estimate_report"),
+    "estimate.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
+    "identify.auto_result.AutoIdentified": ("identification_report", "identification_report"),
+}
 
 
-def report(result: Any, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-    """Write a self-contained HTML page on a result.
+def report(result: Any, path: str | os.PathLike[str], *, title: str | None = None, **options: Any) -> None:
+    """Write a self-contained HTML page on a result: what was found in plain words, figures, tables, provenance.
 
     Parameters
     ----------
-    result : what :func:`dalembert.identify.auto` returned
-        Modes with standard deviations, decisions and doubts in words, cross-validation, stabilization diagram, mode
-        shapes, measured and modelled frequency responses, residuals.
+    result : what to tell, with its own options
+        Record, simulated or measured : ``names=(), mechanism=None, equations=None, provenance=None``. Motion, extremes,
+        events, gaps, energy balance; the moving picture where the record has a scene. ``mechanism`` and ``equations``
+        (both) add the machine in full and its hash.
+        Estimate, TwoStageEstimate : ``truth=None, settle=0.0, provenance=None``. Consistency, deviations, innovations,
+        errors where the truth is given.
+        What ``identify.auto`` returned : modes with standard deviations, decisions and doubts in words,
+        cross-validation, stabilization diagram, mode shapes, measured and modelled frequency responses, residuals.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
-    kinds = [kind.__name__ for kind in type(result).__mro__]
-    if "AutoIdentified" not in kinds:
-        raise DataError(f"report takes what identify.auto returns, not a {type(result).__name__}.")
-    from dalembert.view.identification_report import identification_report
-
-    identification_report(result, path, **({} if title is None else {"title": title}))
+    for kind in type(result).__mro__:
+        found = _TOLD.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if found:
+            break
+    else:
+        known = "a Record, an Estimate, or what identify.auto returns"
+        raise DataError(f"report takes {known}, not a {type(result).__name__}.")
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
+    write = getattr(importlib.import_module(f"dalembert.view.{found[0]}"), found[1])
+    own = [one.name for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    for option in options:
+        if option not in own:
+            raise DataError(unknown_name("option", option, own, f"the report on a {kind.__name__}"))
+    write(result, path, **options, **({} if title is None else {"title": title}))

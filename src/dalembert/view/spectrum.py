@@ -83,7 +83,7 @@ def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: A
         density = np.where(density > BELOW * top, density, np.nan)
         ax.plot(hertz[shown], density, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)], label=name,
                 lw=1.3)  # fmt: skip
-        peaks += _peaks(hertz[shown], density)
+        peaks += _peaks(hertz[shown], density, BELOW * top)
     ax.set_yscale("log")
     ax.margins(y=0.12)
     low, high = ax.get_ylim()
@@ -96,10 +96,10 @@ def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: A
                         fontsize=8, color=INK)  # fmt: skip
 
 
-def _peaks(hertz: Any, density: Any) -> list[tuple[float, float]]:
+def _peaks(hertz: Any, density: Any, floor: float) -> list[tuple[float, float]]:
     from scipy.signal import find_peaks
 
-    levels = np.log10(np.where(np.isfinite(density), density, np.nanmin(density)))
+    levels = np.log10(np.where(np.isfinite(density), density, floor))
     at, _ = find_peaks(levels, prominence=np.log10(PROMINENT))
     return [(float(hertz[k]), float(density[k])) for k in at]
 

@@ -1,0 +1,113 @@
+"""Reports on records and estimates: what stands on the page, and mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import DataError, FileFormatError
+
+
+@pytest.fixture(scope="module")
+def pendulum() -> tuple[da.Mechanism, da.EquationsOfMotion, da.Record]:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("pivot", m.ground.at(0, 0), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"pivot.angle": -1.0})
+    lowest = da.Event("lowest", lambda s: s["pivot.angle"] + np.pi / 2, action="note")
+    return m, eqs, da.simulate(eqs, until=2.0, start=start, events=lowest)
+
+
+def test_a_run_is_told_in_words_figures_and_tables(
+    tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
+) -> None:
+    da.report(pendulum[2], tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "pivot.angle stayed between" in page
+    assert "Energy put in, taken out and stored balance within" in page
+    assert "The joints stayed closed to" in page
+    assert "It moved fastest at" in page
+    assert "events happened (lowest), the first at" in page
+    assert "data hash (SHA-256)" in page
+    assert "<iframe" in page
+    assert page.count("data:image/png;base64") == 2
+
+
+def test_with_its_machine_the_page_has_masses_and_a_hash(
+    tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
+) -> None:
+    m, eqs, run = pendulum
+    da.report(run, tmp_path / "run.html", mechanism=m, equations=eqs, provenance={"seed": 7}, title="Swing")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "<h1>Swing</h1>" in page
+    assert "mass [kg]" in page
+    assert "model hash (SHA-256)" in page
+    assert "seed" in page
+
+
+def test_gaps_of_a_measurement_are_listed(tmp_path: Path) -> None:
+    t = np.delete(0.1 * np.arange(100), [40, 41])
+    data = np.sin(t)[:, None]
+    data[10] = np.nan
+    da.report(da.Record(t, data, ["x"], ["m"], name="rig <1>"), tmp_path / "rig.html")
+    page = (tmp_path / "rig.html").read_text(encoding="utf-8")
+    assert "rig &lt;1&gt; has one channel with 98 samples" in page
+    assert "3 samples are missing" in page
+    assert "<td>(all)</td><td>3.9</td><td>4.2</td><td>2</td>" in page
+    assert "The samples are not evenly spaced." in page
+
+
+@pytest.fixture(scope="module")
+def estimate() -> da.estimate.Estimate:
+    cart = da.StateSpace([[0, 1], [0, 0]], [0, 1], [1, 0], states=["place", "speed"], inputs="push", outputs="seen")
+    t = 0.1 * np.arange(60)
+    noisy = t**2 / 2 + 0.01 * np.random.default_rng(0).standard_normal(60)
+    noisy[20] = np.nan
+    record = da.Record(t, np.column_stack([np.ones(60), noisy]), ["push", "seen"], name="cart")
+    return da.estimate.Kalman(cart, dt=0.1, Q={"speed": 1e-4}, R=1e-4, P0=1.0).run(record)
+
+
+def test_an_estimate_is_judged_and_its_deviations_are_told(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
+    da.report(estimate, tmp_path / "estimate.html")
+    page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
+    assert "A filter (Kalman) took in seen for 60 samples" in page
+    assert "1 of 60 measured values were missing." in page
+    assert "can be trusted" in page or "not to be trusted" in page
+    assert "How wrong it was" not in page
+    assert "object at 0x" not in page
+    assert "model hash (SHA-256)" in page
+
+
+def test_errors_are_told_where_the_truth_is_given(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
+    t = estimate.time
+    true = da.Record(t, np.column_stack([t**2 / 2, t]), ["place", "speed"])
+    da.report(estimate, tmp_path / "estimate.html", truth=true, settle=1.0)
+    page = (tmp_path / "estimate.html").read_text(encoding="utf-8")
+    assert "Against the truth it errs by" in page
+    assert "How wrong it was" in page
+    assert "After 1 s" in page
+
+
+def test_pages_are_the_same_when_written_twice(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
+    for name in ("one.html", "two.html"):
+        da.report(estimate, tmp_path / name)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_mistakes_are_told_before_anything_is_written(
+    tmp_path: Path, pendulum: tuple[da.Mechanism, da.EquationsOfMotion, da.Record]
+) -> None:
+    m, _, run = pendulum
+    with pytest.raises(DataError, match="report takes a Record, an Estimate"):
+        da.report(3, tmp_path / "x.html")
+    with pytest.raises(FileFormatError, match=r"ending in \.html"):
+        da.report(run, tmp_path / "x.pdf")
+    with pytest.raises(DataError, match="no option named 'trth' in the report on a Record"):
+        da.report(run, tmp_path / "x.html", trth=run)
+    with pytest.raises(DataError, match="both mechanism= and equations="):
+        da.report(run, tmp_path / "x.html", mechanism=m)
+    assert not list(tmp_path.iterdir())
