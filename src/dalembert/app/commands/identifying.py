@@ -40,9 +40,16 @@ def identify(
         list[str] | None, typer.Option(metavar="NAMES", help="Channels that respond; all others when left out.")
     ] = None,
     order: Annotated[int | None, typer.Option(min=1, help="Number of states; chosen from the data.")] = None,
-    method: Annotated[Way, typer.Option(help="auto decides by itself and says why.")] = Way.auto,
-    dt: Annotated[float | None, typer.Option(help="Sample time [s] of files without a column of time.")] = None,
-    resample: Annotated[float | None, typer.Option(help="Resample to this interval [s] first.")] = None,
+    method: Annotated[
+        Way,
+        typer.Option(
+            metavar="METHOD",
+            help="auto (decides by itself and says why), n4sid, moesp, cva, okid-era; without inputs "
+            "also ssi-data, ssi-cov.",
+        ),
+    ] = Way.auto,
+    dt: Annotated[float | None, typer.Option(help="Sample time (s) of files without a column of time.")] = None,
+    resample: Annotated[float | None, typer.Option(help="Resample to this interval (s) first.")] = None,
     hold_out: Annotated[float, typer.Option(help="Part of the data kept to judge the model (auto).")] = 1 / 3,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the model: .json, .npz or .mat.")] = None,

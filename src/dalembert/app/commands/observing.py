@@ -164,7 +164,7 @@ def rms_errors(found: Any, truth: Any) -> dict[str, float]:
 def export(
     model: Model,
     out: Annotated[Path, typer.Option(help="Folder for the C files.")],
-    dt: Annotated[float, typer.Option(help="Sampling interval [s].")],
+    dt: Annotated[float, typer.Option(help="Sampling interval (s).")],
     kind: Annotated[Kind | None, typer.Option("--filter", help="A filter of the machine.")] = None,
     lqr: Annotated[bool, typer.Option("--lqr", help="A linear-quadratic law about the equilibrium.")] = False,
     outputs: Outputs = None,

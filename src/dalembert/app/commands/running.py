@@ -55,6 +55,10 @@ def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[
         ]
         run.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
         run.__annotations__ = {**hints, "quiet": Quiet, "debug": Debug}
+        # help keeps the line breaks of a docstring, but knows better where its lines end
+        run.__doc__ = "\n\n".join(
+            " ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n")
+        )
         app.command(name or function.__name__, rich_help_panel=panel, epilog=CODES)(run)
         return function
 

@@ -34,10 +34,13 @@ NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
 
 def simulate(
     model: Model,
-    until: Annotated[float | None, typer.Option(help="End time [s]; the model's own, else 10.")] = None,
-    every: Annotated[float | None, typer.Option(help="Sampling interval of the record [s].")] = None,
-    method: Annotated[Method | None, typer.Option(help="Method of integration.")] = None,
-    step: Annotated[float | None, typer.Option(help="Fixed step of the method [s].")] = None,
+    until: Annotated[float | None, typer.Option(help="End time (s); the model's own, else 10.")] = None,
+    every: Annotated[float | None, typer.Option(help="Sampling interval of the record (s).")] = None,
+    method: Annotated[
+        Method | None,
+        typer.Option(metavar="METHOD", help="dormand-prince, rk4, rosenbrock, generalized-alpha or sundials."),
+    ] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step of the method (s).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of the method.")] = None,
     changes: Set = None,
     start: Start = None,
@@ -134,7 +137,7 @@ def method_of(method: Method | None, step: float | None, rtol: float | None, mac
     if step is not None:
         options["step"] = step
     elif kind in NEEDS_STEP:
-        raise typer.BadParameter(f"{kind.value} needs a step [s].", param_hint="--step")
+        raise typer.BadParameter(f"{kind.value} needs a step in seconds.", param_hint="--step")
     if rtol is not None:
         options |= {"rtol": rtol, "atol": rtol}
     fields = kinds[kind].__dataclass_fields__  # type: ignore[attr-defined]
@@ -197,7 +200,7 @@ def animate(
         str, typer.Argument(metavar="MODEL|RECORD", help="A model, or a record with its scene (.nc, .parquet).")
     ],
     out: Annotated[Path, typer.Option(help="The page to write, .html.")],
-    until: Annotated[float | None, typer.Option(help="Simulate up to this time [s].")] = None,
+    until: Annotated[float | None, typer.Option(help="Simulate up to this time (s).")] = None,
     changes: Set = None,
     start: Start = None,
     inputs: Input = None,

@@ -49,11 +49,11 @@ def sweep(
     design: Annotated[Plan | None, typer.Option(help="lhs, or grid where an axis asks for one.")] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Points; of a grid: values along an axis.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the design.")] = 0,
-    until: Annotated[float | None, typer.Option(help="End time of a run [s].")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of a run (s).")] = None,
     changes: Set = None,
     start: Start = None,
     inputs: Input = None,
-    every: Annotated[float | None, typer.Option(help="Sampling interval of a run [s]: what peaks are seen.")] = None,
+    every: Annotated[float | None, typer.Option(help="Sampling interval of a run (s): what peaks are seen.")] = None,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")
     ] = None,

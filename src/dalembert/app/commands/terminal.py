@@ -60,8 +60,8 @@ def show_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], l
     from rich.text import Text
 
     aside = set(left)
-    name = Text(title, style="bold")
-    table = Table(title=name, title_justify="left", box=box.SIMPLE_HEAD, title_style="", pad_edge=False)
+    heading = Text(title, style="bold")
+    table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, title_style="", pad_edge=False)
     for k, name in enumerate(head):
         table.add_column(Text(name), justify="left" if k in aside else "right", overflow="fold")
     for row in rows:
