@@ -188,16 +188,16 @@ def hankel_products(u: FloatArray, y: FloatArray, window: int) -> FloatArray:
     """H Hᵀ (window·q, window·q) of one segment, through its shift structure."""
     count, q = len(y), u.shape[1] + y.shape[1]
     columns = count - window + 1
-    head, tail = _joined(u, y, 0, window), _joined(u, y, columns, count)
-    gram = np.zeros((window, q, window, q))
-    gram[0] = _correlations(u, y, window, columns).transpose(1, 0, 2)
-    flat = gram.reshape(window * q, window * q)
-    for a in range(window - 1):
-        here, there = slice(a * q, (a + 1) * q), slice((a + 1) * q, (a + 2) * q)
-        step = np.outer(tail[a], tail[a:].ravel()) - np.outer(head[a], head[a : window - 1].ravel())
-        flat[there, (a + 1) * q :] = flat[here, a * q : (window - 1) * q] + step
-    upper = np.triu(flat)
-    return upper + np.triu(flat, 1).T
+    size = (window - 1) * q
+    head, tail = (_joined(u, y, first, first + window).ravel()[:size] for first in (0, columns))
+    step = np.outer(tail, tail)
+    step -= np.outer(head, head)
+    gram = np.empty((window * q, window * q))
+    gram[:q] = _correlations(u, y, window, columns).transpose(1, 0, 2).reshape(q, -1)
+    for a in range(0, size, q):
+        np.add(gram[a : a + q, a:size], step[a : a + q, a:], out=gram[a + q : a + 2 * q, a + q :])
+        gram[a + q :, a : a + q] = gram[a : a + q, a + q :].T
+    return gram
 
 
 def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> FloatArray:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from numpy.lib.stride_tricks import as_strided
 
 from dalembert.errors import DataError
 from dalembert.identify.data import Data
@@ -183,16 +184,17 @@ def judged(data: Data, system: StateSpace) -> Moves | None:
     X = np.hstack([x, u / size_u, free.real, free.imag[:, poles.imag > 0.0]])
     sizes = np.sqrt(np.maximum(np.einsum("ij,ij->j", X, X), 1e-300))
     X /= sizes
-    y = y / size_y
+    y = np.ascontiguousarray(y / size_y)
     inner = X[S : len(X) - S]
-    made = np.hstack([y[k : k + len(inner)] for k in range(moves)])
+    made = as_strided(y, (len(inner), moves * ny), y.strides, writeable=False)  # all moves side by side
     gram = inner.T @ inner + 1e-12 * width * np.eye(width)
     theta = scipy.linalg.solve(gram, inner.T @ made, assume_a="pos", check_finite=False)
     rest = made - inner @ theta
     # every move is judged by the same samples of the output: at the ends stands the start of a motion, or nothing
-    same = np.stack([rest[2 * S - k : 2 * S - k + common, k * ny : (k + 1) * ny] for k in range(moves)], axis=1)
+    down, along = rest.strides
+    same = as_strided(rest[2 * S :], (common, moves, ny), (down, ny * along - down, along), writeable=False)
     power = np.maximum((y[2 * S : 2 * S + common] ** 2).sum(axis=0), 1e-300)
-    left = (same**2).sum(axis=0) + EXACT * power
+    left = np.einsum("tkj,tkj->kj", same, same) + EXACT * power
     plain = theta[:, S * ny : (S + 1) * ny] / sizes[:, None]
     return Moves(
         data.outputs, left / left[S], left / power, same, (u / size_u)[2 * S : 2 * S + common],
