@@ -314,3 +314,18 @@ def test_every_library_file_can_be_copied_and_read_from_anywhere(tmp_path: Path)
     shutil.copytree(library_path("pendulum").parent, tmp_path / "mine")
     for name in library():
         assert read_model(tmp_path / "mine" / f"{name}.toml").name == name
+
+
+def test_the_example_in_the_documentation_of_the_format_is_a_sound_file(tmp_path: Path) -> None:
+    import textwrap
+
+    import dalembert.files.models as room
+
+    text = textwrap.dedent((room.__doc__ or "").partition("\n\n")[2].partition("Further sections")[0])
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "leg.toml").write_text(PENDULUM)
+    (tmp_path / "main.toml").write_text(text)
+    m = read_model(tmp_path / "main.toml")
+    assert [b.name for b in m.bodies] == ["rod", "left.rod"]
+    assert m.joints[0].a.body.name == "rod" and set(m.parameters) == {"length"}
+    da.equations(m)

@@ -1,4 +1,49 @@
-"""Model files: a machine as TOML or JSON, with units, expressions and includes, and a library of them."""
+"""Model files: a machine as TOML or JSON, with units, expressions and includes, and a library of them.
+
+    name = "pendulum"
+    planar = true                                  # motion in the x-y plane; gravity along -y unless said otherwise
+
+    [parameters]                                   # stay symbolic: eqs.replace(length=0.3)
+    length = "500 mm"
+    half = "length/2"                              # follows length
+
+    [constants]                                    # numbers for use in this file only
+    tilt = "30 deg"
+
+    [bodies.rod]
+    mass = 1.2                                     # plain numbers are SI
+    inertia = { rod = "length" }                   # or a number, 3 numbers, a 3x3 matrix, box, cylinder, sphere,
+    points = { tip = ["half", 0] }                 #   composite = [...], or mesh = "part.stl" with a density
+
+    [joints.hinge]
+    type = "revolute"
+    a = "ground"                                   # a body, "rod.tip", "rod(-half, 0)",
+    b = "rod(-half, 0)"                            #   or { body = "rod", at = [0, 0], angle = "tilt" }
+
+    [forces.motor]
+    type = "torque"
+    joint = "hinge"
+    torque = "-0.1*hinge.rate - 2*sin(3*t)"        # laws are expressions of t, coordinates, rates, inputs, parameters
+
+    [sensors.encoder]
+    type = "angle"
+    joint = "hinge"
+
+    [include.left]                                 # another file; its names become left.rod, left.hinge, ...
+    file = "parts/leg.toml"
+    ground = "rod"                                 # what that file calls ground
+    parameters = { length = "2*length" }
+
+    [start]                                        # da.assemble(eqs, **m.start)
+    position = { "hinge.angle" = "10 deg" }
+
+    [simulate]                                     # da.simulate(eqs, start=..., **m.simulation)
+    until = "10 s"
+    method = { type = "RK4", step = "1 ms" }
+
+Further sections: ground (points), couplers (gears), drivers, constraints, variables. ``schema.json`` beside this file
+tells editors all keys. Nothing in a file is executed; size, nesting, number of parts and includes are bounded.
+"""
 
 from dalembert.files.models.json_schema import model_schema, schema_path
 from dalembert.files.models.reading import library, library_path, parse_model, read_model
