@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dalembert.app.serve import LiveServer, live_server
+import dalembert as da
+from dalembert.app.serve import LiveMachine, LiveServer, live_server
 from dalembert.studies import crank_rocker
 
 
@@ -65,6 +66,27 @@ def test_a_position_that_cannot_be_reached_is_told(visit: Any, server: LiveServe
     seen.slide("input[data-knob='D.angle']", -3.0)  # a rocker does not turn round
     seen.page.wait_for_selector("#notice:visible")
     assert seen.page.locator("#notice").text_content()
+
+
+def test_the_other_joints_of_an_arm_keep_their_angles() -> None:
+    arm = da.Mechanism("arm", planar=True)
+    upper, fore, hand = (arm.add_body(name, mass=1.0, inertia=da.rod(1.0)) for name in ("upper", "fore", "hand"))
+    for name, a, b in (("s", arm.ground.at(0, 0), upper), ("e", upper.at(0.5, 0), fore), ("w", fore.at(0.5, 0), hand)):
+        arm.add_revolute(name, a, b.at(-0.5, 0))
+    eqs = da.equations(arm)
+    live = LiveMachine(arm, eqs, da.assemble(eqs, {"s.angle": 0.1, "e.angle": 0.2, "w.angle": 0.3}))
+    live.move("e.angle", 1.5)
+    assert live.values() == pytest.approx({"s.angle": 0.1, "e.angle": 1.5, "w.angle": 0.3}, abs=1e-9)
+
+
+def test_the_last_moved_crank_of_a_five_bar_stays() -> None:
+    with live_server("five-bar") as server:
+        live = server.live
+    before = live.values()
+    live.move("left.shoulder.angle", before["left.shoulder.angle"] + 0.1)
+    moved = live.move("right.shoulder.angle", before["right.shoulder.angle"] - 0.1)["values"]
+    assert moved["left.shoulder.angle"] == pytest.approx(before["left.shoulder.angle"] + 0.1, abs=1e-9)
+    assert moved["right.shoulder.angle"] == pytest.approx(before["right.shoulder.angle"] - 0.1, abs=1e-9)
 
 
 def test_only_this_machine_is_served(server: LiveServer) -> None:

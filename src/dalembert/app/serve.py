@@ -53,6 +53,11 @@ class LiveMachine:
             for coordinate in joint.coordinates
         ][:MOST_SLIDERS]  # fmt: skip
 
+        joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
+        # those that are held while another one moves: the last ones moved, else those at the ground
+        self._order = [f"{joint.name}.{coordinate[0]}" for joint in joints for coordinate in joint.coordinates]
+        self._dof: int | None = None
+
     def values(self) -> dict[str, float]:
         """Joint coordinates."""
         return {name: self.state[name] for name, _ in self._names}
@@ -62,15 +67,36 @@ class LiveMachine:
         return {body: [self.state[name] for name in names] for body, names in self._poses.items()}
 
     def move(self, name: str, value: float) -> dict[str, Any]:
-        """Give a coordinate another value; what is not prescribed moves as little as possible."""
+        """Give a coordinate another value, the others held as far as the machine is free to.
+
+        Of a machine with k degrees of freedom k - 1 other coordinates keep their values; where it cannot be closed that
+        way, what is not prescribed moves as little as possible.
+        """
         from dalembert.solve.assemble import assemble
 
         with self._lock:
             known = dict(self._names)
             if name not in known or not isinstance(value, int | float) or not math.isfinite(value):
                 raise DataError(f"no slider moves {name!r} to {value!r}.")
-            self.state = assemble(self.eqs, {name: float(value)}, start=self.state)
+            others = [one for one in self._order if one != name][: max(self._freedom() - 1, 0)]
+            wanted = {name: float(value)}
+            try:
+                self.state = assemble(self.eqs, {one: self.state[one] for one in others} | wanted, start=self.state)
+            except DalembertError:
+                if not others:
+                    raise
+                self.state = assemble(self.eqs, wanted, start=self.state)
+            self._order.remove(name)
+            self._order.insert(0, name)
             return {"poses": self.poses(), "values": self.values()}
+
+    def _freedom(self) -> int:
+        """Degrees of freedom, counted once."""
+        from dalembert.solve.mobility import mobility
+
+        if self._dof is None:
+            self._dof = mobility(self.eqs, self.first).dof
+        return self._dof
 
     def reset(self) -> dict[str, Any]:
         """Back to the first position."""
