@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= demo-output
+# processes that share the tests: one per core
+JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all bench studies lint coverage clean
@@ -10,10 +12,10 @@ demo: .venv/.ready
 	$(BIN)/dalembert study three-storey --out $(OUT)
 
 test: lint
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
 
 test-all: lint
-	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q
+	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
