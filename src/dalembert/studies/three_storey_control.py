@@ -20,6 +20,8 @@ from dalembert.studies.three_storey_rig import ACCELERATIONS, ALPHA, BETA, SAMPL
 # Found by the source from its measured data (eq 5.177, 5.178), force and acceleration in its own calibration.
 M_PRINTED = np.array([[0.3871, -0.0156, 0.0011], [-0.0156, 0.2621, -0.0323], [0.0011, -0.0323, 0.3790]])
 K_PRINTED = np.array([[534.061, -221.931, 25.696], [-221.931, 614.564, -432.792], [25.696, -432.792, 422.005]])
+PRINTED_F = (-3.0331, -0.4309, 7.4299, 0.0584, -0.2140, -0.4318, 1.3853, -0.0068)
+"""Gains of its regulator, u = F z."""
 PRINTED_REDUCTION = (71.09, 74.95, 56.94, 73.59, 80.49, 70.48)
 """Of the largest x1, x2, x3, x1', x2', x3' [%], one run of the source."""
 RECOMPUTED_REDUCTION = (65.6, 65.6, 55.0, 71.5, 76.1, 65.2)
