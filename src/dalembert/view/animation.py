@@ -77,6 +77,15 @@ def animate(
     Returns
     -------
     Animation, with ``save(path)`` and ``html``.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> hinge = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> da.animate(da.simulate(da.equations(m), until=1.0))
+    Animation('pendulum', machine; .save('page.html') writes it)
     """
     if path is not None:
         _check_name(path)
