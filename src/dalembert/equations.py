@@ -339,6 +339,7 @@ class Law:
     reads : sensors, coordinates, speeds, measures or internal states of the machine (or, where an observer stands
         between, of its estimate); its own inputs may be read too, as they act when it reads: a direct law sees its last
         command, one that is not direct its new one.
+    resting : values of references that nobody gives, such as those of an operating point; zero where empty.
     direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
         estimate in the memory) drives first and reads with its new u acting; a direct one reads while its last u acts.
     """
@@ -353,6 +354,7 @@ class Law:
     references: Channels = field(default_factory=lambda: Channels((), ()))
     direct: bool = True
     parameters: tuple[float, ...] = ()
+    resting: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

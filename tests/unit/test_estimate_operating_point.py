@@ -96,3 +96,28 @@ def test_an_unknown_input_is_found_about_an_operating_point() -> None:
     run = da.simulate(pendulum, 1.0, start=held, inputs={"torque": 3.05}, every=0.01)
     filter_ = da.estimate.JointInputKalman(linear, unknown="torque", dt=0.01, Q=1e-10, R=1e-14, P0=1e-10)
     assert filter_.run(run)["torque"][2:] == pytest.approx(3.05, abs=2e-3)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+@pytest.mark.parametrize("follow", [{"integral": "encoder"}, {"tracking": "encoder"}])
+def test_a_law_left_without_a_reference_stays_at_its_operating_point(
+    pendulum: da.EquationsOfMotion, upright: da.SecondOrder, dt: float | None, follow: dict[str, str]
+) -> None:
+    weights = {"Q": {"A.angle": 10.0}, "R": 0.1, "dt": dt, **follow}
+    gaussian = da.control.lqg(upright, Qn={"torque": 1.0}, Rn=1e-6, **weights)
+    tilted = da.assemble(pendulum, {"A.angle": np.pi + 0.1})
+    for controller in (da.control.lqr(upright, **weights), gaussian):
+        run = da.simulate(pendulum, 15.0, start=tilted, controller=controller, progress=False)
+        assert abs(run["A.angle"][-1] - np.pi) < 1e-2
+        away = da.simulate(
+            pendulum, 15.0, start=tilted, controller=controller, references={"encoder": np.pi + 0.1}, progress=False
+        )
+        assert abs(away["A.angle"][-1] - np.pi - 0.1) < 1e-2
+
+
+def test_a_filter_says_what_of_another_object_it_takes() -> None:
+    class Fit:
+        system = None
+
+    with pytest.raises(da.errors.ModelError, match=r"got Fit\. Hand over its \.system\."):
+        kalman(Fit())

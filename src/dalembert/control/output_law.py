@@ -94,6 +94,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
         design.name, (*outputs, *known, *(drives if s.sampled else ())), drives, function, dt,
         memory=Channels(memory, units), start=tuple(map(float, begin)),
         references=Channels(reference_names(s.followed), units_of(system, s.followed)), direct=s.current,
+        resting=tuple(float(s.r0[name]) for name in s.followed),
     )  # fmt: skip
 
 

@@ -257,4 +257,5 @@ def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
         memory=Channels([f"integral({name})" for name in feedback.integral], [""] * len(feedback.integral)),
         start=(0.0,) * len(feedback.integral),
         references=Channels(reference_names(followed), units_of(system, followed)), direct=True,
+        resting=tuple(float(y0[name]) for name in followed),
     )  # fmt: skip

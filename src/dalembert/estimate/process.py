@@ -123,6 +123,7 @@ def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | 
     dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
     """
     hint = " Write da.equations(m)." if type(model).__name__ == "Mechanism" else ""
+    hint += next((f" Hand over its .{part}." for part in ("system", "process") if hasattr(model, part)), "")
     raise ModelError(
         f"a filter needs a da.StateSpace, da.SecondOrder, equations of motion or a kinematic model, got "
         f"{type(model).__name__}.{hint}"

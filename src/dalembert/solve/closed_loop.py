@@ -219,8 +219,12 @@ def simulate_closed(
     if not laws and (references is not None or actuators is not None):
         raise DataError("references and actuators belong to a controller; there is none.")
     known = [name for law in laws for name in law.references.names]
+    resting = {
+        name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
+    }
+    wanted = by_name(references, known)
     options: dict[str, Any] = {
-        "laws": laws, "watching": watching, "noise": noise, "references": by_name(references, known),
+        "laws": laws, "watching": watching, "noise": noise, "references": {**resting, **wanted},
         "actuators": actuators, "switch": switch, "waits": waits,
     }  # fmt: skip
     continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)

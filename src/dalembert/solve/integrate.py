@@ -64,7 +64,8 @@ def simulate(
         Behind a sampled one a continuous law without a memory acts at its samples. A filter without an interval of its
         own takes that of the laws, or ``noise.every``.
     noise : `da.Noise` of process and sensors, with its seed.
-    references : what laws follow: name -> number, function of time, or Record; what is left out is zero.
+    references : what laws follow: name -> number, function of time, or Record; what is left out is where the law
+        was designed (an operating point), or zero.
     actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay).
     switch_on : time [s] from which laws drive; a `da.Event` for its first crossing (with a sampled law: from the next
         sample on), or (time, event) for the first after that time. Before it their inputs are what `inputs` says. A
