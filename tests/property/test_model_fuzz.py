@@ -134,7 +134,7 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(SECTIONS), st.dictionaries(st.text(max_size=4), values, max_size=3) | values))
-@settings(max_examples=60 * WIDER)
+@settings(max_examples=20 * WIDER)
 def test_random_documents_are_refused_or_read(document: dict[str, object]) -> None:
     survives(json.dumps(document).encode(), is_json=True)
 

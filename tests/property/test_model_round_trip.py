@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ def mechanisms(draw: st.DrawFn) -> da.Mechanism:
 
 
 @given(mechanisms())
-@settings(max_examples=25)
+@settings(max_examples=8 * int(os.environ.get("DALEMBERT_FUZZ", "1")))
 def test_random_mechanisms_go_to_a_file_and_back(m: da.Mechanism) -> None:
     document = model_document(m)
     eqs = da.equations(m)

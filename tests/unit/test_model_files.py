@@ -271,6 +271,12 @@ def test_a_library_name_that_is_not_there_is_answered_with_the_nearest() -> None
         read_model("fourbar")
 
 
+def test_a_folder_does_not_hide_a_library_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "four-bar").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert read_model("four-bar").name == "four-bar"
+
+
 def test_what_is_not_a_path_is_refused() -> None:
     with pytest.raises(da.FileFormatError, match="expected the path"):
         read_model(3)  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ def test_everything_a_mechanism_can_hold_goes_to_a_file_and_back(make: Any, suff
     assert (tmp_path / f"copy{suffix}").read_text() == first  # nothing moves the second time
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "stewart" else ()) for n in library()])
 def test_every_library_model_goes_to_a_file_and_back(name: str, tmp_path: Path) -> None:
     m = read_model(name)
     copy = again(m, tmp_path)

@@ -10,7 +10,7 @@ from dalembert.files.models.scopes import Scope, Where
 from dalembert.model.bodies import unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
 
-MAX_SYMBOLIC_PARTS = 12  # the inertia of a composite with parameters grows with the square of its parts
+MAX_SYMBOLIC_PARTS = 8  # the inertia of a composite with parameters grows with the square of its parts
 _SHAPES = ("rod", "box", "cylinder", "sphere")
 
 

@@ -75,12 +75,12 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
         ) from None
     shown = os.fsdecode(given)
     problems = Problems()
-    if shown in library() and not Path(shown).exists():
+    if shown in library():  # no file has such a name, since model files have a suffix
         file = LIBRARY / f"{shown}.toml"
     else:
         file = Path(shown)
-        if not file.suffix and not file.exists():
-            raise FileFormatError(f"there is no such file, and {unknown('library model', shown, library())}", shown)
+        if not file.suffix:
+            raise FileFormatError(f"not a .toml or .json file, and {unknown('library model', shown, library())}", shown)
     source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
     resolved = Path(os.path.realpath(file))
     folders = Folders(resolved.parent, allow_outside)
