@@ -21,12 +21,12 @@ def shaken(tmp_path_factory):
         inputs=["force"],
     )  # fmt: skip
     random = np.random.default_rng(3)
-    time = 0.05 * np.arange(1500)
+    time = 0.05 * np.arange(1000)
     force = random.standard_normal(len(time))
     run_ = system.state_space().to_discrete(0.05).response(da.Record.from_channels(time, {"force": force}))
     channels = {"force": force}
     for k, name in enumerate(run_.names[:2]):
-        channels[f"a{k + 1}"] = run_[name] * (1 + 0.0) + 1e-3 * run_[name].std() * random.standard_normal(len(time))
+        channels[f"a{k + 1}"] = run_[name] + 1e-3 * run_[name].std() * random.standard_normal(len(time))
     file = tmp_path_factory.mktemp("data") / "shaken.csv"
     da.write_record(da.Record.from_channels(time, channels), file)
     return file, system.modes().frequencies_hz
@@ -78,7 +78,7 @@ def test_identify_by_every_method_with_inputs(shaken, tmp_path, method):
 def test_identify_without_inputs(shaken, method):
     file, frequencies = shaken
     found = document("identify", file, "--outputs", "a1,a2", "--method", method, "--order", 4)
-    # white force unknown, 75 s: a few hundredths of the half-power width
+    # white force unknown, 50 s: a few hundredths of the half-power width
     assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-2)
 
 
@@ -151,13 +151,14 @@ def test_estimate_follows_the_truth(swung, tmp_path, kind):
     assert set(found["last"]["A.rate"]) == {"value", "deviation", "unit"}
 
 
-def test_estimate_takes_variances_by_name_and_smooths(swung):
+def test_estimate_takes_variances_by_name_smooths_and_reports(swung, tmp_path):
     result = run(
         "estimate", "four-bar", swung / "measured.csv", "--Q", "A.angle=1e-9,A.rate=1e-6", "--R", "encoder=1e-6",
-        "--P0", 1e-4, "--smooth",
+        "--P0", 1e-4, "--smooth", "--report", tmp_path / "page.html",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "A.rate" in result.stdout and "NIS" in result.stdout
+    assert "model hash (SHA-256)" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

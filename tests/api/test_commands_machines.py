@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import subprocess
+import urllib.request
 
 import numpy as np
 import pytest
 
 import dalembert as da
-from tests.commands import document, installed, run
+from tests.commands import document, entry, installed, run
 from tests.commands import told as said
 
 # a rod of 1 m hung at its end: ω² = 3 g / (2 L)
@@ -267,3 +271,19 @@ def test_view_hands_the_machine_to_the_server(monkeypatch):
 def test_view_refuses_a_port_that_is_none_and_a_model_that_is_none():
     assert run("view", "pendulum", "--port", 70000).exit_code == 2
     assert run("view", "pendulumm", "--no-browser").exit_code == 2
+
+
+def test_view_serves_the_machine_on_this_machine_only_until_it_is_stopped():
+    command = [*entry(), "view", "pendulum", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/\S*", line)
+        try:
+            assert address is not None, line
+            with urllib.request.urlopen(address.group(), timeout=30) as answer:
+                page = answer.read()
+            assert answer.status == 200 and len(page) > 1000
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+    assert process.returncode in (0, 130) and "Traceback" not in told

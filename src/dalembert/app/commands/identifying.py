@@ -163,8 +163,8 @@ def write_report(result: Any, records: list[Record], data: list[Path], report: P
     """The page on an identification, with where the data came from."""
     import hashlib
 
-    from dalembert.studies.runner import versions
     from dalembert.view.identified_report import identified_report
+    from dalembert.view.origin import versions
 
     origin: dict[str, Any] = {
         f"data {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data

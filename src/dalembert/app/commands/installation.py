@@ -25,7 +25,7 @@ def doctor(as_json: Json = False) -> None:
     JSON: {"versions": {...}, "compiler", "cache", "optional": {package: version or null}}.
     """
     from dalembert.expressions import building
-    from dalembert.studies.runner import versions
+    from dalembert.view.origin import versions
 
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
     if as_json:

@@ -87,13 +87,6 @@ class Machine:
                 found[name] = float(value)
         return {**found, **values.quantities(given, "--input")}
 
-    def hash(self) -> str:
-        """What tells this machine from any other: of its equations and the values of its parameters."""
-        import hashlib
-
-        parts = [repr(self.eqs.parameter_values), *(f.serialize() for f in self.eqs.functions.values())]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
 
 def started(eqs: EquationsOfMotion, own: Mapping[str, Any], wanted: Mapping[str, float]) -> State:
     """The state a machine starts in: as its file says (``own``), with other values of some coordinates and rates.

@@ -91,6 +91,7 @@ def estimate(
     smooth: Annotated[bool, typer.Option("--smooth", help="Use the whole record at every sample.")] = False,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
     plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
     as_json: Json = False,
@@ -120,6 +121,12 @@ def estimate(
 
         draw(found, *values.names(plot), truth=true, file=figure)
         files.append(figure)
+    if report is not None:
+        from dalembert.view import report as tell
+
+        title = f"{machine.mechanism.name}: estimated by {kind.value}"
+        tell(found, report, truth=true, provenance={"model": machine.source, "data file": data.name}, title=title)
+        files.append(report)
     terminal.wrote(*files)
     errors = None if true is None else rms_errors(found, true)
     used = int(found.measured.sum())

@@ -186,13 +186,13 @@ def trust(run: Record, seconds: float) -> str:
 
 def origin(machine: Machine) -> dict[str, Any]:
     """Provenance of a report: model and versions."""
-    from dalembert.studies.runner import versions
+    from dalembert.view.origin import model_hash, versions
 
     file = Path(machine.source)
     found: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}
     if machine.changes:
         found["changed"] = {name: terminal.number(value) for name, value in machine.changes.items()}
-    return {**found, "model hash (SHA-256)": machine.hash(), **versions()}
+    return {**found, "model hash (SHA-256)": model_hash(machine.eqs), **versions()}
 
 
 def animate(
