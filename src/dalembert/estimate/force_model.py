@@ -253,10 +253,15 @@ class ForceCheck(Frozen):
         at = float(self.time[int(np.argmax(worst))])
         share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
         inverted = self.known if self.form == FORMS[0] and worst is self.condition else self.unknown
+        pose = (
+            f"{inverted[0]} moves nothing"
+            if len(inverted) == 1
+            else f"{', '.join(inverted)} do not act independently of one another"
+        )
         return (
-            f"near t = {at:.4g} s the machine stands in a pose where {', '.join(inverted)} do not act independently of "
-            f"one another ({share:.0f} % of the motion): {names} cannot be told there, and nearby only with large "
-            "errors. Keep away from that pose, measure one of them, or use a law with little noise to bridge it."
+            f"near t = {at:.4g} s the machine stands in a pose where {pose} ({share:.0f} % of the motion): {names} "
+            "cannot be told there, and nearby only with large errors. Keep away from that pose, measure "
+            f"{names if len(self.unknown) == 1 else 'one of them'}, or use a law with little noise to bridge it."
         )
 
     def __repr__(self) -> str:

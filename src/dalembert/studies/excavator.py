@@ -20,8 +20,8 @@ import numpy as np
 import dalembert as da
 from dalembert.linear.checks import FloatArray
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import BLUE, COLORS, GREY, STYLE, new_figure
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text
+from dalembert.view.figures import COLORS, GREY, STYLE, new_figure
+from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text
 
 LENGTHS, MASSES = (5.7, 2.9, 1.5), (2000.0, 900.0, 700.0)
 """Of boom, stick and bucket [m, kg]; uniform rods."""
@@ -204,9 +204,8 @@ def study() -> Outcome:
         "verdict_bucket_down": model.check(bucket_down(model)).verdict,
         "cpu_seconds": found["band"].motion.seconds + found["band"].forces.seconds,
     }
-    assumed = {"lengths_m": LENGTHS, "masses_kg": MASSES, "lever_arms_m": LEVERS, "step_s": STEP, "seed": SEED}
     title = "Excavator: digging force and payload from motion and cylinder forces"
-    return Outcome(title, results, _pieces(results, at, found), {"assumed": str(assumed)})
+    return Outcome(title, results, _pieces(results, at, found), {"seed": SEED, "source": "spec 004, 3.4"})
 
 
 def _rms(at: Scene, found: Any, level: str) -> list[float]:
@@ -234,14 +233,47 @@ def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[P
                   "Sensor noise 12.3 kN of each cylinder; the last two columns with better sensors.")  # fmt: skip
     with mpl.rc_context(STYLE):
         picture = Picture("forces", _plot(at, found["band"]), "Unknown forces and their estimates (10 Hz model).")
-    source = Text(
-        f"The source says: {results['source']}. None of its sizes, tuning or forces is given, so only this can be "
-        f"compared; here 20 s took {results['cpu_seconds']:.1f} s of processor time."
-    )
-    return [first, table, picture, Heading("Where forces cannot be told"), Text(results["verdict"]),
+    return [first, Heading("The source and this study side by side"), _side_by_side(results), table, picture,
+            Heading("Where forces cannot be told"), Text(_sentence(results["verdict"])),
             Text("The map from the three forces to the joints is singular where tip and payload stand on one vertical, "
                  "or the three pivots on one line. Of a motion that hangs the bucket down, the check says: "
-                 f"{results['verdict_bucket_down']}"), Heading("The source"), source]  # fmt: skip
+                 f"{results['verdict_bucket_down']}"),
+            Heading("What was assumed"), _assumed()]  # fmt: skip
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _side_by_side(results: dict[str, Any]) -> Table:
+    band, motion = results["band_10_Hz"], results["motion"]
+    rate, second = max(motion["rate_rad_s"]), max(motion["acceleration_rad_s2"])
+    late = 1e3 * max(abs(v) for v in results["delay_s"].values())
+    rows = (
+        ("speeds, accelerations", "overlap the truth", f"at most {rate:.2g} rad/s and {second:.2g} rad/s² RMS",
+         "agrees"),
+        ("digging force", "accurate, a small delay",
+         f"{band['dig.x'] / 1e3:.1f} and {band['dig.z'] / 1e3:.1f} kN RMS, {late:.0f} ms late",
+         "agrees; the 10 Hz model alone would allow 16 ms"),
+        ("payload", "only qualitative", f"{band['payload'] / 1e3:.1f} kN RMS of 12 kN",
+         "told to change slowly, it is averaged over seconds: it follows a filling bucket late"),
+        ("processor, 20 s of motion", "9.27 s", f"{results['cpu_seconds']:.1f} s",
+         "native code; three coordinates in both, another machine"),
+    )  # fmt: skip
+    return Table(
+        ("", "source", "here", "why"), rows, "The source gives words and curves; its sizes and tuning are not given."
+    )
+
+
+def _assumed() -> Listing:
+    return Listing((
+        "Boom, stick and bucket: uniform rods of " + ", ".join(f"{v:g}" for v in LENGTHS) + " m and "
+        + ", ".join(f"{v:g}" for v in MASSES) + " kg, in a vertical plane.",
+        "Cylinders with constant lever arms of " + ", ".join(f"{v:g}" for v in LEVERS) + " m.",
+        f"Sampling every {1e3 * STEP:g} ms; digging at 0.5 Hz; the bucket fills between 8 and 12 s.",
+        f"Noise as in the source: encoders {ENCODER:g} rad, accelerometers {ACCELEROMETER:g} m/s², cylinder forces "
+        f"{CYLINDER / 1e3:.1f} kN.",
+    ))  # fmt: skip
 
 
 def _plot(at: Scene, found: Any) -> Any:
@@ -249,9 +281,10 @@ def _plot(at: Scene, found: Any) -> Any:
     axes: Any = figure.subplots(3, 1, sharex=True)
     for ax, name, colour in zip(axes, UNKNOWN, COLORS, strict=False):
         ax.axhline(0.0, color=GREY, lw=0.8)
-        ax.plot(found.time, found[name] / 1e3, color=colour if colour != BLUE else BLUE, lw=0.8, label="estimate")
+        ax.plot(found.time, found[name] / 1e3, color=colour, lw=0.8, label="estimate")
         ax.plot(at.truth.time, at.forces[name] / 1e3, color="black", lw=1.1, label="true")
         ax.set_ylabel(f"{name} [kN]")
+    axes[0].margins(y=0.25)
     axes[0].legend(loc="upper right", fontsize=8, ncols=2)
     axes[2].set_xlabel("time [s]")
     return figure

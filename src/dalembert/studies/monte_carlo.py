@@ -100,10 +100,11 @@ def _pieces(results: dict[str, Any], found: Any) -> list[Piece]:
     torque = results["peak_torque"]
     most = max(torque["share_of_variance"], key=lambda axis: torque["share_of_variance"][axis])
     first = Text(
-        f"{results['samples']} crank-rockers with lengths that scatter by 0.2 % and masses that scatter by 2 % were "
-        f"run: the motor needs {torque['mean']:.3f} ± {torque['std']:.3f} N m at its peak, 95 % of them between "
+        f"{results['samples']} crank-rockers whose lengths scatter by {100 * LENGTH:g} % and masses per metre by "
+        f"{100 * MASS:g} % (standard deviations) were run at {SPEED:g} rad/s: "
+        f"the motor needs {torque['mean']:.3f} ± {torque['std']:.3f} N m at its peak, 95 % of them between "
         f"{torque['interval_95'][0]:.3f} and {torque['interval_95'][1]:.3f}. What counts most is {most}, with "
-        f"{100 * torque['share_of_variance'][most]:.0f} % of the variance."
+        f"{100 * torque['share_of_variance'][most]:.0f} % of the variance (squared correlation)."
     )
     labels = {"peak_torque": "peak torque [N m]", "swing": "swing of the rocker [rad]", "bearing": "force in A [N]"}
     rows = tuple(
@@ -116,4 +117,9 @@ def _pieces(results: dict[str, Any], found: Any) -> list[Piece]:
         for ax, (key, label) in zip(figure.subplots(1, 3), labels.items(), strict=True):
             ax.hist(found[key.replace("_", " ")], bins=40, color=BLUE)
             ax.set_xlabel(label)
-    return [first, Table(("", "mean", "deviation", "2.5 %", "97.5 %"), rows), Picture("batch", figure, "The batch.")]
+        figure.axes[0].set_ylabel("machines")
+    return [
+        first,
+        Table(("", "mean", "deviation", "2.5 %", "97.5 %"), rows),
+        Picture("batch", figure, "How many machines have which value."),
+    ]
