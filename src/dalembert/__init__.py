@@ -63,7 +63,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("files", "read_record write_record"),
     **_from("files.c_export", "export_c"),
     **_from("files.models", "read_model write_model library model_schema"),
-    **_from("view", "plot animate report"),
+    **_from("view", "plot animate report figure_style"),
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
     **_from("errors", "DalembertError ModelError AssemblyError ConvergenceError DataError"),
@@ -180,6 +180,7 @@ if TYPE_CHECKING:
     from dalembert.sweeps import simulated as simulated
     from dalembert.sweeps import sweep as sweep
     from dalembert.view import animate as animate
+    from dalembert.view import figure_style as figure_style
     from dalembert.view import plot as plot
     from dalembert.view import report as report
 
