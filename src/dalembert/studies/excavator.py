@@ -234,15 +234,11 @@ def _pieces(results: dict[str, Any], at: Scene, found: dict[str, Any]) -> list[P
     with mpl.rc_context(STYLE):
         picture = Picture("forces", _plot(at, found["band"]), "Unknown forces and their estimates (10 Hz model).")
     return [first, Heading("The source and this study side by side"), _side_by_side(results), table, picture,
-            Heading("Where forces cannot be told"), Text(_sentence(results["verdict"])),
+            Heading("Where forces cannot be told"), Text(f"Of the digging above, the check says: {results['verdict']}"),
             Text("The map from the three forces to the joints is singular where tip and payload stand on one vertical, "
                  "or the three pivots on one line. Of a motion that hangs the bucket down, the check says: "
                  f"{results['verdict_bucket_down']}"),
             Heading("What was assumed"), _assumed()]  # fmt: skip
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _side_by_side(results: dict[str, Any]) -> Table:

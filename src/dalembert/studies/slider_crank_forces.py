@@ -39,7 +39,7 @@ PRINTED = {
 }
 """RMS errors of speed [rad/s], acceleration [rad/s²] and force [N] in the source's table 3.4."""
 WHY = {
-    "two-stage": "same order; another motion and force",
+    "two-stage": "smaller here: another motion and force, another tuning",
     "single-stage": "tuned here: speed errors like the source's need a walk some hundred times too small (next table)",
 }
 
