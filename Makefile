@@ -46,5 +46,6 @@ coverage: .venv/.ready
 
 clean:
 	rm -rf .venv .venv-bench build dist demo-output study-output bench-results.json
+	rm -f src/dalembert/view/page.html
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

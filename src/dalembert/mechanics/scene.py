@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.model import Body, Mechanism
-from dalembert.model.forces import Spring
+from dalembert.model.forces import PointForce, Spring
 
 
 def _place(coordinates: Any) -> list[float]:
@@ -30,9 +30,17 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
             note(frame.body, frame.coordinates)
         body, point = end(joint.b)
         other = dict(zip(("body", "point"), end(joint.a), strict=True))
-        joints.append({"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other})
-    springs = []
+        drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
+        if not m.planar:
+            drawn["axis"] = [float(row[2]) for row in joint.b.axes]
+        if "radius" in joint.options:
+            drawn["radius"] = float(joint.options["radius"])
+        joints.append(drawn)
+    springs, forces = [], []
     for force in m.forces:
+        if isinstance(force, PointForce) and not callable(force.force):
+            pushed = {"name": force.name, "at": end(force.point), "vector": _place(force.force)}
+            forces.append({**pushed, "axes": force.axes, "input": force.input})
         if isinstance(force, Spring):
             springs.append({"name": force.name, "a": end(force.a), "b": end(force.b)})
     bodies = []
@@ -54,4 +62,8 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
                 "axis": body.shape.axis,
             }
         bodies.append(entry)
-    return {"planar": m.planar, "bodies": bodies, "ground": points[id(m.ground)], "joints": joints, "springs": springs}
+    scene: dict[str, Any] = {"planar": m.planar, "bodies": bodies, "ground": points[id(m.ground)]}
+    scene |= {"joints": joints, "springs": springs}
+    if not m.planar:
+        scene["gravity"] = _place(m.gravity)
+    return {**scene, "forces": forces} if forces else scene
