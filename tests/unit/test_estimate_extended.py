@@ -260,3 +260,14 @@ def test_continuous_noise_is_that_of_the_exact_discrete_model_forwards_and_backw
     back, wanted_back = da.estimate.smooth(found), da.estimate.smooth(wanted)
     assert np.abs(back.states - wanted_back.states).max() < 1e-7
     assert np.abs(back.covariances() - wanted_back.covariances()).max() < 1e-7
+
+
+def test_a_record_with_other_steps_than_the_filter_was_made_for_is_refused():
+    """Q is the noise of one step of dt: over other steps it would be another filter."""
+    import dalembert as da
+
+    model = da.estimate.Model(lambda x, u: [-x[0]], lambda x: [x[0]], states=["x"], outputs=["y"])
+    record = da.Record(0.01 * np.arange(50), np.ones((50, 1)), ["y"])
+    with pytest.raises(DataError, match="every 0.02 s"):
+        da.estimate.ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1.0, dt=0.02).run(record)
+    assert len(da.estimate.ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1.0).run(record)) == 50

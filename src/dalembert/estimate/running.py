@@ -204,4 +204,11 @@ def intervals(filter_: Filter, record: Record) -> Array:
                 f"dt={float(np.median(steps)):.6g}."
             )
         steps = np.full(len(steps), own)
+    elif filter_.dt is not None and len(steps) and not getattr(filter_, "continuous", False):
+        usual = float(np.median(steps))
+        if abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
+            raise DataError(
+                f"the filter is made for samples every {filter_.dt:g} s, Q being the noise of one; the record steps "
+                f"by {usual:.6g} s. Make the filter with dt={usual:.6g} and Q for that, or resample the record."
+            )
     return np.concatenate([[0.0], steps])
