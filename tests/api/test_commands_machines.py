@@ -19,6 +19,14 @@ from tests.commands import told as said
 PENDULUM_HZ = np.sqrt(3 * 9.81 / 2) / (2 * np.pi)
 
 
+@pytest.fixture(scope="module")
+def swung():
+    """Angle of the pendulum after half a second."""
+    m = da.read_model("pendulum")
+    eqs = da.equations(m)
+    return da.simulate(eqs, 0.5, start=da.assemble(eqs, **m.start))["hinge.angle"][-1]
+
+
 def test_simulate_writes_a_record_that_reads_back(tmp_path):
     file = tmp_path / "run.csv"
     result = run("simulate", "pendulum", "--until", 0.5, "--every", 0.05, "--out", file)
@@ -78,12 +86,10 @@ def test_an_input_may_come_from_a_record(tmp_path):
         ("sundials", []),
     ],
 )
-def test_every_method_is_to_be_had(method, options):
+def test_every_method_is_to_be_had(method, options, swung):
     found = document("simulate", "pendulum", "--until", 0.5, "--method", method, *options)
-    exact = document("simulate", "pendulum", "--until", 0.5)
     # generalized-α of order 2: (ω h)² ≈ 1.5e-5 per radian
-    ends = [one["channels"]["hinge.angle"]["last"] for one in (found, exact)]
-    assert ends[0] == pytest.approx(ends[1], abs=5e-5)
+    assert found["channels"]["hinge.angle"]["last"] == pytest.approx(swung, abs=5e-5)
 
 
 @pytest.mark.parametrize(
@@ -135,12 +141,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("command", ["simulate", "modes"])
-def test_a_broken_model_file_is_told_with_its_name_and_ends_with_2(tmp_path, name, command):
+def test_a_broken_model_file_is_told_with_its_name_and_ends_with_2(tmp_path, name):
     file = tmp_path / name
     file.write_text(BROKEN[name])
-    result = run(command, file)
-    assert result.exit_code in (1, 2), result.output
+    result = run("simulate", file)
+    assert result.exit_code == 2, result.output
     assert name in result.stderr and "Traceback" not in result.stderr and "defect" not in result.stderr
 
 
