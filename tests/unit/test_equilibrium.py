@@ -251,3 +251,9 @@ def test_a_rate_that_follows_from_the_others_cannot_be_chosen() -> None:
     m.add_gear("mesh", "a axle", "b axle", ratio=-2.0)
     with pytest.raises(ModelError, match=r"'b axle\.rate' cannot be chosen"):
         da.equilibrium(da.equations(m), rates={"a axle": 1.0, "b axle": 5.0})
+
+
+def test_a_search_that_ends_where_a_joint_is_not_defined_says_so():
+    """A rolling disc looked for at rest falls flat on its plane."""
+    with pytest.raises(ConvergenceError, match="not defined"):
+        da.equilibrium(da.equations(da.read_model("rolling-disc")))

@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix, identity, vstack
 from scipy.sparse.linalg import splu
 
 from dalembert.equations import EquationsOfMotion, State, require_equations
-from dalembert.errors import AssemblyError, DataError, ModelError, unknown_name
+from dalembert.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.solve.constrained import mass_is_singular
 from dalembert.solve.placing import hang
@@ -176,6 +176,11 @@ def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
 
 def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
     """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
+    if not (np.isfinite(J.data).all() and np.isfinite(residual).all()):
+        raise ConvergenceError(
+            "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
+            "Start nearer to the pose you look for."
+        )
     if J.shape[1] <= DENSE:
         dense = J.toarray()
         if damping == 0.0:
