@@ -278,9 +278,15 @@ def test_view_refuses_a_port_that_is_none_and_a_model_that_is_none():
     assert run("view", "pendulumm", "--no-browser").exit_code == 2
 
 
+def heeds_control_c() -> None:
+    """Processes started in the background by a shell ignore Ctrl-C, and so do their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_view_serves_the_machine_on_this_machine_only_until_it_is_stopped():
     command = [*entry(), "view", "pendulum", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, preexec_fn=heeds_control_c) as process:
         line = process.stdout.readline()
         address = re.search(r"http://127\.0\.0\.1:\d+/\S*", line)
         try:
@@ -290,5 +296,8 @@ def test_view_serves_the_machine_on_this_machine_only_until_it_is_stopped():
             assert answer.status == 200 and len(page) > 1000
         finally:
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=60)
+            try:
+                _, told = process.communicate(timeout=60)
+            finally:
+                process.kill()
     assert process.returncode in (0, 130) and "Traceback" not in told
