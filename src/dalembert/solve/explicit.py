@@ -235,8 +235,8 @@ class Stepper:
             sizes.append(size)
         worst = sizes[0]
         if len(sizes) == 2:  # order 8: the estimate of order 5, damped by that of order 3; no square may overflow
-            scale = ca.fmax(worst, ca.fmax(0.1 * sizes[1], 1e-150))
-            worst = worst * (worst / scale) / ca.sqrt((worst / scale) ** 2 + (0.1 * sizes[1] / scale) ** 2 + 1e-300)
+            damped = worst**2 / ca.sqrt(worst**2 + 0.01 * sizes[1] ** 2 + 1e-300)
+            worst = ca.if_else(ca.fmax(worst, sizes[1]) <= 1e100, damped, np.inf)
         return ca.if_else(total <= FINITE, worst, np.inf)
 
 
