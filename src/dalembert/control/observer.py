@@ -29,7 +29,6 @@ from dalembert.control.plant import (
     chosen_inputs,
     chosen_outputs,
     cross_weight,
-    machine_names,
     plant,
     reference_values,
     weight,
@@ -39,6 +38,7 @@ from dalembert.control.regulator import solved
 from dalembert.control.state_feedback import units_of
 from dalembert.equations import Channels, Watching
 from dalembert.errors import DataError
+from dalembert.estimate.process import machine_names
 from dalembert.linear import Roots, StateSpace, checks
 from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray

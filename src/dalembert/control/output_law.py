@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from dalembert.control.observer import first_estimate
-from dalembert.control.plant import machine_names, reference_values
+from dalembert.control.plant import reference_values
 from dalembert.control.state_feedback import limited, reference_names, units_of
 from dalembert.equations import Channels, Law
+from dalembert.estimate.process import machine_names
 from dalembert.linear.checks import FloatArray
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.estimate.process import machine_names
 from dalembert.linear import SecondOrder, StateSpace, checks
 from dalembert.linear.arguments import names_asked, real_number
 from dalembert.linear.checks import FloatArray
@@ -133,13 +134,6 @@ def cross_weight(symbol: str, given: Any, rows: int, columns: int, why: str) -> 
     if given is None:
         return np.zeros((rows, columns))
     return checks.matrix(symbol, given, rows, columns, why, vector="column" if columns == 1 else "row")
-
-
-def machine_names(system: StateSpace) -> tuple[str, ...]:
-    """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
-    rates = system.provenance.get("rates", {})
-    return tuple(rates.get(name.removesuffix(".rate"), name) if name.endswith(".rate") else name
-                 for name in system.states)  # fmt: skip
 
 
 def about_zero(system: StateSpace) -> StateSpace:

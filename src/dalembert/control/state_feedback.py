@@ -16,10 +16,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.control.plant import about_zero, changed, machine_names, reference_values
+from dalembert.control.plant import about_zero, changed, reference_values
 from dalembert.control.schedule import Schedule
 from dalembert.equations import Channels, Law
 from dalembert.errors import DataError, unknown_name
+from dalembert.estimate.process import machine_names
 from dalembert.linear import Roots, StateSpace, checks
 from dalembert.linear.checks import FloatArray
 

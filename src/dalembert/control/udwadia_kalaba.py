@@ -26,7 +26,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Law, State, require_equations
 from dalembert.errors import ModelError, unknown_name
-from dalembert.expressions import Array, Kernel, call_user
+from dalembert.expressions import Array, Kernel, call_user, one_value
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.linear.tables import aligned
 from dalembert.record import Record
@@ -346,13 +346,7 @@ def _without(u: Any, places: list[int]) -> Any:
 
 def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:
     what = f"virtual constraint {name!r}"
-    result = call_user(one.function, what, view)
-    try:
-        value = SX(result)
-    except (NotImplementedError, TypeError, RuntimeError):
-        raise ModelError(f"{what} must return one expression, got {type(result).__name__}.") from None
-    if value.shape != (1, 1):
-        raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+    value = one_value(one.function, what, view)
     if any(x.shape[0] and ca.depends_on(value, x) for x in foreign):
         raise ModelError(
             f"{what} at {one.level} level may depend on positions{' and speeds' if one.level == 'velocity' else ''} "

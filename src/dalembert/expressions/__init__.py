@@ -8,7 +8,7 @@ system's C compiler; any other kernel uses C when a build of the same content is
 """
 
 from dalembert.expressions.building import build, cache_folder, cached_build, compiler, content_key, doctor
-from dalembert.expressions.calling import call_user, of_time
+from dalembert.expressions.calling import call_user, of_time, one_value
 from dalembert.expressions.kernels import Array, Kernel, kernel_family
 from dalembert.expressions.quantities import (
     Quantity,
@@ -58,6 +58,7 @@ __all__ = [
     "maximum",
     "minimum",
     "of_time",
+    "one_value",
     "pi",
     "sign",
     "sin",

@@ -58,6 +58,18 @@ def call_user(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
     return result
 
 
+def one_value(function: Callable[..., Any], what: str, *arguments: Any) -> Any:
+    """The one expression that a user's function returns when called with symbols."""
+    result = call_user(function, what, *arguments)
+    try:
+        value = ca.SX(result)
+    except (NotImplementedError, TypeError, RuntimeError):
+        raise ModelError(f"{what} must return one expression, got {type(result).__name__}.") from None
+    if value.shape != (1, 1):
+        raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+    return value
+
+
 def _explained(what: str, error: Exception, arguments: tuple[Any, ...]) -> str:
     text = str(error)
     lower = text.lower()

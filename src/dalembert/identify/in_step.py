@@ -25,6 +25,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from dalembert.errors import DataError
 from dalembert.identify.data import Data
+from dalembert.identify.input_matrices import powers
 from dalembert.linear.checks import ComplexArray, FloatArray, counted, listed
 from dalembert.linear.march import march
 from dalembert.linear.state_space import StateSpace
@@ -254,14 +255,3 @@ def loudest(data: Data, most: int) -> tuple[FloatArray, FloatArray]:
     first = every * int(np.argmax(power[span:] - power[:-span]))
     first = min(max(0, first - FARTHEST), len(u) - most)
     return u[first : first + most], y[first : first + most]
-
-
-def powers(poles: ComplexArray, count: int) -> ComplexArray:
-    """λᵏ for k < count, (count, poles), by doubling."""
-    result = np.ones((count, len(poles)), dtype=np.complex128)
-    done = 1
-    while done < count:
-        more = min(done, count - done)
-        result[done : done + more] = result[:more] * (result[done - 1] * poles)
-        done += more
-    return result

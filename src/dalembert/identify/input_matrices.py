@@ -240,11 +240,11 @@ def _regressors(
     states = np.zeros((len(poles), nu), dtype=np.complex128)
     size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
     free = np.ones(len(poles), dtype=np.complex128)
-    powers = _powers(poles, min(size, len(y))) if len(poles) else None
+    table = powers(poles, min(size, len(y))) if len(poles) else None
     for first in range(0, len(y), size):
         part = u[first : first + size] / scales[:nu]
         count = len(part)
-        columns = [modal.real_columns(powers[:count] * free)] if powers is not None else []
+        columns = [modal.real_columns(table[:count] * free)] if table is not None else []
         xi = np.empty((len(poles), count, nu), dtype=np.complex128)
         for s, pole in enumerate(poles):
             # ξ before this sample is the output; the filter's own memory is the next one
@@ -259,7 +259,7 @@ def _regressors(
         yield np.hstack([*columns, part, wanted])
 
 
-def _powers(poles: ComplexArray, count: int) -> ComplexArray:
+def powers(poles: ComplexArray, count: int) -> ComplexArray:
     """λᵏ for k < count, (count, poles), by doubling."""
     result = np.ones((count, len(poles)), dtype=np.complex128)
     done = 1

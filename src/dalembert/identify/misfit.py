@@ -31,10 +31,10 @@ from dalembert.identify.in_step import (
     in_doubt,
     judged,
     loudest,
-    powers,
     second_opinion,
     told,
 )
+from dalembert.identify.input_matrices import powers
 from dalembert.linear.checks import FloatArray, counted, listed
 from dalembert.linear.march import march
 from dalembert.linear.state_space import StateSpace

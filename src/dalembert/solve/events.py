@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, ModelError, unknown_name
-from dalembert.expressions import Array, call_user
+from dalembert.expressions import Array, one_value
 from dalembert.solve.explicit import Layout
 
 SX = ca.SX
@@ -133,13 +133,7 @@ def event_function(eqs: EquationsOfMotion, events: Sequence[Event]) -> ca.Functi
     values = []
     for event in events:
         what = f"function of event {event.name!r}"
-        result = call_user(event.function, what, view)
-        try:
-            value = SX(result)
-        except (NotImplementedError, TypeError, RuntimeError):
-            raise ModelError(f"{what} must return one expression, got {type(result).__name__}.") from None
-        if value.shape != (1, 1):
-            raise ModelError(f"{what} must return one value, got {value.shape[0]} x {value.shape[1]}.")
+        value = one_value(event.function, what, view)
         if value.is_constant():
             raise ModelError(f"{what} returns the constant {float(value):g}, which never crosses zero.")
         if value.op() in LOGIC:

@@ -9,11 +9,9 @@ import importlib
 import json
 import math
 import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.files.atomic import replacing, write_text
+from dalembert.view.origin import versions
 from dalembert.view.pages import Picture, Piece, html_page, png
 
 # name on the command line -> (module of this folder, what it is about)
@@ -43,7 +42,6 @@ STUDIES: dict[str, tuple[str, str]] = {
     ),
     "monte-carlo": ("monte_carlo", "Tolerances of a crank-rocker: what scattering lengths and masses do to its motor."),
 }
-_PACKAGES = ("numpy", "scipy", "casadi", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -110,19 +108,6 @@ def run(name: str, out: str | os.PathLike[str]) -> Written:
     write_text(files[-2], page)
     write_text(files[-1], text + "\n")
     return Written(name, outcome, tuple(files))
-
-
-def versions() -> dict[str, str]:
-    """What computed: this package, Python and the packages underneath."""
-    from dalembert import __version__
-
-    found = {"dalembert": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def plain(value: Any, where: str = "results") -> Any:

@@ -32,8 +32,12 @@ class Normal:
 class Design:
     """Points of a sweep: ``names`` of the axes, ``points`` (n, k)."""
 
-    names: tuple[str, ...]
+    axes: Mapping[str, Any]
     seed: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.axes)
 
     @property
     def points(self) -> Array:
@@ -63,10 +67,6 @@ class Grid(Design):
         if count > MOST:
             raise DataError(f"a grid of {count} points is more than {MOST}; use a Latin hypercube or Sobol's sequence.")
 
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self.axes)
-
     @cached_property
     def points(self) -> Array:
         mesh = np.meshgrid(*[np.asarray(v) for v in self.axes.values()], indexing="ij")
@@ -86,10 +86,6 @@ class Points(Design):
             raise DataError(f"every axis needs as many values, got { ({n: len(v) for n, v in values.items()}) }.")
         object.__setattr__(self, "axes", values)
 
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self.axes)
-
     @cached_property
     def points(self) -> Array:
         return np.column_stack([np.asarray(v) for v in self.axes.values()])
@@ -105,10 +101,6 @@ class LatinHypercube(Design):
 
     def __post_init__(self) -> None:
         _check_random(self.axes, self.samples, self.seed)
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self.axes)
 
     @cached_property
     def points(self) -> Array:
@@ -128,10 +120,6 @@ class Sobol(Design):
 
     def __post_init__(self) -> None:
         _check_random(self.axes, self.samples, self.seed)
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self.axes)
 
     @cached_property
     def points(self) -> Array:
