@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dalembert as da
 from tests.api.test_readme import snippets
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,3 +26,14 @@ def test_every_link_of_the_docs_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_model_files_of_the_docs_are_sound(tmp_path: Path) -> None:
+    blocks = [
+        block for page in PAGES for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    ]
+    assert blocks
+    for k, block in enumerate(blocks):
+        path = tmp_path / f"{k}.toml"
+        path.write_text(block, encoding="utf-8")
+        da.read_model(path).check()

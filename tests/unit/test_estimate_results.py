@@ -41,6 +41,17 @@ def test_the_spectrum_of_an_error_shows_its_amplitude_and_frequency():
 
 
 @pytest.mark.spec("004-C11")
+def test_nees_of_a_state_held_for_known_counts_nothing_where_it_is_right_and_all_where_it_is_not():
+    model = da.StateSpace(np.diag([0.9, 0.8]), C=[[1.0, 0.0]], states=["a", "b"], outputs="seen", dt=1.0)
+    kalman = da.estimate.Kalman(model, Q=0.0, R=1.0, start=[0.0, 1.0], P0={"a": 1.0})
+    right = 0.8 ** np.arange(5)
+    record = da.Record(np.arange(5.0), np.column_stack([0 * right, right, 0 * right]), ["a", "b", "seen"])
+    estimate = kalman.run(record)
+    assert np.isfinite(da.estimate.nees(estimate, record)).all()
+    off = da.Record(np.arange(5.0), np.column_stack([0 * right, 1.1 * right, 0 * right]), ["a", "b", "seen"])
+    assert np.isinf(da.estimate.nees(estimate, off)).all()
+
+
 def test_nees_is_the_squared_error_in_units_of_the_covariance():
     problem = random_problem(31, 3, 2)
     record = problem.simulate(np.random.default_rng(0), 400)

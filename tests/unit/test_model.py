@@ -180,3 +180,12 @@ def test_a_planar_axis_may_depend_on_a_parameter() -> None:
     run = da.simulate(eqs, 1.0, method=da.RK4(1e-2))
     # constant acceleration g sin 30° is integrated exactly by Runge-Kutta 4: only rounding and projection remain
     assert run["plane.displacement"][-1] == pytest.approx(0.5 * 10 * 0.5, rel=1e-10)
+
+
+def test_a_part_is_found_by_its_name():
+    m = da.read_model("four-bar")
+    assert m["crank"] is m.bodies[0]
+    assert m["ground"] is m.ground
+    assert m["encoder"] is m.sensors[0]
+    with pytest.raises(da.ModelError, match="krank"):
+        m["krank"]

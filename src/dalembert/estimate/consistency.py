@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 LAGS = 20
+EXACT = float(np.finfo(float).eps)  # of the largest: a variance below it is rounding
 
 
 def chi_square_band(degrees: int, count: int = 1, level: float = 0.95) -> tuple[float, float]:
@@ -154,7 +155,11 @@ def autocorrelations(white: Array, lags: int = LAGS) -> tuple[Array, Array]:
 
 
 def nees(estimate: Estimate, truth: Record) -> Array:
-    """(N,) (x ⊟ x̂)ᵀ P⁻¹ (x ⊟ x̂) of every sample, where the truth has all states by name (at the same times)."""
+    """(N,) (x ⊟ x̂)ᵀ P⁻¹ (x ⊟ x̂) of every sample, where the truth has all states by name (at the same times).
+
+    A direction the filter holds for exactly known (P singular, as from a P0 with zeros) counts nothing where it is
+    right and infinitely where it is not.
+    """
     model = estimate.filter.process
     lacking = [name for name in model.carried.names if name not in truth.names]
     if lacking:
@@ -165,8 +170,12 @@ def nees(estimate: Estimate, truth: Record) -> Array:
     scale = np.sqrt(np.einsum("kii->ki", P))
     scale = np.where(scale > 0, scale, 1.0)
     unit = P / (scale[:, :, None] * scale[:, None, :])
-    solved = np.linalg.solve(unit, (errors / scale)[:, :, None])[:, :, 0]
-    return np.asarray(np.einsum("ki,ki->k", errors / scale, solved), dtype=float)
+    variances, directions = np.linalg.eigh(unit)
+    along = np.einsum("kij,ki->kj", directions, errors / scale)
+    known = variances <= EXACT * len(model.errors) * variances[:, -1:]
+    wrong = known & (np.abs(along) > np.sqrt(EXACT) * np.maximum(1.0, np.abs(true).max(initial=0.0)))
+    shares = np.where(known, 0.0, along**2 / np.where(known, 1.0, variances))
+    return np.asarray(np.where(wrong.any(axis=1), np.inf, shares.sum(axis=1)), dtype=float)
 
 
 def error_columns(estimate: Estimate, true: Array) -> Array:

@@ -21,6 +21,8 @@ from dalembert.record import Record
 if TYPE_CHECKING:
     from dalembert.estimate.estimate_result import Estimate
 
+STILL = 1e-15  # root mean square [SI] of a channel that does not move: rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -94,7 +96,7 @@ class Comparison:
     def table(self) -> str:
         rows = []
         for name in self.channels:
-            share = f"{100 * self.rms[name] / self.signal_rms[name]:.3g} %" if self.signal_rms[name] > 0 else "-"
+            share = f"{100 * self.rms[name] / self.signal_rms[name]:.3g} %" if self.signal_rms[name] > STILL else "-"
             rows.append(
                 [name, f"{self.rms[name]:.4g}", share, f"{self.largest[name]:.4g}", f"{self.mean[name]:+.3g}",
                  f"{self.deviation_rms[name]:.4g}", self.errors.units[name]]

@@ -36,7 +36,7 @@ def coordinate_names(m: Mechanism) -> dict[str, str]:
 def find_problems(m: Mechanism) -> list[str]:
     """What is wrong with a mechanism, one sentence each."""
     names = _name_problems(m)
-    if not all(isinstance(part.name, str) for part in _parts(m)):
+    if not all(isinstance(part.name, str) for part in m.parts()):
         return names  # nothing else can be told apart
     return [
         *names,
@@ -49,11 +49,6 @@ def find_problems(m: Mechanism) -> list[str]:
         *_parameter_problems(m),
         *_disconnected(m),
     ]
-
-
-def _parts(m: Mechanism) -> list[Any]:
-    """Everything that has a name."""
-    return [*m.bodies, *m.joints, *m.couplers, *m.drivers, *m.constraints, *m.variables, *m.forces, *m.sensors]
 
 
 def _where(m: Mechanism) -> str:

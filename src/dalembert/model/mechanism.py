@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.errors import ModelError
+from dalembert.errors import ModelError, unknown_name
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, read_inertia, rotation_matrix, vector
 from dalembert.model.forces import ForceMethods
@@ -75,6 +75,22 @@ class Mechanism(JointMethods, ForceMethods):
             f"Mechanism({self.name!r}, {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints, "
             f"{len(self.forces)} forces, {len(self.sensors)} sensors)"
         )
+
+    def parts(self) -> list[Any]:
+        """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""
+        return [
+            *self.bodies, *self.joints, *self.couplers, *self.drivers, *self.constraints, *self.variables,
+            *self.forces, *self.sensors,
+        ]  # fmt: skip
+
+    def __getitem__(self, name: str) -> Any:
+        """The part of this name, of a mechanism read from a file for instance: ``m["crank"].at(0.1, 0)``."""
+        if name == "ground":
+            return self.ground
+        for part in self.parts():
+            if part.name == name:
+                return part
+        raise ModelError(unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}"))
 
     def parameter(self, name: str, value: float) -> Quantity:
         """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
