@@ -8,8 +8,8 @@ From Y_k alone the model of noise-free data is exact for every observer order p.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from dalembert.identify.gain_fit import fitted_gain
 from dalembert.identify.identified import Identified
 from dalembert.identify.misfit import warn_if_doubtful
 from dalembert.identify.observer_markov import EXACT, ObserverMarkov, Start, okid
+from dalembert.identify.pulses import Pulse, levelled, of_observer, pulse_of
 from dalembert.identify.realization import (
     CLEAR_GAP,
     SVD,
@@ -33,36 +34,15 @@ from dalembert.identify.realization import (
     order_from_gaps,
 )
 from dalembert.identify.subspace import model_of
-from dalembert.linear import checks
-from dalembert.linear.arguments import real_number
+from dalembert.identify.windows import lags_of, whole, window
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
-# Largest side of a matrix that is decomposed without being told to: a second or so.
-LARGEST_SIDE = 900
-# Channels whose Markov parameters differ in size by more than this are brought to the same size.
-UNLIKE = 30.0
 # A model leaves this many times more of the outputs than its observer where the observer was too long; another must
 # leave less than this share of that; samples of a record that are played; growth per sample that is no rounding.
 UNPLAYED, BETTER = 4.0, 0.7
 PLAYED, UNSTABLE = 20_000, 1e-6
-# Block rows that weakly damped modes want whatever the observer.
-LEAST_ROWS = 100
-
-
-@dataclass(frozen=True)
-class Pulse:
-    """Markov parameters Y_0, Y_1, ... (count, ny, nw) with names; what :func:`era` reads from whatever it is given."""
-
-    values: FloatArray
-    dt: float
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    units: Mapping[str, str] = field(default_factory=dict)
-    source: ObserverMarkov | None = None
-    notes: tuple[str, ...] = ()
-    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 def era(
@@ -127,7 +107,7 @@ def era_dc(
     gamma, delta : int
         Number of further block rows and columns of correlations.
     """
-    lags = _lags(gamma, delta, tau)
+    lags = lags_of(gamma, delta, tau)
     return _realized(markov, order, rows, columns, lags, (dt, inputs, outputs), combined=combined)
 
 
@@ -182,7 +162,7 @@ def okid_era(
     data = read_data(records, inputs, outputs, detrend=detrend, drift_matters=True)
     if order is not None:
         data.check_order(order)
-    dc = _lags(gamma, delta, tau) if correlations else None
+    dc = lags_of(gamma, delta, tau) if correlations else None
 
     def realized(p: int | None) -> tuple[Identified, ObserverMarkov]:
         markov = okid(data, observer_order=p, order=order, start=start, feedthrough=feedthrough)
@@ -236,13 +216,13 @@ def _unexplained(model: Identified, data: Data) -> float:
     s = model.system
     if float(np.abs(np.linalg.eigvals(s.A)).max(initial=0.0)) > 1.0 + UNSTABLE:
         return np.inf
-    left = whole = np.zeros(data.ny)
+    left = power = np.zeros(data.ny)
     for u, y in zip(data.u, data.y, strict=True):
         u, y = u[:PLAYED], y[:PLAYED]
         made = playback.outputs(s.A, s.B, s.C, s.D, u, y)
         left = left + np.einsum("ij,ij->j", y - made, y - made)
-        whole = whole + np.einsum("ij,ij->j", y, y)
-    return float(np.mean(left / np.maximum(whole, np.finfo(float).tiny)))
+        power = power + np.einsum("ij,ij->j", y, y)
+    return float(np.mean(left / np.maximum(power, np.finfo(float).tiny)))
 
 
 def _realized(
@@ -250,38 +230,27 @@ def _realized(
     dc: tuple[int, int, int | None] | None, names: tuple[Any, Any, Any], *, combined: bool = False,
 ) -> Identified:  # fmt: skip
     if order is not None:
-        _whole("order", order, 1)
+        whole("order", order, 1)
     observer = markov if isinstance(markov, ObserverMarkov) else None
     if combined and observer is None:
         raise DataError("combined=True needs the observer's Markov parameters: an ObserverMarkov from okid.")
-    pulse = None if observer is not None else _pulse(markov, *names)
+    pulse = None if observer is not None else pulse_of(markov, *names)
     ny, nw = _sizes(observer, pulse, combined)
     count = None if pulse is None else len(pulse.values) - 1
-    a, b, lags = _window(count, ny, nw, order, rows, columns, dc, observer)
+    a, b, lags = window(count, ny, nw, order, rows, columns, dc, observer)
     if pulse is None:
         assert observer is not None
-        pulse = _of_observer(observer, a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1, combined)
-    values, left, right = _levelled(pulse.values[1:])
+        pulse = of_observer(observer, a + b + (lags[0] + lags[1]) * lags[2] + 2 if lags else a + b + 1, combined)
+    values, left, right = levelled(pulse.values[1:])
     n, why, svd = _order(values, a, b, order, observer)
     made = era_matrices(values, a, b, n, svd) if lags is None else era_dc_matrices(values, a, b, n, *lags)
     made = replace(made, B=made.B * right, C=made.C * left[:, None])
-    window = f"Hankel matrix of {a} x {b} blocks" + (
+    told = f"Hankel matrix of {a} x {b} blocks" + (
         f", correlations with gamma = {lags[0]}, delta = {lags[1]}, tau = {lags[2]}" if lags else ""
     )
-    notes = [*pulse.notes, why, f"singular values of the {window}"]
+    notes = [*pulse.notes, why, f"singular values of the {told}"]
     method = ("ERA/DC" if lags else "ERA") if observer is None else ("OKID and ERA/DC" if lags else "OKID and ERA")
     return _named(made, pulse, observer, method + (", combined" if combined else ""), notes, combined)
-
-
-def _levelled(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Markov parameters, and the sizes of outputs and inputs that were divided out; 1 where they are alike.
-
-    Channels in units of very different size (metres beside accelerations) would hide each other's modes.
-    """
-    rows, columns = np.sqrt(np.einsum("kij,kij->i", values, values)), np.sqrt(np.einsum("kij,kij->j", values, values))
-    sizes = [np.where(size > 0.0, size, 1.0) for size in (rows, columns)]
-    left, right = [size if size.max() > UNLIKE * size.min() else np.ones(len(size)) for size in sizes]
-    return values / left[:, None] / right, left, right
 
 
 def _sizes(observer: ObserverMarkov | None, pulse: Pulse | None, combined: bool) -> tuple[int, int]:
@@ -290,86 +259,6 @@ def _sizes(observer: ObserverMarkov | None, pulse: Pulse | None, combined: bool)
         return ny, nu + ny if combined else nu
     assert pulse is not None
     return pulse.values.shape[1], pulse.values.shape[2]
-
-
-def _of_observer(observer: ObserverMarkov, count: int, combined: bool) -> Pulse:
-    values = observer.combined(count) if combined else observer.system(count)
-    return Pulse(
-        values, observer.dt, observer.inputs, observer.outputs, observer.units, observer, observer.notes,
-        observer.provenance,
-    )  # fmt: skip
-
-
-def _pulse(markov: Any, dt: float | None, inputs: Any, outputs: Any) -> Pulse:
-    """Markov parameters with names from an array, or from a result with ``values`` (count, ny, nw)."""
-    held = getattr(markov, "values", markov)
-    try:
-        values = np.asarray(held, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Markov parameters must be numbers, got {type(markov).__name__}: {error}") from error
-    if values.ndim == 1:
-        values = values.reshape(-1, 1, 1)
-    if values.ndim != 3 or len(values) < 4 or not np.isfinite(values).all():
-        raise DataError(
-            f"Markov parameters have shape {values.shape}; expected (count, outputs, inputs), Y_0 first, at least "
-            "four of them, all finite."
-        )
-    step = getattr(markov, "dt", None) if dt is None else dt
-    if step is None:
-        raise DataError("an array of Markov parameters does not know its sample time: give dt=... in seconds.")
-    names = [getattr(markov, "inputs", None) if inputs is None else inputs,
-             getattr(markov, "outputs", None) if outputs is None else outputs]  # fmt: skip
-    where = "these Markov parameters"
-    return Pulse(
-        values, real_number("dt", step), checks.names_or_numbered("input", names[0], "u", values.shape[2], where),
-        checks.names_or_numbered("output", names[1], "y", values.shape[1], where),
-        dict(getattr(markov, "units", {}) or {}), None, tuple(getattr(markov, "notes", ())),
-        dict(getattr(markov, "provenance", {}) or {}),
-    )  # fmt: skip
-
-
-def _window(
-    count: int | None, ny: int, nw: int, order: int | None, rows: int | None, columns: int | None,
-    dc: tuple[int, int, int | None] | None, observer: ObserverMarkov | None,
-) -> tuple[int, int, tuple[int, int, int] | None]:  # fmt: skip
-    """Block rows and columns, and (γ, δ, τ) or None; refuses what the Markov parameters do not reach."""
-    spread = 1 if dc is None else max(dc[0], dc[1]) + 1
-    a, b = default_window(count, ny, nw, order, observer, spread) if rows is None or columns is None else (1, 1)
-    a = a if rows is None else _whole("rows", rows, 1)
-    b = b if columns is None else _whole("columns", columns, 1)
-    if count is not None and rows is None and dc is not None and dc[2] is None:
-        a = max(1, min(a, count // (2 + dc[0] + dc[1])))
-    lags = None if dc is None else (dc[0], dc[1], a if dc[2] is None else dc[2])
-    beyond = 0 if lags is None else (lags[0] + lags[1]) * lags[2]
-    if count is not None:
-        if columns is None:
-            b = min(b, count - a - beyond)
-        if b < 1 or a + b + beyond > count:
-            raise DataError(
-                f"{a} block rows and {max(b, 1)} block columns need {a + max(b, 1) + beyond} Markov parameters besides "
-                f"Y_0; there are {count}. Use smaller rows, columns{' or tau, gamma, delta' if lags else ''}."
-            )
-    if order is not None and order > min(a * ny, b * nw):
-        raise DataError(
-            f"order {order} is more than a Hankel matrix of {a} x {b} blocks ({a * ny} x {b * nw}) can hold. "
-            "Use more rows and columns, or a lower order."
-        )
-    return a, b, lags
-
-
-def default_window(
-    count: int | None, ny: int, nw: int, order: int | None, observer: ObserverMarkov | None, spread: int
-) -> tuple[int, int]:
-    """Block rows and columns that suit the Markov parameters at hand."""
-    side = LARGEST_SIDE // spread
-    if count is not None:
-        a = max(min((count + 1) // 2, side // ny, max(LEAST_ROWS, -(-2 * (order or 0) // ny))), 1)
-        return a, max(min(count - a, max(2 * a, -(-2 * (order or 0) // nw)), LARGEST_SIDE // nw), 1)
-    assert observer is not None
-    need = 0 if order is None else order
-    a = max(observer.order, -(-2 * need // ny), LEAST_ROWS)
-    b = max(2 * a, -(-2 * need // nw))
-    return max(min(a, side // ny), 1), max(min(b, LARGEST_SIDE // nw), 1)
 
 
 def _order(
@@ -422,17 +311,6 @@ def _named(
         system, method=method, gain=gain, innovation=innovation,
         singular_values=made.singular_values, notes=notes, provenance=pulse.provenance,
     )  # fmt: skip
-
-
-def _lags(gamma: int, delta: int, tau: int | None) -> tuple[int, int, int | None]:
-    whole = None if tau is None else _whole("tau", tau, 1)
-    return _whole("gamma", gamma, 0), _whole("delta", delta, 0), whole
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise DataError(f"{name} must be a whole number from {least} on, got {value!r}.")
-    return int(value)
 
 
 def _warn(message: str) -> None:
