@@ -10,6 +10,7 @@ bodies. Parameters p stay symbolic in all of it.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -169,6 +170,21 @@ class EquationsOfMotion:
     @cached_property
     def p(self) -> Array:
         return np.array(self.parameter_values, dtype=float)
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of names, units, expressions, parameter values and the pose drawn: what tells this model from others.
+
+        The same description gives the same hash, in any process; the name of the machine and its shapes do not count.
+        It holds for one version of CasADi, whose form of the expressions is hashed.
+        """
+        if "content" not in self._kernels:  # shared by copies with other parameter values
+            groups = (self.coordinates, self.speeds, self.internal, self.inputs, self.parameters, self.outputs)
+            named = [repr((group.names, group.units)) for group in groups]
+            texts = [*named, *(f"{name} {f.serialize()}" for name, f in sorted(self.functions.items()))]
+            self._kernels["content"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        own = f"{self._kernels['content']} {self.parameter_values!r} {self.guess!r}"
+        return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:
         c = "compiled" if self.use_c else "interpreted"
@@ -330,6 +346,19 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
+class Grip:
+    """Whether a law can still do what it is for, where it is not defined everywhere.
+
+    function : (reads, memory, references, p, t) -> (share, strain). The share of its hold on the machine goes through
+        zero where the law has no solution; the strain is what it changes over what the machine does by itself.
+    words : (reads, t) -> why it cannot go on there, as the rest of a sentence.
+    """
+
+    function: ca.Function
+    words: Callable[[Array, float], str]
+
+
+@dataclass(frozen=True, eq=False)
 class Law:
     """A control law as an expression, with the names of what it reads and drives.
 
@@ -342,6 +371,7 @@ class Law:
     resting : values of references that nobody gives, such as those of an operating point; zero where empty.
     direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
         estimate in the memory) drives first and reads with its new u acting; a direct one reads while its last u acts.
+    grip : of a law that is not defined at every pose; a run watches it and ends where it is lost.
     """
 
     name: str
@@ -355,6 +385,7 @@ class Law:
     direct: bool = True
     parameters: tuple[float, ...] = ()
     resting: tuple[float, ...] = ()
+    grip: Grip | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dalembert.errors import DataError, FileFormatError
 from dalembert.model.joints import COORDINATES
 from dalembert.record import Record
 from dalembert.view import plot
-from dalembert.view.plots import _COORDINATES, _default_names, _thinned
+from dalembert.view.plots import _COORDINATES, default_names, thinned
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:
@@ -67,14 +67,14 @@ def test_coordinates_of_every_kind_of_joint_are_shown_up_to_eight() -> None:
     names += ["U.rate1", "U.force.x", "tip.x", "tip.y", "energy", "energy.kinetic"]
     scene = {"joints": [{"name": name, "type": "?", "body": "b", "point": [0, 0, 0]} for name in "USQC"]}
     wanted = ["U.angle1", "U.angle2", "S.angle", "S.displacement", "Q.x", "Q.y", "C.parameter"]
-    assert _default_names(Record([0.0], [range(16)], names, scene=scene)) == [*wanted, "energy"]
+    assert default_names(Record([0.0], [range(16)], names, scene=scene)) == [*wanted, "energy"]
     # a file without a scene does not say what is a joint: what looks like a point or a body is left out
-    assert _default_names(Record([0.0], [range(16)], names)) == [*wanted[:4], "C.parameter", "energy"]
+    assert default_names(Record([0.0], [range(16)], names)) == [*wanted[:4], "C.parameter", "energy"]
     flying = Record([0.0], [range(5)], ["b.x", "b.y", "energy.kinetic", "energy", "residual.position"])
-    assert _default_names(flying) == ["b.x", "b.y", "energy"]
-    assert _default_names(flying.select("residual.position")) == ["residual.position"]
+    assert default_names(flying) == ["b.x", "b.y", "energy"]
+    assert default_names(flying.select("residual.position")) == ["residual.position"]
     many = [f"A{k}.angle" for k in range(20)]
-    assert _default_names(Record([0.0], [range(21)], [*many, "energy"])) == [*many[:8], "energy"]
+    assert default_names(Record([0.0], [range(21)], [*many, "energy"])) == [*many[:8], "energy"]
 
 
 def test_rounding_errors_are_drawn_flat_and_differences_are_not() -> None:
@@ -177,7 +177,7 @@ def test_thinning_keeps_every_extreme_and_every_long_gap() -> None:
     y = rng.normal(size=x.size)
     y[123_456] = 50.0
     y[50_000:60_000] = np.nan
-    thin_x, thin_y = _thinned(x, y, monotonic=True)
+    thin_x, thin_y = thinned(x, y, monotonic=True)
     assert thin_x.size < 10_000
     assert np.all(np.diff(thin_x) > 0)
     assert np.nanmax(thin_y) == 50.0

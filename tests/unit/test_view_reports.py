@@ -34,7 +34,8 @@ def test_a_run_is_told_in_words_figures_and_tables(
     assert "events happened (lowest), the first at" in page
     assert "data hash (SHA-256)" in page
     assert "<iframe" in page
-    assert page.count("data:image/png;base64") == 2
+    assert page.count('src="data:image/png;base64') == 2
+    assert page.count('(prefers-color-scheme: dark)" srcset="data:image/png;base64') == 2  # each for dark screens too
 
 
 def test_with_its_machine_the_page_has_masses_and_a_hash(

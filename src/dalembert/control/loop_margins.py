@@ -169,7 +169,7 @@ def margins(loop: Any) -> Margins:
         raise DataError(f"a loop must have as many outputs as inputs; this one has {loop.ny} and {loop.nu}.")
     S = sensitivity(loop)
     stable = S.is_stable
-    channels = tuple(_channel(_seen_alone(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
+    channels = tuple(_channel(seen_alone(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
     disk = _shifted(S, -0.5).hinf_norm()
     return Margins(
         channels, stable=stable, sensitivity=S.hinf_norm(), complementary=complementary(loop).hinf_norm(),
@@ -204,7 +204,7 @@ def _shifted(system: StateSpace, by: float) -> StateSpace:
     return system.replace(D=system.D + by * np.eye(system.nu))
 
 
-def _seen_alone(loop: StateSpace, i: int) -> StateSpace:
+def seen_alone(loop: StateSpace, i: int) -> StateSpace:
     """The loop of channel i with the others closed."""
     m = loop.nu
     others = np.eye(m)

@@ -410,7 +410,12 @@ def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Sol
             "largest residual": float(norm.max()),
             "iterations": found.iterations,
         },
-        provenance={"method": "inverse dynamics", "mechanism": eqs.name, "motion": how},
+        provenance={
+            "method": "inverse dynamics",
+            "mechanism": eqs.name,
+            "motion": how,
+            "model_hash": eqs.content_hash,
+        },
         scene=eqs.scene,
     )
 

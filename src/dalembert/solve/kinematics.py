@@ -342,6 +342,11 @@ def _record(eqs: EquationsOfMotion, poses: Poses, motion: Any, status: str) -> R
         name=eqs.name,
         status=status,
         statistics={"samples": count, "largest gap": float(full["residual.position"].max())},
-        provenance={"method": "kinematics", "mechanism": eqs.name, "motion": motion.how},
+        provenance={
+            "method": "kinematics",
+            "mechanism": eqs.name,
+            "motion": motion.how,
+            "model_hash": eqs.content_hash,
+        },
         scene=eqs.scene,
     )

@@ -7,6 +7,7 @@ method; `LinearPlant` is the exact map of a `StateSpace` under held inputs.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -62,6 +63,10 @@ class MachinePlant:
         self.step = getattr(method, "step", None)
         self._step: ca.Function | None = None
         self._start: ca.Function | None = None
+
+    @property
+    def content_hash(self) -> str:
+        return self.eqs.content_hash
 
     # -- names -----------------------------------------------------------------------------------------------------
     @property
@@ -288,6 +293,10 @@ class LinearPlant:
         self.source = given
         digest = tuple(np.ascontiguousarray(a).tobytes() for a in (model.A, model.B, model.C, model.D))
         self.key = ("linear", model.dt, model.states, model.inputs, model.outputs, digest)
+
+    @property
+    def content_hash(self) -> str:
+        return hashlib.sha256(repr(self.key).encode()).hexdigest()
 
     @property
     def sensors(self) -> tuple[str, ...]:

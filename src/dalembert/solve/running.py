@@ -337,5 +337,9 @@ class Run:
             None if len(counts) == 1 else np.repeat([eqs.p for _, eqs, _ in self.segments], counts, axis=0),
             status=status,
             statistics={**statistics, "cpu_seconds": clock.process_time() - began},
-            provenance={"method": repr(self.method), "mechanism": self.eqs.name},
+            provenance={
+                "method": repr(self.method),
+                "mechanism": self.eqs.name,
+                "model_hash": self.eqs.content_hash,
+            },
         )

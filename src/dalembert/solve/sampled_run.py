@@ -254,7 +254,10 @@ class SampledRun:
             "samples": self.k, "sampling_interval": loop.dt, "engine": self.chunks.engine, "end": float(self.state[0]),
             "cpu_seconds": clock.process_time() - began,
         }  # fmt: skip
-        provenance: dict[str, Any] = {"method": repr(self.host.plant.method), "mechanism": self.host.plant.name}
+        plant = self.host.plant
+        provenance: dict[str, Any] = {
+            "method": repr(plant.method), "mechanism": plant.name, "model_hash": plant.content_hash
+        }  # fmt: skip
         if loop.laws:
             provenance["controller"] = ", ".join(law.name for law in loop.laws)
         if loop.watching is not None:

@@ -62,9 +62,9 @@ def plot_control(
             "view='control' takes one record and switched_on= [s], or two: plot(without, with_control, 'x', "
             "view='control')."
         )
-    from dalembert.view.plots import _default_names
+    from dalembert.view.plots import default_names
 
-    labels = tuple(label for name in dict.fromkeys(named or _default_names(run)) for label in run.expand(name))
+    labels = tuple(label for name in dict.fromkeys(named or default_names(run)) for label in run.expand(name))
     if not named:
         labels = tuple(label for label in labels if not label.startswith("energy"))[:MOST]
     if len(labels) > MOST:
@@ -100,11 +100,11 @@ def _parts(
 
 
 def _channel(ax: Any, before: Record, after: Record, gain: Gain, *, overlaid: bool) -> None:
-    from dalembert.view.plots import _thinned
+    from dalembert.view.plots import thinned
 
     first = GREY if overlaid else RED
     for record, color, label in ((before, first, "without control"), (after, BLUE, "with control")):
-        x, y = _thinned(record.time, record[gain.name], monotonic=True)
+        x, y = thinned(record.time, record[gain.name], monotonic=True)
         ax.plot(x, y, color=color, lw=1.3, label=label, zorder=2 if record is before else 3, gid=SOLID)
     ax.set_ylabel(with_unit(gain.name, gain.unit))
     ax.margins(x=0.01, y=0.1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.record import Array, Record
-from dalembert.view.plots import _default_names
+from dalembert.view.plots import default_names
 
 MOST_SAMPLES = 4000  # of one channel: more than a screen has columns
 MOST_NUMBERS = 2_000_000  # of all channels, 8 MB
@@ -15,7 +15,7 @@ MOST_NUMBERS = 2_000_000  # of all channels, 8 MB
 
 def channels_of(run: Record) -> dict[str, Any]:
     """Time, names, units and values (k, n) in single precision; the plots open with ``shown``."""
-    chosen = [name for name in _default_names(run) if name in run.names] if run.names else []
+    chosen = [name for name in default_names(run) if name in run.names] if run.names else []
     names = list(dict.fromkeys([*chosen, *run.names]))
     samples = min(len(run), MOST_SAMPLES)
     names = names[: max(len(chosen), MOST_NUMBERS // max(samples, 1))]

@@ -48,7 +48,7 @@ def estimate_report(
         pieces, main, kind = estimate_pieces(estimate, truth, settle), estimate, type(estimate.filter).__name__
     told: dict[str, Any] = {**(provenance or {}), "data": main.data.name or "a record"}
     told["data hash (SHA-256)"] = origin.data_hash(main.data)
-    told["model hash (SHA-256)"] = origin.model_hash(main.filter.process)
+    told[origin.HASH] = origin.model_hash(main.filter.process)
     told |= {key: value for key, value in main.data.provenance.items() if key in ("seed", "noise", "mechanism")}
     write_page(path, f"{kind}: estimate report" if title is None else title, pieces, {**told, **origin.versions()})
 

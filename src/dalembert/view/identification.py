@@ -164,7 +164,7 @@ def plot_playback(
 def _lines(
     ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None
 ) -> None:  # fmt: skip
-    from dalembert.view.plots import _thinned
+    from dalembert.view.plots import thinned
 
     low = -np.inf if start is None else start
     high = np.inf if stop is None else stop
@@ -173,7 +173,7 @@ def _lines(
     for values, color, width, label in (
         (y, GREY, 1.8, "measured"), (yhat, RED, 0.9, "model"), (y - yhat, GREEN, 0.7, "difference"),
     ):  # fmt: skip
-        ax.plot(*_thinned(t, values, monotonic=True), color=color, lw=width, label=label)
+        ax.plot(*thinned(t, values, monotonic=True), color=color, lw=width, label=label)
 
 
 def plot_residuals(residuals: Residuals, *, title: str | None = None) -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -27,10 +28,40 @@ def versions() -> dict[str, str]:
     return found
 
 
-def model_hash(eqs: Any) -> str:
-    """SHA-256 of the equations of a machine and the values of its parameters."""
-    parts = [repr(eqs.parameter_values), *(f.serialize() for f in eqs.functions.values())]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+HASH = "model hash (SHA-256)"
+
+
+def model_hash(model: Any) -> str:
+    """SHA-256 that tells a model from others: of a mechanism or its equations, of a process of a filter, of a linear or
+    identified model."""
+    from dalembert.mechanics import equations  # loads CasADi, which versions alone do not need
+    from dalembert.model import Mechanism
+
+    if isinstance(model, Mechanism):
+        model = equations(model)
+    own = getattr(model, "content_hash", None)
+    if own is not None:
+        return str(own)
+    if hasattr(model, "functions"):  # the process of a filter
+        parts = [repr(model.parameter_values), *(f.serialize() for f in model.functions.values())]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    system = getattr(model, "system", model)
+    digest = hashlib.sha256(repr((system.inputs, system.outputs, getattr(system, "dt", None))).encode())
+    for name in ("A", "B", "C", "D", "M", "K", "G", "H", "Y_position", "Y_velocity", "Y_acceleration"):
+        matrix = getattr(system, name, None)
+        if matrix is not None:
+            dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+            digest.update(name.encode() + np.ascontiguousarray(dense).tobytes())
+    return digest.hexdigest()
+
+
+def readable(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of its origin, under the words of a page, nothing twice."""
+    told = dict(provenance)
+    if "model_hash" in told:
+        told.setdefault(HASH, told.pop("model_hash"))
+        told.pop("model_hash", None)
+    return told
 
 
 def data_hash(record: Record) -> str:

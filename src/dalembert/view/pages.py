@@ -1,22 +1,26 @@
-"""Reports: one self-contained HTML page of paragraphs, tables and figures.
+"""Reports: one self-contained HTML page of paragraphs, tables, figures and animations.
 
 Figures are embedded as data, styles stand in the page: the file can be sent by itself, and asks no server for anything.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from dalembert.errors import DalembertError
 from dalembert.files.atomic import write_text
+from dalembert.view.page_pictures import picture
+from dalembert.view.page_pictures import png as png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dalembert.view.animation import Animation
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -25,27 +29,30 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: #30343b; max-width: 58rem; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; line-height: 1.25; }}
-h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-table {{ border-collapse: collapse; margin: 0.8rem 0; font-variant-numeric: tabular-nums; font-size: 0.92rem; }}
-th, td {{ padding: 0.2rem 0.8rem 0.2rem 0; text-align: right; border-bottom: 1px solid #e3e6ea; }}
-th:first-child, td:first-child {{ text-align: left; }}
-caption {{ text-align: left; color: #5b616b; padding-bottom: 0.3rem; }}
-figure {{ margin: 1rem 0; overflow-x: auto; }}
-img {{ max-width: 100%; height: auto; }}
-figcaption {{ color: #5b616b; font-size: 0.92rem; }}
-pre {{ background: #f5f6f8; padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
-.origin {{ color: #5b616b; font-size: 0.85rem; overflow-wrap: anywhere; }}
-.origin td {{ text-align: left; }}
+:root {{ color-scheme: light dark;
+  --ink: #30343b; --soft: #5b616b; --line: #e3e6ea; --box: #f5f6f8; --paper: #ffffff; }}
 @media (prefers-color-scheme: dark) {{
-  :root {{ color-scheme: dark; }}
-  body {{ background: #14171c; color: #e6e9ee; }}
-  th, td {{ border-color: #2b3038; }}
-  caption, figcaption, .origin {{ color: #a5abb5; }}
-  pre {{ background: #1f242c; }}
-  img {{ background: #ffffff; border-radius: 6px; }}
+  :root {{ --ink: #e6e9ee; --soft: #a5abb5; --line: #2b3038; --box: #1f242c; --paper: #14171c; }}
 }}
+body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 58rem;
+  margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.6rem; line-height: 1.25; text-wrap: balance; }}
+h2 {{ font-size: 1.15rem; margin-top: 2.2rem; }}
+figure {{ margin: 1rem 0; overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.92rem; }}
+th, td {{ padding: 0.25rem 1.1rem 0.25rem 0; text-align: right; vertical-align: top; line-height: 1.35;
+  border-bottom: 1px solid var(--line); }}
+th {{ vertical-align: bottom; }}
+th:last-child, td:last-child {{ padding-right: 0; }}
+th:first-child, td:first-child, {left} {{ text-align: left; }}
+img {{ max-width: 100%; height: auto; display: block; }}
+iframe {{ width: 100%; height: 40rem; border: 1px solid var(--line); border-radius: 8px; display: block; }}
+figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
+pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
+.origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
+.origin td {{ text-align: left; }}
+.origin td:first-child {{ white-space: nowrap; }}
+@media print {{ iframe {{ display: none; }} }}
 </style>
 </head>
 <body>
@@ -54,6 +61,9 @@ pre {{ background: #f5f6f8; padding: 0.7rem; overflow-x: auto; font-size: 0.82re
 </body>
 </html>
 """
+_MOST_COLUMNS = 14
+_LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
+_NUMBER = re.compile(r"[-+−–±≤<>≈ \d.,e×/%°∞]*|yes|no")
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,17 @@ class Picture:
     caption: str = ""
 
 
-Piece = Heading | Text | Verbatim | Listing | Table | Picture
+@dataclass(frozen=True)
+class Moving:
+    """An animation with what it shows; it plays in a frame of its own. ``name`` is that of its file where one is
+    written."""
+
+    name: str
+    animation: Animation
+    caption: str = ""
+
+
+Piece = Heading | Text | Verbatim | Listing | Table | Picture | Moving
 
 
 def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None) -> str:
@@ -124,7 +144,7 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     if provenance:
         rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
         body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
-    return _PAGE.format(title=escape(title), body="\n".join(body))
+    return _PAGE.format(title=escape(title), left=_LEFT, body="\n".join(body))
 
 
 def write_page(
@@ -132,19 +152,6 @@ def write_page(
 ) -> None:
     """Write :func:`html_page` to a file, whole or not at all."""
     write_text(path, html_page(title, pieces, provenance))
-
-
-def png(figure: Figure) -> bytes:
-    """A figure as a picture file in memory, in the style of all figures."""
-    import matplotlib as mpl
-
-    from dalembert.view.figures import STYLE
-
-    image = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        # without the program's own name and date: the same figure gives the same bytes
-        figure.savefig(image, format="png", dpi=150, metadata={"Software": None})
-    return image.getvalue()
 
 
 def _html(piece: Piece) -> str:
@@ -160,18 +167,39 @@ def _html(piece: Piece) -> str:
         case Table(head, rows, caption):
             return _table(head, rows, caption)
         case Picture(name, figure, caption):
-            data = base64.b64encode(png(figure)).decode("ascii")
-            image = f'<img alt="{escape(caption or name)}" src="data:image/png;base64,{data}">'
-            return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+            return f"<figure>{picture(figure, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
+        case Moving(name, animation, caption):
+            return f"<figure>{frame(animation, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def frame(animation: Animation, title: str) -> str:
+    """The animation as a page inside the page, or a sentence that says why there is none."""
+    try:
+        text = animation.html
+    except DalembertError as error:
+        return f"<p>{escape(str(error).splitlines()[0])}</p>"
+    # scripts only: nothing in the picture can reach the page around it
+    inside = text.replace("&", "&amp;").replace("'", "&#39;")
+    return f"<iframe title='{escape(title)}' sandbox='allow-scripts' srcdoc='{inside}'></iframe>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    lines = [f"<caption>{escape(caption)}</caption>"] if caption else []
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    lines = []
     if head:
         lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     lines.append("<tbody>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</tbody>")
-    return "<table>" + "\n".join(lines) + "</table>"
+    kind = f' class="{words}"' if (words := _columns_of_words(rows)) else ""
+    return f"<figure>{told}<table{kind}>" + "\n".join(lines) + "</table></figure>"
+
+
+def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:
+    """Classes of a table that name its columns of words, which begin on the left; numbers end on the right."""
+    wide = max((len(row) for row in rows), default=0)
+    columns = ([row[k] for row in rows if k < len(row)] for k in range(1, min(wide, _MOST_COLUMNS)))
+    found = (k for k, cells in enumerate(columns, start=2) if not all(_NUMBER.fullmatch(cell) for cell in cells))
+    return " ".join(f"t{k}" for k in found)
 
 
 def _plain(value: Any) -> str:

@@ -103,7 +103,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
 
     from dalembert.view.figures import COLORS, NotebookFigure
 
-    groups = _groups(run, names or _default_names(run), against)
+    groups = _groups(run, names or default_names(run), against)
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
         raise DataError(f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}.")
@@ -113,7 +113,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
     for ax, ((unit, _), labels) in zip(axes, groups.items()):
         for i, label in enumerate(labels):
-            drawn_x, drawn_y = _thinned(x, run[label], monotonic=against == "time")
+            drawn_x, drawn_y = thinned(x, run[label], monotonic=against == "time")
             style = "-" if i < len(COLORS) else "--"
             ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=label)
         ax.set_ylabel(_with_unit(_common(labels) or _QUANTITIES.get(unit, ""), unit))
@@ -135,7 +135,7 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     return figure
 
 
-def _default_names(run: Record) -> list[str]:
+def default_names(run: Record) -> list[str]:
     """Joint coordinates, or the first channels of a record without them, and energy."""
     scene = run.scene or {}
     joints = {str(joint.get("name")) for joint in scene.get("joints", []) if isinstance(joint, Mapping)}
@@ -217,7 +217,7 @@ def _with_unit(text: str, unit: str) -> str:
     return f"{text} [{unit}]".strip() if unit else text
 
 
-def _thinned(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
+def thinned(x: Array, y: Array, *, monotonic: bool) -> tuple[Array, Array]:
     """Fewer points that look the same: of every bucket in time its first, lowest, highest and last sample."""
     if not monotonic:
         step = -(-x.size // _PATH_POINTS)

@@ -9,29 +9,26 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, DataError
-from dalembert.files.atomic import write_text
 from dalembert.record import Record
 from dalembert.view import origin
 from dalembert.view.door import plot
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text, html_page
+from dalembert.view.pages import Heading, Picture, Piece, Table, Text, write_page
 from dalembert.view.phase import rate_of
-from dalembert.view.plots import _default_names
-from dalembert.view.run_report import (
-    MOVING,
-    _checks,
-    _count,
-    _expanded,
-    _extremes,
-    _moved,
-    _span,
-    _trust,
+from dalembert.view.plots import default_names
+from dalembert.view.run_report import moving_picture, run_report
+from dalembert.view.run_words import (
+    MOST_ROWS,
+    checks,
+    count,
     events_table,
     events_told,
-    moving_picture,
-    run_report,
+    expanded,
+    extremes,
+    how_far,
+    span,
+    trust,
 )
 
-MOST_ROWS = 40
 MOST_TOLD = 3
 
 
@@ -57,26 +54,22 @@ def record_report(
         raise DataError("a report on a machine needs both mechanism= and equations=, or neither.")
     told = {**(provenance or {}), **origin.versions()}
     if mechanism is not None:
-        told["model hash (SHA-256)"] = origin.model_hash(equations)
         run_report(path, run, mechanism, equations, names=names, provenance=told, title=title)
         return
     told["data hash (SHA-256)"] = origin.data_hash(run)
     if title is None:
         title = f"{run.name or 'Record'}: {run.time[-1] - run.time[0]:g} s"
-    page = html_page(title, _pieces(run, names), {**told, **run.provenance})
-    if run.scene is not None:
-        page = page.replace(f"<h2>{MOVING}</h2>", f"<h2>{MOVING}</h2>\n{moving_picture(run)}", 1)
-    write_text(path, page)
+    write_page(path, title, _pieces(run, names), {**told, **origin.readable(run.provenance)})
 
 
 def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
-    shown = [label for name in (names or _default_names(run)) for label in _expanded(run, name)]
+    shown = [label for name in (names or default_names(run)) for label in expanded(run, name)]
     pieces: list[Piece] = [Text(in_words(run, shown))]
     if run.scene is not None:
-        pieces.append(Heading(MOVING))
+        pieces += [Heading("The machine moving"), moving_picture(run)]
     pieces += [Heading("Over time"), Picture("motion", plot(run, *shown, title=""), "Channels over time.")]
-    pieces.append(_extremes(run, shown))
-    pairs = [label for label in shown if rate_of(run, label) and _span(run, label) > 0.0][:4]
+    pieces.append(extremes(run, shown))
+    pairs = [label for label in shown if rate_of(run, label) and span(run, label) > 0.0][:4]
     if pairs:
         pieces.append(Picture("phase", plot(run, *pairs, view="phase", title=""), "Coordinates against their rates."))
     else:
@@ -93,7 +86,7 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     if run.scene is not None:
         pieces += [Heading("The machine"), *_machine(run)]
     if "energy.balance" in run.names or run.statistics:
-        pieces += [Heading("How far to trust it"), Text(_trust(run)), *_checks(run)]
+        pieces += [Heading("How far to trust it"), Text(trust(run)), *checks(run)]
     return pieces
 
 
@@ -101,17 +94,17 @@ def in_words(run: Record, shown: Sequence[str]) -> str:
     """What the record holds, for a reader who has not seen it."""
     scene = run.scene or {}
     what = run.name or "This record"
-    text = f"{what} has {_count(len(run.names), 'channel', 'channels')} with {len(run)} samples, from {run.time[0]:g} "
+    text = f"{what} has {count(len(run.names), 'channel', 'channels')} with {len(run)} samples, from {run.time[0]:g} "
     text += f"to {run.time[-1]:g} s"
     if scene:
         bodies, joints = len(scene.get("bodies", [])), len(scene.get("joints", []))
-        text += f"; the machine has {_count(bodies, 'body', 'bodies')} and {_count(joints, 'joint', 'joints')}"
+        text += f"; the machine has {count(bodies, 'body', 'bodies')} and {count(joints, 'joint', 'joints')}"
     text += "." if run.status == "complete" else f". It ended early: {run.status}."
     moved = [label for label in shown if not label.startswith("energy") and _changes(run, label)]
     sentences = [_told(run, label) for label in moved[:MOST_TOLD]]
     if len(moved) > MOST_TOLD:
-        count = _count(len(moved) - MOST_TOLD, "more channel", "more channels")
-        sentences.append(f"{count[0].upper()}{count[1:]} changed; see the table")
+        others = count(len(moved) - MOST_TOLD, "more channel", "more channels")
+        sentences.append(f"{others[0].upper()}{others[1:]} changed; see the table")
     if "energy.kinetic" in run.names:
         k = int(np.nanargmax(run["energy.kinetic"]))
         sentences.append(f"It moved fastest at {run.time[k]:.4g} s, with {run['energy.kinetic'][k]:.4g} J of motion")
@@ -133,7 +126,7 @@ def _told(run: Record, label: str) -> str:
     """How far a channel went, gaps or not."""
     x = run[label]
     if np.isfinite(x).all():
-        return _moved(run, label)
+        return how_far(run, label)
     return f"{label} stayed between {np.nanmin(x):.4g} and {np.nanmax(x):.4g} {run.units[label]}".rstrip()
 
 

@@ -25,9 +25,9 @@ def record_spectrum(
     run: Record, names: tuple[str, ...], highest: float | None, axis: str, segment: int | None, title: str | None
 ) -> Figure:
     """Densities of the named channels (or the default ones); uneven samples and gaps are refused with advice."""
-    from dalembert.view.plots import _default_names
+    from dalembert.view.plots import default_names
 
-    labels = [label for name in dict.fromkeys(names or _default_names(run)) for label in run.expand(name)]
+    labels = [label for name in dict.fromkeys(names or default_names(run)) for label in run.expand(name)]
     _refuse_uneven(run, labels)
     moving = [label for label in labels if np.ptp(run[label]) > 0.0]
     if not moving:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, until_of
+from dalembert.app.commands.models import Input, Machine, Model, Near, Set, Start, load, until_of
 from dalembert.app.commands.running import Json
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def simulate(
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of the method.")] = None,
     changes: Set = None,
     start: Start = None,
+    guess: Near = None,
     inputs: Input = None,
     out: Annotated[Path | None, typer.Option(help="Write the record: .csv, .parquet or .nc.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
@@ -60,7 +61,7 @@ def simulate(
     """
     machine = load(model, changes)
     began = time.perf_counter()
-    run = run_of(machine, until, every, method_of(method, step, rtol, machine), start, inputs, out)
+    run = run_of(machine, until, every, method_of(method, step, rtol, machine), start, guess, inputs, out)
     seconds = time.perf_counter() - began
     files = []
     if out is not None:
@@ -100,7 +101,7 @@ def simulate(
 
 def run_of(
     machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
-    inputs: list[str] | None, out: Path | None = None,
+    guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
 ) -> Record:  # fmt: skip
     """The run; where it fails, what it had is written where the whole was to go."""
     from dalembert.errors import DalembertError
@@ -109,7 +110,7 @@ def run_of(
     own = machine.mechanism.simulation
     try:
         return solve(
-            machine.eqs, until_of(machine, until), start=machine.start(start), inputs=machine.inputs(inputs),
+            machine.eqs, until_of(machine, until), start=machine.start(start, guess), inputs=machine.inputs(inputs),
             method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
         )  # fmt: skip
     except DalembertError as error:
@@ -186,13 +187,13 @@ def trust(run: Record, seconds: float) -> str:
 
 def origin(machine: Machine) -> dict[str, Any]:
     """Provenance of a report: model and versions."""
-    from dalembert.view.origin import model_hash, versions
+    from dalembert.view.origin import HASH, versions
 
     file = Path(machine.source)
     found: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}
     if machine.changes:
         found["changed"] = {name: terminal.number(value) for name, value in machine.changes.items()}
-    return {**found, "model hash (SHA-256)": model_hash(machine.eqs), **versions()}
+    return {**found, HASH: machine.eqs.content_hash, **versions()}
 
 
 def animate(
@@ -203,6 +204,7 @@ def animate(
     until: Annotated[float | None, typer.Option(help="Simulate up to this time (s).")] = None,
     changes: Set = None,
     start: Start = None,
+    guess: Near = None,
     inputs: Input = None,
     trail: Annotated[list[str] | None, typer.Option(help="Points that leave a trail; repeatable.")] = None,
     speed: Annotated[float, typer.Option(help="Seconds of the run per second.")] = 1.0,
@@ -213,7 +215,8 @@ def animate(
     JSON: {"source", "end", "samples", "files"}.
     """
     if Path(source).suffix.lower() in values.RECORDS:
-        for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--input", inputs)):
+        for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--guess", guess),
+                              ("--input", inputs)):  # fmt: skip
             if given:
                 raise typer.BadParameter("is for models; this is a record.", param_hint=option)
         from dalembert.files.records import read_record
@@ -221,7 +224,7 @@ def animate(
         run = read_record(source)
     else:
         machine = load(source, changes)
-        run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, inputs)
+        run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
     from dalembert.view import animate as play
 
     play(run, out, speed=speed, trail=values.names(trail))

@@ -1,0 +1,77 @@
+"""Figures as they stand in a page: once for light screens, once for dark ones, each as small as it may be."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import io
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dalembert.view import themes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 150
+SCREEN = 109  # pixels of the page per inch of a figure: letters have one size on the whole page
+COLOURS = 256  # of a picture inside a page: a third of the bytes, and no eye tells it from the whole
+
+
+def png(figure: Figure) -> bytes:
+    """A figure as a picture file in memory, in the style of all figures."""
+    return _drawn(figure, themes.theme("light"))
+
+
+def picture(figure: Figure, alt: str) -> str:
+    """A figure as HTML: an image in the colours of the reader's screen."""
+    light = _drawn(figure, themes.theme("light"))
+    width = round(SCREEN * float(figure.get_size_inches()[0]))
+    image = f'<img alt="{escape(alt)}" width="{width}" src="{_data(light)}">'
+    if not _is_light(figure):
+        return image
+    dark = _data(_drawn(_dark(figure), themes.theme("dark")))
+    return f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">{image}</picture>'
+
+
+def _drawn(figure: Figure, theme: themes.Theme) -> bytes:
+    import matplotlib as mpl
+
+    from dalembert.view.figures import STYLE
+
+    image = io.BytesIO()
+    with mpl.rc_context(themes.rc(STYLE, theme)):
+        # without the program's own name and date: the same figure gives the same bytes
+        figure.savefig(image, format="png", dpi=DPI, metadata={"Software": None})
+    return image.getvalue()
+
+
+def _data(image: bytes) -> str:
+    from PIL import Image
+
+    whole = Image.open(io.BytesIO(image)).convert("RGB")
+    small = io.BytesIO()
+    whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(small, format="PNG")
+    best = min(image, small.getvalue(), key=len)
+    return "data:image/png;base64," + base64.b64encode(best).decode("ascii")
+
+
+def _is_light(figure: Figure) -> bool:
+    """Whether a figure was drawn for white paper: then it has a dark side too."""
+    from matplotlib.colors import to_rgb
+
+    return sum(to_rgb(figure.get_facecolor())) > 2.9
+
+
+def _dark(figure: Figure) -> Figure:
+    """A copy in the colours of dark screens; the figure stays as it is."""
+    from dalembert.view.figures import STYLE, NotebookFigure
+
+    theme = themes.theme("dark")
+    other: Any = copy.deepcopy(figure)
+    if other.get_layout_engine() is not None:
+        other.set_layout_engine("none")  # places are those of the light picture, drawn before
+    themes.recolor(other, theme)
+    if isinstance(other, NotebookFigure):
+        other.style = themes.rc(STYLE, theme)
+    return other  # type: ignore[no-any-return]
