@@ -3,7 +3,8 @@
     x̂̇ = A x̂ + B u + K (y - C x̂ - D u) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   P(0) = P₀
 
 Q and R are intensities: a step Δt adds about Q Δt, and a sample that averages over Δt has about R / Δt. Over a record
-the filter is exact for inputs held and sensors linear between the samples (`riccati_flow`), however stiff.
+the filter is exact for inputs held and sensors linear between the samples (`riccati_flow`), however stiff. Sensors that
+read inputs at once jump with them: it is y - D u that is linear, u being what acted while y was read.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class KalmanBucy:
         if isinstance(model, SecondOrder):
             model = model.state_space()
         if not isinstance(model, StateSpace):
-            raise ModelError(f"KalmanBucy takes a linear model, got {type(model).__name__}; see ExtendedKalman.")
+            raise ModelError(f"KalmanBucy takes a linear model, got {type(model).__name__}; see ExtendedKalmanBucy.")
         if model.dt is not None:
             raise DataError(
                 f"KalmanBucy takes a continuous model; this one is sampled every {model.dt:g} s: use Kalman."
@@ -192,7 +193,7 @@ class KalmanBucy:
 
 
 class Sampled(Filter):
-    """A Kalman-Bucy filter over samples: memory x, P, the last sensors, held inputs, and whether time has passed."""
+    """A Kalman-Bucy filter over samples: memory x, P, the last y - D u, held inputs, and whether time has passed."""
 
     def __init__(self, bucy: KalmanBucy, dt: float) -> None:
         own: Process = process(
@@ -200,7 +201,7 @@ class Sampled(Filter):
         )
         super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
         self.bucy = bucy
-        element = interval(bucy.A, bucy.B, bucy.C, bucy.D, bucy.Q, bucy.R, dt)
+        element = interval(bucy.A, bucy.B, bucy.C, 0 * bucy.D, bucy.Q, bucy.R, dt)
         nu, ny = own.nu, own.ny
         ends = np.zeros((nu + 2 * ny, nu + 2 * ny))  # (u, y₀, slope) of (u, y₀, y₁)
         ends[: nu + ny, : nu + ny] = np.eye(nu + ny)
@@ -232,7 +233,8 @@ class Sampled(Filter):
         n, ny = self.process.nx, self.process.ny
         x0, u0, y0 = self.about
         x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
-        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny] - y0, y - y0)
+        seen = y - y0 - ca.DM(self.bucy.D) @ (u - u0)
+        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny], seen)
         L = ca.densify(factor(P))
         inner = ca.DM.eye(n) + L.T @ ca.DM(self.J) @ L
         W = L @ solve_positive(factor(inner), L.T)
@@ -246,7 +248,7 @@ class Sampled(Filter):
         C = ca.DM(self.process.matrices[2])  # type: ignore[index]
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
         S = ca.DM(self.S) + C @ P @ C.T
-        return ca.vertcat(*parts, y, ca.MX.zeros(self.process.nu + 1)), e, S
+        return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
 
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
-        raise NotImplementedError
+        raise ModelError("KalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
