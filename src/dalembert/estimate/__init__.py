@@ -3,6 +3,7 @@
 from dalembert.estimate.consistency import Consistency, chi_square_band, mean_nees, nees
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman
+from dalembert.estimate.extended_bucy import ExtendedKalmanBucy
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
 from dalembert.estimate.force_model import ForceCheck, ForceModel, forces
 from dalembert.estimate.joint_input import JointInputKalman
@@ -37,6 +38,7 @@ __all__ = [
     "Encoder",
     "Estimate",
     "ExtendedKalman",
+    "ExtendedKalmanBucy",
     "ForceCheck",
     "ForceLaw",
     "ForceModel",

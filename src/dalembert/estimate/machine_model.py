@@ -89,6 +89,7 @@ class Machine:
 
         return {
             "step": self.step(),
+            "rate": function("rate", [x, u, p, t], self.rate(x, u, p, t)),
             "outputs": function("outputs", [x, u, p, t], self.outputs(x, u, p, t)),
             "retract": function("retract", [x, e, p, t], self.retract(x, e, p, t)),
             "difference": function("difference", [x, x0, p, t], self.difference(x, x0, p, t)),
@@ -127,6 +128,12 @@ class Machine:
         q, v = projecting_function(eqs)(new[0], new[1], p, t + h)
         lam = F(q, v, new[2], u, p, t + h, stages[-1][3])[3] if self.nl else lam
         return q, v, new[2], lam
+
+    def rate(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        """ẋ; unknown inputs stay, and so does the λ to start from."""
+        q, v, z, lam, d = self.split(x)
+        qdot, vdot, zdot, _ = rates_function(self.eqs)(q, v, z, self.drive(u, d), p, t, lam)
+        return self.join(qdot, vdot, zdot, lam * 0, d * 0)
 
     def instant(self, x: Any, u: Any, p: Any, t: Any) -> dict[str, Any]:
         """Everything that can be asked for at one state."""

@@ -117,6 +117,7 @@ def _(model: Model, *, outputs: Any = None, inputs: Any = None, dt: float | None
         whole[column] = u[k]
     rate = ca.Function("rate", [x, u, p, t], [model.rate(x, whole, p, t)])
     functions = {
+        **({"rate": rate} if model.continuous else {}),
         "outputs": ca.Function("outputs", [x, u, p, t], [model.reading(x, whole, p, t)[rows]]),
         "step": step_function(rate, model.method, model.substeps)
         if model.continuous
