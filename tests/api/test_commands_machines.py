@@ -27,6 +27,14 @@ def swung():
     return da.simulate(eqs, 0.5, start=da.assemble(eqs, **m.start))["hinge.angle"][-1]
 
 
+def resting(name):
+    """Equations of a machine of the library, and where it comes to rest from where its file starts it."""
+    m = da.read_model(name)
+    eqs = da.equations(m)
+    start = da.assemble(eqs, **m.start)
+    return eqs, da.equilibrium(eqs, start=eqs.state(start.q, np.zeros(eqs.nv)))
+
+
 def test_simulate_writes_a_record_that_reads_back(tmp_path):
     file = tmp_path / "run.csv"
     result = run("simulate", "pendulum", "--until", 0.5, "--every", 0.05, "--out", file)
@@ -237,6 +245,95 @@ def test_linearize_gives_matrices_by_name():
     assert np.shape(states["matrices"]["A"]) == (2, 2) and states["inputs"] == ["torque"]
 
 
+def test_small_motions_are_those_of_the_machine_as_its_file_puts_it_together():
+    """The four-bar closes in two ways; its file chooses the one with the rocker up, and so do all commands."""
+    eqs, rest = resting("four-bar")
+    found = document("modes", "four-bar")
+    assert found["modes"][0]["frequency_hz"] == pytest.approx(da.linearize(eqs, rest).modes().frequencies_hz[0])
+    place = document("equilibrium", "four-bar")["coordinates"]
+    assert place["rocker.y"]["value"] == pytest.approx(rest["rocker.y"], abs=1e-9) and rest["rocker.y"] > 0
+    down = document("equilibrium", "four-bar", "--start", "D.angle=-1.9")["coordinates"]
+    assert down["rocker.y"]["value"] == pytest.approx(da.equilibrium(eqs)["rocker.y"], abs=1e-9)
+
+
+def test_a_guess_chooses_the_way_the_loops_close():
+    ends = [
+        document("simulate", "four-bar", "--until", 0.1, "--start", "A.angle=90 deg", "--guess", f"D.angle={angle}")
+        for angle in ("110 deg", "-110 deg")
+    ]
+    first = [found["channels"]["rocker.y"]["first"] for found in ends]
+    assert first[0] > 0.2 and first[1] < 0
+    assert all(found["channels"]["A.angle"]["first"] == pytest.approx(np.pi / 2, abs=1e-12) for found in ends)
+
+
+@pytest.mark.parametrize("command", ["equilibrium", "modes", "linearize"])
+def test_a_robot_that_its_file_drives_rests_without_its_torques(command):
+    """Torques of a manoeuvre are no state of rest: without gravity every pose is one."""
+    result = run(command, "three-rrr", "--json")
+    assert result.exit_code == 0, result.output
+    assert "leg1.torque, leg2.torque, leg3.torque; --input" in result.stderr
+    if command == "modes":
+        assert [mode["frequency_hz"] for mode in json.loads(result.stdout)["modes"]] == pytest.approx([0] * 3, abs=1e-6)
+
+
+def test_constant_inputs_of_a_file_hold_at_rest_and_are_told():
+    found = document("equilibrium", "excavator")
+    assert found["inputs"]["boom_cylinder.force"] == 80e3
+    other = document("equilibrium", "excavator", "--input", "boom_cylinder.force=70 kN")
+    assert other["inputs"]["boom_cylinder.force"] == 70e3
+
+
+ROTOR = """
+planar = true
+gravity = 0
+[bodies.rotor]
+mass = 1
+inertia = 0.1
+[joints.axle]
+type = "revolute"
+a = "ground"
+b = "rotor"
+[forces.motor]
+type = "torque"
+joint = "axle"
+input = "torque"
+[forces.oil]
+type = "damper"
+joint = "axle"
+damping = 0.02
+"""
+
+
+def test_a_rate_may_be_left_free_for_the_steady_motion_to_find(tmp_path):
+    (tmp_path / "rotor.toml").write_text(ROTOR)
+    found = document("equilibrium", tmp_path / "rotor.toml", "--rate", "axle=free", "--input", "torque=0.1 N m")
+    assert found["about"] == "steady motion"
+    assert found["rates"]["axle.rate"]["value"] == pytest.approx(0.1 / 0.02, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["equilibrium", "whitworth"], 1, "nothing else in it is free to move"),
+        (["simulate", "four-bar", "--set", "crank=1"], 3, "give a better --guess NAME=VALUE."),
+        (["modes", "rolling-disc", "--guess", "disc.z=0"], 3, "not defined"),
+        (["equilibrium", "cart-pendulum", "--input", "push=5"], 3, "give --start NAME=VALUE or --guess NAME=VALUE."),
+        (["equilibrium", "pendulum", "--rate", "hinge=fast"], 2, "'fast' is not a number"),
+        (["equilibrium", "pendulum", "--guess", "hinge.angel=1"], 1, "Did you mean 'hinge.angle'?"),
+        (["equilibrium", "pendulum", "--hold", "hinge.angle=1"], 3, "would need an effort"),
+        (["linearize", "pendulum", "--outputs", "speed"], 1, "speed"),
+        (["linearize", "pendulum", "--coordinates", "speed"], 1, "speed"),
+        (["modes", "pendulum", "--start", "hinge.angel=1"], 1, "Did you mean 'hinge.angle'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_small_motions_refuse_in_the_words_of_the_command_line(arguments, code, told):
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert told in said(result) and "Traceback" not in result.stderr
+    assert not re.search(r"\b(rates|guess|start|hold)=", result.stderr)
+
+
 @pytest.mark.parametrize("suffix", [".json", ".npz", ".mat"])
 def test_linear_models_are_written_for_other_programs(tmp_path, suffix):
     file = tmp_path / f"model{suffix}"
@@ -250,7 +347,7 @@ def test_linear_models_are_written_for_other_programs(tmp_path, suffix):
         from scipy.io import loadmat
 
         M = loadmat(file)["M"]
-    assert pytest.approx(da.linearize(da.equations(da.read_model("four-bar"))).M) == M
+    assert pytest.approx(da.linearize(*resting("four-bar")).M) == M
 
 
 def test_linearize_refuses_a_file_of_another_kind(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -254,6 +256,20 @@ def test_a_rate_that_follows_from_the_others_cannot_be_chosen() -> None:
 
 
 def test_a_search_that_ends_where_a_joint_is_not_defined_says_so():
-    """A rolling disc looked for at rest falls flat on its plane."""
+    """A rolling disc that lies flat on its plane."""
     with pytest.raises(ConvergenceError, match="not defined"):
-        da.equilibrium(da.equations(da.read_model("rolling-disc")))
+        da.equilibrium(da.equations(da.read_model("rolling-disc")), guess={"disc.z": 0.0})
+
+
+def test_a_disc_that_would_fall_flat_is_balanced_upright_instead() -> None:
+    """Left to itself it comes to no rest; the nearest equilibrium is found: p² = m g r / (A + m r²), A = m r²/4."""
+    eqs = da.equations(da.read_model("rolling-disc"))
+    upright = da.equilibrium(eqs)
+    assert upright["disc.z"] == pytest.approx(0.25, abs=1e-12)
+    fastest = max(da.linearize(eqs, upright).modes().eigenvalues.real)
+    assert fastest == pytest.approx(math.sqrt(9.81 / 0.25 / 1.25), rel=1e-12)
+
+
+def test_a_machine_that_is_driven_through_has_no_rest_to_look_for() -> None:
+    with pytest.raises(ModelError, match=r"'turn' moves at t = 0 s.*nothing else in it is free"):
+        da.equilibrium(da.equations(da.read_model("whitworth")))

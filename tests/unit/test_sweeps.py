@@ -28,6 +28,15 @@ def pendulum() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+def test_a_guess_chooses_at_every_point_which_way_the_loops_close() -> None:
+    eqs = da.equations(da.read_model("four-bar"))
+    ends = []
+    for angle in (1.9, -1.9):
+        trial = da.simulated(eqs, 0.01, {"y": ("rocker.y", "first")}, guess={"D.angle": angle})
+        ends.append(da.sweep(trial, da.Grid({"start A.angle": [1.2, 1.6]}), workers=0)["y"])
+    assert (ends[0] > 0.2).all() and (ends[1] < 0).all()
+
+
 # ---- designs
 
 

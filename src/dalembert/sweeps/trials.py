@@ -59,6 +59,7 @@ class Simulated:
     start: Mapping[str, float]
     velocity: Mapping[str, float]
     options: Mapping[str, Any] = field(default_factory=dict)
+    guess: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, point: Point) -> dict[str, Any]:
         parameters, place, speed = {}, dict(self.start), dict(self.velocity)
@@ -70,7 +71,7 @@ class Simulated:
             else:
                 speed[name.removeprefix("velocity ")] = value
         eqs = self.eqs.replace(**parameters) if parameters else self.eqs
-        state = assemble(eqs, place, velocity=speed) if place or speed else None
+        state = assemble(eqs, place, velocity=speed, guess=self.guess) if place or speed or self.guess else None
         run: Record = simulate(eqs, self.until, start=state, progress=False, **self.options)
         return {label: REDUCTIONS[how](np.asarray(run[channel])) for label, (channel, how) in self.outputs.items()}
 
@@ -93,6 +94,7 @@ def simulated(
     *,
     start: Mapping[str, float] | None = None,
     velocity: Mapping[str, float] | None = None,
+    guess: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Simulated:
     """A trial that runs a machine.
@@ -103,6 +105,7 @@ def simulated(
         "mean", "rms" or "all".
     start, velocity : coordinates and speeds to assemble from. Axes named ``"start A.angle"`` or ``"velocity A.angle"``
         change them, axes named as a parameter change that.
+    guess : coordinates about where they are; they decide which way the loops of the machine close, at every point.
     options : of `da.simulate`: method, every, inputs, ...
     """
     require_equations(eqs)
@@ -114,4 +117,4 @@ def simulated(
         if how not in REDUCTIONS:
             raise DataError(unknown_name("reduction", str(how), tuple(REDUCTIONS), f"output {label!r}"))
         read[str(label)] = (str(channel), how)
-    return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options)
+    return Simulated(eqs, float(until), read, dict(start or {}), dict(velocity or {}), options, dict(guess or {}))

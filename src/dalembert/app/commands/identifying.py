@@ -48,6 +48,7 @@ def identify(
             "also ssi-data, ssi-cov.",
         ),
     ] = Way.auto,
+    time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the files.")] = "time",
     dt: Annotated[float | None, typer.Option(help="Sample time (s) of files without a column of time.")] = None,
     resample: Annotated[float | None, typer.Option(help="Resample to this interval (s) first.")] = None,
     hold_out: Annotated[float, typer.Option(help="Part of the data kept to judge the model (auto).")] = 1 / 3,
@@ -65,7 +66,7 @@ def identify(
         raise typer.BadParameter(f"{out}: a model is written as .json, .npz or .mat.", param_hint="--out")
     if method in WITHOUT_INPUTS and values.names(inputs):
         raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
-    records = read(data, dt, resample)
+    records = read(data, time, dt, resample)
     result = found(records, values.names(inputs), values.names(outputs), order, method, hold_out)
     files = []
     document = described(result, records)
@@ -84,11 +85,11 @@ def identify(
     show(result, document)
 
 
-def read(data: list[Path], dt: float | None, resample: float | None) -> list[Record]:
+def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
     """The records, evenly sampled where asked for."""
     from dalembert.files.records import read_record
 
-    records = [read_record(path, dt=dt) for path in data]
+    records = [read_record(path, time=time, dt=dt) for path in data]
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dalembert.app.commands import terminal
-from dalembert.app.commands.models import Model, Set, Start, load
+from dalembert.app.commands.models import Model, Near, Set, Start, load
 from dalembert.errors import MissingExtraError
 
 
@@ -17,6 +17,7 @@ def view(
     model: Model,
     changes: Set = None,
     start: Start = None,
+    guess: Near = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
@@ -25,4 +26,4 @@ def view(
         raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
     machine = load(model, changes)
     serve = importlib.import_module("dalembert.app.serve").serve
-    serve(machine.mechanism, machine.eqs, machine.start(start), port=port, browser=browser, say=terminal.show)
+    serve(machine.mechanism, machine.eqs, machine.start(start, guess), port=port, browser=browser, say=terminal.show)

@@ -52,6 +52,15 @@ Start = Annotated[
         "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts: A.angle="90 deg"; repeatable.'
     ),
 ]
+Near = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--guess",
+        metavar="NAME=VALUE",
+        help="About where a coordinate is: decides which way the loops of a machine close (elbow up or down); "
+        "repeatable.",
+    ),
+]
 Input = Annotated[
     list[str] | None,
     typer.Option(
@@ -69,9 +78,19 @@ class Machine:
     eqs: EquationsOfMotion
     changes: Mapping[str, float]
 
-    def start(self, given: list[str] | None = None) -> State:
+    def start(self, given: list[str] | None = None, guess: list[str] | None = None) -> State:
         """Where the motion starts: as the file says, with what was given instead."""
-        return started(self.eqs, self.mechanism.start, values.quantities(given, "--start"))
+        wanted, near = values.quantities(given, "--start"), values.quantities(guess, "--guess")
+        return started(self.eqs, self.mechanism.start, wanted, near)
+
+    def still(self, given: list[str] | None = None) -> State | None:
+        """Where a search for rest begins: the pose the motion starts in; None where neither file nor user say one."""
+        import numpy as np
+
+        if not given and not any(self.mechanism.start.get(key) for key in ("position", "guess", "internal", "t")):
+            return None
+        state = self.start(given)
+        return self.eqs.state(state.q, np.zeros(self.eqs.nv), state.z, state.t)
 
     def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
         """What drives the inputs: as the file says, with what was given instead."""
@@ -80,19 +99,35 @@ class Machine:
         return {**own, **{name: values.drive(name, text, "--input") for name, text in wanted.items()}}
 
     def held_inputs(self, given: list[str] | None = None) -> dict[str, float]:
-        """Constant values of inputs, for an equilibrium; those of the file that change in time count as zero."""
-        found: dict[str, float] = {}
-        for name, value in self.mechanism.simulation.get("inputs", {}).items():
-            if not callable(value):
-                found[name] = float(value)
-        return {**found, **values.quantities(given, "--input")}
+        """Constant values of inputs, for an equilibrium.
+
+        Those of the file hold where all of them are constant: part of a manoeuvre is no state to rest in.
+        """
+        wanted = values.quantities(given, "--input")
+        own = dict(self.mechanism.simulation.get("inputs", {}))
+        changing = [name for name, value in own.items() if callable(value)]
+        if not changing:
+            return {**{name: float(value) for name, value in own.items()}, **wanted}
+        left = [name for name in own if name not in wanted]
+        if left:
+            terminal.say(
+                f"inputs that the model drives in time count as zero here: {', '.join(left)}; --input NAME=VALUE holds "
+                "one at a value"
+            )
+        return wanted
 
 
-def started(eqs: EquationsOfMotion, own: Mapping[str, Any], wanted: Mapping[str, float]) -> State:
+def started(
+    eqs: EquationsOfMotion,
+    own: Mapping[str, Any],
+    wanted: Mapping[str, float],
+    near: Mapping[str, float] | None = None,
+) -> State:
     """The state a machine starts in: as its file says (``own``), with other values of some coordinates and rates.
 
     Wanted positions replace those of the file, which then only guide how the machine is put together; wanted rates
-    replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is.
+    replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is. What is
+    ``near`` decides between several ways of closing the loops, instead of the guesses of the file.
     """
     from dalembert.solve.assemble import assemble
 
@@ -110,6 +145,8 @@ def started(eqs: EquationsOfMotion, own: Mapping[str, Any], wanted: Mapping[str,
     if places:
         use["guess"] = {**use.get("guess", {}), **use.get("position", {})}
         use["position"] = places
+    if near:
+        use["guess"] = dict(near)  # guesses of the file may be of the other way
     if rates:
         use["velocity"] = rates
     if memory:
@@ -123,7 +160,7 @@ def load(model: str, changes: list[str] | None = None) -> Machine:
     from dalembert.mechanics import equations
 
     wanted = values.quantities(changes, "--set")
-    mechanism = read_model(model)
+    mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
     eqs = equations(mechanism)
     return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Machine, Model, Set, Start, load
+from dalembert.app.commands.models import Machine, Model, Near, Set, Start, load
 from dalembert.app.commands.running import Json
 from dalembert.app.commands.small_motions import linear_model, rest
 
@@ -51,7 +51,8 @@ Known = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Inputs t
 
 def filter_of(
     machine: Machine, kind: Kind, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
-    R: list[str] | None, P0: list[str] | None, start: list[str] | None, dt: float | None = None,
+    R: list[str] | None, P0: list[str] | None, start: list[str] | None, guess: list[str] | None,
+    dt: float | None = None,
 ) -> Filter:  # fmt: skip
     """The filter asked for, starting where the machine starts."""
     from dalembert import estimate as room
@@ -64,7 +65,7 @@ def filter_of(
             )
     options: dict[str, Any] = {
         **noise, "outputs": values.names(outputs) or None, "inputs": values.names(inputs) or None, "dt": dt,
-        "P0": values.weight(P0, "--P0"), "at": machine.start(start),
+        "P0": values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
     if kind is Kind.ekf:
         return room.ExtendedKalman(machine.eqs, **options)
@@ -87,8 +88,11 @@ def estimate(
         list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start; the steady one.")
     ] = None,
     start: Start = None,
+    guess: Near = None,
     changes: Set = None,
     smooth: Annotated[bool, typer.Option("--smooth", help="Use the whole record at every sample.")] = False,
+    time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
+    dt: Annotated[float | None, typer.Option(help="Sample time (s) of data without a column of time.")] = None,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
@@ -104,8 +108,8 @@ def estimate(
     from dalembert.files.records import read_record, write_record
 
     machine = load(model, changes)
-    record = read_record(data)
-    filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start)
+    record = read_record(data, time=time, dt=dt)
+    filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
     found = filter_.run(record, progress=terminal.progress())
     if smooth:
         from dalembert.estimate import smooth as smoothed
@@ -184,7 +188,11 @@ def export(
     ] = None,
     P0: Annotated[list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start.")] = None,
     guess: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Near which equilibrium the law works.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Near which equilibrium a law works, or pose a filter; repeatable.",
+        ),
     ] = None,
     start: Start = None,
     changes: Set = None,
@@ -205,10 +213,10 @@ def export(
     machine = load(model, changes)
     if kind is not None:
         step: Any = filter_of(
-            machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, dt=dt
+            machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess, dt=dt
         )  # fmt: skip
     else:
-        step = law_of(machine, guess, inputs, Q, R, dt)
+        step = law_of(machine, guess, start, inputs, Q, R, dt)
     written = export_c(step, out, name=name, dt=dt if kind is not None else None, real=real.value)
     terminal.wrote(*written.files)
     if as_json:
@@ -223,8 +231,8 @@ def export(
 
 
 def law_of(
-    machine: Machine, guess: list[str] | None, inputs: list[str] | None, Q: list[str] | None, R: list[str] | None,
-    dt: float,
+    machine: Machine, guess: list[str] | None, start: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
+    R: list[str] | None, dt: float,
 ) -> Any:  # fmt: skip
     """The sampled linear-quadratic law about an equilibrium."""
     from dalembert.control import lqr
@@ -232,5 +240,6 @@ def law_of(
     Q_, R_ = values.weight(Q, "--Q"), values.weight(R, "--R")
     if Q_ is None:
         raise typer.BadParameter("a law needs weights of the states.", param_hint="--Q")
-    system = linear_model(machine, rest(machine, guess, None, None, None), None)
+    held = machine.held_inputs()
+    system = linear_model(machine, rest(machine, held, guess=guess, start=start), held)
     return lqr(system, dt=dt, cost="integral", inputs=values.names(inputs) or None, Q=Q_, R=1.0 if R_ is None else R_)

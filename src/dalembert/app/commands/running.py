@@ -17,13 +17,14 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from dalembert.app.commands.terminal import settings
+from dalembert.app.commands.wording import in_options
 from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
@@ -34,27 +35,39 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document for machines to read.", rich_help_panel="Common")
 ]
+Outside = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside", help="Let a model include files outside its folder.", rich_help_panel="Common"
+    ),
+]  # fmt: skip
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
 def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[Function], Function]:
-    """Register a function as a command that also takes --quiet and --debug and ends with the code that fits."""
+    """Register a function as a command that also takes --quiet and --debug and ends with the code that fits.
+
+    A command on a model (its first parameter) takes --allow-outside as well.
+    """
 
     def register(function: Function) -> Function:
+        hints = {key: hint for key, hint in get_type_hints(function, include_extras=True).items() if key != "return"}
+        common = {"quiet": Quiet, "debug": Debug}
+        if next(iter(hints), None) in ("model", "source"):
+            common = {"outside": Outside, **common}
+        options = frozenset(name for key, hint in {**hints, **common}.items() for name in option_names(key, hint))
+
         @functools.wraps(function)
-        def run(*, quiet: bool, debug: bool, **arguments: Any) -> None:
-            with told(quiet, debug):
+        def run(*, quiet: bool, debug: bool, outside: bool = False, **arguments: Any) -> None:
+            settings.allow_outside = outside
+            with told(quiet, debug, options):
                 function(**arguments)
 
-        hints = {key: hint for key, hint in get_type_hints(function, include_extras=True).items() if key != "return"}
         own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        common = [
-            inspect.Parameter("quiet", keyword, default=False, annotation=Quiet),
-            inspect.Parameter("debug", keyword, default=False, annotation=Debug),
-        ]
-        run.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-        run.__annotations__ = {**hints, "quiet": Quiet, "debug": Debug}
+        further = [inspect.Parameter(key, keyword, default=False, annotation=hint) for key, hint in common.items()]
+        run.__signature__ = inspect.Signature([*own, *further])  # type: ignore[attr-defined]
+        run.__annotations__ = {**hints, **common}
         # help keeps the line breaks of a docstring, but knows better where its lines end
         run.__doc__ = "\n\n".join(
             " ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n")
@@ -65,9 +78,18 @@ def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[
     return register
 
 
+def option_names(key: str, hint: Any) -> tuple[str, ...]:
+    """What a parameter of a command is called on the command line; nothing for an argument."""
+    (about,) = getattr(hint, "__metadata__", (None,))
+    if not isinstance(about, typer.models.OptionInfo):
+        return ()
+    given = [one for one in (about.default, *(about.param_decls or ())) if isinstance(one, str) and one[:2] == "--"]
+    return tuple(given) or (f"--{key.replace('_', '-')}",)
+
+
 @contextmanager
-def told(quiet: bool, debug: bool) -> Iterator[None]:
-    """Errors inside become one message and an exit code; warnings one line each."""
+def told(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[None]:
+    """Errors inside become one message, in the words of the command's options, and an exit code; warnings one line."""
     settings.quiet, settings.debug = quiet, debug or bool(os.environ.get("DALEMBERT_DEBUG"))
     try:
         with warnings.catch_warnings():
@@ -77,7 +99,7 @@ def told(quiet: bool, debug: bool) -> Iterator[None]:
     except BrokenPipeError:  # `dalembert modes x | head`: whoever read has read enough
         raise
     except (DalembertError, OSError, KeyboardInterrupt) as error:
-        _tell(error, _message(error))
+        _tell(error, in_options(_message(error), options))
         raise typer.Exit(exit_code(error)) from None
     except Exception as error:
         # typer's own: usage errors, Exit, Abort, a closed pipe

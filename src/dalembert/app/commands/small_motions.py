@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,59 +23,84 @@ Guess = Annotated[
     list[str] | None,
     typer.Option("--guess", metavar="NAME=VALUE", help="Near which equilibrium, stable or not; repeatable."),
 ]
+From = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--start", metavar="NAME=VALUE", help="Pose to search from; that of the model, else its drawing; repeatable."
+    ),
+]
 Hold = Annotated[
     list[str] | None, typer.Option("--hold", metavar="NAME=VALUE", help="A coordinate with this value; repeatable.")
 ]
-Held = Annotated[list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="Value of an input; repeatable.")]
+Held = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input", metavar="NAME=VALUE", help="Value of an input; that of the model where constant, else 0; repeatable."
+    ),
+]
 Rates = Annotated[
     list[str] | None,
-    typer.Option("--rate", metavar="NAME=VALUE", help="Steady motion: constant rate of a coordinate; repeatable."),
+    typer.Option(
+        "--rate",
+        metavar="NAME=VALUE",
+        help="Steady motion: constant rate of a coordinate, NAME=free for one to be found; repeatable.",
+    ),
 ]
 
 
 def rest(
-    machine: Machine, guess: list[str] | None, hold: list[str] | None, inputs: list[str] | None, rates: list[str] | None
-) -> State:
-    """The equilibrium or steady motion asked for."""
+    machine: Machine, held: Mapping[str, float], *, guess: list[str] | None = None, hold: list[str] | None = None,
+    rates: list[str] | None = None, start: list[str] | None = None,
+) -> State:  # fmt: skip
+    """The equilibrium or steady motion asked for, with inputs at constant values."""
     from dalembert.solve.equilibrium import equilibrium as find
 
     return find(
         machine.eqs,
+        start=machine.start(start) if rates else machine.still(start),
         guess=values.quantities(guess, "--guess") or None,
-        inputs=machine.held_inputs(inputs),
+        inputs=held,
         hold=values.quantities(hold, "--hold") or None,
-        rates=values.quantities(rates, "--rate") or None,
-    )
+        rates={
+            name: None if text.lower() == "free" else values.quantity(text, "--rate")
+            for name, text in values.pairs(rates, "--rate").items()
+        } or None,
+    )  # fmt: skip
 
 
-def linear_model(machine: Machine, at: State, inputs: list[str] | None, **options: Any) -> SecondOrder | StateSpace:
+def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:
     from dalembert.solve.linearize import linearize as make
 
-    return make(machine.eqs, at, inputs=machine.held_inputs(inputs), **options)
+    return make(machine.eqs, at, inputs=held, **options)
 
 
 def equilibrium(
-    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    model: Model, changes: Set = None, start: From = None, guess: Guess = None, hold: Hold = None, inputs: Held = None,
+    rates: Rates = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Find where a machine stays at rest, or a motion that stays the same.
 
-    JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "stability"}.
+    JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "inputs": {name: value},
+    "stability"}.
     """
     machine = load(model, changes)
-    at = rest(machine, guess, hold, inputs, rates)
+    held = machine.held_inputs(inputs)
+    at = rest(machine, held, guess=guess, hold=hold, rates=rates, start=start)
     eqs = machine.eqs
     places = {name: (at[name], unit) for name, unit in zip(eqs.measures.names, eqs.measures.units, strict=True)}
     speeds = {}
     if rates:
         pairs = zip(eqs.measure_rates.names, eqs.measure_rates.units, strict=True)
         speeds = {name: (at[name], unit) for name, unit in pairs if abs(at[name]) > 1e-12}
-    verdict = stability(machine, at, inputs)
+    verdict = stability(machine, at, held)
     about = "steady motion" if rates else "equilibrium"
     if as_json:
         both = [{n: {"value": v, "unit": u} for n, (v, u) in group.items()} for group in (places, speeds)]
         found = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
-        terminal.give({**found, "stability": verdict})
+        terminal.give(
+            {**found, "inputs": {name: held.get(name, 0.0) for name in eqs.inputs.names}, "stability": verdict}
+        )
         return
     rows = [
         (name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()
@@ -84,16 +110,17 @@ def equilibrium(
         terminal.show(f"small motions about it: {verdict}")
 
 
-def stability(machine: Machine, at: State, inputs: list[str] | None) -> str | None:
+def stability(machine: Machine, at: State, held: Mapping[str, float]) -> str | None:
     """Verdict on small motions; None where there is no linear model."""
     try:
-        return linear_model(machine, at, inputs).stability().verdict
+        return linear_model(machine, at, held).stability().verdict
     except DalembertError:
         return None
 
 
 def modes(
-    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    model: Model, changes: Set = None, start: From = None, guess: Guess = None, hold: Hold = None, inputs: Held = None,
+    rates: Rates = None,
     out: Annotated[Path | None, typer.Option(help="Write a figure of the shapes: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -102,7 +129,8 @@ def modes(
     JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
     """
     machine = load(model, changes)
-    found = linear_model(machine, rest(machine, guess, hold, inputs, rates), inputs).modes()
+    held = machine.held_inputs(inputs)
+    found = linear_model(machine, rest(machine, held, guess=guess, hold=hold, rates=rates, start=start), held).modes()
     if out is not None:
         from dalembert.view import plot
 
@@ -120,11 +148,13 @@ def modes(
         return
     table = [line.split(maxsplit=4) for line in found.table().splitlines()[1:]]
     head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", "motion")
-    terminal.show_table(f"{machine.mechanism.name}: modes about the equilibrium", head, table, left=(4,))
+    about = "steady motion" if rates else "equilibrium"
+    terminal.show_table(f"{machine.mechanism.name}: modes about the {about}", head, table, left=(4,))
 
 
 def linearize(
-    model: Model, changes: Set = None, guess: Guess = None, hold: Hold = None, inputs: Held = None, rates: Rates = None,
+    model: Model, changes: Set = None, start: From = None, guess: Guess = None, hold: Hold = None, inputs: Held = None,
+    rates: Rates = None,
     outputs: Annotated[list[str] | None, typer.Option(help="Sensors or coordinates; all sensors.")] = None,
     coordinates: Annotated[list[str] | None, typer.Option(help="Independent coordinates; chosen.")] = None,
     first_order: Annotated[bool, typer.Option("--state-space", help="States and their rates: A, B, C, D.")] = False,
@@ -138,10 +168,11 @@ def linearize(
     machine = load(model, changes)
     if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
         raise typer.BadParameter(f"{out}: a linear model is written as .json, .npz or .mat.", param_hint="--out")
+    held = machine.held_inputs(inputs)
+    at = rest(machine, held, guess=guess, hold=hold, rates=rates, start=start)
     system = linear_model(
-        machine, rest(machine, guess, hold, inputs, rates), inputs, outputs=values.names(outputs) or None,
-        coordinates=values.names(coordinates) or None,
-    )  # fmt: skip
+        machine, at, held, outputs=values.names(outputs) or None, coordinates=values.names(coordinates) or None
+    )
     if first_order and hasattr(system, "state_space"):
         system = system.state_space()
     document = {"model": machine.mechanism.name, **described(system)}

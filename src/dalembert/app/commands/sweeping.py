@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Input, Machine, Model, Set, Start, load, ready, started, until_of
+from dalembert.app.commands.models import Input, Machine, Model, Near, Set, Start, load, ready, started, until_of
 from dalembert.app.commands.running import NOT_CONVERGED, WRONG, Json
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def sweep(
     until: Annotated[float | None, typer.Option(help="End time of a run (s).")] = None,
     changes: Set = None,
     start: Start = None,
+    guess: Near = None,
     inputs: Input = None,
     every: Annotated[float | None, typer.Option(help="Sampling interval of a run (s): what peaks are seen.")] = None,
     store: Annotated[
@@ -76,9 +77,12 @@ def sweep(
         "inputs": tuple(inputs or ()), "every": machine.mechanism.simulation.get("every") if every is None else every,
         "file": digest(machine),
     }  # fmt: skip
+    if terminal.settings.allow_outside:
+        options["outside"] = True
+    wanted = {"wanted": values.quantities(start, "--start"), "near": values.quantities(guess, "--guess")}
     trial = ModelTrial(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
-        {**machine.mechanism.start, "wanted": values.quantities(start, "--start"), "options": options},
+        {**machine.mechanism.start, **wanted, "options": options},
     )  # fmt: skip
     machine.inputs(inputs)  # what is wrong with them is told now, and once
     found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
@@ -142,8 +146,8 @@ def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
 class ModelTrial:
     """A run of a machine of a model file at every point; other processes read its inputs from the file themselves.
 
-    ``start`` is that of the file, with what was asked for under "wanted" and how to run under "options": a store knows
-    a trial by ``eqs``, ``until``, ``outputs`` and ``start``.
+    ``start`` is that of the file, with what was asked for under "wanted" and "near" and how to run under "options": a
+    store knows a trial by ``eqs``, ``until``, ``outputs`` and ``start``.
     """
 
     source: str
@@ -166,13 +170,13 @@ class ModelTrial:
         from dalembert.sweeps.trials import REDUCTIONS
 
         own = dict(self.start)
-        wanted, options = own.pop("wanted"), own.pop("options")
+        wanted, near, options = own.pop("wanted"), own.pop("near"), own.pop("options")
         changes = {name: value for name, value in point.items() if name in self.eqs.parameters.index}
         moved = {name: value for name, value in point.items() if name not in changes}
         eqs = self.eqs.replace(**changes) if changes else self.eqs
-        mechanism = _mechanism(self.source)
+        mechanism = _mechanism(self.source, "outside" in options)
         run = simulate(
-            eqs, self.until, start=started(eqs, own, {**wanted, **moved}),
+            eqs, self.until, start=started(eqs, own, {**wanted, **moved}, near),
             inputs=Machine(self.source, mechanism, eqs, {}).inputs(list(options["inputs"])),
             method=mechanism.simulation.get("method"), every=options["every"], progress=False,
         )  # fmt: skip
@@ -180,11 +184,11 @@ class ModelTrial:
 
 
 @functools.lru_cache(maxsize=1)
-def _mechanism(source: str) -> Mechanism:
+def _mechanism(source: str, outside: bool) -> Mechanism:
     """The machine of a file, read once per process."""
     from dalembert.files.models import read_model
 
-    return read_model(source)
+    return read_model(source, allow_outside=outside)
 
 
 def digest(machine: Machine) -> str:

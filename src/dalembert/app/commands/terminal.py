@@ -24,6 +24,7 @@ class Settings:
 
     quiet: bool = False
     debug: bool = False
+    allow_outside: bool = False  # models may include files outside their folder
 
 
 settings = Settings()
