@@ -266,7 +266,7 @@ def test_filters_neither_drift_nor_break_over_thirty_seconds(estimates, run, dat
 def test_without_switching_the_breakdown_is_reported_with_what_there_was(data, name):
     """T3.1d: an error, no NaN handed out."""
     filter_ = crank.filters(crank.observer(None))[name]
-    with pytest.raises(da.ConvergenceError, match="at t = ") as caught:
+    with pytest.raises(da.ConvergenceError, match=r"at t = .*singular pose \(A.angle = .*use switching=") as caught:
         filter_.run(data)
     partial = caught.value.record
     assert partial is not None
@@ -315,7 +315,7 @@ def test_scheme_two_with_gamma_one_half_alternates(data, run):
 def test_an_input_of_the_same_instant_gains(data, run):
     short = data.between(None, 5.0)
     model = crank.observer(0.2, scheme=1, use_current=True, method="heun")
-    found = crank.figures([crank.filters(model)["EKF"].run(model.advance(short))], run).rms
+    found = crank.figures([crank.filters(model)["EKF"].run(short)], run).rms
     lagging = crank.figures([crank.filters(crank.observer(0.2, scheme=1))["EKF"].run(short)], run).rms
     assert (found[:2] < 0.9 * lagging[:2]).all()  # angle and speed; the acceleration's error is that of the window
 

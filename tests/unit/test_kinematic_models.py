@@ -265,12 +265,3 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
     assert relation.S[0, 0] * x[2] + relation.bias[0] == pytest.approx(1.5, abs=1e-11)
     with pytest.raises(da.ModelError, match="use_current"):
         observer(eqs, scheme=3, use_current=True)
-
-
-def test_advance_moves_the_inputs_one_sample_ahead(eqs):
-    model = observer(eqs, use_current=True)
-    t = np.arange(4.0)
-    record = da.Record(t, np.column_stack((t, 10 * t)), ["encoder", "slider acceleration"])
-    moved = model.advance(record)
-    assert moved["encoder"].tolist() == [0.0, 1.0, 2.0]
-    assert moved["slider acceleration"].tolist() == [10.0, 20.0, 30.0]

@@ -4,8 +4,9 @@ from dalembert.estimate.consistency import Consistency, chi_square_band, mean_ne
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman
 from dalembert.estimate.extended_bucy import ExtendedKalmanBucy
+from dalembert.estimate.force_check import ForceCheck
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
-from dalembert.estimate.force_model import ForceCheck, ForceModel, forces
+from dalembert.estimate.force_model import ForceModel, forces
 from dalembert.estimate.joint_input import JointInputKalman
 from dalembert.estimate.kalman import Kalman
 from dalembert.estimate.kalman_bucy import KalmanBucy

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.equations import Channels, State, Watching
 from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
+from dalembert.estimate.kinematic_watching import reading_inputs
 from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
@@ -155,8 +156,10 @@ class Filter(ABC):
                 f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch "
                 "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
             )
-        plain = engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
-        return self._with_deviations(plain)
+        plain = self._with_deviations(
+            engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+        )
+        return reading_inputs(plain, self.process.current) if self.process.sensed else plain
 
     def _with_deviations(self, w: Watching) -> Watching:
         model = self.process
@@ -273,11 +276,12 @@ class Stepper:
         self.nis = 0.0
         self.estimate: dict[str, float] = {}
 
-    def step(self, y: Any, u: Any = (), t: float | None = None) -> dict[str, float]:
+    def step(self, y: Any, u: Any = (), t: float | None = None, *, before: Any = None) -> dict[str, float]:
         """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
 
         The first call corrects the start; every other goes on by dt (or to the time t) under the inputs of the call
-        before.
+        before, or of this one where the model is made so (``use_current=True`` of a kinematic model).
+        before : other inputs than those to go on under.
         """
         model = self.filter.process
         y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
@@ -285,8 +289,10 @@ class Stepper:
             raise DataError("u holds a value that is not finite.")
         dt = self._interval(t)
         fresh = np.isfinite(y_).astype(float)
-        if not self._begun:
+        if not self._begun or model.current:
             self._u = u_
+        if before is not None:
+            self._u = self._numbers("before", before, model.inputs)
         told = self._tick.raw(self.memory, self._u, u_, np.where(fresh, y_, 0.0), fresh, self._p, self.t + dt, dt)
         self.memory = told[0].copy()
         self.innovation, self.nis = told[3].copy(), float(told[5][0])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from dalembert.equations import EquationsOfMotion
+from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ModelError
 from dalembert.estimate.kinematic_relations import MachineRelations
 from dalembert.solve.constrained import depends_on_reactions
@@ -22,9 +22,12 @@ SX = ca.SX
 
 
 class Balance:
-    """h and B of a machine as expressions of the pose and of z, ż, z̈."""
+    """h and B of a machine as expressions of the pose and of z, ż, z̈.
 
-    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str]) -> None:
+    at : a state whose way of closing the loops is kept; None: that of the drawing.
+    """
+
+    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
         if eqs.nz:
             raise ModelError(
                 f"forces are found from the motion of bodies alone; {eqs.name!r} has internal states "
@@ -36,15 +39,15 @@ class Balance:
                 "it with unknown= of a filter on the machine."
             )
         self.eqs = eqs
-        self.relations = MachineRelations(eqs, independent)
-        self.function = self._make()
+        self.relations = MachineRelations(eqs, independent, at)
+        self.function, self.acting = eqs.cached(("force balance", self.relations.targets), self._make)
 
     @property
     def n(self) -> int:
         return len(self.relations.coordinates)
 
-    def _make(self) -> ca.Function:
-        """(pose, ż, z̈, p, t) -> h (n,), B (n, nu)."""
+    def _make(self) -> tuple[ca.Function, ca.Function]:
+        """(pose, ż, z̈, p, t) -> h (n,), B (n, nu);  (pose, p, t) -> B, and what its entries are sums of, all added."""
         eqs, n = self.eqs, self.n
         q, zd, zdd = SX.sym("q", eqs.nq), SX.sym("zd", n), SX.sym("zdd", n)
         p, t, u = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("u", eqs.nu)
@@ -57,4 +60,9 @@ class Balance:
         if eqs.nu and ca.depends_on(B, u):
             raise ModelError(f"an input of {eqs.name!r} does not act linearly, so it cannot be told from the motion.")
         h = ca.substitute(left, u, SX.zeros(eqs.nu))
-        return ca.Function("balance", [q, zd, zdd, p, t], [ca.densify(h), ca.densify(B)], {"cse": True})
+        summed = ca.fabs(W).T @ ca.fabs(ca.jacobian(f, u))
+        still = [ca.densify(ca.substitute(x, ca.vertcat(zd, zdd), SX.zeros(2 * n))) for x in (B, summed)]
+        return (
+            ca.Function("balance", [q, zd, zdd, p, t], [ca.densify(h), ca.densify(B)], {"cse": True}),
+            ca.Function("acting", [q, p, t], still, {"cse": True}),
+        )

@@ -17,10 +17,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import Channels, EquationsOfMotion, equations, require_equations
+from dalembert.equations import Channels, EquationsOfMotion, State, equations, require_equations
 from dalembert.errors import ModelError, unknown_name
 from dalembert.estimate.force_balance import Balance
+from dalembert.estimate.force_check import FORMS, ForceCheck
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
+from dalembert.estimate.kinematic_check import rays
+from dalembert.estimate.kinematic_quantities import listed
 from dalembert.estimate.process import Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.checks import FloatArray, Frozen
@@ -28,9 +31,9 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 
 SX = ca.SX
-FORMS = ("known-from-unknown", "unknown-from-known")
-POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
 SINGULAR = 1e-9
+ELSEWHERE = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
+OPEN = 1e-6  # gap of a pose of a record [m or rad]
 PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
 
 
@@ -42,6 +45,7 @@ def forces(
     unknown: str | Iterable[str] | Mapping[str, Law],
     inputs: str | Iterable[str] = (),
     form: str = "known-from-unknown",
+    start: State | None = None,
 ) -> ForceModel:
     """A model of the forces of a machine whose motion is known; any filter of ``da.estimate`` takes it.
 
@@ -53,12 +57,13 @@ def forces(
         :class:`LowPassed`, :class:`ForceLaw`), so that ``model.noise`` knows their process noise.
     inputs : other inputs, which the filter is told exactly; those not named at all are zero.
     form : "known-from-unknown" or "unknown-from-known".
+    start : a state of the machine (`da.assemble`) whose way of closing the loops is kept; None: that of the drawing.
 
     The filter reads z, ż, z̈ by the names of the machine (``"A.angle"``, ``"A.rate"``, ``"A.acceleration"``), as a
     kinematics-based observer reports them.
     """
     eqs = equations(model) if isinstance(model, Mechanism) else require_equations(model)
-    return ForceModel(eqs, independent, known, unknown, inputs, form)
+    return ForceModel(eqs, independent, known, unknown, inputs, form, start)
 
 
 class ForceModel(Frozen):
@@ -71,10 +76,12 @@ class ForceModel(Frozen):
     laws: tuple[Law | None, ...]
     form: str
     balance: Balance
+    reference: tuple[Array, Array]
 
     def __init__(
-        self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Any, form: str
-    ) -> None:
+        self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Any, form: str,
+        start: State | None = None,
+    ) -> None:  # fmt: skip
         if form not in FORMS:
             raise ModelError(f"form must be {FORMS[0]!r} or {FORMS[1]!r}, got {form!r}.")
         laws = dict(unknown) if isinstance(unknown, Mapping) else {}
@@ -87,13 +94,15 @@ class ForceModel(Frozen):
         for name, law in laws.items():
             if not isinstance(law, (RandomWalk, GaussMarkov, LowPassed, ForceLaw)):
                 raise ModelError(f"unknown[{name!r}] must be a law such as RandomWalk(2.0), got {law!r}.")
-        names = [independent] if isinstance(independent, str) else list(independent)
-        balance = eqs.cached(("force balance", tuple(names)), lambda: Balance(eqs, names))
+        if start is not None and not isinstance(start, State):
+            raise ModelError(f"start must be a state of the machine, from da.assemble(eqs, ...); got {start!r}.")
+        balance = Balance(eqs, listed(independent, "independent"), start)
         self._freeze(
             eqs=eqs, known=groups[0], unknown=groups[1], told=groups[2], form=form, balance=balance,
             laws=tuple(laws.get(name) for name in groups[1]),
         )  # fmt: skip
         self._check_counts()
+        self._freeze(reference=self._workspace())
         self._check_somewhere()
 
     # -- well-posedness (C26) ----------------------------------------------------------------------------------------
@@ -117,39 +126,55 @@ class ForceModel(Frozen):
             raise ModelError("known= names no input: the filter needs a measured force to read.")
 
     def _check_somewhere(self) -> None:
-        """What is inverted must be regular at some pose near the drawing."""
-        random = np.random.default_rng(0)
-        eqs = self.eqs
-        stack, lead = self._leading
-        worst = np.inf
-        for spread in (0.0, 0.1, 0.3, 0.6):
-            q = np.array(eqs.guess[0]) + spread * random.normal(size=eqs.nq)
-            at = stack(q, eqs.p, 0.0)[1]
-            for _ in range(4):
-                q = lead(q, at, eqs.p, 0.0)[0]
-            _, B = self._terms(q[None], np.zeros((1, self.balance.n)), np.zeros((1, self.balance.n)), np.zeros(1))
-            worst = min(worst, float(self._condition(B)[0]))
-        if worst > 1 / SINGULAR:
-            which = self.known if self.form == FORMS[0] else self.unknown
-            raise ModelError(
-                f"the forces {', '.join(which)} cannot be told from the motion of {self.eqs.name!r} at any pose tried: "
-                "two of them do the same, or one does nothing. Use another form, or other forces."
-            )
+        """Forces must act, and independently of one another, at some pose of the workspace."""
+        B, summed = self.reference
+        for names, columns, inverted in (
+            (self.unknown, self._two, True),
+            (self.known, self._one, self.form == FORMS[0]),
+        ):
+            size = np.abs(B[:, :, columns]).max(axis=(0, 1))
+            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= SINGULAR * of]
+            if idle and inverted:
+                raise ModelError(
+                    f"{', '.join(idle)} cannot be told from the motion of {self.eqs.name!r}, for it moves nothing at "
+                    "any pose: its joints take it whole. Name other forces."
+                )
+            if inverted and self._conditions(B, columns).min() > 1 / SINGULAR:
+                raise ModelError(
+                    f"the forces {', '.join(names)} cannot be told apart from the motion of {self.eqs.name!r}: at "
+                    "every pose one does the same as others together. Name other forces"
+                    + (f", or use form={FORMS[1]!r}." if names is self.known else ", or find a combination of them.")
+                )
 
     def check(self, motion: Record) -> ForceCheck:
         """Along a motion (record with z, ż, z̈): how well forces can be told, and where they cannot."""
         time, _, B = self._along(motion)
-        seen = self._seen(B)
-        return ForceCheck(self.known, self.unknown, self.form, time, self._condition(B), seen, B[:, :, self._two])
+        inverted = self._one if self.form == FORMS[0] else self._two
+        return ForceCheck(
+            self.known, self.unknown, self.form, time, self._conditions(B, inverted), self._conditions(B, self._two),
+            B[:, :, self._two],
+        )  # fmt: skip
 
-    def _condition(self, B: Array) -> FloatArray:
-        """Of the matrix that the form inverts, columns of like size over all poses."""
-        part = B[:, :, self._one if self.form == FORMS[0] else self._two]
-        return _conditions(part)
+    def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
+        """(K,) condition of the map of some forces, in units of what each does over the workspace; inf: blind."""
+        usual = self.reference[0][:, :, columns]
+        size = np.sqrt(np.einsum("kij,kij->j", usual, usual) / len(usual))
+        if not (size > 0.0).all():
+            return np.full(len(B), np.inf)
+        rows = np.sqrt(np.einsum("kij,kij->i", usual / size, usual / size) / len(usual))
+        unit = size * np.where(rows > 0.0, rows, 1.0)[:, None]
+        here, there = (np.linalg.svd(part / unit, compute_uv=False) for part in (B[:, :, columns], usual))
+        top = max(here.max(initial=0.0), there.max())
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(here[:, -1] > 0.0, top / here[:, -1], np.inf))
 
-    def _seen(self, B: Array) -> FloatArray:
-        """Condition of the map from unknown to known forces: inf where some of F₂ does not show in F₁."""
-        return _conditions(B[:, :, self._two])
+    def _workspace(self) -> tuple[Array, Array]:
+        """B at poses all over the workspace, and per input the largest sum of what its entries are made of."""
+        eqs, r = self.eqs, self.balance.relations
+        q = rays(r, self._leading[0](r.begin, eqs.p, 0.0)[1], r.begin, None, 100)[1]
+        kernel = eqs.cached(("acting", r.targets), lambda: Kernel(self.balance.acting))
+        B, summed = (x.reshape(len(q), -1, eqs.nu) for x in kernel.many(q, eqs.p, 0.0))
+        return B, summed.max(axis=(0, 1))
 
     @property
     def _one(self) -> list[int]:
@@ -182,22 +207,54 @@ class ForceModel(Frozen):
 
     def _along(self, motion: Record) -> tuple[Array, Array, Array]:
         """time, h and B along a record of the motion; the pose follows from sample to sample."""
+        if not isinstance(motion, Record):
+            raise ModelError(f"the motion must be a da.Record of {', '.join(self.motion.names)}, got {motion!r}.")
         missing = [name for name in self.motion.names if name not in motion.names]
         if missing:
             raise ModelError(unknown_name("channel", missing[0], motion.names, "the record of the motion"))
         r, n = self.balance.relations, self.balance.n
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
-        q = r.start(dict(zip(r.coordinates.names, x[0, :n], strict=True)))[1]
-        poses, (_, lead) = np.empty((len(x), self.eqs.nq)), self._leading
+        q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
+        poses, gaps, (_, lead) = np.empty((len(x), self.eqs.nq)), np.empty(len(x)), self._leading
         for k, row in enumerate(x):
             for _ in range(PASSES):
-                q = lead(q, row[:n], self.eqs.p, motion.time[k])[0]
-            poses[k] = q
+                q, gap = lead(q, row[:n], self.eqs.p, motion.time[k])
+            poses[k], gaps[k] = q, gap[0]
+        if not gaps.max() <= OPEN:
+            k = int(np.argmax(~(gaps <= OPEN)))
+            raise ModelError(
+                f"the motion at t = {motion.time[k]:.6g} s cannot be: the joints of {self.eqs.name!r} stay open by "
+                f"{gaps[k]:.2g} (m or rad) there. Check the record, or how its loops are closed (start=)."
+            )
         h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
         return motion.time, h, B
 
+    def _begins(self, motion: Record, z: Mapping[str, float]) -> Array:
+        """The pose of the first sample, and whether other coordinates in the record say the same."""
+        eqs, r = self.eqs, self.balance.relations
+        if all(name in motion.names for name in eqs.coordinates.names):
+            return np.array([motion[name][0] for name in eqs.coordinates.names])
+        q = r.start(z)[1]
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, motion.time[0])[0].ravel()
+        for k in eqs.recorded_measures:
+            name = eqs.measures.names[k]
+            if name not in motion.names:
+                continue
+            off = abs(float(motion[name][0]) - s[k])
+            off = off if eqs.measures.units[k] != "rad" else abs((off + np.pi) % (2 * np.pi) - np.pi)
+            if off > ELSEWHERE:
+                raise ModelError(
+                    f"the motion has {name} = {motion[name][0]:.4g} at first, but as {eqs.name!r} is drawn it would be "
+                    f"{s[k]:.4g}: its loops are closed another way. Hand over a state of that way, start=da.assemble("
+                    "eqs, {...}, guess={...})."
+                )
+        return q
+
     def algebraic(self, motion: Record, measured: Record) -> Record:
-        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer (C30)."""
+        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer (C30).
+
+        NaN where they cannot be told at all.
+        """
         time, h, B = self._along(motion)
         given = [*self.known, *self.told]
         F = np.column_stack([np.asarray(measured[name], dtype=float) for name in given])
@@ -205,12 +262,20 @@ class ForceModel(Frozen):
             raise ModelError(f"the records of motion ({len(time)} samples) and of forces ({len(F)}) differ in length.")
         columns = [self.eqs.inputs.index[name] for name in given]
         right = h - np.einsum("kij,kj->ki", B[:, :, columns], F)
-        found = np.stack([np.linalg.lstsq(B[k][:, self._two], right[k], rcond=None)[0] for k in range(len(time))])
+        found = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
+        found[self._conditions(B, self._two) > 1 / SINGULAR] = np.nan
         units = [self.eqs.inputs.units[k] for k in self._two]
         return Record(time, found, self.unknown, units, name=f"forces of {self.eqs.name}")
 
     def noise(self, dt: float, known: float | Mapping[str, float]) -> dict[str, float]:
         """Process noise for ``Q=``: variances per step, ``known`` those of the measured forces, laws those of F₂."""
+        if isinstance(known, Mapping):
+            for name in known:
+                if name not in self.known:
+                    raise ModelError(f"known: {unknown_name('measured force', name, self.known)}")
+            missing = [name for name in self.known if name not in known]
+            if missing:
+                raise ModelError(f"known lacks the variance of {', '.join(missing)}.")
         found = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
         for name, law in zip(self.unknown, self.laws, strict=True):
             if law is None:
@@ -225,63 +290,8 @@ class ForceModel(Frozen):
         )
 
 
-class ForceCheck(Frozen):
-    """How well forces can be told along a motion (C26): condition numbers, and the verdict in words."""
-
-    known: tuple[str, ...]
-    unknown: tuple[str, ...]
-    form: str
-    time: FloatArray
-    condition: FloatArray
-    seen: FloatArray
-    map: FloatArray
-
-    def __init__(self, known: Any, unknown: Any, form: str, time: Any, condition: Any, seen: Any, map: Any) -> None:
-        self._freeze(known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
-
-    @property
-    def well_posed(self) -> bool:
-        return bool(max(self.condition.max(), self.seen.max()) < POOR)
-
-    @property
-    def verdict(self) -> str:
-        """Whether the unknown forces can be told, and where not."""
-        names = ", ".join(self.unknown)
-        if self.well_posed:
-            return f"{names} can be told from {', '.join(self.known)} everywhere on this motion."
-        worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
-        at = float(self.time[int(np.argmax(worst))])
-        share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
-        inverted = self.known if self.form == FORMS[0] and worst is self.condition else self.unknown
-        pose = (
-            f"{inverted[0]} moves nothing"
-            if len(inverted) == 1
-            else f"{', '.join(inverted)} do not act independently of one another"
-        )
-        return (
-            f"near t = {at:.4g} s the machine stands in a pose where {pose} ({share:.0f} % of the motion): {names} "
-            "cannot be told there, and nearby only with large errors. Keep away from that pose, measure "
-            f"{names if len(self.unknown) == 1 else 'one of them'}, or use a law with little noise to bridge it."
-        )
-
-    def __repr__(self) -> str:
-        worst = max(self.condition.max(), self.seen.max())
-        return f"ForceCheck: {self.verdict} Largest condition number {worst:.3g}."
-
-
-def _conditions(B: Array) -> FloatArray:
-    """(K,) condition numbers of matrices whose columns are first brought to the same size over all of them."""
-    size = np.sqrt(np.einsum("kij,kij->j", B, B) / len(B))
-    if not size.all():
-        return np.full(len(B), np.inf)
-    rows = np.sqrt(np.einsum("kij,kij->i", B / size, B / size) / len(B))
-    s = np.linalg.svd(B / size / np.where(rows > 0.0, rows, 1.0)[:, None], compute_uv=False)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(s[:, -1] > 0.0, s[:, 0].max() / s[:, -1], np.inf))
-
-
 def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else list(given)
+    names = listed(given, what)
     for name in names:
         if name not in eqs.inputs.index:
             raise ModelError(f"{what}: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}")
@@ -338,7 +348,7 @@ def _(model: ForceModel, *, outputs: Any = None, inputs: Any = None, dt: float |
         "report": ca.Function("report", [x, u, p, t], [x[: k1 + k2]]),
     }
     drives = Channels([*motion.names, *model.told], [*motion.units, *(units[name] for name in model.told)])
-    start = np.concatenate([np.zeros(k1 + k2), np.array(eqs.guess[0])])
+    start = np.concatenate([np.zeros(k1 + k2), model.balance.relations.begin])
     return Process(
         f"forces of {eqs.name}", states, Channels([*states.names, *pose.names], [*states.units, *pose.units]), drives,
         Channels(model.known, [units[name] for name in model.known]), functions, start, eqs.parameters,

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.estimate.kinematic_relations import LEVEL, Relations
+from dalembert.estimate.kinematic_quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.checks import Frozen
 from dalembert.linear.tables import aligned
@@ -32,6 +32,7 @@ LEVELS = ("positions", "velocities", "accelerations")
 RANK = 1e-6  # of singular values, relative to the largest in the workspace
 OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
 RAYS, STEPS = 24, 64
+NEAR = 0.3  # of the usual smallest singular value: a filter that broke down there did so for that
 SINGULAR = 1e-2  # smallest singular value over the largest in the workspace that is called nearly singular
 
 
@@ -94,7 +95,9 @@ def check_levels(
         what = ", ".join(f"{name!r} ({LEVEL[known[name].order]})" for name in wrong)
         problems.append(f"inputs must measure {LEVELS[level]}; these do not: {what}.")
     if len(inputs) < n:
-        problems.append(f"{n} independent coordinates need at least {n} inputs, got {len(inputs)}.")
+        many = "s" * (n != 1)
+        needs = f"coordinate{many} need{'' if many else 's'}"
+        problems.append(f"{n} independent {needs} at least {n} input{many}, got {len(inputs)}.")
     highest = level if scheme is not None else level - 1
     late = [name for name in outputs if known[name].order > highest]
     if late:
@@ -117,10 +120,8 @@ def check_levels(
         raise ModelError(f"sensors of the kinematic model of {relations.name!r}: {' '.join(problems)}")
 
 
-def ranges(model: KinematicModel, workspace: Any) -> tuple[Array, Array]:
-    """Lower and upper ends of the independent coordinates."""
-    r = model.relations
-    z = model.state()[: model.stepper.n]
+def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Array]:
+    """Lower and upper ends of the independent coordinates, about z of the pose q."""
     given = {}
     for name, pair in (workspace or {}).items():
         full = r.names([name], "workspace")[0]
@@ -133,7 +134,7 @@ def ranges(model: KinematicModel, workspace: Any) -> tuple[Array, Array]:
         if not low < high or not np.isfinite([low, high]).all():
             raise DataError(f"workspace: {name!r} must run from a number to a larger one, got {pair!r}.")
         given[full] = (low, high)
-    reach = max(1e-3, float(np.abs(model.state()[model.stepper.blocks * model.stepper.n :]).max(initial=1.0)))
+    reach = max(1e-3, float(np.abs(q).max(initial=1.0)))
     ends = []
     for name, unit, at in zip(r.coordinates.names, r.coordinates.units, z, strict=True):
         half = reach if unit == "m" else np.pi
@@ -144,10 +145,14 @@ def ranges(model: KinematicModel, workspace: Any) -> tuple[Array, Array]:
 
 def explore(model: KinematicModel, workspace: Any, poses: int) -> tuple[Array, Array]:
     """z and pose of closed poses along rays from the start to the ends of the workspace."""
-    s, r = model.stepper, model.relations
-    n, x0 = s.n, model.state()
-    z0, q0 = x0[:n], x0[s.blocks * n : s.blocks * n + len(r.pose)]
-    low, high = ranges(model, workspace)
+    s, x0 = model.stepper, model.state()
+    return rays(model.relations, x0[: s.n], x0[s.blocks * s.n : s.nx - s.remembers], workspace, poses)
+
+
+def rays(r: Relations, z0: Array, q0: Array, workspace: Any, poses: int) -> tuple[Array, Array]:
+    """The same from z₀ at the pose q₀."""
+    n = len(r.coordinates)
+    low, high = ranges(r, z0, q0, workspace)
     random = np.random.default_rng(0)
     if n == 1:
         ends = np.array([low, high])
@@ -208,6 +213,20 @@ def largest_determinant(model: KinematicModel, workspace: Any) -> float:
     return found
 
 
+def most_singular(model: KinematicModel, states: Array) -> Array | None:
+    """That of the states (k, nx) whose inputs say least about the independent coordinates, if next to nothing."""
+    s = model.stepper
+    states = states[np.isfinite(states).all(axis=1)]
+    if not len(states):
+        return None
+    pose = slice(s.blocks * s.n, s.nx - s.remembers)
+    here, usual = (
+        np.linalg.svd(weighted_slopes(model, *where), compute_uv=False)[:, s.n - 1]
+        for where in ((states[:, : s.n], states[:, pose]), explore(model, model.workspace, 100))
+    )
+    return states[int(here.argmin())] if here.min() < NEAR * np.median(usual) else None
+
+
 def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> KinematicCheck:
     """The rules of C15 over the workspace."""
     s, r = model.stepper, model.relations
@@ -231,7 +250,8 @@ def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> Kine
     problems = _problems(model, usable, most, observable)
     if problems:
         raise ModelError(f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
-    remarks = _remarks(model, blind, at, output_rank, len(z))
+    dim = dict(zip(r.coordinates.names, z[int(np.argmin(output_values[:, n - 1]))].tolist(), strict=True))
+    remarks = _remarks(model, blind, at, output_rank, dim, len(z))
     counts = {"n": n, "inputs": len(model.inputs), "outputs": len(model.outputs), "positions": len(positions),
               "states": s.order * n}  # fmt: skip
     with np.errstate(divide="ignore"):
@@ -296,11 +316,16 @@ def _problems(model: KinematicModel, usable: Array, output_rank: int, observable
     return found
 
 
+def _place(z: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.4g}" for name, value in z.items())
+
+
 def _remarks(
-    model: KinematicModel, blind: float, worst: Mapping[str, float], output_rank: int, count: int
-) -> list[str]:
+    model: KinematicModel, blind: float, worst: Mapping[str, float], output_rank: int, dim: Mapping[str, float],
+    count: int,
+) -> list[str]:  # fmt: skip
     s = model.stepper
-    place = ", ".join(f"{name} = {value:.4g}" for name, value in worst.items())
+    place = _place(worst)
     remarks = []
     if blind or count < 10:
         remarks.append(
@@ -311,7 +336,8 @@ def _remarks(
         remarks.append("The inputs tell the independent coordinates at every pose looked at.")
     if output_rank < s.n:
         remarks.append(
-            "At some poses the outputs tell fewer coordinates than there are; the inputs must carry it over."
+            f"At some poses, as near {_place(dim)}, the outputs tell fewer coordinates than there are; the inputs must "
+            "carry it over."
         )
     if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
         remarks.append(

@@ -14,15 +14,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import Channels
+from dalembert.equations import Channels, State
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.estimate.kinematic_check import KinematicCheck, check_levels, survey
-from dalembert.estimate.kinematic_relations import LEVEL, Relations
+from dalembert.estimate.kinematic_check import KinematicCheck, check_levels, most_singular, survey
+from dalembert.estimate.kinematic_quantities import LEVEL, Relations
 from dalembert.estimate.kinematic_step import Stepper
 from dalembert.estimate.process import Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
-from dalembert.record import Record
 
 SX, MX = ca.SX, ca.MX
 GAP = "residual.position"
@@ -94,24 +93,34 @@ class KinematicModel:
         )
 
     # -- questions ---------------------------------------------------------------------------------------------------
-    def state(self, values: Mapping[str, float] | None = None) -> Array:
+    def state(self, values: Mapping[str, float] | State | None = None) -> Array:
         """The state x (with the pose it carries) whose named coordinates, rates and accelerations are as given.
 
-        What is not named is as in the drawing, at rest. Give it to a filter as ``start=``.
+        What is not named is as the model starts. A state of the machine (`da.assemble`) tells all but accelerations,
+        the way its loops are closed too. Give it to a filter as ``start=``.
         """
         r = self.relations
-        given = {**self.start, **self.named(values)}
-        z, pose = r.start({n: x for n, x in given.items() if n in r.coordinates.index})
+        if isinstance(values, State):
+            given, begin = r.read(values), np.array(values.q)
+        else:
+            given, begin = {**self.start, **self.named(values)}, None
+        z, pose = r.start({n: x for n, x in given.items() if n in r.coordinates.index}, begin)
         higher = [float(given.get(n, 0.0)) for n in self.states.names[self.stepper.n :]]
         return np.concatenate((z, higher, pose, np.zeros(int(self.stepper.remembers))))
 
     def named(self, values: Mapping[str, float] | None) -> dict[str, float]:
         """Values of states under their full names, checked."""
         found = {}
+        if values is not None and not isinstance(values, Mapping):
+            raise ModelError(f"start: a mapping such as {{{self.independent[0]!r}: 0.5}} or a state of the machine "
+                             f"(da.assemble), got {values!r}.")  # fmt: skip
         for name, value in (values or {}).items():
             full = self.relations.names([name], "start")[0]
             if full not in self.states.index:
-                raise ModelError(f"start: {unknown_name('state', name, self.states.names, repr(self.name))}")
+                raise ModelError(
+                    f"start: {unknown_name('state', name, self.states.names, repr(self.name))} To say how loops are "
+                    "closed, hand over a state of the machine: da.assemble(eqs, {...}, guess={...})."
+                )
             if not is_real(value) or not np.isfinite(float(value)):
                 raise DataError(f"start: {name!r} must be a finite number, got {value!r}.")
             found[full] = float(value)
@@ -146,22 +155,24 @@ class KinematicModel:
         """
         return survey(self, workspace if workspace is not None else self.workspace, dt, poses)
 
+    def advise(self, x: Array) -> str:
+        """What states x (k, nx) before a filter broke down tell: whether one is near a singular pose."""
+        at = most_singular(self, np.atleast_2d(x))
+        if at is None:
+            return ""
+        place = ", ".join(f"{n} = {v:.4g}" for n, v in zip(self.independent, at, strict=False))
+        what = "a wider switching=" if self.stepper.switching is not None else "switching=da.estimate.Switching(...)"
+        return (
+            f" The machine stood near a singular pose ({place}), where the inputs {', '.join(self.inputs)} say nothing "
+            f"about {', '.join(self.independent)}: use {what}, or measure more."
+        )
+
     def noise(self, walk: float, *, outside: float = 0.0) -> Any:
         """Process noise for ``Q=``: variance of the highest derivative per step, inside the singular set and outside.
 
         Outside, most of the noise is that of the measured inputs: give it to the filter as ``input_noise=``.
         """
         return StateNoise(self, float(walk), float(outside))
-
-    def advance(self, record: Record) -> Record:
-        """The record with the inputs moved one sample ahead, for a model made with ``use_current=True``.
-
-        The step to sample k then takes u_k; the last sample is left out.
-        """
-        data = np.array(record.data[:-1])
-        columns = [record.names.index(name) for name in self.inputs if name in record.names]
-        data[:, columns] = record.data[1:, columns]
-        return Record(record.time[:-1], data, record.names, record.units, name=record.name)
 
     def compiled(self) -> KinematicModel:
         """The same model, evaluated by C where a filter runs it."""
@@ -264,4 +275,5 @@ def _(model: KinematicModel, *, outputs: Any = None, inputs: Any = None, dt: flo
         Channels(model.inputs, [r.known[name].unit for name in model.inputs]), Channels(read, units), functions,
         model.state(), parameters=r.parameters, parameter_values=r.parameter_values, reported=reported,
         wrapped=tuple(unit == "rad" for unit in units), dt=dt, use_c=model.use_c, source=model, placed=model.state,
+        sensed=True, current=s.use_current, advise=model.advise,
     )  # fmt: skip

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations import State
 from dalembert.errors import ModelError, unknown_name
 from dalembert.estimate.kinematic_check import check_levels, largest_determinant
 from dalembert.estimate.kinematic_model import KinematicModel
-from dalembert.estimate.kinematic_relations import LEVEL, relations_of
+from dalembert.estimate.kinematic_quantities import LEVEL
+from dalembert.estimate.kinematic_relations import relations_of
 from dalembert.estimate.kinematic_step import METHODS, SCHEMES, Stepper
 from dalembert.estimate.kinematic_switching import Switching
 from dalembert.expressions.quantities import is_real
@@ -37,7 +39,7 @@ def kinematic(
     switching: Switching | None = None,
     weights: Mapping[str, float] | None = None,
     use_current: bool = False,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float] | State | None = None,
     workspace: Mapping[str, tuple[float, float]] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> KinematicModel:
@@ -59,8 +61,9 @@ def kinematic(
     switching : what to do near poses where the inputs say nothing; None: nothing.
     weights : weight of every input in the least squares, e.g. one over its variance; 1 each by default.
     use_current : the step to sample k takes the inputs of sample k, not k - 1, so that the highest derivative does not
-        lag (scheme 1; Euler's or Heun's method); the filter then runs over ``model.advance(record)``.
-    start : coordinates, rates, accelerations to begin with.
+        lag (scheme 1; Euler's or Heun's method).
+    start : coordinates, rates, accelerations to begin with, reached from the drawing; or a state of the machine
+        (`da.assemble`), which tells the way its loops are closed too.
     workspace : range of every independent coordinate that :meth:`KinematicModel.check` looks at.
     units : of the quantities of formulas.
 
@@ -85,14 +88,16 @@ def kinematic(
         raise ModelError("use_current=True goes with scheme 1 'constraint' and method 'euler' or 'heun'.")
     if switching is not None and not isinstance(switching, Switching):
         raise ModelError(f"switching must be a da.estimate.Switching, got {switching!r}.")
-    relations = relations_of(model, independent, units)
+    at = start if isinstance(start, State) else None
+    relations = relations_of(model, independent, units, at)
     told = tuple(relations.names(inputs, "inputs"))
     read = tuple(relations.names(outputs, "outputs"))
     check_levels(relations, told, read, level, chosen)
     weight = _weights(weights, told)
     stepper = Stepper(relations, told, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current)
     made = KinematicModel(stepper, read, {}, workspace, bool(getattr(model, "use_c", False)))
-    made = replace(made, start=made.named(start))
+    made = replace(made, start=made.named(start) if at is None else relations.read(at))
+    made.state()  # refuses a start that does not do
     if switching is not None and switching.distance is None:
         made = replace(made, stepper=replace(stepper, scale=largest_determinant(made, workspace)))
     return made

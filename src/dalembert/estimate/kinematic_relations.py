@@ -13,79 +13,45 @@ above stand for what they add.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import qr
 
-from dalembert.equations import Channels, EquationsOfMotion
+from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import AssemblyError, ModelError, unknown_name
 from dalembert.estimate.kinematic_closing import Closing
-from dalembert.expressions import Array, Kernel, call_user
+from dalembert.estimate.kinematic_formula import FormulaRelations
+from dalembert.estimate.kinematic_quantities import Quantity, Relations, listed, per_second
+from dalembert.expressions import Array, Kernel
 from dalembert.solve.assemble import assemble
 from dalembert.solve.constrained import projection_function
 from dalembert.solve.kinematics import null_space, rank
-from dalembert.solve.motion import acceleration_name, targets_of
+from dalembert.solve.motion import Targets, acceleration_name, positional_outputs, target_function, targets_of
 
 SX = ca.SX
 LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
 OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
-LEVEL = ("position", "velocity", "acceleration")
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """Something that may be measured: its unit and the highest derivative of z it depends on (0, 1 or 2)."""
-
-    unit: str
-    order: int
-
-
-class Relations(Protocol):
-    """Quantities of a machine as functions of its independent coordinates and their derivatives."""
-
-    name: str
-    coordinates: Channels  # z
-    rates: Channels
-    accelerations: Channels
-    pose: Channels  # what is carried beside z; empty where Φ is a formula
-    parameters: Channels
-    parameter_values: tuple[float, ...]
-    known: Mapping[str, Quantity]
-    told: tuple[str, ...]  # what an estimate tells besides z and its derivatives
-
-    def names(self, given: Any, what: str) -> list[str]:
-        """Full names of quantities, in order; refuses unknown ones."""
-
-    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        """The pose at z, from one nearby (expressions)."""
-
-    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        """How far the pose is from closed [m or rad]."""
-
-    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
-        """The named quantities (SX column)."""
-
-    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
-        """∂h/∂z of quantities of position level (SX matrix)."""
-
-    def start(self, values: Mapping[str, float]) -> tuple[Array, Array]:
-        """z and pose to begin with, the given coordinates as asked."""
+DEAD = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
 
 
 class MachineRelations:
-    """Relations of a mechanism through its own joints."""
+    """Relations of a mechanism through its own joints.
 
-    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str]) -> None:
+    at : a state whose way of closing the loops is kept; None: that of the drawing.
+    """
+
+    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
         self.eqs, self.name = eqs, eqs.name
+        self.begin: Array = np.array((assemble(eqs) if at is None else _own(eqs, at)).q)
         if not eqs.is_holonomic:
             raise ModelError(
                 f"a kinematics-based observer needs joints that hold positions; {eqs.name!r} has constraints of "
                 "velocity or acceleration level (rolling). Use a filter on the equations of motion."
             )
-        self.targets = targets_of(eqs, independent)
+        self.targets = self._targets(independent)
         self.closing: Closing = eqs.cached(("closing", self.targets), lambda: Closing(eqs, self.targets))
         self._stack, self._lead = eqs.cached(("closing numbers", self.targets), self.closing.numbers)
         rates, units = [], []
@@ -93,12 +59,12 @@ class MachineRelations:
             rates.append(f"{name}.rate" if k < 0 else eqs.measure_rates.names[k])
             units.append(eqs.outputs.units[eqs.outputs.index[name]] if k < 0 else eqs.measures.units[k])
         self.coordinates = Channels(self.targets.names, units)
-        self.rates = Channels(rates, [_per(u, 1) for u in units])
+        self.rates = Channels(rates, [per_second(u, 1) for u in units])
         seconds = [
             f"{name}.acceleration" if k < 0 else acceleration_name(rate, eqs.measure_rates.index)
             for name, rate, k in zip(self.targets.names, rates, self.targets.measures, strict=True)
         ]
-        self.accelerations = Channels(seconds, [_per(u, 2) for u in units])
+        self.accelerations = Channels(seconds, [per_second(u, 2) for u in units])
         self.pose = Channels([f"pose.{n}" for n in eqs.coordinates.names], eqs.coordinates.units)
         self.parameters, self.parameter_values = eqs.parameters, eqs.parameter_values
         self.known: Mapping[str, Quantity]
@@ -113,6 +79,19 @@ class MachineRelations:
         sensors = [name for name in eqs.outputs.names if name in self.known]
         self.told = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
 
+    def _targets(self, independent: Sequence[str]) -> Targets:
+        eqs = self.eqs
+        known = [*eqs.measures.names, *positional_outputs(eqs)]
+        full = [eqs.full_name(name) for name in independent]
+        for name, given in zip(full, independent, strict=True):
+            if name not in known:
+                higher = name in eqs.measure_rates.index or name in eqs.outputs.index
+                why = " Independent coordinates are positions." if higher else ""
+                raise ModelError(f"independent: {unknown_name('coordinate', given, known, repr(eqs.name))}{why}")
+            if full.count(name) > 1:
+                raise ModelError(f"independent names {name!r} twice.")
+        return targets_of(eqs, full)
+
     def _second(self, k: int) -> str:
         return acceleration_name(self.eqs.measure_rates.names[k], self.eqs.measure_rates.index)
 
@@ -121,15 +100,17 @@ class MachineRelations:
         eqs, h = self.eqs, self.eqs.functions["outputs"]
         forced = {eqs.outputs.names[i] for k in (3, 4, 5) for i in h.jac_sparsity(0, k).row()}
         known: dict[str, Quantity] = {}
+        moving = {i for k in (0, 1, 2) for i in h.jac_sparsity(0, k).row()}
+        self._still = {name for k, name in enumerate(eqs.outputs.names) if k not in moving} - forced
         for k, (name, unit) in enumerate(zip(eqs.measures.names, eqs.measures.units, strict=True)):
             known[name] = Quantity(unit, 0)
             known[eqs.measure_rates.names[k]] = Quantity(eqs.measure_rates.units[k], 1)
-            known[self._second(k)] = Quantity(_per(unit, 2), 2)
+            known[self._second(k)] = Quantity(per_second(unit, 2), 2)
         order = np.zeros(eqs.ny, dtype=int)
         for level, argument in ((1, 1), (2, 2)):
             order[list(set(h.jac_sparsity(0, argument).row()))] = level
         for name, unit, level in zip(eqs.outputs.names, eqs.outputs.units, order, strict=True):
-            if name not in forced:
+            if name not in forced and name not in self._still:
                 known[name] = Quantity(unit, int(level))
         for names, level in ((self.coordinates, 0), (self.rates, 1), (self.accelerations, 2)):
             for name, unit in zip(names.names, names.units, strict=True):
@@ -141,9 +122,9 @@ class MachineRelations:
         eqs, n = self.eqs, len(self.targets.names)
         random = np.random.default_rng(0)
         project = eqs.cached("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
-        still, q = np.zeros(eqs.nv), np.array(assemble(eqs).q)
+        still, q = np.zeros(eqs.nv), self.begin
         found, freedom = 0, eqs.nv
-        for _ in range(3):  # the drawing may be a dead point: look beside it too
+        for _ in range(3):  # it may be a dead point: look beside it too
             J = self._stack(q, eqs.p, 0.0)[0]
             A = J[: len(eqs.rows)]
             found, freedom = max(found, rank(J)), min(freedom, eqs.nv - rank(A))
@@ -163,14 +144,17 @@ class MachineRelations:
 
     def names(self, given: Any, what: str) -> list[str]:
         found: list[str] = []
-        for name in [given] if isinstance(given, str) else list(given):
-            full = self.eqs.full_name(name) if isinstance(name, str) else repr(name)
+        for name in listed(given, what):
+            full = self.eqs.full_name(name)
             parts = [f"{full}.{axis}" for axis in "xyz" if f"{full}.{axis}" in self.known]
-            if full in self._forced:
+            if full in self._forced or full in self.eqs.inputs.index:
+                how = "depends on forces" if full in self._forced else "is a force put on the machine"
                 raise ModelError(
-                    f"{what}: {full!r} depends on forces, which a kinematics-based observer does not know. "
+                    f"{what}: {full!r} {how}, which a kinematics-based observer does not know. "
                     "Name sensors of position, velocity or acceleration."
                 )
+            if full in self._still:
+                raise ModelError(f"{what}: {full!r} is the same however {self.name!r} moves, so it tells nothing.")
             if full not in self.known and not parts:
                 raise ModelError(f"{what}: {unknown_name('sensor or coordinate', full, self.known, repr(self.name))}")
             found += [full] if full in self.known else parts
@@ -214,127 +198,80 @@ class MachineRelations:
         direct = ca.jacobian(h, z)  # rows that are z itself
         return ca.densify(direct + ca.jacobian(h, pose) @ (N @ ca.jacobian(v, zd)))
 
-    def start(self, values: Mapping[str, float]) -> tuple[Array, Array]:
-        """From the drawing step by step, so that loops stay closed the way they were drawn."""
+    def read(self, state: State) -> dict[str, float]:
         eqs = self.eqs
-        q = np.array(assemble(eqs).q)
+        _own(eqs, state)
+        kernel = eqs.cached(("reading", self.targets), lambda: Kernel(target_function(eqs, self.targets)))
+        z, zd = kernel(state.q, state.v, eqs.p, state.t)[:2]
+        return {n: float(x) for c, values in ((self.coordinates, z), (self.rates, zd))
+                for n, x in zip(c.names, values.ravel(), strict=True)}  # fmt: skip
+
+    def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
+        """Step by step from where the loops are closed as they should be, so that they stay closed that way."""
+        eqs = self.eqs
+        q = np.array(self.begin if begin is None else begin)
         at = self._stack(q, eqs.p, 0.0)[1]
         wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
         steps = int(min(1e4, np.ceil(np.abs(wanted - at).max(initial=0.0) / LEAD)))
         gap = np.zeros(1)
         for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
             q, gap = self._lead(q, at + part * (wanted - at), eqs.p, 0.0)
-        if gap[0] <= OPEN * (1 + np.abs(q).max()):
-            return wanted, q
-        measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
-        try:  # the way from the drawing is barred: any other
-            return wanted, np.array(assemble(eqs, measures).q)
-        except AssemblyError as failure:
-            raise ModelError(f"start: {failure}") from failure
+        if not gap[0] <= OPEN * (1 + np.abs(q).max()):
+            measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
+            try:  # the straight way is barred: any other
+                q = np.array(assemble(eqs, measures).q)
+            except AssemblyError as failure:
+                raise ModelError(f"start: {failure}") from failure
+        self._check_regular(q, wanted)
+        return wanted, q
 
-
-class FormulaRelations:
-    """Relations given as formulas h = Φ(z), differentiated exactly."""
-
-    def __init__(
-        self, function: Callable[[Any], Any], independent: Sequence[str], units: Mapping[str, str] | None = None
-    ) -> None:
-        units = dict(units or {})
-        self.name = getattr(function, "__name__", "formula").replace("<lambda>", "formula")
-        each = [units.get(name, "") for name in independent]
-        self.coordinates = Channels(independent, each)
-        self.rates = Channels([_dot(n, 1) for n in independent], [_per(u, 1) for u in each])
-        self.accelerations = Channels([_dot(n, 2) for n in independent], [_per(u, 2) for u in each])
-        self.pose = self.parameters = Channels((), ())
-        self.parameter_values: tuple[float, ...] = ()
-        z, zd, zdd, t = (SX.sym(name, size) for name, size in (("z", len(each)), ("zd", len(each)),
-                                                               ("zdd", len(each)), ("t", 1)))  # fmt: skip
-        given = call_user(function, f"kinematic formula {self.name!r}", _View(self.coordinates, z, t))
-        if not isinstance(given, Mapping) or not given:
-            raise ModelError(
-                f"kinematic formula {self.name!r} must return a mapping from names to expressions, such as "
-                f"{{'slider': 0.3 * da.sin(s['crank'])}}; got {given!r}."
-            )
-        known = {n: Quantity(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
-                 for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
-        expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
-                       for k, n in enumerate(c.names)}  # fmt: skip
-        for name, value in given.items():
-            h = SX(value)
-            if name in known or h.shape != (1, 1):
-                raise ModelError(f"kinematic formula: {name!r} must be one new quantity (got shape {h.shape}).")
-            hd = ca.jacobian(h, z) @ zd + ca.jacobian(h, t)
-            hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
-            for level, one in enumerate((h, hd, hdd)):
-                label = _dot(name, level)
-                known[label], expressions[label] = Quantity(_per(units.get(name, ""), level), level), one
-        self.known: Mapping[str, Quantity] = known
-        self.told = tuple(name for name in known if name not in independent and not name.startswith(tuple(independent)))
-        self._function = ca.Function(
-            "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}
+    def _check_regular(self, q: Array, z: Array) -> None:
+        """Whether the independent coordinates fix the pose at q: how far each free motion moves them."""
+        eqs, nr = self.eqs, len(self.eqs.rows)
+        J = self._stack(q, eqs.p, 0.0)[0]
+        free = null_space(J[:nr])
+        if _least(J[nr:] @ free, J[nr:]) > DEAD:
+            return
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
+        joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
+        moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
+        order = qr(moved.T, pivoting=True, mode="r")[1][: free.shape[1]] if joints else []
+        better = [joints[k] for k in order]
+        hint = ""
+        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > 100 * DEAD:
+            hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"
+        here = ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.coordinates.names, z, strict=True))
+        raise ModelError(
+            f"at the start ({here}) the independent coordinates stand at a dead point: {eqs.name!r} can move there "
+            f"without them, so they do not tell its pose. Name others{hint}, or start elsewhere (start=)."
         )
-        self._place = {name: k for k, name in enumerate(expressions)}
-
-    def names(self, given: Any, what: str) -> list[str]:
-        found = [given] if isinstance(given, str) else list(given)
-        for name in found:
-            if name not in self.known:
-                raise ModelError(f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}")
-        return found
-
-    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        return pose
-
-    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
-        return SX(0)
-
-    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
-        return self._function(z, zd, zdd, t)[[self._place[name] for name in names]]
-
-    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
-        n = len(self.coordinates)
-        return ca.densify(ca.jacobian(self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t), z))
-
-    def start(self, values: Mapping[str, float]) -> tuple[Array, Array]:
-        return np.array([float(values.get(n, 0.0)) for n in self.coordinates.names]), np.zeros(0)
 
 
-class _View:
-    """The argument ``s`` of a formula: ``s["crank"]``, ``s.t``."""
-
-    def __init__(self, coordinates: Channels, z: Any, t: Any) -> None:
-        self._coordinates, self._z, self.t = coordinates, z, t
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._coordinates.index:
-            raise ModelError(unknown_name("coordinate", name, self._coordinates.names, "a kinematic formula"))
-        return self._z[self._coordinates.index[name]]
+def _own(eqs: EquationsOfMotion, at: State) -> State:
+    if at.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"start belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+    return at
 
 
-def _dot(name: str, level: int) -> str:
-    if not level:
-        return name
-    last = name.rpartition(".")
-    stem = last[0] if last[2] in ("angle", "displacement") else name
-    return f"{stem}.{('', 'rate', 'acceleration')[level]}"
+def _least(moved: Array, rows: Array) -> float:
+    """Smallest singular value of what free motions make of coordinates, each row over the size of its gradient."""
+    return float(np.linalg.svd(moved / np.linalg.norm(rows, axis=1)[:, None], compute_uv=False)[-1])
 
 
-def _per(unit: str, level: int) -> str:
-    return unit if not unit or not level else f"{unit}/s" if level == 1 else f"{unit}/s^2"
-
-
-def relations_of(model: Any, independent: Any, units: Mapping[str, str] | None = None) -> Relations:
+def relations_of(
+    model: Any, independent: Any, units: Mapping[str, str] | None = None, at: State | None = None
+) -> Relations:
     """Relations of equations of motion, of a mechanism, or of a function that returns formulas."""
     from dalembert.equations import equations
     from dalembert.model import Mechanism
 
-    names = [independent] if isinstance(independent, str) else list(independent)
+    names = listed(independent, "independent")
     if not names:
         raise ModelError("independent= names no coordinate, such as independent=['A.angle'].")
     if isinstance(model, Mechanism):
         model = equations(model)
     if isinstance(model, EquationsOfMotion):
-        return MachineRelations(model, names)
+        return MachineRelations(model, names, at)
     if callable(model):
         return FormulaRelations(model, names, units)
     raise ModelError(

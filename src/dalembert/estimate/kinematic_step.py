@@ -31,7 +31,7 @@ import casadi as ca
 
 from dalembert.errors import ModelError
 from dalembert.estimate.kinematic_closing import least_squares
-from dalembert.estimate.kinematic_relations import Relations
+from dalembert.estimate.kinematic_quantities import Relations
 from dalembert.estimate.kinematic_switching import Switching, gram_determinant
 from dalembert.expressions import call_user
 

@@ -15,9 +15,31 @@ import casadi as ca
 
 from dalembert.equations import Channels, Watching
 from dalembert.errors import ModelError
-from dalembert.estimate.kinematic_model import KinematicModel
 
 MX = ca.MX
+
+
+def reading_inputs(inner: Watching, current: bool) -> Watching:
+    """A watching that reads what the filter is told as sensors too.
+
+    current : the step to a sample takes the readings of that sample, not those of the one before.
+    """
+    nm, nu, ny = len(inner.memory), len(inner.known), len(inner.reads)
+    memory, none = MX.sym("memory", nm + nu + 1), MX.sym("none", 0)
+    y, fresh = MX.sym("y", ny + nu), MX.sym("fresh", ny + nu)
+    p, t, step = MX.sym("p", len(inner.parameters)), MX.sym("t"), MX.sym("dt")
+    last = memory[nm : nm + nu]
+    now = ca.if_else(fresh[ny:], y[ny:], last)  # a slower sensor holds its reading
+    before = now if current else ca.if_else(memory[-1], last, now)
+    after, told = inner.function(memory[:nm], before, now, y[:ny], fresh[:ny], p, t, step)
+    arguments = [memory, none, MX.sym("none2", 0), y, fresh, p, t, step]
+    function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), told])
+    names = [*inner.memory.names, *(f"last {name}" for name in inner.known), "begun"]
+    return Watching(
+        inner.name, (*inner.reads, *inner.known), (), inner.gives, function, inner.dt,
+        Channels(names, [*inner.memory.units, *[""] * (nu + 1)]), (*inner.start, *[0.0] * (nu + 1)),
+        inner.parameters,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,34 +47,18 @@ class Sensed:
     """A filter that reads its inputs from sensors of the machine; made by :func:`sensed`."""
 
     filter: Any
-    use_current: bool = False
 
     def watching(self, dt: float | None = None) -> Watching:
         inner = self.filter.watching(dt)
         if inner.dt is None:
             raise ModelError(f"{inner.name} watches continuously; a filter with sensed inputs must be sampled.")
-        nm, nu, ny = len(inner.memory), len(inner.known), len(inner.reads)
-        memory, none = MX.sym("memory", nm + nu + 1), MX.sym("none", 0)
-        y, fresh = MX.sym("y", ny + nu), MX.sym("fresh", ny + nu)
-        p, t, step = MX.sym("p", len(inner.parameters)), MX.sym("t"), MX.sym("dt")
-        last = memory[nm : nm + nu]
-        now = ca.if_else(fresh[ny:], y[ny:], last)  # a slower sensor holds its reading
-        before = now if self.use_current else ca.if_else(memory[-1], last, now)
-        after, told = inner.function(memory[:nm], before, now, y[:ny], fresh[:ny], p, t, step)
-        arguments = [memory, none, MX.sym("none2", 0), y, fresh, p, t, step]
-        function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), told])
-        names = [*inner.memory.names, *(f"last {name}" for name in inner.known), "begun"]
-        return Watching(
-            inner.name, (*inner.reads, *inner.known), (), inner.gives, function, inner.dt,
-            Channels(names, [*inner.memory.units, *[""] * (nu + 1)]), (*inner.start, *[0.0] * (nu + 1)),
-            inner.parameters,
-        )  # fmt: skip
+        return inner if self.filter.process.sensed else reading_inputs(inner, self.filter.process.current)
 
 
 def sensed(filter: Any) -> Sensed:
-    """A kinematics-based filter as ``da.simulate(..., observer=)`` takes it: its inputs are sensors of the machine.
+    """A filter as ``da.simulate(..., observer=)`` takes it whose inputs are sensors of the machine.
 
-    A model made with ``use_current=True`` is handed the readings of the same instant.
+    A filter of a kinematic model needs no such word: its inputs are sensors anyway.
 
     Examples
     --------
@@ -63,10 +69,9 @@ def sensed(filter: Any) -> Sensed:
     >>> sensors = m.add_sensor("encoder", da.angle("A")), m.add_sensor("acc", da.accelerometer(arm.at(0.1, 0)))
     >>> model = da.estimate.kinematic(m, independent="A.angle", inputs="acc.y", outputs="encoder", use_current=True)
     >>> ekf = da.estimate.ExtendedKalman(model, R=1e-6, input_noise=1e-4, P0=[1e-6, 1e-6, 1.0])
-    >>> da.estimate.sensed(ekf).watching(1e-3).reads
-    ('encoder', 'acc.y')
+    >>> da.estimate.sensed(ekf).watching(1e-3).reads == ekf.watching(1e-3).reads == ("encoder", "acc.y")
+    True
     """
-    source = getattr(getattr(filter, "process", None), "source", None)
-    if not hasattr(filter, "watching"):
+    if not hasattr(filter, "watching") or not hasattr(filter, "process"):
         raise ModelError(f"sensed takes a filter, got {type(filter).__name__}.")
-    return Sensed(filter, isinstance(source, KinematicModel) and source.stepper.use_current)
+    return Sensed(filter)

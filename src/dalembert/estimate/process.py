@@ -29,6 +29,7 @@ SX = ca.SX
 SAME_TIME = 1e-9  # relative
 ARGUMENTS = {
     "step": "x u p t dt",
+    "rate": "x u p t",
     "outputs": "x u p t",
     "retract": "x e p t",
     "difference": "x x0 p t",
@@ -47,6 +48,7 @@ class Process:
     inputs, outputs : names and units of u and y.
     functions : CasADi functions of dense columns:
         step (x, u, p, t, Δt) -> x after Δt under constant u;  outputs (x, u, p, t) -> y;
+        rate (x, u, p, t) -> ẋ, absent where the model knows steps only;
         retract (x, e, p, t) -> x ⊞ e and difference (x, x₀, p, t) -> x ⊟ x₀, both absent for a flat process;
         report (x, u, p, t) -> what an estimate tells, absent where that is x itself.
     reported : names and units of what an estimate tells.
@@ -56,6 +58,9 @@ class Process:
     dt : interval the model is made for; None where any will do.
     matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
     about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
+    sensed : the inputs are readings of sensors of the machine, not what drives it.
+    current : the step to a sample takes the inputs of that sample, not those of the one before.
+    advise : what to say of the last states (k, nx) before a filter broke down, or nothing.
     """
 
     name: str
@@ -75,6 +80,9 @@ class Process:
     use_c: bool = False
     source: Any = None
     placed: Callable[[Any], Array] | None = None
+    sensed: bool = False
+    current: bool = False
+    advise: Callable[[Array], str] | None = None
 
     @property
     def nx(self) -> int:

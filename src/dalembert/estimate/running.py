@@ -17,6 +17,7 @@ from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
 
+LAST = 20  # samples before a breakdown that may tell of its cause
 UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
 ABSURD = 1e8  # innovations² in units of their covariance, per output
 PATIENCE = 100  # samples in a row that are absurd
@@ -86,7 +87,8 @@ def march(
                 wrong = watch.find(block)
                 if wrong is not None:
                     at, why = wrong
-                    return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}")
+                    hint = advice(filter_, np.vstack([m, block[:at, native.told.memory]]))
+                    return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
                 if settled is not None and not at_rest:
                     settled.watch(block, rows)
                 m = block[-1, native.told.memory].copy()
@@ -152,6 +154,12 @@ class Watch:
         return None
 
 
+def advice(filter_: Filter, memories: Array) -> str:
+    """What the model has to say of the last states before a filter broke down."""
+    advise = filter_.process.advise
+    return "" if advise is None else advise(memories[-LAST:, : filter_.process.nx])
+
+
 def rows_of(filter_: Filter, record: Record) -> Array:
     """(N, nd): u before, u now, y, fresh, t, Δt of every sample."""
     model = filter_.process
@@ -171,7 +179,7 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     fresh = np.isfinite(y)
     if not fresh.any():
         raise DataError(f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN).")
-    before = np.vstack([u[:1], u[:-1]])
+    before = u if model.current else np.vstack([u[:1], u[:-1]])
     steps = intervals(filter_, record)
     return np.column_stack([before, u, np.where(fresh, y, 0.0), fresh, record.time, steps])
 

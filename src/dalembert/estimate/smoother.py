@@ -65,7 +65,7 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
     rows = rows_of(filter_, estimate.data)
     m, p = filter_.process, filter_.model.numbers
     N = len(memories)
-    u = rows[:, m.nu : 2 * m.nu]
+    u = np.vstack([rows[1:, : m.nu], rows[-1:, m.nu : 2 * m.nu]])  # what acts until the next sample
     following = np.append(rows[1:, -1], 0.0)
     data = np.column_stack([memories, u, rows[:, -2], following])[::-1]
     told = np.empty((N, kernel.function.size1_out(0)))

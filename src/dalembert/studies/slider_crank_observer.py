@@ -276,8 +276,7 @@ def _schemes(data: da.Record, run: da.Record) -> dict[str, Array]:
         ("1, input of the same instant, Heun", {"scheme": 1, "use_current": True, "method": "heun"}),
     ):
         model = observer(WIDE, **options)
-        record = model.advance(short) if options.get("use_current") else short
-        found[label] = figures([filters(model)["EKF"].run(record)], run).rms
+        found[label] = figures([filters(model)["EKF"].run(short)], run).rms
     return found
 
 

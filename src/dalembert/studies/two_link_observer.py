@@ -179,7 +179,7 @@ def examine(run: da.Record) -> Test:
     estimates = {kind: one.run(data) for kind, one in filters(observer(data)).items()}
     errors = {kind: one.compare(run, settle=SETTLE, channels=list(STATES)) for kind, one in estimates.items()}
     now = observer(data, use_current=True, method="heun")
-    latest = filters(now)["EKF"].run(now.advance(data))
+    latest = filters(now)["EKF"].run(data)
     current, smoothed = (e.compare(run, settle=SETTLE, channels=list(STATES)) for e in (latest, smooth(latest)))
     return Test(run, data, estimates, errors, *lanczos_errors(data, run), current, smoothed)
 
