@@ -77,7 +77,7 @@ def test_on_its_own_branch_the_rocker_is_found_from_the_crank(order: str, reads:
 
 
 def test_a_start_that_is_no_start_is_refused_in_words() -> None:
-    eqs, at, _ = four_bar()
+    _, at, _ = four_bar()
     other = da.assemble(da.equations(slider_crank()))
     for start, why in (
         ({"rocker.angle": 1.2}, r"how loops are closed, hand over a state"),
