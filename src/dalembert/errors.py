@@ -73,3 +73,14 @@ def require_extra(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise MissingExtraError(f'{module} is not installed. Run: pip install "dalembert[{extra}]"') from error
+
+
+def printable(text: str) -> str:
+    """A text with what a terminal would act upon written out: names in a file may hold escape sequences.
+
+    Examples
+    --------
+    >>> printable("body " + chr(27) + "[31mred") == "body " + chr(92) + "x1b[31mred"
+    True
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

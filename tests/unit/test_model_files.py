@@ -67,10 +67,19 @@ def body(text: str, *, planar: bool = True) -> da.Mechanism:
         (".5", 0.5),
         ("50 %", 0.5),
         ("(6 m)/(2 s)", 3.0),
+        ("20\u00a0mm", 0.02),  # blanks and the minus of documents it was copied from
+        ("9.81\u202fm/s²", 9.81),
+        ("\u22125\u2009deg", -5 * math.pi / 180),
     ],
 )
 def test_quantities_and_expressions_are_turned_into_si(text: str, expected: float) -> None:
     assert ar.value(ar.parse(text), ar.CONSTANTS.get) == pytest.approx(expected, rel=2e-16)
+
+
+def test_digits_of_other_scripts_are_no_numbers() -> None:
+    for text in ("\uff11", "\u0661 m", "1 m\u0662"):
+        with pytest.raises(da.DataError):
+            ar.value(ar.parse(text), lambda name: 1.0 / 0.0)
 
 
 def test_parameters_stay_symbolic_through_expressions_and_derived_parameters() -> None:
@@ -285,11 +294,34 @@ def test_what_is_not_a_path_is_refused() -> None:
             read_model(wrong)
 
 
-def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     file = tmp_path / "big.toml"
-    file.write_bytes(b"#" * (5 * 1024**2 + 1))
-    with pytest.raises(da.FileFormatError, match="more than"):
-        read_model(file)
+    for size in (5 * 1024**2 + 1, 1 << 30):
+        with file.open("wb") as hole:
+            hole.truncate(size)
+        with pytest.raises(da.FileFormatError, match=f"the file has {size} bytes, more than"):
+            read_model(file)
+
+
+def test_a_mark_and_other_line_ends_make_no_difference(tmp_path: Path) -> None:
+    for k, text in enumerate((PENDULUM.replace("\n", "\r\n"), PENDULUM.replace("\n", "\r\n", 4), "\ufeff" + PENDULUM)):
+        file = tmp_path / f"{k}.toml"
+        file.write_bytes(text.encode())
+        assert difference(da.equations(read_model(file)), da.equations(parse_model(PENDULUM))) == 0
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    import os
+
+    os.symlink("loop.toml", tmp_path / "loop.toml")
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    for name in ("loop", "pipe", "folder"):
+        with pytest.raises(da.FileFormatError, match="no such file"):
+            read_model(tmp_path / f"{name}.toml")
+        (tmp_path / "main.toml").write_text(f'planar = true\n[include.a]\nfile = "{name}.toml"')
+        with pytest.raises(da.FileFormatError, match=r"main\.toml:3: .*no such file"):
+            read_model(tmp_path / "main.toml")
 
 
 @pytest.mark.slow

@@ -249,8 +249,16 @@ WHOLE = {
     "no UTF-8": (b"name = '\xff'", 1, "not UTF-8"),
     "UTF-16": ('name = "a"'.encode("utf-16"), 1, "not UTF-8"),
     "null bytes": (b"\x00\x00\x00", 1, "not valid TOML"),
-    "a number with a thousand digits": ("[bodies.a]\nmass = " + "9" * 1000, 2, "finite"),
-    "a number with ten thousand digits": ("[bodies.a]\nmass = " + "9" * 10000, None, "cannot be read"),
+    "a number with 350 digits": ("[bodies.a]\nmass = " + "9" * 350, 2, "finite"),
+    "a number with ten thousand digits": ("[bodies.a]\nmass = " + "9" * 10000, 2, "no number"),
+    "a hexadecimal number with four thousand digits": ("[bodies.a]\nmass = 0x" + "f" * 4000, 2, "no number"),
+    "a text of four million characters": ('name = "' + "x" * 4_000_000 + '"', 1, "more than 100000 characters"),
+    "a file of nothing but line breaks": ("\n" * 4_000_000, None, "more than 300000 lines"),
+    "a tower of powers": ('[parameters]\na = "10**10**10"', 2, "no finite real value"),
+    "a tower of towers": ('[parameters]\na = "' + "9**" * 1000 + '9"', 2, "levels deep"),
+    "old Macintosh line ends": ("planar = true\rname = 'a'", 1, "not valid TOML"),
+    "UTF-16 without a mark": ('name = "a"'.encode("utf-16-le"), 1, "not valid TOML"),
+    "a name of a hundred thousand letters": ("[bodies." + "x" * 90_000 + "]\nmass = 1", 1, "at most 1000 characters"),
 }
 
 
@@ -283,6 +291,16 @@ def test_a_broken_json_file_is_refused(title: str) -> None:
         parse_model(text, is_json=True, name="model.json")
     found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
     assert any(message in m and n == line for _, n, m in found), found
+
+
+def test_a_message_never_brings_escape_sequences_to_a_terminal_and_stays_short() -> None:
+    red = '[bodies."\\u001b[31mred"]\nmass = 1\nlenght = 1\n'
+    with pytest.raises(ModelFileError, match=r"in bodies\.\\x1b\[31mred\. ") as caught:
+        parse_model(red)
+    assert "\x1b" not in str(caught.value)
+    with pytest.raises(ModelFileError) as caught:
+        parse_model("[bodies." + "x" * 90_000 + "]\nmass = 1\nlenght = 1\n")
+    assert len(str(caught.value)) < 500
 
 
 def test_more_than_sixty_broken_files_are_tried() -> None:

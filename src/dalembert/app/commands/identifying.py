@@ -53,6 +53,14 @@ def identify(
     resample: Annotated[float | None, typer.Option(help="Resample to this interval (s) first.")] = None,
     hold_out: Annotated[float, typer.Option(help="Part of the data kept to judge the model (auto).")] = 1 / 3,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=X,Y[,Z][,WAY]",
+            help="Where a channel measures (m), and which way (x, -x, ...); without a way: a place that stands. The "
+            "report then plays the mode shapes.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the model: .json, .npz or .mat.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -66,12 +74,15 @@ def identify(
         raise typer.BadParameter(f"{out}: a model is written as .json, .npz or .mat.", param_hint="--out")
     if method in WITHOUT_INPUTS and values.names(inputs):
         raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
+    places = read_places(place)
+    if places and report is None:
+        raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
     records = read(data, time, dt, resample)
     result = found(records, values.names(inputs), values.names(outputs), order, method, hold_out)
     files = []
     document = described(result, records)
     if report is not None:
-        write_report(result, records, data, report)
+        write_report(result, records, data, report, places)
         files.append(report)
     if out is not None:
         from dalembert.app.commands.small_motions import write_matrices
@@ -160,14 +171,31 @@ def show(result: Any, document: dict[str, Any]) -> None:
         terminal.say(f"warning: {text}")
 
 
-def write_report(result: Any, records: list[Record], data: list[Path], report: Path) -> None:
+def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:
+    """``a1=0,0.2,x`` as ``{"a1": (0.0, 0.2, "x")}``."""
+    found: dict[str, tuple[float | str, ...]] = {}
+    for one in given or ():
+        name, mark, words = one.partition("=")
+        parts = [word.strip() for word in words.split(",")]
+        way = [parts.pop()] if parts and parts[-1].lstrip("-") in ("x", "y", "z") else []
+        try:
+            numbers = [float(part) for part in parts]
+        except ValueError:
+            numbers = []
+        if not (name and mark and len(numbers) in (2, 3)):
+            raise typer.BadParameter(f"{one!r}: write NAME=X,Y,WAY or NAME=X,Y,Z,WAY.", param_hint="--place")
+        found[name.strip()] = (*numbers, *way)
+    return found
+
+
+def write_report(result: Any, records: list[Record], data: list[Path], report: Path, places: dict[str, Any]) -> None:
     """The page on an identification, with where the data came from."""
     import hashlib
 
-    from dalembert.view.identified_report import identified_report
-    from dalembert.view.origin import versions
+    from dalembert.view import report as tell
 
     origin: dict[str, Any] = {
-        f"data {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
+        f"file {path.name} (SHA-256)": hashlib.sha256(path.read_bytes()).hexdigest() for path in data
     }
-    identified_report(report, result, records, provenance={**origin, **versions()})
+    more: dict[str, Any] = {} if hasattr(result, "identified") else {"records": records}
+    tell(result, report, places=places or None, provenance=origin, **more)

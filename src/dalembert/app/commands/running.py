@@ -25,7 +25,7 @@ import typer
 
 from dalembert.app.commands.terminal import settings
 from dalembert.app.commands.wording import in_options
-from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError
+from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 CODES = "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted."
@@ -134,9 +134,9 @@ def _message(error: BaseException) -> str:
 def _tell(error: BaseException, message: str) -> None:
     if settings.debug:
         traceback.print_exception(error, file=sys.stderr)
-    typer.echo(message, err=True)
+    typer.echo(printable(message), err=True)
 
 
 def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
     if not settings.quiet:
-        typer.echo(f"warning: {message}", err=True)
+        typer.echo(printable(f"warning: {message}"), err=True)

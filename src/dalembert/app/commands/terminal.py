@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dalembert.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -38,7 +40,7 @@ def progress() -> bool | None:
 def say(text: str) -> None:
     """A message for people, on standard error; nothing when quiet."""
     if not settings.quiet:
-        typer.echo(text, err=True)
+        typer.echo(printable(text), err=True)
 
 
 def wrote(*paths: str | Path) -> None:
@@ -61,12 +63,12 @@ def show_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], l
     from rich.text import Text
 
     aside = set(left)
-    heading = Text(title, style="bold")
+    heading = Text(printable(title), style="bold")
     table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, title_style="", pad_edge=False)
     for k, name in enumerate(head):
-        table.add_column(Text(name), justify="left" if k in aside else "right", overflow="fold")
+        table.add_column(Text(printable(name)), justify="left" if k in aside else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console().print(table)
 
 

@@ -42,7 +42,8 @@ CONSTANTS = {"pi": math.pi}
 ACCELERATION = "acceleration"  # acceleration(crank.vx): the derivative of a speed, in constraints only
 
 _SPACE = re.compile(r"[ \t\r\n]+")
-_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PASTED = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2212": "-"})  # blanks and minus of documents
 _NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*|`[^`\n]+`")
 _SYMBOL = re.compile(r"\*\*|<=|>=|[-+*/^()<>,]")
 PLAIN_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*\Z")
@@ -241,7 +242,7 @@ def _checked(text: str) -> _Reader:
         raise DataError(f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH}).")
     if not text.strip():
         raise DataError("expected a number or an expression, got an empty text.")
-    return _Reader(text)
+    return _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
 
 
 def parse(text: str) -> Tree:

@@ -39,7 +39,7 @@ def _where(document: Any, location: tuple[int | str, ...]) -> tuple[int | str, .
 
 def _message(problem: Any, where: tuple[int | str, ...]) -> str:
     kind, context = problem["type"], problem.get("ctx", {})
-    path = ".".join(str(step) for step in where)
+    path = _path(where)
     if kind == "extra_forbidden":
         return unknown_name("key", str(problem["loc"][-1]), keys_at(problem["loc"][:-1]), _owner(where[:-1]))
     if kind == "missing":
@@ -59,7 +59,13 @@ def _message(problem: Any, where: tuple[int | str, ...]) -> str:
 
 
 def _owner(where: tuple[int | str, ...]) -> str:
-    return ".".join(str(step) for step in where) or "the file"
+    return _path(where) or "the file"
+
+
+def _path(where: tuple[int | str, ...]) -> str:
+    """A place as a reader of the file sees it: bodies.rod.mass."""
+    steps = [str(step) for step in where]
+    return ".".join(step if len(step) <= 60 else step[:57] + "..." for step in steps)
 
 
 def _short(value: Any) -> str:

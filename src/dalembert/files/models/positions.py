@@ -1,8 +1,8 @@
 """Where the values of a TOML or JSON file stand: path of keys and indices -> line.
 
 The parsers of the standard library give values without lines; this pass over the same text gives the lines. It runs
-first and refuses what is nested deeper than any model, so that the parser never meets it. Wrong syntax is left to the
-parser, whose messages are better.
+first and refuses what is nested deeper or longer than in any model, so that the parser never meets it. Wrong syntax
+is left to the parser, whose messages are better.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ Path = tuple[str | int, ...]
 
 MAX_NESTING = 24
 MAX_VALUES = 250_000
+MAX_TEXT = 100_000  # characters of one text
+MAX_DIGITS = 400  # characters of one number; the largest has 309 digits
 _BLANK_TOML = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*+")
 _BLANK_JSON = re.compile(r"[ \t\r\n]*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -26,7 +28,7 @@ _SCALAR = re.compile(r"[^,\]}\n#]*+")
 
 
 class TooDeep(Exception):
-    """Nested deeper, or with more values, than a model can be; carries the line."""
+    """Nested deeper, or with more or longer values, than a model can be; carries the line."""
 
     def __init__(self, line: int, what: str = f"nested more than {MAX_NESTING} deep.") -> None:
         super().__init__(what)
@@ -75,6 +77,8 @@ class _Scan:
         found = _STRING.match(self.text, self.at)
         if found is None:
             raise _Stop
+        if found.end() - self.at > MAX_TEXT:
+            raise TooDeep(self.line(), f"a text of more than {MAX_TEXT} characters.")
         self.at = found.end()
         return found.group()
 
@@ -113,6 +117,8 @@ class _Scan:
         else:
             found = _SCALAR.match(self.text, self.at)
             assert found is not None  # the pattern may be empty
+            if found.end() - self.at > MAX_DIGITS and found.group().strip()[MAX_DIGITS:]:
+                raise TooDeep(self.line(), f"a value of more than {MAX_DIGITS} characters is no number.")
             self.at = found.end()
 
     def array(self, path: Path) -> None:

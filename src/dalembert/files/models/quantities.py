@@ -68,7 +68,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
 }  # fmt: skip
 
 _WORD = re.compile(r"[^\W\d_²³]+|[°%]")
-_EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?\d{1,2})|(\d))(?![\d.])|([²³])")
+_EXPONENT = re.compile(r"(?:(?:\^|\*\*)([+-]?[0-9]{1,2})|([0-9]))(?![\d.])|([²³])")
 _BETWEEN = re.compile(r"[ \t]*(/|·)[ \t]*|[ \t]+")
 
 

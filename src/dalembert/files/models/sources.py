@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import FileFormatError
+from dalembert.errors import FileFormatError, printable
 from dalembert.files.models import positions
 
 MAX_BYTES = 5 * 1024**2
+MAX_LINES = 300_000
 MAX_SHOWN = 50  # problems listed in one message
 MAX_PROBLEMS = 200  # after so many nothing more is looked for
 SUFFIXES = (".toml", ".json")
@@ -46,7 +47,7 @@ class Problems:
         self.found: dict[tuple[str, int, str], None] = {}
 
     def add(self, path: str, line: int, message: str) -> None:
-        self.found.setdefault((path, line, " ".join(message.split())))
+        self.found.setdefault((path, line, " ".join(printable(message).split())))
         if len(self.found) >= MAX_PROBLEMS:
             raise TooMany
 
@@ -93,6 +94,8 @@ def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: boo
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise FileFormatError("the file is not UTF-8 text.", shown, line) from None
+    if text.count("\n") > MAX_LINES:
+        raise FileFormatError(f"the file has more than {MAX_LINES} lines.", shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
