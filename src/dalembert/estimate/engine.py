@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels, Watching
-from dalembert.estimate.kernels import factor, solve_left
+from dalembert.estimate.kernels import EPSILON, factor, solve_left
 from dalembert.estimate.noise import Noise
 from dalembert.estimate.process import Process
 from dalembert.expressions import Array, Kernel, kernel_family
@@ -264,11 +264,14 @@ def tick_function(recursion: Recursion) -> ca.Function:
     x, P = after[: m.nx], recursion.covariance(after)
     slope = model.report_slope(x, u1, p, t)
     variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
-    L = S if getattr(recursion, "factored", False) else factor(only_fresh(S, fresh))
+    factored = getattr(recursion, "factored", False)
+    L = S if factored else factor(only_fresh(S, fresh))
     white = solve_left(L, ca.if_else(fresh, e, 0))
-    spread = ca.sqrt(ca.sum2(S**2) if getattr(recursion, "factored", False) else ca.diag(S))
+    spread, pivots = ca.sqrt(ca.sum2(S**2) if factored else ca.diag(S)), ca.diag(L)
+    if factored:  # what rounding leaves of a zero pivot counts as zero, as in `factor`
+        pivots = pivots * (pivots > 4 * m.ny * EPSILON * spread)
     told = [after, ca.reshape(model.report(x, u1, p, t), nr, 1), variance, e, spread, ca.sumsqr(white),
-            2 * ca.sum1(ca.log(ca.diag(L)))]  # fmt: skip
+            2 * ca.sum1(ca.log(pivots))]  # fmt: skip
     return ca.Function(
         "tick", [M, u0, u1, y, fresh, p, t, dt], [ca.densify(v) for v in told],
         ["m", "u0", "u1", "y", "fresh", "p", "t", "dt"],

@@ -13,8 +13,9 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels, State, Watching
-from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
+from dalembert.errors import ConvergenceError, DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
+from dalembert.estimate.divergence import lost
 from dalembert.estimate.kinematic_watching import reading_inputs
 from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
@@ -293,7 +294,13 @@ class Stepper:
             self._u = u_
         if before is not None:
             self._u = self._numbers("before", before, model.inputs)
-        told = self._tick.raw(self.memory, self._u, u_, np.where(fresh, y_, 0.0), fresh, self._p, self.t + dt, dt)
+        known = np.where(fresh, y_, 0.0)
+        told = self._tick.raw(self.memory, self._u, u_, known, fresh, self._p, self.t + dt, dt)
+        if not all(np.isfinite(part).all() for part in told):
+            row = np.concatenate([self._u, u_, known, fresh, [self.t + dt, dt]])
+            raise ConvergenceError(
+                f"at t = {self.t + dt:.6g} s {lost(self.filter, self.memory, row)} The stepper is as it was before."
+            )
         self.memory = told[0].copy()
         self.innovation, self.nis = told[3].copy(), float(told[5][0])
         self._u, self.t, self._begun = u_.copy(), self.t + dt, True

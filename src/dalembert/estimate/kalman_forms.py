@@ -111,9 +111,8 @@ class InformationForm(CovarianceForm):
                 "Use form='square-root'."
             )
         R = model.noise.R.constant()
-        if R is not None and (R.diagonal() <= 0).any():
-            name = model.process.outputs.names[int(R.diagonal().argmin())]
-            raise DataError(f"the information form needs noise on every output; R of {name!r} is 0.")
+        if R is not None:
+            _refuse_singular(R, model.process.outputs.names)
         self.A_inverse = ca.sparsify(np.linalg.inv(A))
 
     def begin(self, x0: Array, P0: Array) -> Array:
@@ -159,6 +158,21 @@ class InformationForm(CovarianceForm):
     def covariance(self, m: Any) -> Any:
         inverse = solve_left(self._factor(m), ca.MX.eye(self.n) if isinstance(m, ca.MX) else ca.SX.eye(self.n))
         return inverse.T @ inverse
+
+
+def _refuse_singular(R: Array, names: tuple[str, ...]) -> None:
+    """R⁻¹ must exist."""
+    if (R.diagonal() <= 0).any():
+        name = names[int(R.diagonal().argmin())]
+        raise DataError(f"the information form needs noise on every output; R of {name!r} is 0. Use form='covariance'.")
+    scale = np.sqrt(R.diagonal())
+    values, vectors = np.linalg.eigh(R / np.outer(scale, scale))
+    if len(R) and values[0] <= SINGULAR * len(R):
+        most = [repr(n) for n, v in zip(names, np.abs(vectors[:, 0]), strict=True) if v > 0.1 * np.abs(vectors).max()]
+        raise DataError(
+            f"the information form needs an R that can be inverted; the noise of {' and '.join(most)} is one and the "
+            "same. Use form='covariance', or give each a share of its own."
+        )
 
 
 class SteadyForm(CovarianceForm):

@@ -182,8 +182,11 @@ class Noise:
         known = {"t": t, "dt": dt}
         for channels, symbols in ((model.parameters, p), (model.inputs, u), (model.carried, x)):
             known.update({name: symbols[k] for k, name in enumerate(channels.names)})
-        value = call_user(given, f"the function of {symbol}", Known(known, symbol))
-        return ca.Function(symbol, [x, u, p, t, dt], [ca.densify(_matrix_of(symbol, value, names, what))])
+        value = _matrix_of(symbol, call_user(given, f"the function of {symbol}", Known(known, symbol)), names, what)
+        own = ca.diag(value)
+        # a variance below zero is none: the run says so at once, not when it has spoiled P
+        value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
+        return ca.Function(symbol, [x, u, p, t, dt], [value])
 
     def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> Noise:
         """The same structure with other numbers, in the order of `Covariance.values`."""

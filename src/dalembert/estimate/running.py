@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
 from dalembert.estimate import estimate_result
+from dalembert.estimate.divergence import Watch
 from dalembert.estimate.engine import CHUNK
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.filtering import Filter
@@ -19,10 +20,6 @@ from dalembert.record import Record
 
 LAST = 20  # samples before a breakdown that may tell of its cause
 UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
-ABSURD = 1e8  # innovations² in units of their covariance, per output
-PATIENCE = 100  # samples in a row that are absurd
-NEGATIVE = 1e-6  # of the largest variance of a channel: more is no rounding
-BLOW_UP = 1e20  # times the variance to begin with
 
 
 def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
@@ -72,7 +69,7 @@ def march(
 ) -> int | tuple[int, ConvergenceError | Interrupted]:
     """Fill `told`; how many samples, or how many are sound and what went wrong."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
-    watch = Watch(filter_, m)
+    watch = Watch(filter_)
     settled = filter_.settled()
     columns = kept_columns(filter_, N)
     done = 0
@@ -84,11 +81,13 @@ def march(
                 block = settled.samples(m, rows) if settled and at_rest else native.samples(m, rows, p)
                 last = done + len(block)
                 told[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
-                wrong = watch.find(block)
+                wrong = watch.find(block, rows, m, last == N)
                 if wrong is not None:
                     at, why = wrong
                     hint = advice(filter_, np.vstack([m, block[:at, native.told.memory]]))
-                    return done + at, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
+                    # lost from the first sample on: what there is are numbers all the same
+                    kept = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
+                    return kept, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
                 if settled is not None and not at_rest:
                     settled.watch(block, rows)
                 m = block[-1, native.told.memory].copy()
@@ -99,59 +98,6 @@ def march(
                 f"interrupted at t = {time[max(done - 1, 0)]:.6g} s; error.record holds what there is."
             )
     return done
-
-
-class Watch:
-    """Looks for divergence in what a filter tells."""
-
-    def __init__(self, filter_: Filter, m: Array) -> None:
-        self.filter, self.told = filter_, filter_.native.told
-        self.ny = filter_.process.ny
-        self.row = 0  # absurd samples in a row so far
-        self.first: Array | None = None
-
-    def find(self, block: Array) -> tuple[int, str] | None:
-        """Number of the sample from which on the estimate is of no use, and why."""
-        told = self.told
-        bad = ~np.isfinite(block[:, : told.nis]).all(axis=1)
-        if bad.any():
-            return int(bad.argmax()), (
-                "the estimate is no longer finite; the filter has diverged. Check the start and P0, enlarge Q, use a "
-                "smaller dt, or a square-root form."
-            )
-        variance = block[:, told.variance]
-        if self.first is None:
-            self.first = np.maximum(variance.max(initial=0.0), 1e-300)
-        wrong = (variance < -NEGATIVE * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
-        if wrong.any():
-            k = int(wrong.argmax())
-            name = self.filter.native.reported.names[int(variance[k].argmin())]
-            return k, (
-                f"the variance of {name!r} has become negative ({variance[k].min():.3g}) by rounding; use a "
-                "square-root form, or a larger R."
-            )
-        huge = (variance > BLOW_UP * self.first).any(axis=1)
-        if huge.any():
-            k = int(huge.argmax())
-            name = self.filter.native.reported.names[int(variance[k].argmax())]
-            return k, (
-                f"the variance of {name!r} has grown to {variance[k].max():.3g}; no output tells of it. Add a sensor, "
-                "or leave the unstable part out of the model."
-            )
-        return self._absurd(block[:, told.nis])
-
-    def _absurd(self, nis: Array) -> tuple[int, str] | None:
-        for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > ABSURD * self.ny, [0]]).astype(int))).reshape(-1, 2):
-            length = int(k[1] - k[0]) + (self.row if k[0] == 0 else 0)
-            if length >= PATIENCE:
-                return int(k[0]), (
-                    f"the sensors disagree with the model by {np.sqrt(nis[k[0]] / self.ny):.1e} standard deviations, "
-                    f"and did for {length} samples; the filter has lost the motion. Check units and signs of the "
-                    "channels and the start, or enlarge Q and R."
-                )
-        behind = np.flatnonzero(~(nis > ABSURD * self.ny))
-        self.row = len(nis) - 1 - int(behind[-1]) if len(behind) else self.row + len(nis)
-        return None
 
 
 def advice(filter_: Filter, memories: Array) -> str:

@@ -27,6 +27,7 @@ from dalembert.errors import DataError
 from dalembert.estimate.engine import only_fresh
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.kernels import (
+    EPSILON,
     factor,
     half_product,
     lower,
@@ -153,7 +154,11 @@ class SigmaPointKalman(Filter):
         C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(L)), W.T)
         Ls = factor(only_fresh(S, fresh))
         U = solve_right(Ls, ca.mtimes(C, ca.diag(fresh)))
-        return U @ solve_left(Ls, e), P - half_product(U), ca.densify(S)
+        kept, before = P - half_product(U), ca.diag(P)
+        # what rounding leaves of a variance that a noise-free sensor takes away counts as zero
+        left = ca.diag(kept)
+        kept = kept - ca.diag(left * (ca.fabs(left) <= 4 * self.process.ne * EPSILON * before))
+        return U @ solve_left(Ls, e), kept, ca.densify(S)
 
     def _square_root_gain(self, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
         """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""

@@ -73,8 +73,15 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
     except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
         unmoved = hidden_modes(A.T, Q, states, "no noise moves")
         why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error}). Check Q and R"
+        if not unmoved and np.linalg.matrix_rank(R, hermitian=True) < len(R):
+            why = ": R is singular, and outputs without noise of their own repeat each other. Give each a variance in R"
         raise DataError(f"no settled filter{why}.") from error
     S = C @ P @ C.T + R
+    scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
+    if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= 64 * len(S) * 2.0**-52:
+        raise DataError(
+            "no settled filter: once settled it is sure of a reading before it comes (S is singular). Give R."
+        )
     K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
     after = P - K @ S @ K.T
     residual = np.abs(A @ after @ A.T + Q - P).max() / max(np.abs(P).max(), 1e-300)

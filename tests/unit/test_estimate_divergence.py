@@ -1,0 +1,147 @@
+"""Filters that cannot go on: sensors without noise, covariances that are none, lost motions; all are named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import ConvergenceError, DataError
+from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, Symmetric
+from dalembert.linear import StateSpace
+from dalembert.record import Record
+
+T = 0.1 * np.arange(300)
+KINDS: dict[str, Any] = {
+    "covariance": Kalman,
+    "square-root": lambda *a, **k: Kalman(*a, form="square-root", **k),
+    "steady": lambda *a, **k: Kalman(*a, form="steady", **k),
+    "extended": ExtendedKalman,
+    "sigma-point": SigmaPointKalman,
+    "square-root sigma-point": lambda *a, **k: SigmaPointKalman(*a, square_root=True, **k),
+    "points used again": lambda *a, **k: SigmaPointKalman(*a, redraw=False, points=Symmetric(1.0), **k),
+}
+FULL = [name for name in KINDS if name != "steady"]
+
+
+def cart(C: Any = ((1, 0),), outputs: Any = ("seen",)) -> StateSpace:
+    model = StateSpace([[0, 1], [0, 0]], [0, 1], C, states=["position", "speed"], inputs="push", outputs=outputs)
+    return model.to_discrete(0.1)
+
+
+def pushed() -> Record:
+    noise = 0.01 * np.random.default_rng(0).standard_normal(len(T))
+    seen = T**2 / 2
+    return Record.from_channels(T, {"push": 1.0, "seen": seen, "first": seen, "second": seen + noise})
+
+
+def twice() -> StateSpace:
+    return cart([[1, 0], [1, 0]], ["first", "second"])
+
+
+@pytest.mark.spec("004-C9")
+@pytest.mark.parametrize("kind", [name for name in KINDS if name != "points used again"])
+def test_a_sensor_without_noise_is_taken_as_exact(kind: str) -> None:
+    found = KINDS[kind](cart(), Q=1e-4, R=0.0, **({} if kind == "steady" else {"P0": 1.0})).run(pushed())
+    assert found["position"] == pytest.approx(T**2 / 2, rel=1e-12, abs=1e-12)
+    assert np.abs(found.deviation("position")).max() < 1e-8
+    assert np.isfinite(found.log_likelihood)
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_one_exact_sensor_beside_a_noisy_one_decides(kind: str) -> None:
+    found = KINDS[kind](twice(), Q=1e-4, R={"first": 0.0, "second": 1e-4}, P0=1.0).run(pushed())
+    assert found["position"] == pytest.approx(T**2 / 2, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_reading_the_filter_is_sure_of_before_it_comes_stops_the_run_by_name_and_time(kind: str) -> None:
+    """Two exact readings tell a cart all there is: the third cannot be weighed."""
+    with pytest.raises(ConvergenceError, match=r"at t = 0\.\d s the filter is sure of the reading of 'seen'") as caught:
+        KINDS[kind](cart(), Q=0.0, R=0.0, P0=1.0).run(pushed())
+    assert caught.value.record is not None and 1 <= len(caught.value.record) <= 6
+    assert np.isfinite(caught.value.record.data).all()
+
+
+@pytest.mark.parametrize("kind", FULL)
+@pytest.mark.parametrize("R", [0.0, [[1e-4, 1e-4], [1e-4, 1e-4]]])
+def test_sensors_that_repeat_each_other_without_noise_of_their_own_are_named(kind: str, R: Any) -> None:
+    with pytest.raises(ConvergenceError, match=r"at t = 0 s .*'first' and 'second'.*S is singular"):
+        KINDS[kind](twice(), Q=1e-4, R=R, P0=1.0).run(pushed())
+
+
+def test_a_settled_filter_says_what_it_lacks() -> None:
+    with pytest.raises(DataError, match="R is singular"):
+        Kalman(twice(), Q=1e-4, R=0.0, form="steady")
+    fading = StateSpace([[0.5]], None, [[1.0]], dt=1.0)
+    with pytest.raises(DataError, match="no settled filter"):
+        Kalman(fading, Q=0.0, R=0.0, form="steady")
+
+
+def test_the_information_form_wants_noise_in_every_direction() -> None:
+    with pytest.raises(DataError, match="noise of 'first' and 'second' is one and the same"):
+        Kalman(twice(), Q=1e-4, R=[[1e-4, -1e-4], [-1e-4, 1e-4]], P0=1.0, form="information")
+
+
+@pytest.mark.parametrize("kind", FULL)
+@pytest.mark.parametrize("symbol", ["Q", "R"])
+def test_a_function_that_gives_a_negative_variance_is_told_at_once(kind: str, symbol: str) -> None:
+    given = {"Q": 1e-4, "R": 1e-4, symbol: lambda s: 1e-4 * (10.0 - s["t"])}
+    name = "'seen'" if symbol == "R" else "'position' and 'speed'"
+    # Q of the step that begins at 10 s is zero, that from 10.1 s on is none
+    when = "10.1" if symbol == "R" else r"10\.[12]"
+    with pytest.raises(
+        ConvergenceError, match=rf"at t = {when} s the function of {symbol} gives no variance of {name}"
+    ):
+        KINDS[kind](cart(), P0=1.0, **given).run(pushed())
+
+
+@pytest.mark.parametrize("kind", ["extended", "sigma-point", "square-root sigma-point"])
+def test_a_model_that_runs_away_stops_the_run_and_keeps_the_record(kind: str) -> None:
+    blast = Model(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1.0])
+    record = Record.from_channels(0.1 * np.arange(50), {"seen": 1.0})
+    with pytest.raises(ConvergenceError, match=r"at t = 0\.\d s the estimate is no longer finite") as caught:
+        KINDS[kind](blast, Q=1e-6, R=1e6, P0=0.1).run(record)
+    assert 1 < len(caught.value.record) < 10
+    assert ("square-root" in str(caught.value)) is (kind != "square-root sigma-point")
+
+
+def test_a_short_record_that_contradicts_the_model_throughout_is_no_estimate() -> None:
+    record = Record.from_channels(0.1 * np.arange(40), {"push": 1.0, "seen": 1e9 * (-1.0) ** np.arange(40)})
+    with pytest.raises(ConvergenceError, match=r"at t = 0 s .*lost the motion") as caught:
+        Kalman(cart(), Q=1e-6, R=1e-6, P0=1e-6).run(record)
+    assert len(caught.value.record) == 40  # numbers all the same, to be looked at
+
+
+def test_a_lost_motion_with_a_sensor_held_for_exact_says_so() -> None:
+    record = Record.from_channels(0.1 * np.arange(200), {"push": 1.0, "seen": 1e9 * (-1.0) ** np.arange(200)})
+    with pytest.raises(ConvergenceError, match=r"R of 'seen' is 0: the filter takes it as exact"):
+        Kalman(cart(), Q=1e-6, R=0.0, P0=1e-6).run(record)
+
+
+def test_a_stepper_refuses_a_step_that_gives_nothing_finite_and_stays_where_it_was() -> None:
+    blast = Model(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1e60])
+    stepper = ExtendedKalman(blast, Q=1e-6, R=1e6, P0=0.1, dt=0.1).stepper()
+    before = stepper.step([np.nan])["size"]
+    with pytest.raises(ConvergenceError, match=r"at t = 0.1 s .*The stepper is as it was before"):
+        stepper.step([1.0])
+    assert stepper.x.tolist() == [before] and stepper.t == 0.0
+
+
+def test_what_rounding_leaves_of_a_huge_prior_is_no_singular_sensor() -> None:
+    """S grows to 1e14 times R: regular, and no reason to stop."""
+    found = Kalman(cart(), Q=1e-6, R=1e-4, P0=1e10).run(pushed())
+    assert found["speed"][-1] == pytest.approx(T[-1], abs=0.01)
+    assert found.status == "complete"
+
+
+def test_every_sample_but_the_last_may_be_missing() -> None:
+    record = pushed()
+    data = np.array(record.data)
+    data[:-1, record.names.index("seen")] = np.nan
+    for kind in FULL:
+        found = KINDS[kind](cart(), Q=1e-6, R=1e-4, P0=1.0, start=[0.0, 0.0]).run(Record(T, data, record.names))
+        assert found.measured.sum() == 1
+        assert da.estimate.smooth(found).deviation("position")[0] < found.deviation("position")[0]
