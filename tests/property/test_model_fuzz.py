@@ -7,19 +7,21 @@ import os
 import time
 import tomllib
 
+import jsonschema
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.files.models import arithmetic as ar
-from dalembert.files.models import library, library_path, parse_model
+from dalembert.files.models import library, library_path, model_schema, parse_model
 from dalembert.files.models.positions import find_lines
 from dalembert.files.models.toml_text import toml_text
 from dalembert.files.models.writing import model_document
 
 WIDER = int(os.environ.get("DALEMBERT_FUZZ", "1"))  # times as many examples
 WHOLE = {name: library_path(name).read_bytes() for name in library()}
+SCHEMA = jsonschema.Draft202012Validator(model_schema())
 ALONE = [text for text in WHOLE.values() if b"[include" not in text]
 
 
@@ -90,8 +92,10 @@ def revalued(draw: st.DrawFn) -> bytes:
 @given(revalued())
 @settings(max_examples=80 * WIDER)
 def test_files_with_other_values_are_refused_or_read(content: bytes) -> None:
-    """What is read is sound: it has equations, or says why not."""
+    """What is read is sound: it has equations, or says why not; and no editor with the schema complains of it."""
     m = survives(content)
+    if m is not None:
+        assert [error.message for error in SCHEMA.iter_errors(tomllib.loads(content.decode()))] == []
     if m is not None and len(m.bodies) < 4:
         try:
             da.equations(m)
