@@ -41,7 +41,7 @@ class Visit:
     """An open page, what its console said, and what it asked of the network."""
 
     def __init__(self, browser: Any, url: str, **how: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1000, "height": 700}, **how)
+        self.context = browser.new_context(viewport={"width": 760, "height": 520}, **how)
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []

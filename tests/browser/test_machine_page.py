@@ -172,7 +172,7 @@ def test_views_along_the_axes_look_along_them(visit: Any, tmp_path: Path) -> Non
     da.animate(spinning_top(), tmp_path / "top.html")
     seen = visit(tmp_path / "top.html", "#t=0")
     way = "dalembert.stage.camera.position.clone().sub(dalembert.stage.controls.target).normalize().toArray()"
-    for name, expected in (("x", [1, 0, 0]), ("y", [0, -1, 0]), ("z", [0, 0, 1])):
+    for name, expected in (("side", [1, 0, 0]), ("front", [0, -1, 0]), ("top", [0, 0, 1])):
         seen.page.click(f"[data-view={name}]")
         assert seen.read(way) == pytest.approx(expected, abs=1e-3)
     seen.quiet()

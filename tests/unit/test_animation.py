@@ -125,6 +125,7 @@ def test_the_scene_of_a_mechanism_names_both_bodies_of_a_joint() -> None:
         "body": "block",
         "point": [0.5, 0.0, 0.0],
         "other": {"body": None, "point": [1.0, 2.0, 0.0]},
+        "axis": [1.0, 0.0, 0.0],
     }
 
 

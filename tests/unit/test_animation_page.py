@@ -188,7 +188,7 @@ def test_an_animation_without_a_path_is_only_returned_and_can_be_saved(tmp_path:
 def test_a_notebook_gets_a_frame_that_is_shut_off_from_it() -> None:
     shown = da.animate(turning())._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
-    assert 'sandbox="allow-scripts"' in shown
+    assert 'sandbox="allow-scripts allow-downloads"' in shown  # a picture may be saved
     assert shown.count("<") == 2  # the frame and its end; everything else is quoted
 
 

@@ -1,11 +1,14 @@
-"""What a picture of a mechanism needs: points and lines of bodies, joints, springs. Plain data."""
+"""What a picture of a mechanism needs: points and lines of bodies, joints, springs, efforts. Plain data."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dalembert.model import Body, Mechanism
-from dalembert.model.forces import PointForce, Spring
+from dalembert.model.actuators import Ideal
+from dalembert.model.forces import Actuator, PointForce, Spring, Torque
+from dalembert.model.joints import Joint
 
 
 def _place(coordinates: Any) -> list[float]:
@@ -13,12 +16,12 @@ def _place(coordinates: Any) -> list[float]:
     return values if len(values) == 3 else [*values, 0.0]
 
 
+def _end(place: Any) -> list[Any]:
+    return [None if place.body.is_ground else place.body.name, _place(place.coordinates)]
+
+
 def scene_of(m: Mechanism) -> dict[str, Any]:
     points: dict[int, list[list[float]]] = {id(b): [] for b in [m.ground, *m.bodies]}
-    joints = []
-
-    def end(place: Any) -> list[Any]:
-        return [None if place.body.is_ground else place.body.name, _place(place.coordinates)]
 
     def note(body: Body, coordinates: Any) -> None:
         place = _place(coordinates)
@@ -28,42 +31,87 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
     for joint in m.joints:
         for frame in (joint.a, joint.b):
             note(frame.body, frame.coordinates)
-        body, point = end(joint.b)
-        other = dict(zip(("body", "point"), end(joint.a), strict=True))
-        drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
-        if not m.planar:
-            drawn["axis"] = [float(row[2]) for row in joint.b.axes]
-        if "radius" in joint.options:
-            drawn["radius"] = float(joint.options["radius"])
-        joints.append(drawn)
     springs, forces = [], []
     for force in m.forces:
         if isinstance(force, PointForce) and not callable(force.force):
-            pushed = {"name": force.name, "at": end(force.point), "vector": _place(force.force)}
+            pushed = {"name": force.name, "at": _end(force.point), "vector": _place(force.force)}
             forces.append({**pushed, "axes": force.axes, "input": force.input})
         if isinstance(force, Spring):
-            springs.append({"name": force.name, "a": end(force.a), "b": end(force.b)})
-    bodies = []
-    for body in m.bodies:
-        own = points[id(body)]
-        origin = [0.0, 0.0, 0.0]
-        if len(own) == 1 and own[0] != origin:
-            own = [*own, origin]
-        if not own:
-            own = [origin]
-        lines = [[k, k + 1] for k in range(len(own) - 1)]
-        if len(own) > 2:
-            lines.append([len(own) - 1, 0])
-        entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
-        if body.shape is not None:
-            entry["shape"] = {
-                "kind": body.shape.kind,
-                "size": [float(x) for x in body.shape.size],
-                "axis": body.shape.axis,
-            }
-        bodies.append(entry)
-    scene: dict[str, Any] = {"planar": m.planar, "bodies": bodies, "ground": points[id(m.ground)]}
-    scene |= {"joints": joints, "springs": springs}
-    if not m.planar:
-        scene["gravity"] = _place(m.gravity)
-    return {**scene, "forces": forces} if forces else scene
+            damped = force.law is not None or float(force.damping or 0.0) != 0.0
+            springs.append({"name": force.name, "a": _end(force.a), "b": _end(force.b), "damped": damped})
+    scene: dict[str, Any] = {"planar": m.planar, "bodies": [_body(body, points[id(body)]) for body in m.bodies]}
+    scene |= {"ground": points[id(m.ground)], "joints": [_joint(joint, m.planar) for joint in m.joints]}
+    scene |= {"springs": springs, "gravity": _place(m.gravity)}
+    torques = _torques(m)
+    return {**scene, **({"forces": forces} if forces else {}), **({"torques": torques} if torques else {})}
+
+
+def _joint(joint: Joint, planar: bool) -> dict[str, Any]:
+    body, point = _end(joint.b)
+    other = dict(zip(("body", "point"), _end(joint.a), strict=True))
+    drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
+    if not planar:
+        drawn["axis"] = [float(row[2]) for row in joint.b.axes]
+    elif joint.kind == "prismatic":  # the way it slides, in axes of the second body
+        drawn["axis"] = [math.cos(float(joint.b.angle)), math.sin(float(joint.b.angle)), 0.0]
+    if "radius" in joint.options:
+        drawn["radius"] = float(joint.options["radius"])
+    return drawn
+
+
+def _body(body: Body, own: list[list[float]]) -> dict[str, Any]:
+    origin = [0.0, 0.0, 0.0]
+    if len(own) == 1 and own[0] != origin:
+        own = [*own, origin]
+    if not own:
+        own = [origin]
+    lines = [[k, k + 1] for k in range(len(own) - 1)]
+    if len(own) > 2:
+        lines.append([len(own) - 1, 0])
+    entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
+    if body.shape is not None:
+        size = [float(x) for x in body.shape.size]
+        entry["shape"] = {"kind": body.shape.kind, "size": size, "axis": body.shape.axis}
+    elif not body.planar and float(body.mass) > 0.0:
+        entry["gyration"] = [[float(c) / float(body.mass) for c in row] for row in body.inertia]
+    return entry
+
+
+def _torques(m: Mechanism) -> list[dict[str, Any]]:
+    """Torques on bodies, and efforts along joint coordinates: constant, times an input, or of a driver as recorded.
+
+    ``{"name", "body", "vector", "axes", "input"}`` or ``{"name", "joint", "turns", "effort", "input"}``: about the axis
+    of the joint, or along it.
+    """
+    along: list[tuple[str, str, Any, str | None]] = [
+        (driver.name, driver.coordinate, 1.0, f"{driver.name}.effort") for driver in m.drivers
+    ]
+    found: list[dict[str, Any]] = []
+    for force in m.forces:
+        if isinstance(force, Actuator) and isinstance(force.model, Ideal):
+            along.append((force.name, force.coordinate, force.model.gain, force.input))
+        if not isinstance(force, Torque) or callable(force.torque):
+            continue
+        if force.coordinate is not None:
+            along.append((force.name, force.coordinate, force.torque, force.input))
+        elif force.body is not None:
+            vector = [0.0, 0.0, float(force.torque)] if m.planar else _place(force.torque)
+            turned = {"body": force.body.name, "vector": vector, "axes": force.axes, "input": force.input}
+            found.append({"name": force.name, **turned})
+    for name, coordinate, effort, channel in along:
+        joint, kind = _coordinate(m, coordinate)
+        if kind in ("angle", "displacement"):
+            own = {"joint": joint, "turns": kind == "angle", "effort": float(effort), "input": channel}
+            found.append({"name": name, **own})
+    return found
+
+
+def _coordinate(m: Mechanism, name: str) -> tuple[str, str]:
+    """Joint and coordinate of ``"A"`` or ``"A.angle"``; two empty texts where it is none of a joint."""
+    for joint in m.joints:
+        kinds = [coordinate[0] for coordinate in joint.coordinates]
+        if name == joint.name and len(kinds) == 1:
+            return joint.name, kinds[0]
+        if name.startswith(f"{joint.name}.") and name[len(joint.name) + 1 :] in kinds:
+            return joint.name, name[len(joint.name) + 1 :]
+    return "", ""

@@ -40,7 +40,8 @@ class Animation:
 
     def _repr_html_(self, height: int = 620) -> str:
         return (
-            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" title="{html.escape(self.name)}" '
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.name)}" '
+            f'sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:8px"></iframe>'
         )
 
@@ -61,18 +62,21 @@ def animate(
     """Make an animation: an HTML page that any browser plays, without a network.
 
     Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms;
-    a click into a plot sets the time. ``page.html#t=1.5`` opens the page standing at 1.5 s.
+    a click into a plot sets the time, dragging there zooms; ``?`` lists all keys. ``page.html#t=1.5`` opens the page
+    standing at 1.5 s.
 
     Parameters
     ----------
-    thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, whose mode shapes
-        are shown; Modes, Buckling or a response together with ``structure``.
+    thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
+        its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State);
+        Modes, Buckling or a response together with ``structure``.
     path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
     fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
-    structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to.
-    modes : of a structure: how many mode shapes, or the Modes themselves; 12 when left out.
+    structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
+        Mechanism, equations or State that the Modes of a linear model belong to.
+    modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
 
     Returns
     -------
@@ -102,13 +106,35 @@ def animate(
 def _data(thing: Any, fps: float, speed: float, trails: list[str], structure: Any, modes: Any) -> dict[str, Any]:
     if isinstance(thing, Record) and structure is None:
         if modes is not None:
-            raise DataError("modes= belongs to a structure: animate(frame, modes=6).")
+            raise DataError("modes= belongs to a structure or a machine: animate(frame, modes=6).")
         return _guarded(lambda: machine_data(thing, fps, speed, trails))
-    from dalembert.view.structure_scene import structure_data
-
     if trails:
         raise DataError("trail= belongs to the run of a machine.")
+    machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    if machine is not None:
+        return _machine_modes(thing, machine, modes, speed)
+    from dalembert.view.structure_scene import structure_data
+
     return structure_data(thing, structure, modes, fps, speed)
+
+
+def _machines() -> tuple[type, ...]:
+    from dalembert.equations import EquationsOfMotion, State
+    from dalembert.model import Mechanism
+
+    return (Mechanism, EquationsOfMotion, State)
+
+
+def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[str, Any]:
+    from dalembert.linear.modes import Modes
+    from dalembert.view.machine_modes import machine_mode_data
+
+    if thing is machine:
+        return machine_mode_data(machine, modes, speed)
+    if not isinstance(thing, Modes):
+        what = "A run has its machine in it: animate(run)." if isinstance(thing, Record) else ""
+        raise DataError(f"on a machine only Modes are drawn, not a {type(thing).__name__}. {what}".strip())
+    return machine_mode_data(machine, thing, speed)
 
 
 def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

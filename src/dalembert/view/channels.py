@@ -9,27 +9,28 @@ import numpy as np
 from dalembert.record import Array, Record
 from dalembert.view.plots import default_names
 
-MOST_SAMPLES = 4000  # of one channel: more than a screen has columns
-MOST_NUMBERS = 2_000_000  # of all channels, 8 MB
+MOST_SAMPLES, LEAST_SAMPLES = 4000, 1000  # of one channel: more than a screen has columns; fewer where there are many
+MOST_NUMBERS = 800_000  # of all channels, about 1 MB
 
 
 def channels_of(run: Record) -> dict[str, Any]:
     """Time, names, units and values (k, n) in single precision; the plots open with ``shown``."""
     chosen = [name for name in default_names(run) if name in run.names] if run.names else []
     names = list(dict.fromkeys([*chosen, *run.names]))
-    samples = min(len(run), MOST_SAMPLES)
+    most = min(max(MOST_NUMBERS // max(len(names), 1), LEAST_SAMPLES), MOST_SAMPLES)
+    samples = min(len(run), most)
     names = names[: max(len(chosen), MOST_NUMBERS // max(samples, 1))]
     names.sort(key=run.names.index)
     values = np.stack([run[name] for name in names]) if names else np.zeros((0, len(run)))
     time = run.time
-    if len(run) > MOST_SAMPLES:
-        time, values = _peaks(time, values, MOST_SAMPLES // 2)
+    if len(run) > most:
+        time, values = _peaks(time, values, most // 2)
     units = run.units
     return {
         "time": time,
         "names": names,
         "units": [units[name] for name in names],
-        "values": values.astype(np.float32),
+        "values": values if np.isfinite(values).all() else values.astype(np.float32),
         "shown": _opening(chosen, units),
     }
 

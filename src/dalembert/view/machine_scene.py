@@ -9,12 +9,13 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.record import Array, Record
+from dalembert.view.body_shapes import corners, points3, rolls, shape_of, solid_of, wheels, world_points
 from dalembert.view.channels import channels_of
+from dalembert.view.efforts import efforts
 
 _PLANAR = ("x", "y", "angle")
 _SPATIAL = ("x", "y", "z", "e0", "e1", "e2", "e3")
 _MOST_NUMBERS = 5_000_000  # about 20 MB of page
-_MOST_FORCES = 1_500_000  # numbers of forces, beyond which there are no arrows
 _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
 _FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
 
@@ -30,22 +31,20 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
             "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
         )
     planar = bool(scene.get("planar", False))
-    wheels = _wheels(scene)
-    bodies = [
-        {**body, "shape": _shape(body.get("shape") or wheels.get(body["name"]), planar)}
-        for body in scene.get("bodies", [])
-    ]
+    bodies = _bodies(scene, planar)
     names = list(dict.fromkeys(trails))
     source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
     springs = list(scene.get("springs", []))
     ground = _ground(scene)
     fixed = [ground]
-    fixed += [_points([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
+    fixed += [points3([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
     refined = 1
     while True:
         poses = _frames(source, speed / fps / refined)
         tracks = [_track(run, scene, poses, name, planar) for name in names]
-        moving = [_world_points(poses, body, planar) for body in bodies] + [track[:, None, :] for track in tracks]
+        moving = [world_points(poses, body["name"], corners(body), planar) for body in bodies] + [
+            track[:, None, :] for track in tracks
+        ]
         low, high, radius = _bounds([*moving, *fixed])
         # a picture more halves the time between two and quarters the sag of a curve below its chord
         sag = max(_sag(points) for points in moving)
@@ -54,10 +53,11 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
             break
         refined *= 2
     times = poses.time
+    gravity = points3([scene.get("gravity", [0, 0, 0])])[0].tolist()
     channels = _PLANAR if planar else _SPATIAL
     for body in bodies:
         body["pose"] = np.stack([poses[f"{body['name']}.{c}"] for c in channels])
-        body["points"] = _points(body.get("points", [])).tolist()
+        body["points"] = points3(body.get("points", [])).tolist()
     joints = [_joint(joint) for joint in scene.get("joints", [])]
     return {
         "kind": "machine",
@@ -72,88 +72,57 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "low": low.tolist(),
         "high": high.tolist(),
         "radius": radius,
-        "up": -1 if not planar and list(scene.get("gravity", [0, 0, -1]))[2] > 0 else 1,
+        "up": -1 if not planar and gravity[2] > 0.0 else 1,
+        "gravity": gravity,
+        "half": _around(moving, poses, bodies),
         "own": min(radius, max(_bounds([*(part[:1] for part in moving), *fixed])[2], 0.02 * radius)),
         "bodies": bodies,
         "ground": ground.tolist(),
         "joints": joints,
         "springs": [_spring(spring) for spring in springs],
         "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
-        "forces": _forces(run, scene, joints, poses),
+        "forces": efforts(run, scene, joints, poses, radius),
         "channels": channels_of(run),
     }
 
 
-def _rolls(joint: Mapping[str, Any]) -> bool:
-    return float(joint.get("radius") or 0.0) > 0.0
-
-
-def _wheels(scene: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
-    """Shapes of bodies that have none and roll: a disc, or a ball."""
-    found = {}
-    for joint in filter(_rolls, scene.get("joints", [])):
-        radius = float(joint["radius"])
-        ball = "sphere" in str(joint.get("type"))
-        disc = {"kind": "cylinder", "size": [radius, 0.1 * radius], "axis": joint.get("axis", "z")}
-        found[joint.get("body")] = {"kind": "sphere", "size": [radius]} if ball else disc
+def _bodies(scene: Mapping[str, Any], planar: bool) -> list[dict[str, Any]]:
+    """Bodies with the shapes they are drawn with: their own, that of a wheel, or what their inertia tells."""
+    rolling = wheels(scene)
+    found = []
+    for body in scene.get("bodies", []):
+        entry = {key: value for key, value in body.items() if key != "gyration"}
+        entry["shape"] = shape_of(body.get("shape") or rolling.get(body["name"]), planar)
+        if entry["shape"] is None and not planar and body.get("gyration") is not None:
+            entry["shape"] = solid_of(body["gyration"])
+        found.append(entry)
     return found
+
+
+def still(eqs: Any, state: Any, name: str = "") -> Record:
+    """A record of one instant: the machine standing in a state."""
+    scene = eqs.scene or {}
+    channels = _PLANAR if scene.get("planar") else _SPATIAL
+    wanted = [f"{body['name']}.{c}" for body in scene.get("bodies", []) for c in channels]
+    columns = {one: [state[one]] for one in wanted}
+    return Record.from_channels([0.0], columns, name=name or eqs.name, scene=scene)
 
 
 def _ground(scene: Mapping[str, Any]) -> Array:
     """Points where a machine stands; that a plane on which it rolls has an origin is not to be seen."""
     joints = scene.get("joints", [])
-    places = [(_rolls(joint), end) for joint in joints for end in (joint, joint.get("other") or {})]
+    places = [(rolls(joint), end) for joint in joints for end in (joint, joint.get("other") or {})]
     planes, stands = (
-        {tuple(_points([end["point"]])[0]) for rolls, end in places if rolls == which and end.get("body", "") is None}
+        {tuple(points3([end["point"]])[0]) for rolls, end in places if rolls == which and end.get("body", "") is None}
         for which in (True, False)
     )
-    kept = [point for point in _points(scene.get("ground", [])) if tuple(point) not in planes - stands]
+    kept = [point for point in points3(scene.get("ground", [])) if tuple(point) not in planes - stands]
     return np.array(kept).reshape(-1, 3)
 
 
-def _forces(run: Record, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]], poses: Record) -> list[Any]:
-    """Arrows in world axes: what joints do to their second bodies, and the forces on points that the scene names.
-
-    A force of the scene is ``{"name", "at": [body, point], "vector", "axes", "input"}``: a constant vector in world or
-    body axes, times the channel of its input where it has one.
-    """
-    times, planar = poses.time, bool(scene.get("planar", False))
-    known = set(run.names)
-    reactions = [
-        (joint, names) for joint in joints
-        if len(names := [c for axis in "xyz" if (c := f"{joint['name']}.force.{axis}") in known]) >= 2
-    ]  # fmt: skip
-    applied = [force for force in scene.get("forces", []) if force.get("input") is None or force["input"] in known]
-    if 3 * (len(reactions) + len(applied)) * times.size > _MOST_FORCES:
-        return []
-
-    def at(names: Sequence[str]) -> Array:
-        some = run.select(*names)
-        values = some.data if len(run) == 1 else some.resample(times=times, kind="linear").data
-        return np.where(np.isfinite(values), values, 0.0)
-
-    drawn = []
-    for joint, names in reactions:
-        values = np.zeros((times.size, 3))
-        values[:, : len(names)] = at(names)
-        end = {"body": joint["body"], "point": joint["point"]}
-        drawn.append({"name": joint["name"], "kind": "reaction", **end, "values": values})
-    for force in applied:
-        body, point = force["at"]
-        values = np.tile(_points([force["vector"]]), (times.size, 1))
-        if force.get("axes") == "body" and body is not None:
-            ends = _world_points(poses, {"name": body, "points": [[0, 0, 0], *values[:1]]}, planar)
-            values = ends[:, 1] - ends[:, 0]
-        if force.get("input") is not None:
-            values = values * at([force["input"]])
-        end = {"body": body, "point": _points([point])[0].tolist()}
-        drawn.append({"name": str(force["name"]), "kind": "applied", **end, "values": values})
-    return [force for force in drawn if np.abs(force["values"]).max() > 0.0]
-
-
 def _spring(spring: Mapping[str, Any]) -> dict[str, Any]:
-    ends = {end: [spring[end][0], _points([spring[end][1]])[0].tolist()] for end in ("a", "b")}
-    return {"name": str(spring.get("name", "")), **ends}
+    ends = {end: [spring[end][0], points3([spring[end][1]])[0].tolist()] for end in ("a", "b")}
+    return {"name": str(spring.get("name", "")), **ends, "damped": bool(spring.get("damped", False))}
 
 
 def _sag(points: Array) -> float:
@@ -219,12 +188,12 @@ def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, plan
     joints = {str(joint["name"]): joint for joint in scene.get("joints", [])}
     bodies = [str(body["name"]) for body in scene.get("bodies", [])]
     if name in joints:
-        body, point = joints[name].get("body"), _points([joints[name]["point"]])
+        body, point = joints[name].get("body"), points3([joints[name]["point"]])
         if body is None:
             raise DataError(f"joint {name!r} is on the ground and leaves no trail.")
-        return _world_points(poses, {"name": body, "points": point}, planar)[:, 0]
+        return world_points(poses, body, point, planar)[:, 0]
     if name in bodies:
-        return _world_points(poses, {"name": name, "points": [[0, 0, 0]]}, planar)[:, 0]
+        return world_points(poses, name, [[0, 0, 0]], planar)[:, 0]
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
         found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
         return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
@@ -237,85 +206,28 @@ def _resampled(run: Record, name: str, times: Array) -> Array:
     return _between(run.select(*axes), times).data
 
 
-def _points(points: Any) -> Array:
-    """(n, 3) from points of two or three coordinates."""
-    rows = [[*map(float, point), 0.0][:3] for point in points]
-    return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
-
-
 def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
     """A joint as the page wants it; scenes of old have no point on the other body."""
     drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
-    drawn |= {"body": joint.get("body"), "point": _points([joint["point"]])[0].tolist()}
+    drawn |= {"body": joint.get("body"), "point": points3([joint["point"]])[0].tolist()}
     if joint.get("axis") is not None:
-        drawn["axis"] = _points([joint["axis"]])[0].tolist()
-    if _rolls(joint):
+        drawn["axis"] = points3([joint["axis"]])[0].tolist()
+    if rolls(joint):
         drawn["radius"] = float(joint["radius"])
     other = joint.get("other")
     if other:
-        drawn["other"] = {"body": other.get("body"), "point": _points([other["point"]])[0].tolist()}
+        drawn["other"] = {"body": other.get("body"), "point": points3([other["point"]])[0].tolist()}
     return drawn
 
 
-def _shape(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:
-    """A shape as the page wants it: box with size, cylinder with radius, length, axis, sphere, rod with its ends."""
-    if not shape:
-        return None
-    kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
-    size = [float(v) for v in shape.get("size", [])]
-    if kind == "sphere":
-        return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}
-    along = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, dtype=np.float64)
-    along = along / (np.linalg.norm(along) or 1.0)
-    if kind == "rod":
-        end = along * float(shape.get("length", size[0] if size else 0.0)) / 2
-        return {"kind": kind, "ends": [(-end).tolist(), end.tolist()]}
-    if kind == "cylinder":
-        radius = float(shape.get("radius", size[0] if size else 0.0))
-        length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
-        if planar and abs(along[2]) < 0.5:  # seen from its side
-            return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
-        return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist()}
-    if kind == "box":
-        return {"kind": kind, "size": [*size, 0.0, 0.0, 0.0][:3]}
-    return None
-
-
-def _corners(body: Mapping[str, Any]) -> Array:
-    """Points that hold a body, its origin and its shape."""
-    points = [*_points(body.get("points", [])), np.zeros(3)]
-    shape = body.get("shape") or {}
-    if shape.get("kind") == "rod":
-        points += [*_points(shape["ends"])]
-    elif shape:
-        half = np.array(shape["size"]) / 2 if "size" in shape else np.full(3, shape["radius"])
-        half = np.maximum(half, np.abs(shape.get("axis", np.zeros(3))) * shape.get("length", 0.0) / 2)
-        points += [half, -half]
-    return np.array(points)
-
-
-def _world_points(poses: Record, body: Mapping[str, Any], planar: bool) -> Array:
-    """(F, n, 3) body-fixed points in the world."""
-    name = body["name"]
-    points = _points(body["points"]) if set(body) == {"name", "points"} else _corners(body)
-    if planar:
-        c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
-        zero, one = np.zeros_like(c), np.ones_like(c)
-        R = np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
-        origin = np.column_stack([poses[f"{name}.x"], poses[f"{name}.y"], zero])
-    else:
-        e = poses[[f"{name}.e{i}" for i in range(4)]]
-        e = e / np.linalg.norm(e, axis=1, keepdims=True)
-        w, x, y, z = e.T
-        R = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        ).transpose(2, 0, 1)
-        origin = poses[[f"{name}.{axis}" for axis in "xyz"]]
-    return np.asarray(np.einsum("fij,nj->fni", R, points) + origin[:, None, :], dtype=np.float64)
+def _around(moving: Sequence[Array], poses: Record, bodies: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Half sides of the box that holds the machine at any time, about the middle of its bodies."""
+    axes = ("x", "y", "z") if f"{bodies[0]['name']}.z" in poses.names else ("x", "y")
+    middle = np.zeros((len(poses), 3))
+    middle[:, : len(axes)] = sum(poses[[f"{body['name']}.{axis}" for axis in axes]] for body in bodies) / len(bodies)
+    sides = [np.abs(part - middle[:, None, :]).max(axis=(0, 1)) for part in moving[: len(bodies)]]
+    half: list[float] = np.max(sides, axis=0).tolist()
+    return half
 
 
 def _bounds(parts: Sequence[Array]) -> tuple[Array, Array, float]:

@@ -1,5 +1,16 @@
 // The data of the page: JSON with arrays in it, as src/dalembert/view/payload.py packs them.
 
+// rows of second differences in planes of bytes, least value and step of every row
+function summed(buffer, at, { shape: [rows, count], low, rise }) {
+  const n = rows * count, bytes = new Uint8Array(buffer, at, 4 * n), out = new Float64Array(n);
+  for (let r = 0, i = 0; r < rows; r++) for (let k = 0, q = 0, d = 0; k < count; k++, i++) {
+    d = d + (bytes[i] | bytes[n + i] << 8 | bytes[2 * n + i] << 16 | bytes[3 * n + i] << 24) | 0;
+    q = q + d | 0;
+    out[i] = low[r] + rise[r] * q;
+  }
+  return out;
+}
+
 const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array };
 
 export function unpack(buffer) {
@@ -9,6 +20,7 @@ export function unpack(buffer) {
     if (Array.isArray(value)) return value.map(read);
     if (value === null || typeof value !== "object") return value;
     if ("array" in value && "shape" in value) {
+      if (value.type === "d2") return Object.assign(summed(buffer, 4 + length + value.array, value), { shape: value.shape });
       const count = value.shape.reduce((a, b) => a * b, 1);
       return Object.assign(new TYPES[value.type](buffer, 4 + length + value.array, count), { shape: value.shape });
     }

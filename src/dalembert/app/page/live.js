@@ -24,14 +24,16 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     player.take(D);
     byId("transport").hidden = true;
     byId("plots").hidden = true;
-    for (const [name, value] of Object.entries(answer.values)) if (knobs.has(name) && document.activeElement !== knobs.get(name).lastElementChild) knobs.get(name).set(value);
+    show(answer.values);
     stage.ask();
   };
+  // a slider that is held stays with the hand, the others with the machine; after a refusal all of them
+  const show = (values, all = false) => { for (const [name, value] of Object.entries(values)) if (knobs.has(name) && (all || document.activeElement !== knobs.get(name).lastElementChild)) knobs.get(name).set(value); };
   const tell = async (what, question, act) => {
     try {
       const answer = await ask(what, question);
       notice(answer.error || "", true);
-      if (!answer.error) act(answer);
+      if (!answer.error) act(answer); else if (answer.values) show(answer.values, true);
     } catch (error) { notice(`The program that serves this page does not answer. ${error.message}`, true); }
   };
   // the last position of a slider counts: while an answer is under way, earlier ones are dropped
@@ -42,10 +44,11 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     while (wanted) { const now = wanted; wanted = null; await tell("pose", now, stand); }
     busy = false;
   };
-  for (const { name, low, high, value, unit } of D.live.coordinates) {
+  for (const { name, low, high, value, unit, limits } of D.live.coordinates) {
     const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${v.toPrecision(3)} ${unit}`;
     const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format }, v => move(name, v));
     knobs.set(name, one);
+    one.title = limits ? `${name}, between its stops` : name;
     panel.append(one);
   }
   const row = document.createElement("div"), reset = document.createElement("button"), run = document.createElement("button");

@@ -6,7 +6,10 @@ import { Plots } from "./plots.js";
 import { Stage } from "./stage.js";
 import { Structure, structureControls } from "./structure.js";
 import { liveControls } from "./live.js";
+import { keyBox } from "./key.js";
 import { knob } from "./knobs.js";
+import { machineModes } from "./modes.js";
+import { picture, savePicture } from "./picture.js";
 
 const byId = id => document.getElementById(id);
 
@@ -35,10 +38,44 @@ function themes(stage, player) {
 }
 
 function views(stage, player) {
-  const look = name => { stage.look(name); };
-  byId("views").querySelectorAll("[data-view]").forEach(button => button.addEventListener("click", () => look(button.dataset.view)));
+  const buttons = [...byId("views").querySelectorAll("[data-view]")];
+  for (const button of buttons) {
+    // edge on there is nothing to see of a planar machine
+    if (stage.planar && !["front", "iso"].includes(button.dataset.view)) button.remove();
+    else button.addEventListener("click", () => stage.look(button.dataset.view));
+  }
   byId("fit").addEventListener("click", () => stage.fit());
-  Object.assign(player.keys, { f: () => stage.fit(), 0: () => look("iso"), 1: () => look("x"), 2: () => look("y"), 3: () => look("z") });
+  Object.assign(player.keys, { f: () => stage.fit(), 0: () => stage.look("iso"), 1: () => stage.look("front") });
+  if (stage.planar) return;
+  Object.assign(player.keys, { 2: () => stage.look("side"), 3: () => stage.look("top") });
+  toggle("parallel", "Parallel, without perspective", "o", false, on => stage.lens(on), player);
+}
+
+function page(D, actor, stage, player, plots) {
+  const show = keyBox(D, actor, stage), help = byId("help");
+  const turn = () => { const on = help.getAttribute("aria-expanded") !== "true"; help.setAttribute("aria-expanded", on); show(on); };
+  const save = () => savePicture(picture(stage, plots, byId("title").textContent, `${byId("about").textContent} ${byId("clock").textContent}`.trim()), `${D.name || "animation"}_${player.time.toFixed(3)}`);
+  help.addEventListener("click", turn);
+  byId("save").addEventListener("click", save);
+  Object.assign(player.keys, { "?": turn, s: save, Escape: () => { if (help.getAttribute("aria-expanded") === "true") turn(); } });
+  const what = D.kind === "machine" ? `${D.planar ? "Planar machine" : "Machine"} of ${D.bodies.length} bodies and ${D.joints.length} joints` : "Structure";
+  stage.renderer.domElement.setAttribute("aria-label", `${D.name || "animation"}. ${what}. Keys: question mark.`);
+}
+
+function follows(machine, D, stage, player) {
+  if (!(D.frames > 1)) return;
+  const list = byId("follow"), travels = D.radius > 2.2 * D.own;
+  byId("following").hidden = false;
+  list.append(new Option("nothing", "nothing"), ...(D.bodies.length > 1 ? [new Option("machine", "machine")] : []), ...D.bodies.map((body, i) => new Option(body.name, `body ${i}`)));
+  const act = () => {
+    const value = list.value;
+    machine.follow(value === "nothing" ? null : value === "machine" ? "" : D.bodies[+value.slice(5)].name);
+    machine.at(player.time);
+    stage.ask();
+  };
+  list.addEventListener("change", act);
+  player.keys.g = () => { list.value = list.value === "nothing" ? list.options[1].value : "nothing"; act(); };
+  if (travels && D.radius > 5 * D.own) { list.value = list.options[1].value; act(); }
 }
 
 function plotting(D, stage, player) {
@@ -48,22 +85,29 @@ function plotting(D, stage, player) {
   const show = on => { panel.hidden = !on; button.setAttribute("aria-pressed", on); if (on) { plots.still = null; plots.draw(); } };
   button.addEventListener("click", () => show(panel.hidden));
   player.keys.p = () => show(panel.hidden);
+  player.keys.z = () => plots.whole();
   return plots;
 }
 
 function machineControls(machine, D, stage, player) {
-  const redraw = () => { machine.at(player.time); stage.ask(); };
+  const redraw = () => { machine.at(player.time); stage.ask(); }, { traces } = machine;
   toggle("names", "Names of joints and bodies", "n", D.bodies.length <= 8, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
-  if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", machine.given, on => { machine.showTraces(on && D.frames > 1); machine.traceGroup.visible = on; stage.ask(); }, player);
-  if (D.radius > 2.2 * D.own) toggle("follow", "The camera goes with the machine", "g", D.frames > 1 && D.radius > 5 * D.own, on => { machine.follow(on); redraw(); }, player);
-  if (!D.forces.length) return;
-  const panel = byId("panel");
-  const scale = knob("force arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.forceScale = 10 ** v; redraw(); });
+  if (machine.modal) { machineModes(machine, D, stage, player, toggle); return; }
+  // what travels, or is one body in space, is not understood without its path
+  const alone = !D.planar && D.bodies.length === 1;
+  if (D.frames > 1 || D.live) toggle("traces", "Paths of points", "t", traces.given || (alone && D.frames > 1), on => { traces.show(on && D.frames > 1); traces.group.visible = on; stage.ask(); }, player);
+  follows(machine, D, stage, player);
+  if (D.forces.length) effortControls(machine, D, player, redraw);
+}
+
+function effortControls(machine, D, player, redraw) {
+  const panel = byId("panel"), [force, torque] = machine.efforts.largest, both = force > 0 && torque > 0;
+  const scale = knob(force > 0 ? `force ${both ? "and torque " : ""}arrows` : "torque arrows", { min: -1.5, max: 1.5, value: 0, step: 0.01, format: v => `× ${+(10 ** v).toPrecision(2)}` }, v => { machine.efforts.scale = 10 ** v; redraw(); });
+  const words = document.createElement("p"), largest = [force > 0 ? `${+force.toPrecision(3)} N` : "", torque > 0 ? `${+torque.toPrecision(3)} N m` : ""].filter(Boolean).join(", ");
   scale.id = "force-scale";
-  const words = document.createElement("p");
-  words.textContent = `Red: what joints do to their second bodies.${D.forces.some(force => force.kind === "applied") ? " Green: applied forces." : ""} The largest is ${+machine.largest.toPrecision(3)} N.`;
+  words.textContent = `${D.forces.some(one => one.kind === "reaction") ? "Red: what joints do to their second bodies. " : ""}${D.forces.some(one => one.kind === "applied") ? "Green: what is applied. " : ""}${torque > 0 ? "Bent arrows are torques. " : ""}Largest: ${largest}.`;
   panel.append(scale, words);
-  toggle("forces", "Force arrows", "r", false, on => { machine.forceGroup.visible = on; panel.hidden = !on && !D.live; scale.hidden = words.hidden = !on; redraw(); }, player);
+  toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live; scale.hidden = words.hidden = !on; redraw(); }, player);
 }
 
 async function main() {
@@ -80,6 +124,7 @@ async function main() {
   themes(stage, player);
   if (D.kind === "machine") machineControls(actor, D, stage, player);
   else structureControls(actor, D, stage, player, toggle);
+  page(D, actor, stage, player, plots);
   if (D.live) liveControls(actor, D, stage, player, plots, notice);
   const wanted = /t=([-+.\de]+)/.exec(location.hash);
   player.seek(wanted && isFinite(+wanted[1]) ? +wanted[1] : D.start);

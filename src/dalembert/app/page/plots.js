@@ -12,16 +12,81 @@ export class Plots {
     this.ctx = this.canvas.getContext("2d");
     this.start = channels.time[0];
     this.end = channels.time[channels.time.length - 1];
+    this.colors = new Map();
+    this.window = null; // [from, to] where zoomed
     this.choices();
     this.legend();
     new ResizeObserver(() => { this.still = null; this.draw(); }).observe(this.canvas);
     stage.listeners.push(() => { this.still = null; this.draw(); });
-    let held = false;
-    const go = event => { const t = this.timeAt(event.offsetX); if (t !== null) this.seek(t); };
-    this.canvas.addEventListener("pointerdown", event => { held = true; this.canvas.setPointerCapture(event.pointerId); go(event); });
-    this.canvas.addEventListener("pointermove", event => { if (held) go(event); });
-    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => { held = false; });
+    this.hands();
     this.grip();
+  }
+
+  get from() { return this.window ? this.window[0] : this.start; }
+  get to() { return this.window ? this.window[1] : this.end; }
+
+  // ---- zoom: a drag, the wheel, two fingers; a click sets the time, and so does dragging the cursor or one finger
+
+  zoom(from, to) {
+    const least = 1e-6 * (this.end - this.start);
+    [from, to] = [Math.max(Math.min(from, to), this.start), Math.min(Math.max(from, to), this.end)];
+    this.window = to - from < least || (from <= this.start && to >= this.end) ? null : [from, to];
+    this.still = null;
+    byId("whole").hidden = !this.window;
+    this.draw();
+  }
+  whole() { this.zoom(this.start, this.end); }
+  about(t, factor) { this.zoom(t - (t - this.from) * factor, t + (this.to - t) * factor); }
+
+  hands() {
+    const { canvas } = this, fingers = new Map();
+    let how = null, first = 0, began = null;
+    const go = event => { const t = this.timeAt(event.offsetX); if (t !== null) this.seek(t); };
+    canvas.addEventListener("pointerdown", event => {
+      canvas.setPointerCapture(event.pointerId);
+      fingers.set(event.pointerId, event.offsetX);
+      first = event.offsetX;
+      began = [this.from, this.to];
+      how = event.shiftKey || event.button === 1 ? "pan" : event.pointerType === "touch" || Math.abs(event.offsetX - (this.cursor || -99)) < 7 ? "scrub" : "click";
+      if (fingers.size === 2) { how = "pinch"; this.spread = [...fingers.values()].map(x => this.timeAt(x)); }
+      if (how === "scrub") go(event);
+    });
+    canvas.addEventListener("pointermove", event => {
+      this.hover = event.pointerType === "mouse" && !event.buttons ? [event.offsetX, event.offsetY] : null;
+      if (!how) { canvas.style.cursor = Math.abs(event.offsetX - (this.cursor || -99)) < 7 ? "ew-resize" : "crosshair"; this.draw(); return; }
+      fingers.set(event.pointerId, event.offsetX);
+      if (how === "click" && Math.abs(event.offsetX - first) > 5) how = "zoom";
+      if (how === "scrub") go(event);
+      else if (how === "zoom") { this.band = [first, event.offsetX]; this.draw(); }
+      else if (how === "pan") this.pan(began, first - event.offsetX);
+      else if (how === "pinch") this.pinch([...fingers.values()]);
+    });
+    const done = event => {
+      fingers.delete(event.pointerId);
+      if (how === "click") go(event);
+      if (how === "zoom" && event.type === "pointerup") this.zoom(this.timeAt(first), this.timeAt(event.offsetX));
+      this.band = how = null;
+      this.draw();
+    };
+    canvas.addEventListener("pointerup", done);
+    canvas.addEventListener("pointercancel", done);
+    canvas.addEventListener("pointerleave", () => { this.hover = null; this.draw(); });
+    canvas.addEventListener("dblclick", () => this.whole());
+    canvas.addEventListener("wheel", event => {
+      if (window.top !== window.self && !event.ctrlKey) return; // inside another page the wheel scrolls that
+      event.preventDefault();
+      const t = this.timeAt(event.offsetX);
+      if (t !== null) this.about(t, Math.exp(Math.max(-0.5, Math.min(0.5, 0.002 * event.deltaY))));
+    }, { passive: false });
+  }
+  pan([from, to], pixels) {
+    const wide = to - from, shift = pixels / this.inner.width * wide, start = Math.min(Math.max(from + shift, this.start), this.end - wide);
+    this.zoom(start, start + wide);
+  }
+  pinch([a, b]) {
+    const [s, t] = this.spread, wide = Math.abs(b - a) || 1, { left, width } = this.inner, rate = (t - s) / (b - a);
+    if (wide < 12 || !isFinite(rate) || rate <= 0) return;
+    this.zoom(s - (a - left) * rate, s + (left + width - a) * rate);
   }
 
   grip() {
@@ -37,7 +102,7 @@ export class Plots {
 
   take(channels) {
     const shown = this.shown.filter(name => channels.names.includes(name));
-    Object.assign(this, { channels, start: channels.time[0], end: channels.time[channels.time.length - 1], still: null });
+    Object.assign(this, { channels, start: channels.time[0], end: channels.time[channels.time.length - 1], still: null, window: null });
     this.shown = shown.length ? shown : [...channels.shown];
     this.choices();
     this.legend();
@@ -72,19 +137,38 @@ export class Plots {
   legend() {
     const holder = byId("legend"), button = document.createElement("button");
     holder.replaceChildren();
-    this.values = this.shown.map((name, i) => {
-      const chip = document.createElement("span"), color = document.createElement("i"), text = document.createElement("b"), value = document.createElement("output");
-      chip.className = "chip"; color.style.background = PALETTE[i % PALETTE.length];
+    this.values = this.shown.map(name => {
+      const chip = document.createElement("button"), color = document.createElement("i"), text = document.createElement("b"), value = document.createElement("output");
+      chip.className = "chip"; color.style.background = this.color(name);
       text.textContent = name; text.title = name;
       chip.append(color, text, value);
+      chip.title = `Hide ${name}`;
+      chip.addEventListener("click", () => this.show(this.shown.filter(one => one !== name)));
       holder.append(chip);
       return { k: this.channels.names.indexOf(name), value };
     });
     button.textContent = this.shown.length ? "channels…" : "choose channels…";
     button.id = "choose";
     button.addEventListener("click", () => byId("chooser").showModal());
-    holder.append(button);
+    const whole = document.createElement("button");
+    Object.assign(whole, { id: "whole", textContent: "whole time", title: "The whole time again (z, or a double click)", hidden: !this.window });
+    whole.addEventListener("click", () => this.whole());
+    holder.append(button, whole);
+    this.canvas.setAttribute("aria-label", `${this.shown.join(", ") || "No channel"} over time, ${short(this.start)} to ${short(this.end)} s`);
     this.read();
+  }
+
+  listed() { return this.shown.map(name => ({ name, color: this.color(name) })); }
+  // a channel keeps its colour as long as it is shown
+  color(name) {
+    for (const one of this.colors.keys()) if (!this.shown.includes(one)) this.colors.delete(one);
+    if (!this.colors.has(name)) {
+      const used = new Set(this.colors.values());
+      let k = 0;
+      while (used.has(k)) k++;
+      this.colors.set(name, k);
+    }
+    return PALETTE[this.colors.get(name) % PALETTE.length];
   }
 
   // value of a channel at the time, between its samples
@@ -114,7 +198,7 @@ export class Plots {
 
   timeAt(x) {
     if (!this.inner || !(this.end > this.start)) return null;
-    return this.start + (this.end - this.start) * Math.min(Math.max((x - this.inner.left) / this.inner.width, 0), 1);
+    return this.from + (this.to - this.from) * Math.min(Math.max((x - this.inner.left) / this.inner.width, 0), 1);
   }
 
   draw() {
@@ -135,31 +219,61 @@ export class Plots {
     ctx.drawImage(this.still, 0, 0);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (!inner || !this.shown.length) return;
-    const share = this.end > this.start ? (this.time - this.start) / (this.end - this.start) : 0, x = inner.left + inner.width * share;
+    const x = this.xOf(this.time);
     this.cursor = x;
+    if (x > inner.left - 1 && x < inner.left + inner.width + 1) this.markTime(ctx, x);
+    if (this.band) {
+      const [a, b] = this.band.map(one => Math.min(Math.max(one, inner.left), inner.left + inner.width));
+      ctx.globalAlpha = 0.16; ctx.fillStyle = this.stage.ink.accent; ctx.fillRect(Math.min(a, b), 4, Math.abs(b - a), this.height - 26); ctx.globalAlpha = 1;
+    } else if (this.hover && this.hover[0] >= inner.left && this.hover[0] <= inner.left + inner.width) this.drawHover(ctx);
+  }
+  xOf(t) { return this.inner.left + this.inner.width * (this.to > this.from ? (t - this.from) / (this.to - this.from) : 0); }
+
+  markTime(ctx, x) {
     ctx.strokeStyle = this.stage.ink.accent; ctx.lineWidth = 1.25;
     ctx.beginPath(); ctx.moveTo(x, 4); ctx.lineTo(x, this.height - 22); ctx.stroke();
-    this.shown.forEach((name, i) => {
+    for (const { name, color } of this.listed()) {
       const frame = this.placed.find(one => one.names.includes(name)), y = frame.y(this.valueAt(this.channels.names.indexOf(name), this.time));
-      if (!isFinite(y)) return;
-      ctx.beginPath(); ctx.arc(x, y, 3.4, 0, 7); ctx.fillStyle = PALETTE[i % PALETTE.length]; ctx.fill();
+      if (!isFinite(y) || y < frame.top - 4 || y > frame.top + frame.height + 4) continue;
+      ctx.beginPath(); ctx.arc(x, y, 3.4, 0, 7); ctx.fillStyle = color; ctx.fill();
       ctx.lineWidth = 1.5; ctx.strokeStyle = this.stage.ink.paper; ctx.stroke();
+    }
+  }
+
+  // the values under the pointer
+  drawHover(ctx) {
+    const { ink } = this.stage, [x, y] = this.hover, t = this.timeAt(x), { names, units } = this.channels;
+    ctx.strokeStyle = ink.soft; ctx.lineWidth = 1; ctx.setLineDash([3, 3]);
+    ctx.beginPath(); ctx.moveTo(x, 4); ctx.lineTo(x, this.height - 22); ctx.stroke();
+    ctx.setLineDash([]);
+    const rows = [["t", short(t, 5) + " s", null], ...this.listed().slice(0, 10).map(({ name, color }) => { const k = names.indexOf(name); return [name, `${short(this.valueAt(k, t))}${units[k] ? " " + units[k] : ""}`, color]; })];
+    this.told = rows.map(([name, value]) => `${name} ${value}`);
+    ctx.font = FONT; ctx.textBaseline = "middle";
+    const left = Math.max(...rows.map(([name]) => ctx.measureText(name).width)), wide = left + Math.max(...rows.map(row => ctx.measureText(row[1]).width)) + 44, high = 16 * rows.length + 8;
+    const a = x + 12 + wide > this.width ? x - 12 - wide : x + 12, b = Math.min(Math.max(y - high / 2, 2), this.height - high - 2);
+    ctx.fillStyle = ink.bar; ctx.strokeStyle = ink.line; ctx.globalAlpha = 0.95;
+    ctx.beginPath(); ctx.roundRect(a, b, wide, high, 6); ctx.fill(); ctx.globalAlpha = 1; ctx.stroke();
+    rows.forEach(([name, value, color], i) => {
+      const line = b + 12 + 16 * i;
+      if (color) { ctx.fillStyle = color; ctx.fillRect(a + 8, line - 1.5, 10, 3); }
+      ctx.fillStyle = ink.ink; ctx.textAlign = "left"; ctx.fillText(name, a + 23, line);
+      ctx.textAlign = "right"; ctx.fillText(value, a + wide - 8, line);
     });
   }
 
   drawStill(ctx) {
     const ink = this.stage.ink, left = 74, right = 24;
     this.inner = { left, width: Math.max(this.width - left - right, 10) };
-    const x = t => left + (this.end > this.start ? (t - this.start) / (this.end - this.start) : 0) * this.inner.width;
+    const x = t => this.xOf(t), { from, to } = this;
     ctx.font = FONT;
     const frames = this.placed = this.frames(), bottom = this.height - 22;
     if (!frames.length) { ctx.fillStyle = ink.soft; ctx.textAlign = "center"; ctx.fillText("No channel is shown.", this.width / 2, this.height / 2); return; }
-    const step = this.end > this.start ? nice((this.end - this.start) / Math.max(2, this.inner.width / 95)) : 1;
+    const step = to > from ? nice((to - from) / Math.max(2, this.inner.width / 95)) : 1, digits = Math.max(4, Math.ceil(Math.log10(Math.max(Math.abs(to), Math.abs(from)) / step)) + 1);
     for (const frame of frames) {
       const [low, high] = this.range(frame.names), h = frame.height;
       frame.y = v => frame.top + h - (v - low) / (high - low) * h;
       ctx.lineWidth = 1; ctx.strokeStyle = ink.grid;
-      for (let k = Math.ceil(this.start / step - 1e-9); k * step <= this.end + 1e-9 * step; k++) { const p = Math.round(x(k * step)) + 0.5; ctx.beginPath(); ctx.moveTo(p, frame.top); ctx.lineTo(p, frame.top + h); ctx.stroke(); }
+      for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9 * step; k++) { const p = Math.round(x(k * step)) + 0.5; ctx.beginPath(); ctx.moveTo(p, frame.top); ctx.lineTo(p, frame.top + h); ctx.stroke(); }
       const rise = nice((high - low) / Math.max(1.6, h / 34));
       ctx.textAlign = "right"; ctx.textBaseline = "middle"; ctx.fillStyle = ink.soft;
       for (let k = Math.ceil(low / rise); k * rise <= high; k++) {
@@ -178,14 +292,15 @@ export class Plots {
       ctx.restore();
     }
     ctx.textAlign = "center"; ctx.textBaseline = "alphabetic"; ctx.fillStyle = ink.soft;
-    for (let k = Math.ceil(this.start / step - 1e-9); k * step <= this.end + 1e-9 * step; k++) ctx.fillText(short(k * step), x(k * step), bottom + 15);
+    for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9 * step; k++) ctx.fillText(short(k * step, digits), x(k * step), bottom + 15);
     ctx.textAlign = "right"; ctx.fillText("s", this.width - 6, bottom + 15);
   }
 
   range(names) {
     const { values, time } = this.channels, n = time.length;
     let low = Infinity, high = -Infinity;
-    for (const name of names) { const k = this.channels.names.indexOf(name); for (let i = k * n; i < (k + 1) * n; i++) { const v = values[i]; if (v < low) low = v; if (v > high) high = v; } }
+    const [a, b] = this.seen();
+    for (const name of names) { const k = this.channels.names.indexOf(name); for (let i = k * n + a; i <= k * n + b; i++) { const v = values[i]; if (v < low) low = v; if (v > high) high = v; } }
     if (!(low <= high)) return [0, 1];
     // a line that is flat but for rounding is drawn flat
     const size = Math.max(Math.abs(low), Math.abs(high)), least = size * 2e-6 || 1;
@@ -194,17 +309,26 @@ export class Plots {
     return [low - edge, high + edge];
   }
 
+  // first and last sample of what is seen, one more on either side
+  seen() {
+    const { time } = this.channels, n = time.length;
+    if (!this.window) return [0, n - 1];
+    const at = t => { let low = 0, high = n; while (low < high) { const middle = (low + high) >> 1; if (time[middle] < t) low = middle + 1; else high = middle; } return low; };
+    return [Math.max(at(this.from) - 1, 0), Math.min(at(this.to), n - 1)];
+  }
+
   line(ctx, x, y, name) {
     const { values, time } = this.channels, n = time.length, k = this.channels.names.indexOf(name);
     ctx.beginPath();
     let pen = false;
-    for (let i = 0; i < n; i++) {
+    const [a, b] = this.seen();
+    for (let i = a; i <= b; i++) {
       const v = values[k * n + i];
       if (!isFinite(v)) { pen = false; continue; }
       if (pen) ctx.lineTo(x(time[i]), y(v)); else ctx.moveTo(x(time[i]), y(v));
       pen = true;
     }
-    ctx.strokeStyle = PALETTE[this.shown.indexOf(name) % PALETTE.length]; ctx.lineWidth = 1.7; ctx.lineJoin = "round";
+    ctx.strokeStyle = this.color(name); ctx.lineWidth = 1.7; ctx.lineJoin = "round";
     ctx.stroke();
   }
 

@@ -99,7 +99,7 @@ export function coil(length, radius, material) {
   }
   points.push(new THREE.Vector3(0, 0, 1 - 0.9 * lead), new THREE.Vector3(0, 0, 1));
   points.forEach(p => { p.z *= length; });
-  return mesh(new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), 12 * n / 8, 0.13 * radius, 8, false), material);
+  return mesh(new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), 12 * n / 8, 0.15 * radius, 8, false), material);
 }
 
 export class Arrow extends THREE.Group {
@@ -123,4 +123,45 @@ export class Arrow extends THREE.Group {
     this.tip.scale.setScalar(head);
     this.tip.position.y = length;
   }
+}
+
+// a torque: a bent arrow about its direction, longer the larger it is
+export class Bend extends THREE.Group {
+  constructor(color, radius, thick) {
+    super();
+    Object.assign(this, { radius, thick, angle: 0 });
+    this.material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.3, transparent: true, depthTest: false });
+    this.arc = new THREE.Mesh(new THREE.BufferGeometry(), this.material);
+    this.tip = new THREE.Mesh(new THREE.ConeGeometry(3 * thick, 7 * thick, 20), this.material);
+    this.arc.renderOrder = this.tip.renderOrder = 5;
+    this.add(this.arc, this.tip);
+  }
+  set(from, vector) { // |vector| is the angle of the arc [rad]
+    const size = vector.length(), angle = Math.min(size, 1.75 * Math.PI);
+    this.visible = angle > 0.12;
+    if (!this.visible) return;
+    this.position.copy(from);
+    this.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), vector.clone().divideScalar(size));
+    if (Math.abs(angle - this.angle) > 0.01) {
+      this.angle = angle;
+      this.arc.geometry.dispose();
+      this.arc.geometry = new THREE.TorusGeometry(this.radius, this.thick, 8, Math.max(6, Math.ceil(angle * 12)), angle);
+    }
+    this.tip.position.set(this.radius * Math.cos(angle), this.radius * Math.sin(angle), 0);
+    this.tip.rotation.z = angle + 0.06;
+  }
+}
+
+// a damper: a rod in a cylinder, both as long as they are whatever its ends do
+export function strut(radius, body, steel) {
+  const group = new THREE.Group(), half = new THREE.CylinderGeometry(0.5 * radius, 0.5 * radius, 1, 24).rotateX(Math.PI / 2).translate(0, 0, 0.5), thin = new THREE.CylinderGeometry(0.17 * radius, 0.17 * radius, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+  const cylinder = mesh(half, body, 30), rod = mesh(thin, steel);
+  group.add(cylinder, rod);
+  let own = null;
+  group.reach = length => {
+    if (own === null) own = 0.52 * length; // the first length is that at rest
+    cylinder.scale.z = Math.max(Math.min(own, 0.95 * length), 1e-6);
+    rod.scale.z = Math.max(length, 1e-6);
+  };
+  return group;
 }

@@ -5,7 +5,7 @@ import { metres, nice } from "./data.js";
 import { triad } from "./triad.js";
 
 export class Stage {
-  constructor(holder, { planar, low, high, radius, own = radius, up = 1, shadows = false }) {
+  constructor(holder, { planar, low, high, radius, own = radius, up = 1, gravity = null, shadows = false }) {
     Object.assign(this, { holder, planar, low, high, radius, own, upward: planar ? 1 : up });
     this.room = { low, high };
     this.centre = new THREE.Vector3(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
@@ -15,6 +15,7 @@ export class Stage {
     this.renderer.autoClear = false;
     this.renderer.domElement.id = "canvas";
     this.renderer.domElement.tabIndex = 0;
+    this.renderer.domElement.setAttribute("role", "img");
     holder.prepend(this.renderer.domElement);
     this.labels = [];
     this.listeners = [];
@@ -37,7 +38,7 @@ export class Stage {
     this.controls.addEventListener("change", () => { this.clip(); this.ask(); });
     this.grid = new THREE.Group();
     this.scene.add(this.grid);
-    this.triad = triad();
+    this.triad = triad(gravity);
     this.theme();
     this.look(planar ? "front" : "iso");
     new ResizeObserver(() => this.resize()).observe(holder);
@@ -77,9 +78,20 @@ export class Stage {
   // ---- camera
 
   look(name) {
-    const ways = { iso: this.planar ? [0.55, 0.5, 1.0] : [1.0, -1.5 * this.upward, 0.85 * this.upward], front: [0, 0, 1], x: [1, 0, 0], y: this.planar ? [1e-4, 1, 1e-4] : [0, -1, 0], z: this.planar ? [0, 0, 1] : [0, -1e-4, this.upward] };
+    const ways = { iso: this.planar ? [0.55, 0.5, 1.0] : [1.0, -1.5 * this.upward, 0.85 * this.upward], front: [0, 0, 1], side: [1, 0, 0], top: [0, -1e-4, this.upward] };
+    if (!this.planar) ways.front = [0, -1, 0];
     this.way = new THREE.Vector3(...ways[name]).normalize();
     this.fit();
+  }
+
+  // parallel (a lens of two degrees, far away) or in perspective
+  lens(parallel) {
+    const before = Math.tan(this.camera.fov * Math.PI / 360);
+    this.camera.fov = parallel ? 2 : 30;
+    const { target } = this.controls;
+    this.camera.position.sub(target).multiplyScalar(before / Math.tan(this.camera.fov * Math.PI / 360)).add(target);
+    this.clip();
+    this.ask();
   }
 
   // the box that is to be seen
@@ -104,7 +116,8 @@ export class Stage {
     const reach = v => Math.max(0.06 * most, Math.abs(size[0] * v.x) + Math.abs(size[1] * v.y) + Math.abs(size[2] * v.z));
     const wide = reach(right), tall = reach(up), deep = reach(way);
     // room for the bars above, names below, and the panel
-    const panel = document.getElementById("panel"), edge = { top: 58, bottom: this.planar ? 34 : 20, left: 34, right: panel.hidden ? 34 : 280 };
+    const panel = document.getElementById("panel"), small = width <= 640, edge = { top: small ? 84 : 58, bottom: this.planar ? 34 : 20, left: small ? 16 : 34, right: small ? 16 : 34 };
+    if (!panel.hidden && small) edge.bottom += panel.offsetHeight; else if (!panel.hidden) edge.right = 280;
     const free = [Math.max(width - edge.left - edge.right, 0.3 * width), Math.max(height - edge.top - edge.bottom, 0.3 * height)];
     const half = Math.max(tall * height / free[1], wide * height / free[0]), aspect = width / height;
     const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.6 * deep, 1.4 * most);
@@ -146,7 +159,7 @@ export class Stage {
 
   theme() {
     const style = getComputedStyle(document.documentElement);
-    this.ink = Object.fromEntries(["paper", "grid", "grid2", "ink", "soft", "steel", "pin", "accent", "rest"].map(key => [key, style.getPropertyValue("--" + key).trim()]));
+    this.ink = Object.fromEntries(["paper", "bar", "line", "grid", "grid2", "ink", "soft", "steel", "pin", "accent", "rest"].map(key => [key, style.getPropertyValue("--" + key).trim()]));
     this.dark = style.colorScheme.includes("dark");
     this.scene.background = new THREE.Color(this.ink.paper);
     if (this.shade) this.shade.opacity = this.dark ? 0.4 : 0.16;
@@ -184,7 +197,14 @@ export class Stage {
     const lines = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, depthWrite: false }));
     lines.renderOrder = -10;
     this.grid.add(lines);
-    document.getElementById("scale").textContent = `grid ${metres(step)}`;
+    this.scaleBar(step);
+  }
+
+  // in the plane a bar as long as one square of the grid
+  scaleBar(step) {
+    const holder = document.getElementById("scale"), bar = document.createElement("i");
+    bar.style.width = `${(step / this.pixel()).toFixed(1)}px`;
+    holder.replaceChildren(...(this.planar ? [bar] : []), this.planar ? metres(step) : `grid ${metres(step)}`);
   }
 
   // ---- names beside points
@@ -204,20 +224,29 @@ export class Stage {
     for (const one of shown ? this.labels : []) {
       const { element, place } = one;
       p.copy(place()).project(this.camera);
-      const inside = Math.abs(p.x) < 1.05 && Math.abs(p.y) < 1.05 && Math.abs(p.z) <= 1;
-      element.style.visibility = inside ? "visible" : "hidden";
-      if (!inside) continue;
-      if (!one.wide) one.wide = element.offsetWidth || 40;
-      const x = (p.x + 1) / 2 * this.width, y0 = (1 - p.y) / 2 * this.height;
-      // the first of four places that no other name has taken
-      let y = y0;
-      for (const shift of [0, 15, -21, 30]) {
-        y = y0 + shift;
-        if (!taken.some(([a, b, wide]) => Math.abs(b - y) < 14 && x < a + wide && a < x + one.wide)) break;
-      }
-      taken.push([x, y, one.wide]);
-      element.style.transform = `translate(${x.toFixed(1)}px,${y.toFixed(1)}px)`;
+      const inside = Math.abs(p.x) < 1.02 && Math.abs(p.y) < 1.02 && Math.abs(p.z) <= 1;
+      if (inside && !one.wide) one.wide = element.offsetWidth || 40;
+      const spot = inside ? this.spot(one, (p.x + 1) / 2 * this.width, (1 - p.y) / 2 * this.height, taken) : null;
+      one.hidden = !spot;
+      element.style.visibility = spot ? "visible" : "hidden";
+      if (!spot) continue;
+      one.shownAt = spot;
+      taken.push([...spot, one.wide]);
+      element.style.transform = `translate(${spot[0].toFixed(1)}px,${spot[1].toFixed(1)}px)`;
     }
+  }
+
+  // beside its point, on the screen, where no other name is; the last place first, so that names do not jump
+  spot(one, x, y, taken) {
+    const left = -one.wide - 18, places = [[0, 0], [0, -22], [left, 0], [left, -22], [0, 14], [0, -36]];
+    for (const k of [one.last || 0, 0, 1, 2, 3, 4, 5]) {
+      const at = [x + places[k][0], y + places[k][1]];
+      if (at[0] + one.wide + 9 > this.width || at[0] < -4 || at[1] < 0 || at[1] + 22 > this.height) continue;
+      if (taken.some(([a, b, wide]) => Math.abs(b - at[1]) < 14 && at[0] < a + wide + 4 && a < at[0] + one.wide + 4)) continue;
+      one.last = k;
+      return at;
+    }
+    return null;
   }
 
   // ---- drawing

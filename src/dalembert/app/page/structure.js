@@ -2,6 +2,7 @@
 import * as THREE from "three";
 import { between, metres, short } from "./data.js";
 import { knob } from "./knobs.js";
+import { modeList } from "./modes.js";
 import { coil, matter, mesh } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
@@ -216,30 +217,9 @@ export class Structure {
 }
 
 export function structureControls(actor, D, stage, player, toggle) {
-  const panel = byId("panel"), redraw = () => { actor.at(player.time); stage.ask(); }, buttons = [];
+  const panel = byId("panel"), redraw = () => { actor.at(player.time); stage.ask(); };
   panel.hidden = false;
-  const choose = k => {
-    actor.choose(k);
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === k));
-    buttons[k].scrollIntoView({ block: "nearest" });
-    const { title, note } = D.modes[k];
-    byId("about").textContent = `mode ${k + 1}: ${title}${note ? ", " + note : ""}`;
-    redraw();
-  };
-  actor.select = choose;
-  if (D.modes.length) {
-    const head = document.createElement("h2"), list = document.createElement("div");
-    head.textContent = "modes"; list.className = "modes"; list.id = "modes";
-    D.modes.forEach(({ title }, k) => {
-      const button = document.createElement("button"), number = document.createElement("span"), words = document.createElement("b");
-      number.textContent = k + 1; words.textContent = title; words.style.fontWeight = 500;
-      button.append(number, words);
-      button.addEventListener("click", () => choose(k));
-      buttons.push(button); list.append(button);
-    });
-    panel.append(head, list);
-    Object.assign(player.keys, { ArrowDown: () => choose(Math.min(actor.mode + 1, D.modes.length - 1)), ArrowUp: () => choose(Math.max(actor.mode - 1, 0)) });
-  }
+  const modes = D.modes.length ? modeList(actor, D, player, redraw) : null;
   const real = Boolean(D.weights), format = v => real ? `× ${short(D.unit * v, 3)}` : `× ${v.toFixed(2)}`;
   const scale = knob(real ? "deformation" : "amplitude", { min: 0, max: 3, value: 1, step: 0.01, format }, v => { actor.scale = D.unit * v; redraw(); });
   scale.id = "deformation";
@@ -251,5 +231,5 @@ export function structureControls(actor, D, stage, player, toggle) {
   toggle("names", "Names of points", "n", D.names.length > 0 && D.names.length <= 16, on => { document.body.classList.toggle("nameless", !on); stage.ask(); }, player);
   toggle("rest", "The structure at rest", "t", true, on => { actor.rest.visible = on; stage.ask(); }, player);
   toggle("colours", "Colours by displacement", "c", true, on => { actor.colored = on; actor.fresh = true; bar.hidden = words.hidden = !on; redraw(); }, player);
-  if (D.modes.length) choose(0);
+  if (modes) modes.choose(0);
 }

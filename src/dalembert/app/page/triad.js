@@ -15,7 +15,7 @@ function letter(text, color) {
   return new THREE.Sprite(new THREE.SpriteMaterial({ map, depthTest: false }));
 }
 
-export function triad() {
+export function triad(gravity) {
   const scene = new THREE.Scene(), camera = new THREE.OrthographicCamera(-1.6, 1.6, 1.6, -1.6, 0.1, 20), size = 84;
   for (const [name, axis, color] of AXES) {
     const material = new THREE.MeshBasicMaterial({ color }), way = new THREE.Vector3(...axis);
@@ -26,6 +26,15 @@ export function triad() {
     rod.quaternion.copy(turn); tip.quaternion.copy(turn);
     const words = letter(name, color);
     words.position.copy(way).multiplyScalar(1.3); words.scale.setScalar(0.6);
+    scene.add(rod, tip, words);
+  }
+  const fall = new THREE.Vector3(...(gravity || [0, 0, 0]));
+  if (fall.length() > 0) {
+    const material = new THREE.MeshBasicMaterial({ color: "#95a0ae" }), way = fall.normalize(), turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), way);
+    const rod = new THREE.Mesh(new THREE.CylinderGeometry(0.045, 0.045, 0.6, 12), material), tip = new THREE.Mesh(new THREE.ConeGeometry(0.13, 0.28, 16), material), words = letter("g", "#95a0ae");
+    rod.position.copy(way).multiplyScalar(0.3); tip.position.copy(way).multiplyScalar(0.7);
+    rod.quaternion.copy(turn); tip.quaternion.copy(turn);
+    words.position.copy(way).multiplyScalar(1.15); words.scale.setScalar(0.6);
     scene.add(rod, tip, words);
   }
   return {

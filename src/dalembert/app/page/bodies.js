@@ -1,0 +1,153 @@
+// How bodies are drawn: by their shapes, or from their points.
+import * as THREE from "three";
+import { three } from "./data.js";
+import { PALETTE, ball, bar, hullBody, hullPlate, matter, mesh, plate } from "./shapes.js";
+
+const Z = new THREE.Vector3(0, 0, 1), DARK = "#1c2430";
+const line = () => new THREE.LineBasicMaterial({ color: DARK, transparent: true, opacity: 0.65 });
+
+// points and lines of a body: those of its joints, or of its rod, or from the origin to its only point
+export function form(body) {
+  const points = (body.points || []).map(three), shape = body.shape || {};
+  if (shape.kind === "rod" && points.filter(p => Math.hypot(...p) > 0).length < 2) return { points: shape.ends, lines: [[0, 1]] };
+  let lines = (body.lines || []).filter(([i, j]) => points[i] && points[j]);
+  if (!lines.length && points.length === 1 && Math.hypot(...points[0]) > 0) { points.push([0, 0, 0]); lines = [[0, 1]]; }
+  else if (!lines.length) lines = points.slice(1).map((_, i) => [i, i + 1]);
+  return { points, lines };
+}
+
+export function drawBody(machine, body, i) {
+  const { D, size: s, thick } = machine, planar = D.planar, z = machine.height(body.name) - thick / 2;
+  const group = new THREE.Group(), material = matter(PALETTE[i % PALETTE.length]), shape = body.shape || {}, { points, lines } = form(body);
+  group.name = body.name;
+  const one = solid(machine, shape, material, z);
+  if (one) {
+    group.add(one);
+    for (const p of points) if (outside(machine, shape, p)) group.add(planar ? plate([0, 0, 0], p, 0.6 * s, z + 0.1 * thick, 0.8 * thick, material) : bar([0, 0, 0], p, 0.6 * s, material));
+  } else if (!lines.length) group.add(planar && machine.slides(body.name) ? block(s, thick, z, material) : ball([0, 0, planar ? z + thick / 2 : 0], 1.9 * s, material));
+  else if (planar) flat(group, points, lines, s, z, thick, material);
+  else spatial(group, points, lines, s, material, PALETTE[i % PALETTE.length]);
+  if (planar) group.add(centre(s, z + thick));
+  return group;
+}
+
+function flat(group, points, lines, s, z, thick, material) {
+  const whole = points.length > 2 ? hullPlate(points, 1.05 * s, z, thick, material) : null;
+  if (whole) group.add(whole);
+  else for (const [a, b] of lines.slice(0, points.length - 1)) group.add(plate(points[a], points[b], 1.05 * s, z, thick, material));
+}
+
+function spatial(group, points, lines, s, material, color) {
+  for (const [a, b] of lines) group.add(bar(points[a], points[b], s, material));
+  points.forEach(p => group.add(ball(p, s, material)));
+  if (points.length < 3) return;
+  const pale = matter(color);
+  Object.assign(pale, { transparent: true, opacity: 0.35, side: THREE.DoubleSide, depthWrite: false });
+  const whole = hullBody(points, pale);
+  if (whole) group.add(whole);
+}
+
+// a mass that slides and has no form of its own
+function block(s, thick, z, material) {
+  const one = mesh(new THREE.BoxGeometry(11 * s, 4.2 * s, thick), material, 30);
+  one.position.z = z + thick / 2;
+  return one;
+}
+
+// the sign for a centre of mass
+function centre(s, z) {
+  const group = new THREE.Group(), r = 0.62 * s, dark = new THREE.MeshBasicMaterial({ color: "#222a34" }), light = new THREE.MeshBasicMaterial({ color: "#ffffff" });
+  for (let k = 0; k < 4; k++) group.add(new THREE.Mesh(new THREE.CircleGeometry(r, 12, k * Math.PI / 2, Math.PI / 2), k % 2 ? light : dark));
+  group.add(new THREE.Mesh(new THREE.RingGeometry(0.94 * r, 1.12 * r, 40), dark));
+  group.position.z = z + 0.02 * s;
+  return group;
+}
+
+function solid(machine, shape, material, z) {
+  const { D: { planar }, size: s, thick } = machine;
+  if (shape.guess) { material = material.clone(); Object.assign(material, { transparent: true, opacity: 0.62, depthWrite: true }); }
+  if (shape.kind === "mesh" && shape.triangles.length) {
+    const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(shape.triangles), 3));
+    geometry.computeVertexNormals();
+    material.side = THREE.DoubleSide;
+    return mesh(geometry, material, shape.triangles.length < 90000 ? 30 : 0);
+  }
+  if (shape.kind === "box" && shape.size && Math.max(...shape.size) > 0) {
+    const size = shape.size.map(v => Math.max(v, 0.35 * s));
+    if (planar) size[2] = thick;
+    const one = mesh(new THREE.BoxGeometry(...size), material, 30);
+    if (planar) one.position.z = z + thick / 2;
+    if (shape.axes) one.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...shape.axes.map(a => new THREE.Vector3(...a))));
+    return one;
+  }
+  if (shape.kind === "sphere" && shape.radius > 0) {
+    const radius = Math.max(shape.radius, 1.4 * s), one = mesh(new THREE.SphereGeometry(radius, 40, 28), material);
+    if (planar) { one.scale.z = Math.min(1, thick / (2 * radius)); one.position.z = z + thick / 2; }
+    else if (shape.radius >= 1.4 * s) one.add(circles(radius));
+    return one;
+  }
+  if (shape.kind === "cylinder" && shape.radius > 0) {
+    const length = planar ? thick : Math.max(shape.length, 0.2 * s), one = shape.tyre && !planar ? wheel(shape.radius, material) : drum(shape.radius, length, material), holder = new THREE.Group();
+    one.quaternion.setFromUnitVectors(Z, new THREE.Vector3(...(shape.axis || [0, 0, 1])).normalize());
+    if (planar) one.position.z = z + thick / 2;
+    holder.add(one);
+    return holder;
+  }
+  return null;
+}
+
+function drum(radius, length, material) {
+  const one = mesh(new THREE.CylinderGeometry(radius, radius, length, 56).rotateX(Math.PI / 2), material, 30);
+  one.add(spokes(radius, length));
+  return one;
+}
+
+// a tyre on a rim with spokes; one of them is marked, so that one sees it turn
+function wheel(radius, material) {
+  const group = new THREE.Group(), rubber = matter("#343b45"), steel = new THREE.MeshStandardMaterial({ color: "#aab4c0", roughness: 0.4, metalness: 0.4 }), tube = 0.055 * radius;
+  rubber.roughness = 0.85;
+  group.add(mesh(new THREE.TorusGeometry(radius - tube, tube, 14, 80), rubber), mesh(new THREE.TorusGeometry(radius - 2.4 * tube, 0.5 * tube, 10, 80), material));
+  group.add(mesh(new THREE.CylinderGeometry(1.3 * tube, 1.3 * tube, 3.2 * tube, 24).rotateX(Math.PI / 2), steel));
+  for (let k = 0; k < 9; k++) {
+    const a = 2 * Math.PI * k / 9;
+    group.add(bar([0, 0, 0], [(radius - 2.4 * tube) * Math.cos(a), (radius - 2.4 * tube) * Math.sin(a), 0], (k ? 0.16 : 0.42) * tube, k ? steel : material, 8));
+  }
+  return group;
+}
+
+// marks on round bodies, so that one sees them turn
+function spokes(radius, length) {
+  const places = [];
+  for (const h of [length / 2, -length / 2]) for (let k = 0; k < 3; k++) { const a = 2 * Math.PI * k / 3; places.push(0, 0, 1.01 * h, radius * Math.cos(a), radius * Math.sin(a), 1.01 * h); }
+  return new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(places, 3)), line());
+}
+function circles(radius) {
+  const group = new THREE.Group();
+  for (const turn of [[0, 0, 0], [Math.PI / 2, 0, 0], [0, Math.PI / 2, 0]]) {
+    const one = new THREE.Mesh(new THREE.TorusGeometry(1.002 * radius, 0.012 * radius, 6, 72), new THREE.MeshBasicMaterial({ color: DARK, transparent: true, opacity: 0.6 }));
+    one.rotation.set(...turn);
+    group.add(one);
+  }
+  return group;
+}
+
+function outside(machine, shape, p) {
+  const s = machine.size, size = Math.hypot(...p);
+  if (shape.kind === "mesh") return false;
+  if (shape.kind === "sphere") return size > 1.02 * Math.max(shape.radius, 1.4 * s);
+  if (shape.kind === "box") {
+    const own = shape.axes ? shape.axes.map(a => a[0] * p[0] + a[1] * p[1] + a[2] * p[2]) : p;
+    return own.some((c, k) => Math.abs(c) > 0.51 * shape.size[k] + 0.5 * s);
+  }
+  const axis = shape.axis || [0, 0, 1], along = p[0] * axis[0] + p[1] * axis[1] + p[2] * axis[2], across = Math.sqrt(Math.max(0, size ** 2 - along ** 2));
+  return across > 1.02 * shape.radius || (!machine.D.planar && Math.abs(along) > 0.51 * shape.length + 0.5 * s);
+}
+
+// how far a shape reaches along a direction from its origin, for pins that are to be seen
+export function reach(shape, way) {
+  if (!shape) return 0;
+  if (shape.kind === "sphere") return shape.radius;
+  if (shape.kind === "box" && !shape.axes) return shape.size.reduce((sum, side, k) => sum + side / 2 * Math.abs(way[k]), 0);
+  if (shape.kind === "cylinder") { const c = Math.abs(way[0] * shape.axis[0] + way[1] * shape.axis[1] + way[2] * shape.axis[2]); return c * shape.length / 2 + Math.sqrt(Math.max(0, 1 - c * c)) * shape.radius; }
+  return 0;
+}

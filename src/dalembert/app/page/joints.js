@@ -1,0 +1,127 @@
+// Ground, joints and springs.
+import * as THREE from "three";
+import { distance, three } from "./data.js";
+import { reach } from "./bodies.js";
+import { ball, coil, mesh, strut } from "./shapes.js";
+
+const SLIDING = new Set(["prismatic", "cylindrical", "screw", "point on line", "rod"]);
+const SQUARE = new Set(["prismatic", "cylindrical", "point on line", "screw"]);
+const Z = new THREE.Vector3(0, 0, 1);
+
+export function drawGround(machine) {
+  const { D, size: s } = machine, places = D.ground.map(three), rails = D.joints.filter(j => j.type === "prismatic" && j.axis && D.planar && j.other && j.other.body === null);
+  for (const spring of D.springs) for (const [body, point] of [spring.a, spring.b])
+    if (body === null && !places.some(p => distance(p, three(point)) < 1e-9 * D.radius)) places.push(three(point));
+  const group = new THREE.Group();
+  machine.groundMaterial = new THREE.MeshStandardMaterial({ color: "#8a95a3", roughness: 0.8 });
+  machine.hatchMaterial = new THREE.LineBasicMaterial({ color: "#5a6573" });
+  for (const p of places) {
+    const only = rails.length && D.joints.every(j => !(j.other && j.other.body === null && distance(three(j.other.point), p) < 1e-9 * D.radius) || rails.includes(j)) && rails.some(j => distance(three(j.other.point), p) < 1e-9 * D.radius);
+    if (only) continue; // a rail stands for it
+    group.add(D.planar ? stand(machine, p, 2.1 * s) : foot(machine, p, 1.9 * s));
+  }
+  machine.stage.scene.add(group);
+  return group;
+}
+
+function stand(machine, p, s) { // a triangle on hatched ground
+  const { thick, top, groundMaterial: material, hatchMaterial: hatch } = machine;
+  const group = new THREE.Group(), deep = Math.min(thick, s), shape = new THREE.Shape().moveTo(0, 0.25 * s).lineTo(-0.85 * s, -1.45 * s).lineTo(0.85 * s, -1.45 * s).closePath();
+  const wedge = mesh(new THREE.ExtrudeGeometry(shape, { depth: deep, bevelEnabled: false }), material, 30);
+  const base = mesh(new THREE.BoxGeometry(3.1 * s, 0.22 * s, 1.6 * deep), material, 30);
+  base.position.set(0, -1.56 * s, deep / 2);
+  const lines = [];
+  for (let k = -3; k <= 3; k++) lines.push(0.45 * k * s + 0.2 * s, -1.7 * s, deep, 0.45 * k * s - 0.22 * s, -2.15 * s, deep);
+  group.add(wedge, base, new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(lines, 3)), hatch));
+  group.position.set(p[0], p[1], -(top / 2 + 1) * 1.15 * thick - 0.5 * deep);
+  return group;
+}
+
+function foot(machine, p, s) { // a cone on a post that reaches the floor
+  const { stage, groundMaterial: material } = machine, up = stage.upward, group = new THREE.Group();
+  const cone = mesh(new THREE.CylinderGeometry(0.55 * s, 1.1 * s, 1.3 * s, 28).rotateX(Math.PI / 2), material), base = mesh(new THREE.CylinderGeometry(1.5 * s, 1.5 * s, 0.22 * s, 36).rotateX(Math.PI / 2), material, 30);
+  const down = (p[2] - stage.floor()) * up, hangs = machine.hangs(p);
+  if (hangs) { cone.rotation.x = Math.PI; cone.position.z = 0.65 * s; base.position.z = 1.4 * s; }
+  else { cone.position.z = -0.65 * s; base.position.z = -1.4 * s; }
+  group.add(cone, base);
+  if (!hangs && down > 2.2 * s) {
+    const length = down - 1.5 * s, post = mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20).rotateX(Math.PI / 2), material), plate = mesh(new THREE.CylinderGeometry(2.1 * s, 2.1 * s, 0.2 * s, 36).rotateX(Math.PI / 2), material, 30);
+    post.position.z = -1.5 * s - length / 2; plate.position.z = -down + 0.1 * s;
+    group.add(post, plate);
+  }
+  if (up < 0) group.rotation.x = Math.PI;
+  group.position.set(...p);
+  return group;
+}
+
+export function drawJoint(machine, joint) {
+  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, square = SQUARE.has(joint.type);
+  const heights = [machine.height(joint.body), joint.other ? machine.height(joint.other.body) : 0], low = Math.min(...heights), high = Math.max(...heights);
+  if (joint.type !== "fixed" && planar && !square) {
+    const deep = high - low + 1.5 * thick, pin = mesh(new THREE.CylinderGeometry(0.52 * s, 0.52 * s, deep, 28).rotateX(Math.PI / 2), steel);
+    const cap = mesh(new THREE.CylinderGeometry(0.34 * s, 0.34 * s, deep * 1.02, 28).rotateX(Math.PI / 2), machine.pin);
+    pin.position.z = cap.position.z = (low + high) / 2 + 0.2 * thick;
+    group.add(pin, cap);
+  } else if (planar && square) {
+    const deep = high - low + 1.5 * thick, block = mesh(new THREE.BoxGeometry(1.9 * s, 1.9 * s, deep), steel, 30);
+    if (joint.axis) block.rotation.z = Math.atan2(joint.axis[1], joint.axis[0]);
+    block.position.z = (low + high) / 2 + 0.2 * thick;
+    group.add(block);
+  } else if (!planar) group.add(...spatialJoint(machine, joint, square, s, steel));
+  if (joint.radius) group.clear(); // what rolls touches the ground elsewhere
+  const rail = joint.other && SLIDING.has(joint.type) ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
+  if (rail && planar) rail.position.z = -0.5 * thick;
+  stage.scene.add(group);
+  if (rail) stage.scene.add(rail);
+  const fixedRail = planar && joint.type === "prismatic" && joint.axis && joint.other && joint.other.body === null;
+  if (fixedRail) guide(machine, joint);
+  return { joint, group, rail: fixedRail ? null : rail };
+}
+
+function spatialJoint(machine, joint, square, s, steel) {
+  if (joint.type === "fixed") return [];
+  if (joint.type === "spherical" || joint.type === "rod" || !joint.axis) return [ball([0, 0, 0], (joint.type === "rod" ? 0.6 : 1.35) * s, steel)];
+  const way = new THREE.Vector3(...joint.axis).normalize(), turn = new THREE.Quaternion().setFromUnitVectors(Z, way);
+  const body = machine.D.bodies[machine.index.get(joint.body)], shape = body && body.shape, point = three(joint.point);
+  // long enough to stick out of the body at this place, unless it would be a pole
+  const across = point.reduce((sum, c, k) => sum + c * joint.axis[k], 0), out = reach(shape, joint.axis) - Math.abs(across);
+  const length = 3.6 * s < 2 * out && Math.abs(across) < 0.3 * out && out < 6 * s ? 2 * out + 1.4 * s : 3.6 * s;
+  if (joint.type === "universal") return [ball([0, 0, 0], 1.1 * s, steel), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20).rotateX(Math.PI / 2), steel), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20), steel), turn)];
+  if (square) return [turned(mesh(new THREE.BoxGeometry(2.4 * s, 2.4 * s, 3 * s), steel, 30), turn)];
+  return [turned(mesh(new THREE.CylinderGeometry(1.15 * s, 1.15 * s, length, 32).rotateX(Math.PI / 2), steel, 30), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, 1.08 * length, 20).rotateX(Math.PI / 2), machine.pin), turn)];
+}
+function turned(one, turn) { one.quaternion.copy(turn); return one; }
+
+// planar: the rail of what slides on the ground, as long as the slide is, with hatched ends
+function guide(machine, joint) {
+  const { size: s, thick, stage } = machine, from = new THREE.Vector3(...three(joint.other.point)), [low, high] = machine.strokeOf(joint);
+  const axis = machine.axisOf(joint), a = from.clone().addScaledVector(axis, low - 2.4 * s), b = from.clone().addScaledVector(axis, high + 2.4 * s), length = a.distanceTo(b), z = -(machine.top / 2 + 1) * 1.15 * thick;
+  const one = mesh(new THREE.CylinderGeometry(0.22 * s, 0.22 * s, length, 14), machine.groundMaterial), square = new THREE.Vector3(-axis.y, axis.x, 0), lines = [];
+  one.position.copy(a).add(b).multiplyScalar(0.5).setZ(z);
+  one.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), axis);
+  for (const [p, out] of [[a, -1], [b, 1]]) {
+    const wall = mesh(new THREE.BoxGeometry(0.3 * s, 2.4 * s, thick), machine.groundMaterial, 30);
+    wall.position.copy(p).setZ(z);
+    wall.rotation.z = Math.atan2(axis.y, axis.x);
+    stage.scene.add(wall);
+    for (let k = -2; k <= 2; k++) { const q = p.clone().addScaledVector(square, 0.5 * k * s).addScaledVector(axis, 0.15 * out * s), r = q.clone().addScaledVector(axis, 0.5 * out * s).addScaledVector(square, 0.3 * s); lines.push(q.x, q.y, z, r.x, r.y, z); }
+  }
+  stage.scene.add(one, new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(lines, 3)), machine.hatchMaterial));
+}
+
+export function drawSpring(machine, spring) {
+  const { size: s, steel, stage } = machine, length = Math.max(machine.world(...spring.a).distanceTo(machine.world(...spring.b)), 4 * s), radius = Math.min(2.1 * s, 0.16 * length);
+  const one = coil(length, radius, steel);
+  stage.scene.add(one);
+  const damper = spring.damped ? strut(radius, machine.groundMaterial, steel) : null;
+  if (damper) stage.scene.add(damper);
+  return { spring, one, damper, length };
+}
+
+// put what was drawn along z from 0 to `length` between two places
+export function stretch(one, a, b, length) {
+  const way = b.clone().sub(a), now = way.length();
+  one.position.copy(a);
+  if (now > 0) one.quaternion.setFromUnitVectors(Z, way.divideScalar(now));
+  if (one.reach) one.reach(now); else one.scale.z = Math.max(now / length, 1e-6);
+}

@@ -1,0 +1,52 @@
+// Paths that points have left: pale in whole, strong up to now.
+import * as THREE from "three";
+import { Line2 } from "three/examples/jsm/lines/Line2.js";
+import { LineGeometry } from "three/examples/jsm/lines/LineGeometry.js";
+import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
+import { three } from "./data.js";
+import { PALETTE } from "./shapes.js";
+
+export class Traces {
+  constructor(machine) {
+    Object.assign(this, { machine, lines: [], group: new THREE.Group() });
+    machine.stage.scene.add(this.group);
+    this.given = machine.D.trails.length > 0;
+    machine.D.trails.forEach((trail, i) => this.line({ name: trail.name, data: trail.points, color: PALETTE[(i + 3) % PALETTE.length] }));
+  }
+
+  // without named ones: of every joint that moves, computed when they are first asked for
+  show(on) {
+    if (on && !this.lines.length) this.compute();
+    this.group.visible = on;
+  }
+
+  compute() {
+    const { machine } = this, { D } = machine, n = D.frames, joints = D.joints.filter(j => j.body !== null && !j.radius && j.other && j.other.body !== null).slice(0, 12);
+    const wanted = joints.length ? joints.map(j => ({ name: j.name, body: j.body, point: three(j.point) })) : D.bodies.slice(0, 12).map(b => ({ name: b.name, body: b.name, point: [0, 0, 0] }));
+    const data = wanted.map(() => new Float32Array(3 * n)), now = machine.time;
+    for (let k = 0; k < n; k++) {
+      machine.place(D.start + k * D.step);
+      wanted.forEach(({ body, point }, i) => machine.world(body, point).toArray(data[i], 3 * k));
+    }
+    wanted.forEach(({ name }, i) => this.line({ name, data: data[i], color: PALETTE[(i + 3) % PALETTE.length] }));
+    machine.at(now);
+  }
+
+  line({ data, color, name }) {
+    if (data.length < 6) return;
+    const { machine } = this, make = (opacity, width) => {
+      const geometry = new LineGeometry();
+      geometry.setPositions(Array.from(data));
+      const one = new Line2(geometry, new LineMaterial({ color, linewidth: width, transparent: true, opacity, depthWrite: false }));
+      one.frustumCulled = false;
+      if (machine.D.planar) one.position.z = -(machine.top / 2 + 2.2) * machine.thick;
+      this.group.add(one);
+      return one;
+    };
+    make(0.28, 1.6);
+    this.lines.push({ line: make(1, 2.4), name });
+  }
+
+  clear() { this.group.clear(); this.lines = []; }
+  at(frame) { for (const { line } of this.lines) line.geometry.instanceCount = Math.max(0, Math.min(this.machine.D.frames - 1, Math.round(frame))); }
+}
