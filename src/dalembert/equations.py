@@ -349,8 +349,8 @@ class State:
 class Grip:
     """Whether a law can still do what it is for, where it is not defined everywhere.
 
-    function : (reads, memory, references, p, t) -> (share, strain). The share of its hold on the machine goes through
-        zero where the law has no solution; the strain is what it changes over what the machine does by itself.
+    function : (reads, memory, references, p, t) -> (hold, demand). Its hold on the machine goes through zero where the
+        law has no solution; the demand, 0 to 1, is what is left to do for it: none where a zero may be passed.
     words : (reads, t) -> why it cannot go on there, as the rest of a sentence.
     """
 

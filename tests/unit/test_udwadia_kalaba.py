@@ -85,7 +85,7 @@ def test_of_all_inputs_that_do_it_those_with_the_least_effect_are_taken() -> Non
     eqs = arm()
     law = udwadia_kalaba(eqs, {"elbow": "elbow.angle"}, frequency=2.0)
     state = posed(eqs, (0.4, 0.9), (0.2, -0.3))
-    J, W, r, _ = law._values(state.q, state.v, state.z, np.zeros(2), 0.0)
+    J, W, r, *_ = law._values(state.q, state.v, state.z, np.zeros(2), 0.0)
     u = law.inputs_at(state)
     assert np.abs(J[0] @ u - r[0]).max() < 1e-10
     free = np.linalg.svd(J[0])[2][-1]
@@ -98,7 +98,7 @@ def test_inputs_that_do_the_same_share_the_work() -> None:
     law = udwadia_kalaba(eqs, {"elbow": "elbow.angle", "shoulder": "shoulder.angle"}, frequency=2.0)
     state = posed(eqs, (0.4, 0.9), (0.2, -0.3))
     u = law.inputs_at(state)
-    J, _, r, _ = law._values(state.q, state.v, state.z, np.zeros(3), 0.0)
+    J, _, r, *_ = law._values(state.q, state.v, state.z, np.zeros(3), 0.0)
     assert np.abs(J[0] @ u - r[0]).max() < 1e-7 * np.abs(r).max()
     assert np.abs(u).max() < 100.0 and np.abs(u).min() > 1e-6
 

@@ -1,65 +1,48 @@
 """Servo-constraints: inputs that make a machine keep virtual constraints (spec 000, 75; Udwadia and Kalaba).
 
-A machine M v̇ = f + B u + Aᵀλ, A v̇ = b, answers its inputs by v̇ = a + G u, with a its motion without them (joints
-included). Virtual constraints φ(q,t) = 0 or c(q,v,t) = 0 are wanted at acceleration level, with feedback on what is
-left of them,
-
-    φ̈ = A₁ v̇ + β = -2 ζ ω φ̇ - ω² φ ,      ċ = A₁ v̇ + β = -ω c        so        (A₁ G) u = r = b₁ - β - A₁ a ,
-
-and of all inputs that do it those with the least (G u)ᵀ M (G u), Gauss's measure of what the control force changes:
+What is wanted is J u = r (`virtual_constraints`). Of all inputs that do it those with the least (G u)ᵀ M (G u) are
+taken, Gauss's measure of what the control force changes:
 
     u = W⁻¹ Jᵀ (J W⁻¹ Jᵀ)⁻¹ r ,     J = A₁ G ,   W = Gᵀ M G .
 
 The source appends the unactuated equations of motion as further rows, A = [A₁; M_U], b = [b₁; Q_U], and takes
 Q_c = Aᵀ (A M⁻¹ Aᵀ)⁺ (b - A M⁻¹ Q): the same law (:func:`control_forces`), which needs independent coordinates and an
 actuator on each of the others. Where J is square both are u = J⁻¹ r.
+
+At a singular pose J has no inverse and what is asked for grows without bound. A run watches for it (`Grip`) and ends
+there with the reason, unless every driven input has limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import EquationsOfMotion, Law, State, require_equations
-from dalembert.errors import ModelError, unknown_name
-from dalembert.expressions import Array, Kernel, call_user, one_value
+from dalembert.control.realizability import Realizability, grips, levers
+from dalembert.control.virtual_constraints import (
+    ALIKE,
+    VirtualConstraint,
+    constraint_terms,
+    demand,
+    follows,
+    hold,
+    read_constraints,
+    solved,
+)
+from dalembert.equations import EquationsOfMotion, Grip, Law, State, require_equations
+from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.expressions import Array, Kernel
+from dalembert.expressions.quantities import is_real
 from dalembert.linear.checks import FloatArray, Frozen
-from dalembert.linear.tables import aligned
 from dalembert.record import Record
-from dalembert.solve.constrained import forward_function
-from dalembert.solve.events import EventView
 
 SX = ca.SX
-POOR = 1e8  # condition of J with rows and columns of like size: above it the inputs cannot do what is asked
-RANK = 1e-10
-ALIKE = 1e-8  # of W: what is added to its diagonal, so that inputs with the same effect share the work
-
-
-@dataclass(frozen=True)
-class VirtualConstraint:
-    """A relation the inputs shall keep.
-
-    function : of the state ``s`` (``s["floor3.x"]``, ``s.t``, ...), called once with symbols; zero where it is kept.
-    level : "position" (φ) or "velocity" (c).
-    frequency, damping : ω [rad/s] and ζ of how what is left of it dies out; ω = 0: only its acceleration is held.
-    """
-
-    function: Callable[[Any], Any]
-    level: str = "position"
-    frequency: float = 0.0
-    damping: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.level not in ("position", "velocity"):
-            raise ModelError(f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}.")
-        if not callable(self.function):
-            raise ModelError(f"a virtual constraint needs a function of the state, got {self.function!r}.")
-        if not (self.frequency >= 0.0 and self.damping >= 0.0):
-            raise ModelError("frequency and damping of a virtual constraint must not be negative.")
+RANK = 1e-10  # grip below which a pose is singular to rounding
+ALONG = 0.05  # grip above which it is not the inputs but the constraints that fail
 
 
 def udwadia_kalaba(
@@ -101,7 +84,7 @@ def udwadia_kalaba(
     >>> law.inputs_at(start).round(4).tolist()
     [-0.8093]
     """
-    return ServoConstraints(eqs, _read(require_equations(eqs), constraints, frequency, damping), actuated, dt)
+    return ServoConstraints(require_equations(eqs), read_constraints(constraints, frequency, damping), actuated, dt)
 
 
 def computed_torque(
@@ -123,27 +106,8 @@ def computed_torque(
         raise ModelError(f"frequency must be positive [rad/s], got {frequency!r}.")
     wanted: dict[str, Any] = {}
     for name, value in motion.items():
-        wanted[name] = VirtualConstraint(_follows(name, value), frequency=frequency, damping=damping)
-    return ServoConstraints(eqs, _read(eqs, wanted, frequency, damping), actuated, dt)
-
-
-def _follows(name: str, value: Any) -> Callable[[Any], Any]:
-    return lambda s: s[name] - (call_user(value, f"motion of {name!r}", s.t) if callable(value) else value)
-
-
-def _read(
-    eqs: EquationsOfMotion, given: Mapping[str, Any], frequency: float, damping: float
-) -> dict[str, VirtualConstraint]:
-    if not isinstance(given, Mapping) or not given:
-        raise ModelError("constraints must name at least one: {'top stands still': lambda s: s['floor3.x']}.")
-    found = {}
-    for name, what in given.items():
-        if isinstance(what, str):
-            what = _follows(what, 0.0)
-        if not isinstance(what, VirtualConstraint):
-            what = VirtualConstraint(what, frequency=frequency, damping=damping)
-        found[str(name)] = what
-    return found
+        wanted[name] = VirtualConstraint(follows(name, value), frequency=frequency, damping=damping)
+    return ServoConstraints(eqs, read_constraints(wanted, frequency, damping), actuated, dt)
 
 
 class ServoConstraints(Frozen):
@@ -163,9 +127,11 @@ class ServoConstraints(Frozen):
     def __init__(
         self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: Any, dt: float | None
     ) -> None:
+        if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
+            raise DataError(f"dt is the sample time of the law in seconds, above 0, or None; got {dt!r}.")
         names = _inputs(eqs, actuated)
         others = [name for name in eqs.inputs.names if name not in names]
-        terms, realizable = _terms(eqs, constraints, names)
+        terms, realizable = constraint_terms(eqs, constraints, names)
         used = _inputs_felt(eqs, terms, others)
         self._freeze(
             eqs=eqs, constraints=tuple(constraints), actuated=tuple(names), known=tuple(used), dt=dt, _terms=terms
@@ -194,19 +160,41 @@ class ServoConstraints(Frozen):
         memory, references, p, t = SX.sym("m", 0), SX.sym("r", 0), SX.sym("p", len(eqs.parameters)), SX.sym("t")
         q, v, z, w = ca.vertsplit(x, [0, *np.cumsum([eqs.nq, eqs.nv, eqs.nz, len(self.known)]).tolist()])
         u = ca.vertcat(*[w[self.known.index(n)] if n in self.known else SX(0) for n in eqs.inputs.names])
-        J, W, r, _ = self._terms(q, v, z, u, p, t)  # type: ignore[attr-defined]
-        function = ca.Function("servo", [x, memory, references, p, t], [_solved(J, W, r), memory], {"cse": True})
+        J, W, r, _, _, size = self._terms(q, v, z, u, p, t)  # type: ignore[attr-defined]
+        arguments = [x, memory, references, p, t]
+        function = ca.Function("servo", arguments, [solved(J, W, r), memory], {"cse": True})
+        grip = ca.Function("grip", arguments, [hold(J, W), demand(r, size)], {"cse": True})
         return Law(
             "servo-constraints", self.reads, self.actuated, function, dt=self.dt,
-            parameters=tuple(float(value) for value in eqs.p),
+            parameters=tuple(float(value) for value in eqs.p), grip=Grip(grip, self._lost),
         )  # fmt: skip
+
+    def _lost(self, reads: Array, t: float) -> str:
+        """What a run says of the pose at which the inputs lost their grip."""
+        eqs = self.eqs
+        q, v, z, w = np.split(np.asarray(reads, dtype=float), np.cumsum([eqs.nq, eqs.nv, eqs.nz]))
+        J, W, r, _, Y, _ = self._values(q, v, z, self._others(dict(zip(self.known, w, strict=True))), t)
+        asked = _numeric(J[0], W[0], r[0])
+        needed = ", ".join(f"{name} = {u:.3g} {eqs.inputs.units[eqs.inputs.index[name]]}".strip()
+                           for name, u in zip(self.actuated, asked, strict=True))  # fmt: skip
+        pose = repr(eqs.state(q, v, z, t)).partition(", t=")[2].partition(", ")[2].rstrip(")")
+        cosine, kept = float(grips(J, W, Y)[0, -1]), ", ".join(map(repr, self.constraints))
+        why = (
+            f"smallest singular value {levers(J, W)[0, -1]:.2g} of the law's matrix A₁G, inputs in units of what they "
+            f"move, where a push straight along the constraints has {levers(J, W)[0, -1] / max(cosine, 1e-300):.2g}"
+        )
+        if cosine > ALONG:
+            why = f"∂φ/∂q all but vanishes there, smallest singular value {levers(J, W)[0, -1]:.2g} of the law's matrix"
+        return (
+            f"{', '.join(self.actuated)} cannot keep {kept} at a pose like this ({pose}): {why}; {needed} is asked for"
+        )
 
     # -- questions -------------------------------------------------------------------------------------------------
     def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """What the law asks of its inputs at a state, the others being given (zero where left out)."""
         u = self._others(inputs)
-        J, W, r, _ = self._values(state.q, state.v, state.z, u, state.t)
-        if not _conditions(J, W)[0] < 1.0 / RANK:
+        J, W, r, _, Y, _ = self._values(state.q, state.v, state.z, u, state.t)
+        if not grips(J, W, Y)[0, -1] > RANK:
             raise ModelError(
                 f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they push along "
                 "fewer directions there than there are constraints (a singular pose). Start or stay away from it."
@@ -214,16 +202,29 @@ class ServoConstraints(Frozen):
         return _numeric(J[0], W[0], r[0])
 
     def examine(self, run: Record) -> Realizability:
-        """How well the inputs can do it along a run, and what was left of the constraints."""
+        """How well the inputs can do it along a run, what they need, and what was left of the constraints.
+
+        Warns where what is needed is out of proportion.
+        """
         eqs = self.eqs
         q, v, z, u = (
             run[list(names)].reshape(len(run.time), len(names))
             for names in (eqs.coordinates.names, eqs.speeds.names, eqs.internal.names, eqs.inputs.names)
         )
-        J, W, r, _ = self._values(q, v, z, u, run.time)
-        acting = u[:, [eqs.inputs.index[name] for name in self.actuated]]
-        left = np.einsum("kij,kj->ki", J, acting) - r
-        return Realizability(self.constraints, run.time, _conditions(J, W), np.abs(left))
+        J, W, r, _, Y, _ = self._values(q, v, z, u, run.time)
+        places = [eqs.inputs.index[name] for name in self.actuated]
+        left = np.einsum("kij,kj->ki", J, u[:, places]) - r
+        needed = np.array([_numeric(*each) for each in zip(J, W, r, strict=True)])
+        square = len(self.constraints) == len(self.actuated)
+        sign = np.linalg.slogdet(J)[0] if square else np.ones(len(J))
+        report = Realizability(
+            constraints=self.constraints, actuated=self.actuated, units=tuple(eqs.inputs.units[k] for k in places),
+            time=run.time, grip=grips(J, W, Y)[:, -1], levers=levers(J, W), sign=sign, inputs=needed,
+            effort=np.sqrt(np.maximum(np.einsum("ki,kij,kj->k", needed, W, needed), 0.0)), residual=np.abs(left),
+        )  # fmt: skip
+        if report.singular_at is not None or report.out_of_proportion:
+            warnings.warn(f"servo-constraints on {eqs.name!r}: {report.verdict()}.", stacklevel=2)
+        return report
 
     def _others(self, inputs: Mapping[str, float] | None) -> FloatArray:
         u = np.zeros(self.eqs.nu)
@@ -233,8 +234,8 @@ class ServoConstraints(Frozen):
             u[self.eqs.inputs.index[name]] = value
         return u
 
-    def _values(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, Array, Array, Array]:
-        """J (k, m, n), W (k, n, n), r (k, m) without the driven inputs, φ (k, m) at some instants."""
+    def _values(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, ...]:
+        """J (k, m, n), W (k, n, n), r (k, m) without the driven inputs, φ (k, m), Y (k, m, m), |r|' (k, m)."""
         eqs = self.eqs
         free = np.array(u, dtype=float).reshape(-1, eqs.nu)
         free[:, [eqs.inputs.index[name] for name in self.actuated]] = 0.0
@@ -242,8 +243,9 @@ class ServoConstraints(Frozen):
         times = np.asarray(t, dtype=float).reshape(-1, 1)
         k, m, n = len(times), len(self.constraints), len(self.actuated)
         q, v, z = (np.asarray(x, dtype=float).reshape(k, size) for x, size in ((q, eqs.nq), (v, eqs.nv), (z, eqs.nz)))
-        J, W, r, phi = kernel.many(q, v, z, free, eqs.p, times)
-        return J.reshape(k, m, n), W.reshape(k, n, n), r.reshape(k, m), phi.reshape(k, m)
+        J, W, r, phi, Y, size = kernel.many(q, v, z, free, eqs.p, times)
+        shapes = ((m, n), (n, n), (m,), (m,), (m, m), (m,))
+        return tuple(part.reshape(k, *shape) for part, shape in zip((J, W, r, phi, Y, size), shapes, strict=True))
 
     def table(self) -> str:
         lines = [f"keeps {', '.join(self.constraints)} by {', '.join(self.actuated)}"]
@@ -253,41 +255,6 @@ class ServoConstraints(Frozen):
 
     def __repr__(self) -> str:
         return f"ServoConstraints of {self.eqs.name!r}: {self.table()}"
-
-
-class Realizability(Frozen):
-    """Whether inputs could keep virtual constraints along a run.
-
-    time : (N,) [s].  condition : (N,) of the map from inputs to constraint accelerations, inf where it is singular.
-    residual : (N, m), |A₁ v̇ - b₁| at every sample.
-    """
-
-    constraints: tuple[str, ...]
-    time: FloatArray
-    condition: FloatArray
-    residual: FloatArray
-
-    def __init__(self, constraints: tuple[str, ...], time: Any, condition: Any, residual: Any) -> None:
-        self._freeze(constraints=constraints, time=time, condition=condition, residual=residual)
-
-    @property
-    def singular_at(self) -> float | None:
-        """The first time at which the inputs cannot do what is asked; None where there is none."""
-        bad = np.flatnonzero(self.condition > POOR)
-        return float(self.time[bad[0]]) if len(bad) else None
-
-    def table(self) -> str:
-        rows = [[name, f"{self.residual[:, k].max():.3g}"] for k, name in enumerate(self.constraints)]
-        where = self.singular_at
-        told = "the inputs can do it everywhere" if where is None else f"singular from t = {where:.4g} s"
-        worst = f"largest condition number {self.condition.max():.3g}"
-        return f"{aligned(['constraint', 'largest residual'], rows)}\n{told}; {worst}"
-
-    def __repr__(self) -> str:
-        return f"Realizability\n{self.table()}"
-
-
-# -- the law as an expression ----------------------------------------------------------------------------------------
 
 
 def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
@@ -305,107 +272,18 @@ def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
     return names
 
 
-def _terms(
-    eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: list[str]
-) -> tuple[ca.Function, np.ndarray]:
-    """(q, v, z, u, p, t) -> J, W, r, φ; and per constraint whether any input acts on it at all."""
-    view = EventView(eqs)
-    q, v, a, lam, z, u, p, t = view.arguments
-    N, n = eqs.functions["kinematics"](q, p, t)
-    rate = N @ v + n
-    places = [eqs.inputs.index[name] for name in actuated]
-    _, motion, *_ = forward_function(eqs)(q, v, z, u, p, t, SX.zeros(len(eqs.rows)))
-    G = ca.jacobian(motion, u)[:, places]
-    if any(ca.depends_on(G, u[k]) for k in places):
-        raise ModelError("servo-constraints need inputs that act linearly; one of the driven inputs does not.")
-    rest = ca.substitute(motion, u, _without(u, places))
-    rows, right, values = [], [], []
-    for name, one in constraints.items():
-        value = _expression(name, one, view, (a, lam, u, *(() if one.level == "velocity" else (v,))))
-        if one.level == "velocity":
-            row, bias = ca.jacobian(value, v), ca.jacobian(value, q) @ rate + ca.jacobian(value, t)
-            back = one.frequency * value
-        else:
-            first = ca.jacobian(value, q) @ rate + ca.jacobian(value, t)
-            row, bias = ca.jacobian(value, q) @ N, ca.jacobian(first, q) @ rate + ca.jacobian(first, t)
-            back = 2 * one.damping * one.frequency * first + one.frequency**2 * value
-        rows.append(row)
-        right.append(-bias - back - row @ rest)
-        values.append(value)
-    M = eqs.functions["inertia"](q, p, t)
-    J = ca.vertcat(*rows) @ G
-    outputs = [ca.densify(x) for x in (J, G.T @ (M @ G), ca.vertcat(*right), ca.vertcat(*values))]
-    function = ca.Function("servo_terms", [q, v, z, u, p, t], outputs, {"cse": True})
-    felt = np.array([ca.sparsify(J[k, :]).nnz() > 0 for k in range(len(constraints))])
-    return function, felt
-
-
-def _without(u: Any, places: list[int]) -> Any:
-    return ca.vertcat(*[SX(0) if k in places else u[k] for k in range(u.shape[0])])
-
-
-def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:
-    what = f"virtual constraint {name!r}"
-    value = one_value(one.function, what, view)
-    if any(x.shape[0] and ca.depends_on(value, x) for x in foreign):
-        raise ModelError(
-            f"{what} at {one.level} level may depend on positions{' and speeds' if one.level == 'velocity' else ''} "
-            "and time only, not on "
-            + ("accelerations, reactions or inputs." if one.level == "velocity" else "speeds, reactions or inputs.")
-        )
-    return value
-
-
 def _inputs_felt(eqs: EquationsOfMotion, terms: ca.Function, others: list[str]) -> list[str]:
     """Inputs besides its own that the law must know."""
     columns = set(terms.jac_sparsity(2, 3).get_col())
     return [name for name in others if eqs.inputs.index[name] in columns]
 
 
-def _solved(J: Any, W: Any, r: Any) -> Any:
-    m, n = J.shape
-    if m == n:
-        return ca.solve(J, r)
-    back = ca.solve(W + ALIKE * ca.diag(ca.diag(W)), J.T)
-    return back @ ca.solve(J @ back, r)
-
-
 def _numeric(J: FloatArray, W: FloatArray, r: FloatArray) -> FloatArray:
-    if J.shape[0] == J.shape[1]:
-        return np.asarray(np.linalg.solve(J, r))
-    back = np.linalg.solve(W + ALIKE * np.diag(np.diag(W)), J.T)
-    return np.asarray(back @ np.linalg.solve(J @ back, r))
-
-
-def _conditions(J: Array, W: Array) -> FloatArray:
-    """Of J for inputs of unit kinetic effect, rows of unit length at their largest over the run."""
-    size = np.sqrt(np.maximum(np.einsum("kii->ki", W).max(axis=0), np.finfo(float).tiny))
-    scaled = J / size
-    rows = np.sqrt(np.einsum("kij,kij->ki", scaled, scaled)).max(axis=0)
-    s = np.linalg.svd(scaled / np.where(rows > 0.0, rows, 1.0)[:, None], compute_uv=False)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(s[:, -1] > 0.0, s[:, 0].max() / s[:, -1], np.inf))
-
-
-# -- as the source writes it ----------------------------------------------------------------------------------------
-
-
-def control_forces(
-    M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, unactuated: Iterable[int] = ()
-) -> tuple[FloatArray, FloatArray]:
-    """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates (spec 000, 75).
-
-    M (n, n), Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are appended, so that
-    no control force acts there: the general formula with the Moore-Penrose inverse, whatever the number of rows.
-    """
-    M, Q = np.asarray(M, dtype=float), np.asarray(Q, dtype=float)
-    free = list(unactuated)
-    rows = np.vstack([np.atleast_2d(np.asarray(A, dtype=float)), M[free]])
-    right = np.concatenate([np.atleast_1d(np.asarray(b, dtype=float)), Q[free]])
-    if np.linalg.matrix_rank(np.vstack([M, rows])) < len(M):
-        raise ModelError("the rows of M and A together do not determine the accelerations (rank below n).")
-    root = np.linalg.cholesky(M)
-    scaled = np.linalg.solve(root, rows.T).T  # A M^(-1/2)
-    inverse = np.linalg.pinv(scaled, rcond=RANK)
-    part = inverse @ (right - rows @ np.linalg.solve(M, Q))
-    return root @ part, np.linalg.solve(root.T, part)
+    """u of `virtual_constraints.solved`; infinite where there is none."""
+    try:
+        if J.shape[0] == J.shape[1]:
+            return np.asarray(np.linalg.solve(J, r))
+        back = np.linalg.solve(W + ALIKE * np.diag(np.diag(W)), J.T)
+        return np.asarray(back @ np.linalg.solve(J @ back, r))
+    except np.linalg.LinAlgError:
+        return np.full(J.shape[1], np.inf)

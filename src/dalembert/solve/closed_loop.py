@@ -19,6 +19,7 @@ from dalembert.solve.actuators import Actuator
 from dalembert.solve.assemble import state_or_rest
 from dalembert.solve.closing import ON, closed, renamed_reference
 from dalembert.solve.events import Event, Switch, as_events
+from dalembert.solve.grip import GripView, watched, with_cause
 from dalembert.solve.hosts import LinearHost, MachineHost
 from dalembert.solve.linear_equations import linear_equations, linear_state
 from dalembert.solve.methods import DormandPrince
@@ -278,9 +279,13 @@ def run_continuous(
     begin = state_or_rest(eqs, run["start"])
     if not switch.at_once:
         machine, switching = _switching(machine, switch, switching, begin.t)
-    run = {**run, "inputs": inputs, "events": switching, "start": replace(loop.state(begin), eqs=machine)}
+    start = replace(loop.state(begin), eqs=machine)
+    on = None if switch.at_once else ON
+    grips = [GripView(laws[k], eqs, machine, watching) for k in inside if watched(laws[k], mine)]
+    switching = (*switching, *(event for view in grips for event in view.events(start, on)))
+    run = {**run, "inputs": inputs, "events": switching, "start": start}
     if not outside and noise is None:
-        return simulate(machine, until, **run)
+        return with_cause(lambda: simulate(machine, until, **run), grips)
     gives = {} if watching is None else {machine_name(eqs, name): f"estimate.{name}" for name in watching.gives.names}
     rest = [
         replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))

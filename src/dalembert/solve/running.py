@@ -82,7 +82,7 @@ class Run:
                 tick = clock.perf_counter()
                 block = self.steps.block(x, size, self.end)
                 pace = (clock.perf_counter() - tick) / size
-                self._finite(block, x)
+                block, broken = self._finite(block, x)
                 crossing = None
                 if self.events:
                     block = block.copy()
@@ -90,6 +90,8 @@ class Run:
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
                 self._take(x, block)
+                if broken is not None and crossing is None:
+                    raise broken
                 after = block[-1].copy()
                 self._advances(after, size)
                 x = after
@@ -208,16 +210,18 @@ class Run:
         return float(kinetic[0] + potential[0])
 
     # -- checks ------------------------------------------------------------------------------------------------------
-    def _finite(self, block: Array, before: Array) -> None:
+    def _finite(self, block: Array, before: Array) -> tuple[Array, ConvergenceError | None]:
+        """The finite states of a block, and the error to raise after them where others follow."""
         if np.isfinite(block[-1]).all():
-            return
+            return block, None
         bad = int(np.argmin(np.isfinite(block).all(axis=1)))
         good = before if bad == 0 else block[bad - 1]
-        if bad > 0:
-            self.sampler.take(before, block[:bad].copy())
         step = getattr(self.method, "step", None)
         hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
-        raise ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
+        error = ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
+        if bad == 0:
+            raise error
+        return block[:bad].copy(), error
 
     def _take(self, before: Array, block: Array) -> None:
         """Samples of a block whose end is sound; of one that is not, those before the first unsound state."""

@@ -71,6 +71,7 @@ def loop_key(loop: Loop) -> str:
 
     for law, reads, every in zip(loop.laws, loop.reads, loop.every, strict=True):
         note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.memory))
+        note(None if law.grip is None else law.grip.function.serialize())
     if loop.watching is not None:
         w = loop.watching
         note(w.function.serialize(), w.reads, w.known, loop.watch_every)

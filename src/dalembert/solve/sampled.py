@@ -26,6 +26,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.solve.actuators import driven, in_samples, reading
+from dalembert.solve.grip import watched
 from dalembert.solve.wiring import ESTIMATE, INPUT, Loop, Source
 
 MX = ca.MX
@@ -77,6 +78,8 @@ class SampleGraph:
         self.nu, self.ng = len(plant.inputs), len(plant.gates)
         self.delays = [in_samples(a.delay, loop.dt) for a in loop.actuators]
         self.lags = [in_samples(f.delay, loop.dt) for f in loop.faults]
+        acting = {plant.inputs.names[i]: each for i, each in zip(loop.driven, loop.actuators, strict=True)}
+        self.watched = [j for j, law in enumerate(loop.laws) if watched(law, acting)]  # laws that may lose their grip
         self._plan()
         self.data = Fields(self._data_sizes())
         self.memory = Fields(self._memory_sizes())
@@ -129,6 +132,7 @@ class SampleGraph:
         return {
             "measured": len(loop.sensors), "estimate": 0 if w is None else len(w.gives), "command": len(loop.driven),
             "laws": sum(len(law.memory) for law in loop.laws),
+            **{f"grip{j}": 2 + len(loop.laws[j].reads) for j in self.watched},
         }  # fmt: skip
 
     def parameters(self) -> Any:
@@ -183,10 +187,14 @@ class SampleGraph:
         new |= new_lines
         u_read = self._clean(self._constants(m | moved, 0, clean=True))
         estimate = self._watch(y, u_read, new)
+        grips: dict[str, Any] = {}
         for j in prompt + late:
             law = loop.laws[j]
-            reads = [self._value(source, y, estimate, u_read) for source in loop.reads[j]]
-            u, after = law.function(column(*reads), m[f"law{j}"], self._references(j), self.theta[j], d["t"])
+            reads = column(*[self._value(source, y, estimate, u_read) for source in loop.reads[j]])
+            arguments = (reads, m[f"law{j}"], self._references(j), self.theta[j], d["t"])
+            u, after = law.function(*arguments)
+            if j in self.watched:
+                grips[f"grip{j}"] = column(*law.grip.function(*arguments), reads)
             if law.direct:
                 commands |= self._commands(j, u)
             new[f"law{j}"] = self._kept(j, after)
@@ -196,7 +204,7 @@ class SampleGraph:
         steps, constants = self._travel(x, new, p, numbers)
         log = self.log.join({
             "measured": y, "estimate": estimate, "command": column(*[new[f"register{i}"][0] for i in
-            range(len(loop.driven))]), "laws": column(*[new[f"law{j}"] for j in range(len(loop.laws))]),
+            range(len(loop.driven))]), "laws": column(*[new[f"law{j}"] for j in range(len(loop.laws))]), **grips,
         })  # fmt: skip
         return self.row.join({
             "x": x, "steps": column(*steps) if self.detail else steps[-1], "memory": self.memory.join(new), "log": log,

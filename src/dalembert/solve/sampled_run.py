@@ -15,6 +15,7 @@ from dalembert.errors import ConvergenceError, DalembertError, Interrupted
 from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
+from dalembert.solve.grip import LOST, lost_grip, unbounded
 from dalembert.solve.sample_chunks import Chunks
 from dalembert.solve.wiring import Loop, reference_channel
 
@@ -92,6 +93,7 @@ class SampledRun:
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
         self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
         self.k, self.stopped, pace = 0, "", 0.0
+        self.grips = dict.fromkeys(self.graph.watched, (0.0, 0.0))  # last hold while on, and the largest
         self.host.arm(self, x)
         try:
             while self.k < len(self.t) and not self.stopped:
@@ -126,15 +128,16 @@ class SampledRun:
 
     def _accept(self, rows: Array) -> None:
         """Keep what is sound of a chunk; go on after it, or after the interval in which something happened."""
-        failure = self._failure(rows)
-        if failure is not None:
-            bad, error = failure
-            if bad:
-                self._take(rows[:bad])
-                self._go_on(rows[bad - 1], bad)
-            raise error
         short = self._unreached(rows)
-        happened = self.host.look(self, rows if short is None else rows[: short + 1])
+        reached = rows if short is None else rows[: short + 1]
+        failures = [each for each in (self._failure(reached), self._lost(reached)) if each is not None]
+        sound = reached[: min((bad for bad, _ in failures), default=len(reached))]
+        happened = self.host.look(self, sound) if len(sound) else None
+        if failures and happened is None:
+            if len(sound):
+                self._take(sound)
+                self._go_on(sound[-1], len(sound))
+            raise min(failures, key=lambda each: each[0])[1]
         if happened is None and short is None:
             self._take(rows)
             self._go_on(rows[-1], len(rows))
@@ -207,6 +210,29 @@ class SampledRun:
             f"({self.loop.dt:g} s) and delays; error.record holds the run until then."
         )
 
+    def _lost(self, rows: Array) -> tuple[int, DalembertError] | None:
+        """The first sample at which a law that drives has no hold on the machine any more (`solve.grip`)."""
+        found: list[tuple[int, DalembertError]] = []
+        for j, (before, best) in self.grips.items():
+            acts, hold, demand, reads = self._grip(j, rows)
+            size = np.nan_to_num(np.abs(hold))
+            largest = np.maximum.accumulate(np.append(best, size))[:-1]
+            bad = (hold * np.append(before, hold)[:-1] < 0) | ~(size > LOST * largest)
+            bad &= unbounded(hold, demand, largest)
+            if bad.any():
+                k = int(np.argmax(bad))
+                t = float(self.t[self.k + acts[k]])
+                found.append((int(acts[k]), lost_grip(self.loop.laws[j], reads[k], t)))
+        return min(found, key=lambda each: each[0]) if found else None
+
+    def _grip(self, j: int, rows: Array) -> tuple[Any, Array, Array, Array]:
+        """Samples at which law j drives; its hold and demand there, and what it reads."""
+        a, b = self.graph.log.starts[f"grip{j}"]
+        on = self.data[self.k : self.k + len(rows), self.graph.data.starts["on"][0]] > 0.5
+        acts = np.flatnonzero(on & ((self.k + np.arange(len(rows))) % self.loop.every[j] == 0))
+        log = self._part(rows, "log")[acts, a:b]
+        return acts, log[:, 0], log[:, 1], log[:, 2:]
+
     def _first_to_go(self, row: Array) -> str:
         """The law or observer whose memory is not finite where the plant's state at the sample is; else nothing."""
         if not np.isfinite(self.host.moving(self._part(row, "x")[None, :])).all():
@@ -223,6 +249,10 @@ class SampledRun:
     # -- the record --------------------------------------------------------------------------------------------------
     def _take(self, rows: Array, until: float = np.inf) -> None:
         """Samples of the record inside these samples' intervals, up to a time."""
+        for j, (_, best) in self.grips.items():
+            hold = self._grip(j, rows)[1]
+            if len(hold):
+                self.grips[j] = (float(hold[-1]), max(best, float(np.abs(hold).max())))
         first, last = self.k, self.k + len(rows)
         stop = self.t[last] if last < len(self.t) else self.end + 1.0
         slack = 1e-9 * self.loop.dt
@@ -287,7 +317,8 @@ class SampledRun:
         once = [k for k, pair in enumerate(wanted) if pair not in wanted[:k]]  # two laws may follow the same one
         names += [reference_channel(wanted[k][0]) for k in once]
         units += [wanted[k][1] for k in once]
-        return names, units, np.hstack((logs, self.references[samples][:, once]))
+        told = min((a for name, (a, _) in self.graph.log.starts.items() if name.startswith("grip")), default=None)
+        return names, units, np.hstack((logs[:, :told], self.references[samples][:, once]))
 
     # -- for the host, inside an interval ------------------------------------------------------------------------------
     def put(self, x: Array) -> None:
