@@ -21,7 +21,7 @@ from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
 from dalembert.estimate.steady import hidden_modes
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Array, Kernel, compiler
 from dalembert.linear.riccati import dare
 
 if TYPE_CHECKING:
@@ -111,6 +111,14 @@ class Filter(ABC):
         other = copy.copy(self)
         other.noise = self.noise.with_values(Q, R, inputs)
         other.model = self.model.with_noise(other.noise)
+        return other
+
+    def in_c(self) -> Self:
+        """The same filter as C where there is a compiler and it is not already, for work that is worth the wait."""
+        if self.compiled or self.native.engine != "virtual machine" or compiler() is None:
+            return self
+        other = copy.copy(self)
+        other.compiled, other._native, other._made = True, None, {}
         return other
 
     def covariances(self, memories: Array) -> Array:

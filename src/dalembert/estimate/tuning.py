@@ -5,19 +5,21 @@ The unknowns are logarithms of variances, θ: of every diagonal entry that is no
     likelihood   J = Σ_k (e_kᵀ S_k⁻¹ e_k + ln det S_k)          what the innovations themselves say; needs no truth
     reference    J = Σ_k Σ_c ((x̂_c - x_c) / σ_c)²               σ_c the deviation of the true channel c after settling
 
-∂J/∂θ is exact: the derivative of a sample's expression, carried along with the filter's memory in the same native loop.
-A few decades on each side are tried first; from the best of them Levenberg's damped Newton steps go on, with the second
+∂J/∂θ are differences of runs with θ + 10⁻⁶: all run in step, on the filter's own native code, which takes the numbers
+of the noise as inputs. (Exact derivatives of a sample take longer to run than the differences, and a compiler
+minutes to build; what the differences lose, 10⁻⁸ of θ, is far below what any record can say of a variance.) A few
+decades on each side are tried first; from the best of them Levenberg's damped Newton steps go on, with the second
 derivative of Gauss and Newton (reference) or of Berndt, Hall, Hall and Hausman (likelihood: ½ Σ_k g_k g_kᵀ, g_k of a
 sample).
 """
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
@@ -26,15 +28,17 @@ from dalembert.estimate.consistency import same_times
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.noise import Covariance
 from dalembert.estimate.running import rows_of
-from dalembert.expressions import Array, kernel_family
+from dalembert.expressions import Array
 from dalembert.linear.tables import aligned
 from dalembert.progress import Progress
 from dalembert.record import Record
 
-MX = ca.MX
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
-MOST_STEPS, GAIN, LONGEST = 60, 1e-9, 2.0  # descent: steps, relative gain that ends it, largest step of ln(variance)
+STEP = 1e-6  # of θ, for derivatives
+MOST_STEPS, USUAL_STEPS = 60, 8
+GAIN, LONGEST = 1e-9, 2.0  # descent: relative gain that ends it, largest step of ln(variance)
 FLAT = 1e-9  # least second derivative of an unknown, of the largest
+PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
 WIDEST = np.log(1e12)  # how far a variance may go from where it began
 
 
@@ -181,12 +185,20 @@ class Task:
         dt = filter_.process.dt or filter_.dt or (float(np.median(np.diff(record.time))) if len(record) > 1 else None)
         self.m0 = filter_.first_memory(None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0]))
         self.first = np.log([e.variance for e in entries])
-        self.native = filter_.cached(f"slopes {len(entries)}", lambda: Slopes(filter_, len(entries)))
+        if self.data[:, engine.recursion_fresh(filter_)].sum() < 2 * len(entries):
+            raise DataError(
+                f"the record holds too few samples to tell {len(entries)} variances; vary fewer, or take a longer one."
+            )
         self.truth: Array | None = None
         if truth is not None:
             self._read_truth(record, truth, channels, settle)
-        self.count, self.expected = 0, 40
+        symbols = len({e.symbol for e in entries})
+        self.count, self.expected = 0, 1 + len(DECADES) * symbols + USUAL_STEPS * (len(entries) + 2)
+        filter_.native.chunk()  # is built once, not with every run
+        began = clock.process_time()
         self.before = self.plain(self.first)
+        if (clock.process_time() - began) * self.expected > PAYS:
+            self.filter = filter_.in_c()
 
     def _read_truth(self, record: Record, truth: Record, channels: Any, settle: float) -> None:
         reported = self.filter.native.reported
@@ -223,49 +235,47 @@ class Task:
                 numbers[e.place], numbers[half + e.place] = np.exp(th), np.exp(th / 2)
         return parts["Q"], parts["R"], parts.get("input_noise")
 
-    def seeds(self, theta: Array) -> tuple[Array, Array]:
-        """The column p, and its derivative (np, k)."""
-        own = self.filter.process.p
-        numbers = np.concatenate([own, *(v for v in self.values(theta) if v is not None)])
-        slopes = np.zeros((len(numbers), len(self.entries)))
-        noise = self.filter.noise
-        first = {"Q": len(own), "R": len(own) + len(noise.Q.values)}
-        first["input_noise"] = first["R"] + len(noise.R.values)
-        sizes = {"Q": len(noise.Q.values), "R": len(noise.R.values), "input_noise": len(numbers) - first["input_noise"]}
-        for k, e in enumerate(self.entries):
-            a, half = first[e.symbol], sizes[e.symbol] // 2
-            rows = np.arange(half) if e.place is None else np.array([e.place])
-            slopes[a + rows, k] = numbers[a + rows]
-            slopes[a + half + rows, k] = numbers[a + half + rows] / 2
-        return numbers, slopes
+    def numbers(self, theta: Array) -> Array:
+        """The column p at θ."""
+        return np.concatenate([self.filter.process.p, *(v for v in self.values(theta) if v is not None)])
 
     def plain(self, theta: Array, bar: Progress | None = None) -> float:
         """Criterion per sample; infinite where the filter loses itself."""
-        self.count += 1
-        native, where = self.filter.native, self.filter.native.told
-        p, m, total = self.seeds(theta)[0], self.m0, 0.0
+        p, m, total = self.numbers(theta), self.m0, 0.0
         for done in range(0, len(self.data), engine.CHUNK):
-            told = native.samples(m, self.data[done : done + engine.CHUNK], p)
-            m = told[-1, where.memory].copy()
-            values = np.column_stack([told[:, where.report], told[:, where.nis], told[:, where.logdet]])
-            total += self._share(values, None, done)[0]
-        if bar is not None:
-            bar.update(min(0.99, self.count / self.expected))
+            m, told = self._told(m, self.data[done : done + engine.CHUNK], p)
+            total += self._share(told, None, done)[0]
+        self._counted(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
-    def slopes(self, theta: Array) -> tuple[float, Array, Array]:
+    def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
         """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
-        self.count += 1
-        k = len(self.entries)
-        p, slopes = self.seeds(theta)
+        k, N = len(self.entries), len(self.data)
+        columns = [self.numbers(theta), *(self.numbers(theta + STEP * side) for side in np.eye(k))]
+        memories = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
-        state = np.concatenate([self.m0, np.zeros(len(self.m0) * k)])
-        for done in range(0, len(self.data), engine.CHUNK):
-            state, told, rates = self.native.samples(state, self.data[done : done + engine.CHUNK], p, slopes)
-            part, slope, second = self._share(told, rates, done)
+        for done in range(0, N, engine.CHUNK):
+            rows = self.data[done : done + engine.CHUNK]
+            runs = [self._told(m, rows, p) for m, p in zip(memories, columns, strict=True)]
+            memories = [m for m, _ in runs]
+            here = runs[0][1]
+            rates = np.stack([(there - here) / STEP for _, there in runs[1:]], axis=2)
+            part, slope, second = self._share(here, rates, done)
             total, gradient, curvature = total + part, gradient + slope, curvature + second
-        N = len(self.data)
+        self._counted(k + 1, bar)
         return total / N, gradient / N, curvature / N
+
+    def _told(self, m: Array, rows: Array, p: Array) -> tuple[Array, Array]:
+        """Memory after these samples, and what they tell: (n, nr + 2) report, NIS, ln det S."""
+        native, where = self.filter.native, self.filter.native.told
+        told = native.samples(m, rows, p)
+        values = np.column_stack([told[:, where.report], told[:, where.nis], told[:, where.logdet]])
+        return told[-1, where.memory].copy(), values
+
+    def _counted(self, runs: int, bar: Progress | None) -> None:
+        self.count += runs
+        if bar is not None:
+            bar.update(min(0.99, self.count / max(self.expected, self.count + 1)))
 
     def _share(self, told: Array, rates: Array | None, done: int) -> tuple[float, Array, Array]:
         """told : (n, nr + 2) report, NIS, ln det S; rates : (n, nr + 2, k)."""
@@ -302,7 +312,7 @@ class Task:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
         damping = 1e-2
         low, high = self.first - WIDEST, self.first + WIDEST
-        value, gradient, curvature = self.slopes(theta)
+        value, gradient, curvature = self.slopes(theta, bar)
         for _ in range(MOST_STEPS):
             size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
             step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
@@ -312,69 +322,9 @@ class Task:
             promised = abs(float(gradient @ (trial - theta)))
             if gained > 0:
                 theta, damping = trial, max(damping / 5, 1e-9)
-                value, gradient, curvature = self.slopes(theta)
+                value, gradient, curvature = self.slopes(theta, bar)
             else:
                 damping *= 5
             if promised < GAIN * (abs(value) if self.truth is not None else max(1.0, abs(value))) or damping > 1e12:
                 break
         return theta, value
-
-
-class Slopes:
-    """Native samples with their derivatives by k unknowns."""
-
-    def __init__(self, filter_: Filter, k: int) -> None:
-        self.k, self.nm = k, filter_.memory
-        self.nr = len(filter_.native.reported)
-        tick = _with_slopes(filter_.native.function, k, self.nr)
-        self.fresh = engine.recursion_fresh(filter_)
-        self.kernel = kernel_family([_chunk(tick, engine.CHUNK)], compiled=filter_.compiled)[0]
-        self.size = tick.size1_out(0)
-
-    def samples(self, state: Array, data: Array, p: Array, slopes: Array) -> tuple[Array, Array, Array]:
-        count = len(data)
-        if count < engine.CHUNK:
-            padded = np.zeros((engine.CHUNK, data.shape[1]))
-            padded[:count] = data
-            padded[count:, :-1] = data[-1, :-1]
-            padded[count:, self.fresh] = 0.0
-            data = padded
-        told = self.kernel.raw(state, np.ravel(data), np.concatenate([p, slopes.ravel(order="F")]))[0]
-        rows = told.reshape(engine.CHUNK, self.size)[:count]
-        first = self.nm * (self.k + 1)
-        n = self.nr + 2
-        values = rows[:, first : first + n]
-        rates = rows[:, first + n :].reshape(count, self.k, n).transpose(0, 2, 1)
-        return rows[-1, :first].copy(), values.copy(), rates.copy()
-
-
-def _with_slopes(tick: ca.Function, k: int, nr: int) -> ca.Function:
-    """(m and its slopes, data, p and its slopes) -> m and slopes, report, NIS, ln det S, and the slopes of these."""
-    nm, np_ = tick.size1_in(0), tick.size1_in(5)
-    state, pall = MX.sym("m", nm * (k + 1)), MX.sym("p", np_ * (k + 1))
-    sizes = [tick.size1_in(i) for i in range(1, 8) if i != 5]
-    d = MX.sym("d", sum(sizes))
-    u0, u1, y, fresh, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
-    inputs = [state[:nm], u0, u1, y, fresh, pall[:np_], t, dt]
-    outputs = tick.call(inputs)
-    zeros = [MX(v.shape[0], k) for v in inputs]
-    zeros[0], zeros[5] = ca.reshape(state[nm:], nm, k), ca.reshape(pall[np_:], np_, k)
-    slopes = tick.forward(k).call([*inputs, *outputs, *zeros])
-    values = ca.vertcat(outputs[1], outputs[5], outputs[6])
-    rates = ca.vertcat(slopes[1], slopes[5], slopes[6])
-    told = ca.vertcat(outputs[0], ca.vec(slopes[0]), values, ca.vec(rates))
-    return ca.Function("slopes", [state, d, pall], [ca.densify(told)])
-
-
-def _chunk(step: ca.Function, count: int) -> ca.Function:
-    """`count` samples in one call, by sixteens."""
-    if count == 1:
-        return step
-    inner = _chunk(step, count // 16)
-    state, p = MX.sym("m", step.size1_in(0)), MX.sym("p", step.size1_in(2))
-    data = MX.sym("d", step.size1_in(1), count)
-    columns: list[Any] = []
-    for block in ca.horzsplit(data, count // 16):
-        last = columns[-1][: step.size1_in(0), -1] if columns else state
-        columns.append(inner(last, block, p))
-    return ca.Function(f"slopes{count}", [state, data, p], [ca.horzcat(*columns)])
