@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import Annotated
+
 import typer
 
 from dalembert.app.commands import (
@@ -15,11 +19,10 @@ from dalembert.app.commands import (
     small_motions,
     sweeping,
 )
-from dalembert.app.commands.running import CODES, command
+from dalembert.app.commands.running import CODES, FLAG, command
 
 app = typer.Typer(
     name="dalembert",
-    help="Machines of rigid and flexible bodies: motion, identification, estimation and control.",
     epilog=CODES,
     no_args_is_help=True,
     add_completion=True,
@@ -28,6 +31,24 @@ app = typer.Typer(
 )
 
 BEGIN, MACHINES, DATA, MODELS, HERE = "To begin with", "Machines", "Data", "Model files", "This installation"
+COMPLETION = ("--install-completion", "--show-completion")
+
+
+def tell_version(asked: bool) -> None:
+    if asked:
+        installation.version()
+        raise typer.Exit
+
+
+@app.callback()
+def whole(
+    _: Annotated[
+        bool,
+        typer.Option("--version", metavar=FLAG, help="Print the version.", callback=tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Machines of rigid and flexible bodies: motion, identification, estimation and control."""
+
 
 command(app, BEGIN)(showing.demo)
 command(app, BEGIN)(showing.study)
@@ -50,4 +71,8 @@ command(app, HERE)(installation.version)
 
 def main() -> None:
     """Run the command line."""
+    asked = sys.argv[1:3]
+    if len(asked) == 2 and asked[0] in COMPLETION and not asked[1].startswith("-"):
+        # a shell that is named need not be the one that runs; typer takes no name unless it is told not to look
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
     app(prog_name="dalembert")

@@ -11,7 +11,7 @@ import typer
 
 from dalembert.app.commands import terminal
 from dalembert.app.commands.models import offered, ready, ready_file
-from dalembert.app.commands.running import Json
+from dalembert.app.commands.running import FLAG, Json
 
 STARTER = """# A machine for dalembert. Check and run it with:
 #
@@ -82,14 +82,16 @@ every = "10 ms"
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the machine; NAME.toml is written.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine; NAME.toml is written.")],
     like: Annotated[
-        str | None, typer.Option(help="Begin with a machine of the library.", autocompletion=offered)
+        str | None, typer.Option(metavar="MODEL", help="Begin with a machine of the library.", autocompletion=offered)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", metavar=FLAG, help="Write over a file that exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a commented starter model.
+
+    Example: dalembert new crane --like cart-pendulum
 
     JSON: {"name", "files"}.
     """
@@ -115,15 +117,22 @@ def new(
 
 
 def library(
-    name: Annotated[str | None, typer.Argument(help="Show the file of this machine.", autocompletion=offered)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show the file of this machine.", autocompletion=offered)
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the ready machines, or show the file of one.
 
-    JSON: {"models": [{"name", "description"}]}.
+    JSON: {"models": [{"name", "description"}]}; of one machine {"name", "description", "file", "text"}.
     """
     if name is not None:
-        terminal.show(ready_file(name).read_text(encoding="utf-8").rstrip())
+        file = ready_file(name)
+        text = file.read_text(encoding="utf-8")
+        if as_json:
+            terminal.give({"name": name, "description": description(file), "file": file, "text": text})
+        else:
+            terminal.show(text.rstrip())
         return
     found = [(one, description(file)) for one, file in ready().items()]
     if as_json:
@@ -141,8 +150,14 @@ def description(file: Path) -> str:
 
 def schema(
     out: Annotated[Path | None, typer.Option(help="Write it to a file.")] = None,
+    as_json: Json = False,
 ) -> None:
-    """Print the JSON Schema of model files, for completion and checks in editors."""
+    """Print the JSON Schema of model files, for completion and checks in editors.
+
+    Example: dalembert schema --out model.schema.json
+
+    JSON: the schema; with --out {"files"}.
+    """
     from dalembert.files.atomic import write_text
     from dalembert.files.models.schema import model_schema
 
@@ -152,3 +167,5 @@ def schema(
     else:
         write_text(out, text + "\n")
         terminal.wrote(out)
+        if as_json:
+            terminal.give({"files": [out]})

@@ -34,12 +34,15 @@ WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov)
 def identify(
     data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records: .csv, .parquet, .nc or .mat.")],
     inputs: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Channels that drive; none: ambient vibration.")
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Channels that drive, separated by commas; left out: ambient vibration."),
     ] = None,
     outputs: Annotated[
         list[str] | None, typer.Option(metavar="NAMES", help="Channels that respond; all others when left out.")
     ] = None,
-    order: Annotated[int | None, typer.Option(min=1, help="Number of states; chosen from the data.")] = None,
+    order: Annotated[
+        int | None, typer.Option(min=1, help="Number of states; chosen from the data when left out.")
+    ] = None,
     method: Annotated[
         Way,
         typer.Option(
@@ -51,7 +54,9 @@ def identify(
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the files.")] = "time",
     dt: Annotated[float | None, typer.Option(help="Sample time (s) of files without a column of time.")] = None,
     resample: Annotated[float | None, typer.Option(help="Resample to this interval (s) first.")] = None,
-    hold_out: Annotated[float, typer.Option(help="Part of the data kept to judge the model (auto).")] = 1 / 3,
+    hold_out: Annotated[
+        float, typer.Option(show_default="1/3", help="Part of the data kept to judge the model (auto).")
+    ] = 1 / 3,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     place: Annotated[
         list[str] | None,
@@ -65,6 +70,8 @@ def identify(
     as_json: Json = False,
 ) -> None:
     """Find a linear model and its modes from measured data.
+
+    Example: dalembert identify hammer.csv --inputs force --report hammer.html
 
     JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
     "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",

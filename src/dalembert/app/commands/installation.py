@@ -8,7 +8,7 @@ from typing import Any
 from dalembert.app.commands import terminal
 from dalembert.app.commands.running import Json
 
-# package -> (module, what it is for)
+# package -> (module, what it is for, extra that brings it)
 OPTIONAL = {
     "h5netcdf": ("h5netcdf", "records as netCDF", "netcdf"),
     "pyarrow": ("pyarrow", "records as Parquet", "parquet"),
@@ -20,24 +20,58 @@ OPTIONAL = {
 
 
 def doctor(as_json: Json = False) -> None:
-    """Tell what this installation computes with: engine, compiler, cache, optional packages.
+    """Tell what this installation computes with: engine, compiler, cache, pictures, optional packages.
 
-    JSON: {"versions": {...}, "compiler", "cache", "optional": {package: version or null}}.
+    JSON: {"versions": {...}, "compiler", "cache", "animation", "browser", "optional": {package: version or null}}.
     """
     from dalembert.expressions import building
     from dalembert.view.origin import versions
 
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
+    compiler, animation, browser = building.compiler(), _animation(), _browser()
     if as_json:
-        found: dict[str, Any] = {"versions": versions(), "compiler": building.compiler()}
-        terminal.give({**found, "cache": building.cache_folder(), "optional": optional})
+        found: dict[str, Any] = {"versions": versions(), "compiler": compiler, "cache": building.cache_folder()}
+        terminal.give({**found, "animation": animation, "browser": browser, "optional": optional})
         return
     terminal.show(building.doctor())
+    if compiler is None:
+        terminal.show(
+            "to get a C compiler (it is faster with one, and needs none): apt install gcc, dnf install gcc or "
+            "xcode-select --install"
+        )
+    terminal.show(f"animations: {animation}")
+    terminal.show(
+        f"browser: {browser or 'none; open pages elsewhere, `dalembert view MODEL --no-browser` tells the address'}"
+    )
     rows = [
         (package, optional[package] or "-", use, "" if optional[package] else f'pip install "dalembert[{extra}]"')
         for package, (_, use, extra) in OPTIONAL.items()
     ]
     terminal.show_table("Optional packages", ("package", "version", "for", "to get it"), rows, left=(0, 1, 2, 3))
+
+
+def _animation() -> str:
+    """Whether the page that plays runs is there, or can be made."""
+    from dalembert.view import page_build
+
+    if page_build.is_current():
+        return "ready"
+    try:
+        page_build._node()
+    except page_build.PageError as error:
+        return f"{'an older page' if page_build.PAGE.is_file() else 'none'}; {error}"
+    return "made at the first use"
+
+
+def _browser() -> str | None:
+    """What would open a page; None where nothing can."""
+    import webbrowser
+
+    try:
+        found = webbrowser.get()
+    except webbrowser.Error:
+        return None
+    return str(getattr(found, "name", None) or type(found).__name__)
 
 
 def _version(package: str, module: str) -> str | None:
@@ -53,7 +87,10 @@ def _version(package: str, module: str) -> str | None:
 
 
 def version(as_json: Json = False) -> None:
-    """Print the version. JSON: {"version"}."""
+    """Print the version.
+
+    JSON: {"version"}.
+    """
     from dalembert import __version__
 
     if as_json:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
+import sys
 from typing import Annotated
 
 import typer
 
 from dalembert.app.commands import terminal
 from dalembert.app.commands.models import Model, Near, Set, Start, load
+from dalembert.app.commands.running import FLAG, Json
 from dalembert.errors import MissingExtraError
 
 
@@ -19,11 +22,26 @@ def view(
     start: Start = None,
     guess: Near = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", metavar=FLAG, help="Open a browser.")] = True,
+    as_json: Json = False,
 ) -> None:
-    """Show a machine in the browser with a slider per joint; served on this machine only, until Ctrl-C."""
+    """Show a machine in the browser with a slider per joint; served on this machine only, until Ctrl-C.
+
+    Example: dalembert view four-bar --no-browser
+
+    JSON: {"model", "address"}, once, before it serves.
+    """
     if importlib.util.find_spec("dalembert.app.serve") is None:
         raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
     machine = load(model, changes)
     serve = importlib.import_module("dalembert.app.serve").serve
-    serve(machine.mechanism, machine.eqs, machine.start(start, guess), port=port, browser=browser, say=terminal.show)
+
+    def announce(text: str) -> None:
+        if as_json:
+            found = re.search(r"http://\S+", text)
+            terminal.give({"model": machine.mechanism.name, "address": found.group() if found else None})
+            sys.stdout.flush()
+        else:
+            terminal.show(text)
+
+    serve(machine.mechanism, machine.eqs, machine.start(start, guess), port=port, browser=browser, say=announce)

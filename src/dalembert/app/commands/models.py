@@ -34,22 +34,32 @@ def ready_file(name: str) -> Path:
 
 def offered(incomplete: str) -> list[str]:
     """Library models and model files, for the shell's completion."""
+    return completed(incomplete, SUFFIXES)
+
+
+def completed(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Library models, files with these suffixes and folders that begin with what was typed."""
     folder = Path(incomplete.rpartition("/")[0] or ("/" if incomplete.startswith("/") else "."))
-    files = [str(path) for path in folder.glob("*") if path.suffix in SUFFIXES] if folder.is_dir() else []
-    folders = [f"{path}/" for path in folder.glob("*") if path.is_dir()] if folder.is_dir() else []
-    return [name for name in (*ready(), *sorted(files), *sorted(folders)) if name.startswith(incomplete)]
+    inside = sorted(folder.glob("*")) if folder.is_dir() else []
+    files = [str(path) for path in inside if path.suffix in suffixes]
+    folders = [f"{path}/" for path in inside if path.is_dir()]
+    return [name for name in (*ready(), *files, *folders) if name.startswith(incomplete)]
 
 
 Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model file, or a machine of the library.", autocompletion=offered)
+    str,
+    typer.Argument(metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=offered),
 ]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help='Another value of a parameter, such as length="20 mm"; repeatable.'
+    ),
 ]
 Start = Annotated[
     list[str] | None,
     typer.Option(
-        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts: A.angle="90 deg"; repeatable.'
+        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts, such as A.angle="90 deg"; repeatable.'
     ),
 ]
 Near = Annotated[
@@ -64,7 +74,9 @@ Near = Annotated[
 Input = Annotated[
     list[str] | None,
     typer.Option(
-        "--input", metavar="NAME=VALUE", help="A number, an expression of t, or FILE:CHANNEL of a record; repeatable."
+        "--input",
+        metavar="NAME=VALUE",
+        help="What drives an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
     ),
 ]
 

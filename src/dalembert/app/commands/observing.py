@@ -10,7 +10,7 @@ import typer
 
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Near, Set, Start, load
-from dalembert.app.commands.running import Json
+from dalembert.app.commands.running import FLAG, Json
 from dalembert.app.commands.small_motions import linear_model, rest
 
 if TYPE_CHECKING:
@@ -37,16 +37,19 @@ class Real(StrEnum):
 
 Variances = Annotated[
     list[str] | None,
-    typer.Option("--Q", metavar="VARIANCE", help="Of a step: one number, or NAME=NUMBER,... (variances)."),
+    typer.Option(
+        "--Q", metavar="VARIANCE", help="Variances of the model per step: one number, or NAME=NUMBER,... by state."
+    ),
 ]
 Measured = Annotated[
     list[str] | None,
-    typer.Option("--R", metavar="VARIANCE", help="Of a sample: one number, or SENSOR=NUMBER,... (variances)."),
+    typer.Option("--R", metavar="VARIANCE", help="Variances of the sensors: one number, or NAME=NUMBER,... by sensor."),
 ]
 Outputs = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors.")
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors when left out."),
 ]
-Known = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Inputs that are known; all.")]
+Known = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Inputs that are known; all when left out.")]
 
 
 def filter_of(
@@ -79,18 +82,25 @@ def filter_of(
 def estimate(
     model: Model,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The record: .csv, .parquet, .nc or .mat.")],
-    kind: Annotated[Kind, typer.Option("--filter", help="Which filter.")] = Kind.ekf,
+    kind: Annotated[
+        Kind, typer.Option("--filter", help="Extended, iterated extended, unscented or cubature Kalman filter.")
+    ] = Kind.ekf,
     outputs: Outputs = None,
     inputs: Known = None,
     Q: Variances = None,
     R: Measured = None,
     P0: Annotated[
-        list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start; the steady one.")
+        list[str] | None,
+        typer.Option(
+            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
+        ),
     ] = None,
     start: Start = None,
     guess: Near = None,
     changes: Set = None,
-    smooth: Annotated[bool, typer.Option("--smooth", help="Use the whole record at every sample.")] = False,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", metavar=FLAG, help="Use the whole record at every sample.")
+    ] = False,
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
     dt: Annotated[float | None, typer.Option(help="Sample time (s) of data without a column of time.")] = None,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
@@ -101,6 +111,8 @@ def estimate(
     as_json: Json = False,
 ) -> None:
     """Estimate the motion of a machine from what was measured.
+
+    Example: dalembert estimate pendulum measured.csv --Q 1e-6 --R 1e-4 --out estimated.csv
 
     JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
     "unit"}}, "errors": {name: rms} or null, "files"}.
@@ -176,8 +188,13 @@ def export(
     model: Model,
     out: Annotated[Path, typer.Option(help="Folder for the C files.")],
     dt: Annotated[float, typer.Option(help="Sampling interval (s).")],
-    kind: Annotated[Kind | None, typer.Option("--filter", help="A filter of the machine.")] = None,
-    lqr: Annotated[bool, typer.Option("--lqr", help="A linear-quadratic law about the equilibrium.")] = False,
+    kind: Annotated[
+        Kind | None,
+        typer.Option("--filter", help="A Kalman filter: extended, iterated extended, unscented or cubature."),
+    ] = None,
+    lqr: Annotated[
+        bool, typer.Option("--lqr", metavar=FLAG, help="A linear-quadratic law about the equilibrium.")
+    ] = False,
     outputs: Outputs = None,
     inputs: Known = None,
     Q: Annotated[
@@ -186,7 +203,12 @@ def export(
     R: Annotated[
         list[str] | None, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
     ] = None,
-    P0: Annotated[list[str] | None, typer.Option("--P0", metavar="VARIANCE", help="At the start.")] = None,
+    P0: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
+        ),
+    ] = None,
     guess: Annotated[
         list[str] | None,
         typer.Option(
@@ -196,11 +218,13 @@ def export(
     ] = None,
     start: Start = None,
     changes: Set = None,
-    name: Annotated[str | None, typer.Option(help="Prefix of everything in C.")] = None,
+    name: Annotated[str | None, typer.Option(help="Prefix of everything in C; the name of the machine.")] = None,
     real: Annotated[Real, typer.Option(help="Type of numbers in C.")] = Real.double,
     as_json: Json = False,
 ) -> None:
     """Write a filter or a control law of a machine as C99 for a microcontroller.
+
+    Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
 
     One of --filter and --lqr says which. `make -C FOLDER test` builds the code and checks it.
 

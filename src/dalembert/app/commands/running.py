@@ -28,17 +28,25 @@ from dalembert.app.commands.wording import in_options
 from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+FLAG = " "  # an option without a value: help would show <bool> beside it
 CODES = "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted."
 
-Quiet = Annotated[bool, typer.Option("--quiet", help="Say nothing but results and errors.", rich_help_panel="Common")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel="Common")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", metavar=FLAG, help="Say nothing but results and errors.", rich_help_panel="Common")
+]
+Debug = Annotated[
+    bool, typer.Option("--debug", metavar=FLAG, help="Show the traceback of an error.", rich_help_panel="Common")
+]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document for machines to read.", rich_help_panel="Common")
+    bool,
+    typer.Option(
+        "--json", metavar=FLAG, help="Print one JSON document for programs to read.", rich_help_panel="Common"
+    ),
 ]
 Outside = Annotated[
     bool,
     typer.Option(
-        "--allow-outside", help="Let a model include files outside its folder.", rich_help_panel="Common"
+        "--allow-outside", metavar=FLAG, help="Let a model include files outside its folder.", rich_help_panel="Common"
     ),
 ]  # fmt: skip
 Function = TypeVar("Function", bound=Callable[..., None])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Input, Machine, Model, Near, Set, Start, load, until_of
+from dalembert.app.commands.models import SUFFIXES, Input, Machine, Model, Near, Set, Start, completed, load, until_of
 from dalembert.app.commands.running import Json
 
 if TYPE_CHECKING:
@@ -35,13 +35,21 @@ NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
 def simulate(
     model: Model,
     until: Annotated[float | None, typer.Option(help="End time (s); the model's own, else 10.")] = None,
-    every: Annotated[float | None, typer.Option(help="Sampling interval of the record (s).")] = None,
+    every: Annotated[
+        float | None, typer.Option(help="Sampling interval of the record (s); the model's own, else 1000 samples.")
+    ] = None,
     method: Annotated[
         Method | None,
-        typer.Option(metavar="METHOD", help="dormand-prince, rk4, rosenbrock, generalized-alpha or sundials."),
+        typer.Option(
+            metavar="METHOD",
+            help="dormand-prince, rk4, rosenbrock (stiff), generalized-alpha or sundials; the model's own, else "
+            "dormand-prince.",
+        ),
     ] = None,
-    step: Annotated[float | None, typer.Option(help="Fixed step of the method (s).")] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of the method.")] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step (s), for rk4 and generalized-alpha.")] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative and absolute tolerance, for the methods with steps of their own.")
+    ] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
@@ -55,6 +63,8 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a machine; write its record, a figure, a report.
+
+    Example: dalembert simulate four-bar --until 5 --input "torque=0.1*sin(2*t)" --out run.csv --report run.html
 
     JSON: {"model", "status", "start", "end", "samples", "channels": {name: {"unit", "first", "last", "smallest",
     "largest"}}, "statistics", "seconds", "files"}.
@@ -196,21 +206,36 @@ def origin(machine: Machine) -> dict[str, Any]:
     return {**found, HASH: machine.eqs.content_hash, **versions()}
 
 
+def shown(incomplete: str) -> list[str]:
+    """Models and records, for the shell's completion."""
+    return completed(incomplete, (*SUFFIXES, ".nc", ".parquet"))
+
+
 def animate(
     source: Annotated[
-        str, typer.Argument(metavar="MODEL|RECORD", help="A model, or a record with its scene (.nc, .parquet).")
+        str,
+        typer.Argument(
+            metavar="MODEL|RECORD",
+            help="A model, or a record that `dalembert simulate --out` wrote as .nc or .parquet.",
+            autocompletion=shown,
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The page to write, .html.")],
-    until: Annotated[float | None, typer.Option(help="Simulate up to this time (s).")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write; NAME.html when left out.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time (s); the model's own, else 10.")] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
     inputs: Input = None,
-    trail: Annotated[list[str] | None, typer.Option(help="Points that leave a trail; repeatable.")] = None,
-    speed: Annotated[float, typer.Option(help="Seconds of the run per second.")] = 1.0,
+    trail: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Points that leave a trail, as bodies or sensors name them; repeatable."),
+    ] = None,
+    speed: Annotated[float, typer.Option(help="How fast it plays: seconds of the run per second.")] = 1.0,
     as_json: Json = False,
 ) -> None:
     """Write an animation: one HTML page that opens from disk, of a model's motion or of a stored run.
+
+    Example: dalembert animate four-bar --until 5 --out four-bar.html
 
     JSON: {"source", "end", "samples", "files"}.
     """
@@ -227,6 +252,7 @@ def animate(
         run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
     from dalembert.view import animate as play
 
+    out = Path(f"{Path(source).stem}.html") if out is None else out
     play(run, out, speed=speed, trail=values.names(trail))
     terminal.wrote(out)
     if as_json:

@@ -10,7 +10,7 @@ import typer
 
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Set, load
-from dalembert.app.commands.running import Json
+from dalembert.app.commands.running import FLAG, Json
 from dalembert.errors import DalembertError
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def equilibrium(
 ) -> None:  # fmt: skip
     """Find where a machine stays at rest, or a motion that stays the same.
 
+    Example: dalembert equilibrium pendulum --guess "hinge.angle=80 deg"
+
     JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "inputs": {name: value},
     "stability"}.
     """
@@ -124,7 +126,9 @@ def modes(
     out: Annotated[Path | None, typer.Option(help="Write a figure of the shapes: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Natural frequencies, damping and shapes of small motions about the equilibrium.
+    """Natural frequencies, damping and shapes of small motions about the equilibrium or a steady motion.
+
+    Example: dalembert modes bicycle --rate "rear.angle=16.7 rad/s" --out shapes.png
 
     JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
     """
@@ -155,13 +159,21 @@ def modes(
 def linearize(
     model: Model, changes: Set = None, start: From = None, guess: Guess = None, hold: Hold = None, inputs: Held = None,
     rates: Rates = None,
-    outputs: Annotated[list[str] | None, typer.Option(help="Sensors or coordinates; all sensors.")] = None,
-    coordinates: Annotated[list[str] | None, typer.Option(help="Independent coordinates; chosen.")] = None,
-    first_order: Annotated[bool, typer.Option("--state-space", help="States and their rates: A, B, C, D.")] = False,
+    outputs: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Sensors or coordinates; all sensors when left out.")
+    ] = None,
+    coordinates: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Independent coordinates; chosen when left out.")
+    ] = None,
+    first_order: Annotated[
+        bool, typer.Option("--state-space", metavar=FLAG, help="States and their rates: A, B, C, D.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the matrices: .json, .npz or .mat.")] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Linear model of small motions about the equilibrium: M, C, K or A, B, C, D.
+    """Linear model of small motions about the equilibrium or a steady motion: M, C, K or A, B, C, D.
+
+    Example: dalembert linearize cart-pendulum --guess "hinge.angle=180 deg" --state-space --out model.mat
 
     JSON: {"model", "form", "coordinates" or "states", "inputs", "outputs", "units", "matrices": {name: rows}, "files"}.
     """

@@ -46,23 +46,36 @@ def sweep(
         list[str],
         typer.Option(metavar="NAME=CHANNEL:HOW", help="HOW: last, first, max, min, peak, mean or rms; repeatable."),
     ],
-    design: Annotated[Plan | None, typer.Option(help="lhs, or grid where an axis asks for one.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Points; of a grid: values along an axis.")] = None,
+    design: Annotated[
+        Plan | None,
+        typer.Option(
+            help="A grid, a Latin hypercube or a Sobol sequence; lhs when left out, or grid where an axis lists values."
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="Points (64 when left out); of a grid: values along an axis (5).")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the design.")] = 0,
-    until: Annotated[float | None, typer.Option(help="End time of a run (s).")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of a run (s); the model's own, else 10.")] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
     inputs: Input = None,
-    every: Annotated[float | None, typer.Option(help="Sampling interval of a run (s): what peaks are seen.")] = None,
+    every: Annotated[
+        float | None, typer.Option(help="Sampling interval of a run (s); peaks between samples are not seen.")
+    ] = None,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=0, help="Processes; one per core; 0: none but this.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes; one per core when left out; 0: this one only.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write points and results: .csv, or .nc.")] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a machine at many values of its parameters and starts.
+
+    Example: dalembert sweep pendulum --over length=0.5:2 --output peak=hinge.rate:peak --samples 100 --out sweep.csv
 
     JSON: {"model", "axes", "points", "results": {name: [...]}, "status": [...], "errors": {index: text}, "seed",
     "summary": {name: {"smallest", "mean", "deviation", "largest"}}, "files"}.
