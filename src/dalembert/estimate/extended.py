@@ -11,7 +11,8 @@ Between samples the covariance may follow the continuous equation, Q being an in
 
     Ṗ = A P + P Aᵀ + Q  ⇒  P(t+h) = F P Fᵀ + ∫ Φ(t+h, s) Q Φ(t+h, s)ᵀ ds ,
 
-the integral by Simpson's rule: of order four, and never indefinite.
+the integral by Simpson's rule: of order four, and never indefinite. Where the sensors speak all the time too, see
+`extended_bucy`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class ExtendedKalman(Filter):
         if continuous and self.process.dt is not None:
             raise DataError(
                 f"continuous=True needs a model that goes any interval; {self.process.name!r} is made for "
-                f"dt = {self.process.dt:g} s. Use KalmanBucy for linear models, or the Q of one step."
+                f"dt = {self.process.dt:g} s. Use KalmanBucy for linear models (ExtendedKalmanBucy for others), or the "
+                "Q of one step."
             )
         if continuous and self.noise.inputs is not None:
             raise DataError("input_noise is the variance of held inputs; with continuous=True put its share into Q.")

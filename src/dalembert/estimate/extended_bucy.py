@@ -33,12 +33,13 @@ from dalembert.estimate.kernels import factor, solve_positive
 from dalembert.estimate.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.riccati_element import sweep
 from dalembert.estimate.steady import hidden_modes
-from dalembert.estimate.tangent import carried
+from dalembert.estimate.tangent import carried, slope_of_shift
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.riccati import care
 from dalembert.record import Record
 
 MX = ca.MX
+REDUNDANT = 0.1  # a projector has an eigenvalue of 0
 STEERING = 100.0  # 1/s, how fast what integration leaves open at the joints is closed in a continuous loop
 
 
@@ -91,6 +92,7 @@ class ExtendedKalmanBucy(Filter):
             scale = np.sqrt(np.diag(constant))
             if not scale.all() or np.linalg.eigvalsh(constant / np.outer(scale, scale))[0] <= 0:
                 raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
+        self._check_errors()
         self.substeps = substeps
         self._given = {"Q": Q, "R": R, "dt": dt, "start": start, "P0": P0, "substeps": substeps, "compiled": compiled}
         self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
@@ -100,6 +102,16 @@ class ExtendedKalmanBucy(Filter):
 
     def __repr__(self) -> str:
         return f"ExtendedKalmanBucy(substeps {self.substeps}; {self.process!r})"
+
+    def _check_errors(self) -> None:
+        """Whether errors are as many as the machine has freedoms: (x ⊞ e) ⊟ x is e, not its projection."""
+        x, none = ca.DM(self.start), ca.DM.zeros(self.process.ne)
+        J = slope_of_shift(self.model, x, none, x, ca.DM(self.model.numbers), ca.DM(0))
+        if J is not None and np.abs(np.array(J) - np.eye(self.process.ne)).max() > REDUNDANT:
+            raise ModelError(
+                f"covariances of {self.process.name!r} speak of more coordinates than it is free to move in; a "
+                "continuous filter needs independent ones: closing='independent' instead of 'projection'."
+            )
 
     # -- memory: x, P; y and whether it was measured; inputs at that reading; inputs held since; interval, has passed --
     def begin(self, x0: Array, P0: Array) -> Array:

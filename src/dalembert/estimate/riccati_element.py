@@ -21,7 +21,7 @@ SX, MX = ca.SX, ca.MX
 PADE = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
 SHORT = 0.9  # norm up to which this approximant is exact to rounding (Higham, 2005: 0.95)
 SWEEPS = 3  # of balancing
-DOUBLINGS = 48  # at most: an interval may be 2⁴⁸ times longer than the fastest rate; no code is spent on them
+DOUBLINGS = 32  # at most: intervals up to 4e9 times as long as the fastest rate are exact, longer ones still stable
 
 
 def sweep(x: Any, P: Any, linear: tuple[Any, ...], h: Any) -> tuple[Any, Any]:

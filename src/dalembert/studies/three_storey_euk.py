@@ -97,17 +97,23 @@ def _rest() -> da.Event:
     return da.Event("top floor at rest", lambda s: s["floor3.vx"], action="note")
 
 
-def estimated() -> Estimated:
-    """Case F on the estimate of an extended Kalman filter (item 77), 50 s."""
+def estimated(*, continuous: bool = False) -> Estimated:
+    """Case F on the estimate of an extended Kalman filter (item 77), 50 s.
+
+    continuous : by the filter of the source, which sees its sensors all the time (item 76: R_cw = W₀², R_cv = V₀² as
+        intensities), instead of one sample after the other.
+    """
     eqs = machine()
     offset = np.array([1e-3, 1e-3, 1e-3, 1.0, 1e-4, 1e-4, 1e-4, 1e-4])
     P0 = np.array([1e-6, 1e-6, 1e-6, 1.0, 1e-8, 1e-8, 1e-8, 1e-8])
-    ekf = da.estimate.ExtendedKalman(
-        da.estimate.process(
-            eqs, outputs=["a1.x", "a2.x", "a3.x", "phi"], coordinates=COORDINATES, at=start(offset), method="heun"
-        ),  # 2e-7 m off per step at 8.8 Hz, a tenth of the process noise: the reductions are those of rk4 to 0.02 %
-        Q=NOISE**2 * STEP, R=NOISE**2, P0=P0, dt=STEP,
-    )  # fmt: skip
+    model = da.estimate.process(
+        eqs, outputs=["a1.x", "a2.x", "a3.x", "phi"], coordinates=COORDINATES, at=start(offset), method="heun"
+    )  # 2e-7 m off per step at 8.8 Hz, a tenth of the process noise: the reductions are those of rk4 to 0.02 %
+    ekf: da.estimate.ExtendedKalman | da.estimate.ExtendedKalmanBucy
+    if continuous:
+        ekf = da.estimate.ExtendedKalmanBucy(model, Q=NOISE**2, R=NOISE**2, P0=P0, dt=STEP)
+    else:
+        ekf = da.estimate.ExtendedKalman(model, Q=NOISE**2 * STEP, R=NOISE**2, P0=P0, dt=STEP)
     shaken = dict.fromkeys((*COORDINATES, *RATES), NOISE * STEP)
     noise = da.Noise(process=shaken, sensors=dict.fromkeys(("a1.x", "a2.x", "a3.x", "phi"), NOISE), seed=SEED)
     run = da.simulate(
