@@ -34,13 +34,21 @@ def slider_acceleration(th1, th1d, th1dd):
 
 @pytest.mark.spec("004-C19")
 @pytest.mark.spec("004-T1")
-def test_the_closed_form_of_the_slider_crank_inverts_itself():
-    """T3.1b, away from the singular poses."""
+def test_slider_and_crank_accelerations_go_both_ways_to_rounding():
+    """T3.1b, away from the singular poses: what the model reads, put in again, is what it was; so in closed form."""
+    model = crank.observer(None, scheme=1)
+    step = process(model).functions["step"]
     random = np.random.default_rng(0)
-    th1 = random.uniform(-1.2, 1.2, 200) + np.pi * random.integers(0, 2, 200)
-    th1d, th1dd = random.normal(size=200) * 10, random.normal(size=200) * 50
-    back = crank_acceleration(th1, th1d, slider_acceleration(th1, th1d, th1dd))
-    assert back == pytest.approx(th1dd, rel=1e-12, abs=1e-12 * 500)  # of accelerations up to 500 on the way
+    for _ in range(50):
+        th1, th1d = random.uniform(-1.2, 1.2) + np.pi * random.integers(0, 2), 10 * random.normal()
+        th1dd = 50 * random.normal()
+        x = model.state({"A.angle": th1, "A.rate": th1d})
+        relation = model.relation(x=x)
+        a = (relation.S @ [th1dd] + relation.bias)[0]
+        assert a == pytest.approx(slider_acceleration(th1, th1d, th1dd), rel=1e-12, abs=1e-12 * 500)
+        back = float(np.array(step(x, a, [], 0.0, 1e-3))[2, 0])
+        assert back == pytest.approx(th1dd, rel=1e-12, abs=1e-12 * 500)  # of accelerations up to 500 on the way
+        assert crank_acceleration(th1, th1d, a) == pytest.approx(th1dd, rel=1e-12, abs=1e-12 * 500)
 
 
 @pytest.mark.spec("004-C19")
@@ -273,6 +281,20 @@ def test_without_switching_the_breakdown_is_reported_with_what_there_was(data, n
     channels = getattr(partial, "record", partial)
     assert np.isfinite(channels.data).all()
     assert channels.time[-1] < 2.0
+
+
+@pytest.mark.spec("004-T1")
+@pytest.mark.parametrize("name", ["EKF", "SS-UKF"])
+def test_whatever_the_noise_both_filters_fail_without_switching_and_hold_with_it(run, name):
+    """Other draws than that above: eight dead points within 2 s."""
+    bare, switching = (crank.filters(crank.observer(window))[name] for window in (None, crank.SOURCE_WINDOW))
+    for seed in (1, 2, 3):
+        short = crank.measured(run.between(None, 2.0), seed)
+        with pytest.raises(da.ConvergenceError, match="singular pose"):
+            bare.run(short)
+        found = switching.run(short)
+        assert found.status == "complete"
+        assert crank.figures([found], run).rms[1] < 0.10
 
 
 @pytest.mark.spec("004-C18")
