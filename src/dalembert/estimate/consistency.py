@@ -15,6 +15,7 @@ import numpy as np
 import scipy.stats
 
 from dalembert.errors import DataError
+from dalembert.estimate.tangent import shares_of_errors
 from dalembert.expressions import Array
 from dalembert.linear.tables import aligned
 
@@ -167,15 +168,25 @@ def nees(estimate: Estimate, truth: Record) -> Array:
     true = same_times(truth, estimate.time)[list(model.carried.names)]
     errors = error_columns(estimate, np.asarray(true))
     P = estimate.covariances()
+    shares = shares_of_errors(estimate.filter, estimate.states, estimate.time)
+    if shares is not None:  # a projection: only what the joints let pass is an error
+        errors = np.einsum("kij,kj->ki", shares, errors)
+        P = shares @ P @ shares.transpose(0, 2, 1)
     scale = np.sqrt(np.einsum("kii->ki", P))
     scale = np.where(scale > 0, scale, 1.0)
     unit = P / (scale[:, :, None] * scale[:, None, :])
     variances, directions = np.linalg.eigh(unit)
     along = np.einsum("kij,ki->kj", directions, errors / scale)
-    known = variances <= EXACT * len(model.errors) * variances[:, -1:]
+    known = variances <= EXACT * errors.shape[1] * variances[:, -1:]
     wrong = known & (np.abs(along) > np.sqrt(EXACT) * np.maximum(1.0, np.abs(true).max(initial=0.0)))
-    shares = np.where(known, 0.0, along**2 / np.where(known, 1.0, variances))
-    return np.asarray(np.where(wrong.any(axis=1), np.inf, shares.sum(axis=1)), dtype=float)
+    parts = np.where(known, 0.0, along**2 / np.where(known, 1.0, variances))
+    return np.asarray(np.where(wrong.any(axis=1), np.inf, parts.sum(axis=1)), dtype=float)
+
+
+def freedoms(estimate: Estimate) -> int:
+    """How many errors a state has: fewer than the covariance has rows where that is of a projection."""
+    shares = shares_of_errors(estimate.filter, estimate.states[:1], estimate.time[:1])
+    return estimate.filter.process.ne if shares is None else int(shares.shape[1])
 
 
 def error_columns(estimate: Estimate, true: Array) -> Array:

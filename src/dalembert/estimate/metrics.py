@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
-from dalembert.estimate.consistency import chi_square_band, nees, same_times
+from dalembert.estimate.consistency import chi_square_band, freedoms, nees, same_times
 from dalembert.expressions import Array
 from dalembert.linear.tables import aligned
 from dalembert.record import Record
@@ -143,7 +143,7 @@ def compare(
     span = float(times[-1] - times[0])
     return Comparison(
         tuple(names), figures["rms"], figures["largest"], figures["mean"], figures["signal"], figures["deviation"],
-        errors, own, true, float(settle), estimate.seconds / span, values, model.ne,
+        errors, own, true, float(settle), estimate.seconds / span, values, freedoms(estimate),
     )  # fmt: skip
 
 

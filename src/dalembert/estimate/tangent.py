@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.estimate.engine import Expressions
+from dalembert.estimate.process import Process
+from dalembert.expressions import Array, Kernel
+
+if TYPE_CHECKING:
+    from dalembert.estimate.filtering import Filter
 
 SX, MX = ca.SX, ca.MX
+SAME = 1e-6
 
 
 def sensing_away(model: Expressions, x: Any, e: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
@@ -54,3 +60,31 @@ def _shift(model: Expressions, kind: Any) -> ca.Function:
     x1 = kind.sym("x1", m.nx)
     d = m.difference(m.retract(x, e, p, t), x1, p, t)
     return ca.Function("shift", [x, e, x1, p, t], [ca.densify(ca.jacobian(d, e))], {"cse": kind is SX})
+
+
+def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | None:
+    """(N, d, ne): what of an error the joints let pass, in d directions of their own; None where that is all of it.
+
+    A projection has more errors than freedoms: T = ∂/∂e [(x ⊞ e) ⊟ x] is a projector of rank d, and T P Tᵀ singular.
+    With an orthonormal basis B of its range, Bᵀ T e are d numbers with a covariance of full rank.
+    """
+    model = filter_.process
+    if model.flat:
+        return None
+    kernel = filter_.cached("shares of errors", lambda: _share_kernel(model))
+    T = kernel(states[0], model.p, times[0])[0].reshape(1, model.ne, model.ne)
+    if np.abs(T[0] - np.eye(model.ne)).max() < SAME:
+        return None
+    if len(states) > 1:
+        T = kernel.many(states, model.p, times[:, None])[0].reshape(-1, model.ne, model.ne)
+    U, values, _ = np.linalg.svd(T)
+    rank = int(np.count_nonzero(values[0] > SAME))
+    return np.asarray(U[:, :, :rank].transpose(0, 2, 1) @ T)
+
+
+def _share_kernel(model: Process) -> Kernel:
+    x, e = MX.sym("x", model.nx), MX.sym("e", model.ne)
+    p, t = MX.sym("p", len(model.parameters)), MX.sym("t")
+    slope = ca.jacobian(model.difference(model.retract(x, e, p, t), x, p, t), e)
+    (here,) = ca.substitute([slope], [e], [MX.zeros(model.ne)])
+    return Kernel(ca.Function("shares", [x, p, t], [ca.densify(here)]))
