@@ -19,9 +19,10 @@ import numpy as np
 
 import dalembert as da
 from dalembert.linear.checks import FloatArray
+from dalembert.progress import step
 from dalembert.studies.runner import Outcome
 from dalembert.view.figures import COLORS, GREY, STYLE, new_figure
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text
+from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text
 
 LENGTHS, MASSES = (5.7, 2.9, 1.5), (2000.0, 900.0, 700.0)
 """Of boom, stick and bucket [m, kg]; uniform rods."""
@@ -39,6 +40,12 @@ CUTOFF = 10.0
 WALK = 5e3
 """By how much the digging force may change beyond its law in a step [N]."""
 SEED = 0
+STEPS = {
+    "motion and sensors": 2.0,
+    "both laws of the forces": 4.0,
+    "better sensors": 5.0,
+    "where forces can be told": 1.0,
+}
 
 
 @dataclass(frozen=True)
@@ -177,18 +184,22 @@ def bucket_down(model: da.estimate.ForceModel) -> da.Record:
 
 def study() -> Outcome:
     """Forces by both laws, how they scale with noise, and where they cannot be told."""
+    step("motion and sensors")
     at = scene()
+    step("both laws of the forces")
     first = motion_filter(at)
     found = {kind: da.estimate.TwoStage(first, force_filter(kind)).run(at.sensors) for kind in ("band", "walk")}
     motion_errors = {
         "rate_rad_s": _rms(at, found["band"], "rate"), "acceleration_rad_s2": _rms(at, found["band"], "acceleration")
     }  # fmt: skip
+    step("better sensors")
     scaled = {}
     for noise in (0.1, 0.3, 1.0):
         quiet = scene(noise)
         scaled[f"{noise:g}"] = errors(
             quiet, da.estimate.TwoStage(first, force_filter("band", noise)).run(quiet.sensors)
         )
+    step("where forces can be told")
     model = force_filter().process.source
     check = model.check(found["band"].motion.record)
     results: dict[str, Any] = {
@@ -205,7 +216,14 @@ def study() -> Outcome:
         "cpu_seconds": found["band"].motion.seconds + found["band"].forces.seconds,
     }
     title = "Excavator: digging force and payload from motion and cylinder forces"
-    return Outcome(title, results, _pieces(results, at, found), {"seed": SEED, "source": "spec 004, 3.4"})
+    words = (
+        "Twenty seconds of digging as simulated, twice as fast as real. Press r for the forces: red those of the "
+        "joints, green what soil and payload do to the bucket."
+    )
+    return Outcome(
+        title, results, _pieces(results, at, found), {"seed": SEED, "source": "spec 004, 3.4"},
+        moving=[Moving("digging", da.animate(at.truth, speed=2.0), words)], model=(mechanism(), machine()),
+    )  # fmt: skip
 
 
 def _rms(at: Scene, found: Any, level: str) -> list[float]:

@@ -13,10 +13,12 @@ import numpy as np
 
 import dalembert as da
 from dalembert.identify import AutoIdentified, auto
+from dalembert.progress import step
 from dalembert.studies.runner import Outcome
 from dalembert.view.identification_report import identification_pieces
 from dalembert.view.pages import Piece, Text
 
+STEPS = {"identification": 5.0}
 ORIGIN = "DaISy, database for the identification of systems (KU Leuven), 96-009: flexible robot arm"
 
 
@@ -29,11 +31,16 @@ def record() -> da.Record:
 
 def study() -> Outcome:
     """Order, modes and held-out fit."""
+    step("identification")
     found = auto(record(), "torque", "acceleration", hold_out=0.5)
     provenance = {"data": ORIGIN, "seeds": "none: nothing is random", "time": "in samples"}
-    return Outcome(
-        "Robot arm: a flexible arm from torque and acceleration", _results(found), _pieces(found), provenance
+    still = Text(
+        "There is no animation: one sensor at one place tells how fast the arm swings there, not what shape it takes."
     )
+    return Outcome(
+        "Robot arm: a flexible arm from torque and acceleration", _results(found), _pieces(found), provenance,
+        moving=[still], model=found.identified,
+    )  # fmt: skip
 
 
 def _results(found: AutoIdentified) -> dict[str, Any]:
@@ -55,11 +62,15 @@ def _results(found: AutoIdentified) -> dict[str, Any]:
 
 def _pieces(found: AutoIdentified) -> list[Piece]:
     assert found.fit is not None
+    cycles, damping = found.frequencies_hz, 100.0 * found.damping_ratios
+    told = (
+        f"{len(cycles)} lightly damped resonances at {' and '.join(f'{f:.4f}' for f in cycles)} cycles per sample "
+        f"({' and '.join(f'{z:.2f}' for z in damping)} % of critical damping)"
+    )
     first = Text(
         f"A flexible robot arm was driven by its motor with a periodic sweep. From the torque and the acceleration in "
-        f"the first half of the record a model with {found.order} states was found, which are two lightly damped "
-        f"resonances; played with the torque of the second half alone it reproduces {found.fit.mean:.1f} % of the "
-        "acceleration measured there. The data do not say how fast they were sampled: 1 Hz below means one cycle per "
-        "sample."
+        f"the first half of the record a model with {found.order} states was found, which are {told}; played "
+        f"with the torque of the second half alone it reproduces {found.fit.mean:.1f} % of the acceleration measured "
+        "there. The data do not say how fast they were sampled: 1 Hz below means one cycle per sample."
     )
-    return [first, *identification_pieces(found)]
+    return [first, *identification_pieces(found, summary=False)]

@@ -1,6 +1,7 @@
-"""Runs a study and writes what it found: results.json, figures, and a report to read.
+"""Runs a study and writes what it found: results.json, figures, an animation, and a report to read.
 
 A study is one file of this folder with a function ``study() -> Outcome``; its line in :data:`STUDIES` makes it known.
+Its steps stand in ``STEPS``, each with about how many seconds it takes; ``progress.step(name)`` says which one begins.
 """
 
 from __future__ import annotations
@@ -17,10 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, unknown_name
+from dalembert.equations import EquationsOfMotion
+from dalembert.errors import DalembertError, DataError, unknown_name
 from dalembert.files.atomic import replacing, write_text
-from dalembert.view.origin import versions
-from dalembert.view.pages import Picture, Piece, html_page, png
+from dalembert.identify.identified import Identified
+from dalembert.model import Mechanism
+from dalembert.progress import Setting, Steps, step
+from dalembert.view.identified_tables import identified_summary
+from dalembert.view.machine_tables import bodies_table, model_summary
+from dalembert.view.origin import HASH, model_hash, versions
+from dalembert.view.pages import Heading, Moving, Picture, Piece, Text, html_page, png
+
+REPORT, REPORT_SECONDS = "report", 4.0
 
 # name on the command line -> (module of this folder, what it is about)
 STUDIES: dict[str, tuple[str, str]] = {
@@ -54,15 +63,42 @@ class Outcome:
     results : mapping
         Numbers, texts, lists and mappings of them; arrays and NumPy numbers are taken as lists and numbers.
     pieces : what the report shows
-        From :mod:`dalembert.view.pages`; every ``Picture`` is written as a file of its own too.
+        From :mod:`dalembert.view.pages`; the first is a paragraph of what was found. Every ``Picture`` and every
+        ``Moving`` is written as a file of its own too.
     provenance : mapping
-        Seeds, data with their origin; the runner adds versions and time.
+        Seeds, data with their origin; the runner adds the hash of the model, versions and time.
+    moving : animations, or a Text that says why there is none
+        They stand after the first paragraph.
+    model : the machine with its equations, or the identified model
+        Told in a table after the animations, and by its hash.
     """
 
     title: str
     results: Mapping[str, Any]
     pieces: Sequence[Piece]
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    moving: Sequence[Moving | Text] = ()
+    model: tuple[Mechanism, EquationsOfMotion] | Identified | None = None
+
+    def page(self) -> list[Piece]:
+        """Everything on the page: what was found, how it moves, the model, then the rest."""
+        first, rest = list(self.pieces[:1]), list(self.pieces[1:])
+        if self.moving:
+            first += [Heading("How it moves"), *self.moving]
+        if isinstance(self.model, Identified):
+            first += [Heading("The model"), identified_summary(self.model, "")]
+        elif self.model is not None:
+            first += [Heading("The model"), model_summary(*self.model, ""), bodies_table(*self.model)]
+        if len(first) > 1 and rest and not isinstance(rest[0], Heading):
+            first.append(Heading("What was found"))
+        return first + rest
+
+    def origin(self) -> dict[str, Any]:
+        """Provenance with the hash of the model."""
+        own = dict(self.provenance)
+        if self.model is not None:
+            own[HASH] = model_hash(self.model if isinstance(self.model, Identified) else self.model[1])
+        return own
 
 
 @dataclass(frozen=True)
@@ -79,35 +115,50 @@ def names() -> tuple[str, ...]:
     return tuple(STUDIES)
 
 
-def run(name: str, out: str | os.PathLike[str]) -> Written:
-    """Run a study and write ``results.json``, ``report.html`` and its figures into a folder, each file whole or not
-    at all.
+def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> Written:
+    """Run a study and write ``results.json``, ``report.html``, its figures and animations into a folder, each file
+    whole or not at all.
 
     Parameters
     ----------
     name : one of :func:`names`
     out : folder; made where it does not exist
+    progress : None: a bar with the step that runs and the time left, on a terminal; True: always; False: never; or a
+        function of the fraction
     """
     if name not in STUDIES:
         raise DataError(unknown_name("study", name, list(STUDIES)))
     begin = time.perf_counter()
-    outcome: Outcome = importlib.import_module(f"dalembert.studies.{STUDIES[name][0]}").study()
-    provenance = {**outcome.provenance, **versions(), "seconds": round(time.perf_counter() - begin, 2)}
+    module = importlib.import_module(f"dalembert.studies.{STUDIES[name][0]}")
+    plan = {**getattr(module, "STEPS", {}), REPORT: REPORT_SECONDS}
+    with Steps(progress, f"study {name}", plan):
+        outcome: Outcome = module.study()
+        step(REPORT)
+        provenance = {**outcome.origin(), **versions(), "seconds": round(time.perf_counter() - begin, 2)}
+        return Written(name, outcome, _write(outcome, provenance, Path(out)))
+
+
+def _write(outcome: Outcome, provenance: Mapping[str, Any], folder: Path) -> tuple[Path, ...]:
     # what cannot be written is told before anything is
     text = json.dumps(plain({**outcome.results, "provenance": provenance}, "results"), indent=1, allow_nan=False)
-    page = html_page(outcome.title, outcome.pieces, provenance)
-    folder = Path(out)
+    pieces = outcome.page()
+    page = html_page(outcome.title, pieces, provenance)
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for piece in outcome.pieces:
+    for piece in pieces:
         if isinstance(piece, Picture):
             files.append(folder / f"{piece.name}.png")
             with replacing(files[-1]) as fresh:
                 fresh.write_bytes(png(piece.figure))
+        elif isinstance(piece, Moving):
+            try:
+                files.append(piece.animation.save(folder / f"{piece.name}.html"))
+            except DalembertError:  # the page cannot be bundled here; the report says why
+                continue
     files += [folder / "report.html", folder / "results.json"]
     write_text(files[-2], page)
     write_text(files[-1], text + "\n")
-    return Written(name, outcome, tuple(files))
+    return tuple(files)
 
 
 def plain(value: Any, where: str = "results") -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -22,17 +23,20 @@ import dalembert as da
 from dalembert.identify import AutoIdentified, Fit, Identified, auto, moesp, refine
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modal import modal_damping
+from dalembert.progress import step
 from dalembert.studies.runner import Outcome
 from dalembert.view.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
 from dalembert.view.identification import plot_playback
 from dalembert.view.identification_report import identification_pieces
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text
+from dalembert.view.pages import Heading, Moving, Picture, Piece, Table, Text
+from dalembert.view.shape_scene import Spot, shape_animation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUND, FLOORS = "ground", ("floor1", "floor2", "floor3")
 ORIGIN = "public repository chrystalchern/mdof (BSD-2-Clause): three-storey model, Northridge motion, x channels"
+STEPS = {"three modes": 8.0, "order by itself": 8.0, "levels": 12.0, "weak motion": 6.0, "stick": 1.0}
 WINDOW, HOP = 10.0, 5.0
 """Length of a window of the level study, and from one to the next [s]."""
 STRONG = 0.3
@@ -75,10 +79,14 @@ def record() -> da.Record:
 def study() -> Outcome:
     """Modes, level study, stick model and held-out fit."""
     run = record()
+    step("three modes")
     found = auto(run, GROUND, FLOORS, order=2 * len(FLOORS))
+    step("order by itself")
     unasked = auto(run, GROUND, FLOORS)
     training, held = found.training[0], found.held_out[0]
+    step("levels")
     levels = level_study(training, held, found.identified)
+    step("weak motion")
     weak = weak_motion(training, found.identified)
     fit = weak.model.fit(held)
     others = {share: weak_motion(training, found.identified, share) for share in STRONG_TRIED}
@@ -86,6 +94,7 @@ def study() -> Outcome:
         {"share_of_peak": share, "stop_s": one.stop, "held_out_percent": one.model.fit(held).mean}
         for share, one in others.items()
     ]
+    step("stick")
     stick, misfit = stick_model(found)
     sticks = as_identified(stick, found.identified)
     results = _results(found, levels, weak, fit, stick, misfit, sticks.fit(training))
@@ -93,7 +102,26 @@ def study() -> Outcome:
     results["fit"]["sensitivity_to_begin_of_strong_motion"] = sensitivity
     pieces = _pieces(found, levels, weak, fit, stick, misfit, sticks.fit(training))
     title = "Shake table: a real three-storey building under the Northridge earthquake"
-    return Outcome(title, results, pieces, {"data": ORIGIN, "seeds": "none: nothing is random"})
+    return Outcome(
+        title, results, pieces, {"data": ORIGIN, "seeds": "none: nothing is random"}, moving=[swaying(found)],
+        model=found.identified,
+    )  # fmt: skip
+
+
+def swaying(found: AutoIdentified) -> Moving:
+    """The measured mode shapes, on a drawing of the building."""
+    spots = {"ground": Spot((0.0, 0.0, 0.0)), "ground[right]": Spot((1.4, 0.0, 0.0))}
+    for k, floor in enumerate(FLOORS, start=1):
+        spots |= {name: Spot((x, float(k), 0.0), {floor: "x"}) for name, x in ((floor, 0.0), (f"{floor}[right]", 1.4))}
+    storeys = ("ground", *FLOORS)
+    sides = [(f"{a}{side}", f"{b}{side}") for side in ("", "[right]") for a, b in pairwise(storeys)]
+    plates = [(floor, f"{floor}[right]") for floor in FLOORS]
+    words = (
+        "The three sway modes as they were measured, floor by floor. Storeys are drawn equally high: their heights are "
+        "not in the data; columns are drawn as if their ends did not turn."
+    )
+    moving = shape_animation(found.modes, spots, plates, bent=sides, name="three-storey building")
+    return Moving("modes", moving, words)
 
 
 # ---- how the modes change with the level
@@ -284,7 +312,7 @@ def _pieces(
     return [
         first, Heading("The modes change with the level"), words, *pictures[:2], _level_table(levels),
         Heading("Stick model"), sticks, *_stick_tables(stick, misfit), pictures[2],
-        Heading("Identification of the strong motion"), *identification_pieces(found),
+        Heading("Identification of the strong motion"), *identification_pieces(found, summary=False),
     ]  # fmt: skip
 
 
@@ -301,7 +329,7 @@ def _level_table(levels: tuple[Level, ...]) -> Table:
 def _stick_tables(stick: da.SecondOrder, misfit: dict[str, Any]) -> list[Table]:
     tables = []
     for name, matrix in (("M", stick.M), ("C", stick.C), ("K", stick.K)):
-        rows = tuple((FLOORS[i], *(f"{value:.5g}" for value in matrix[i])) for i in range(3))
+        rows = tuple((FLOORS[i], *(f"{value:.4g}" for value in matrix[i])) for i in range(3))
         tables.append(Table(("", *FLOORS), rows, f"{name}, mass of floor1 = 1"))
     rows = tuple(
         (str(k + 1), f"{misfit['frequencies_hz'][k]:.3f}", f"{misfit['frequency_errors_percent'][k]:+.2f}",

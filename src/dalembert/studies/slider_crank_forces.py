@@ -19,10 +19,11 @@ import numpy as np
 import dalembert as da
 from dalembert.expressions import Kernel
 from dalembert.linear.checks import FloatArray
+from dalembert.progress import step
 from dalembert.solve.constrained import forward_function
 from dalembert.studies.runner import Outcome
 from dalembert.view.figures import BLUE, GREY, RED, STYLE, new_figure
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text
+from dalembert.view.pages import Heading, Moving, Picture, Piece, Table, Text
 
 STEP, SPAN, SETTLED = 1e-3, 5.0, 0.5
 """Sample time, length of the run, and what of it is left out of errors [s]."""
@@ -33,6 +34,13 @@ WALKS = (0.001, 0.005, 0.02, 0.05, 0.5, 2.0)
 TUNED = 2.0
 SEED = 0
 FILTERS = ("SS-UKF", "EKF")
+STEPS = {
+    "motion and sensors": 2.0,
+    "two stages and one": 6.0,
+    "walks of the force": 8.0,
+    "forms": 3.0,
+    "dead centres": 3.0,
+}
 PRINTED = {
     "two-stage": {"SS-UKF": (0.0846, 1.8112, 4.2988), "EKF": (0.0842, 1.8226, 4.4267)},
     "single-stage": {"SS-UKF": (0.6558, 7.0533, 10.8249), "EKF": (0.7215, 7.4521, 11.5015)},
@@ -195,7 +203,9 @@ def _acceleration(found: Any, at: Scene) -> FloatArray:
 
 def study() -> Outcome:
     """Both approaches, both filters, tuned and not; decoupling; forms; dead centres."""
+    step("motion and sensors")
     swinging, turning = scene("swinging"), scene("turning")
+    step("two stages and one")
     quantities = ("speed", "acceleration", "force")
     printed = {
         approach: {kind: dict(zip(quantities, row, strict=True)) for kind, row in kinds.items()}
@@ -212,13 +222,24 @@ def study() -> Outcome:
         ours["single-stage"][kind] = errors(swinging, one, _acceleration(one, swinging))
         shown[kind] = (two, one)
     results["swinging"] = ours
+    step("walks of the force")
     results["walks"] = _sweep(swinging, shown["EKF"][0])
+    step("forms")
     results["forms"] = _forms(swinging)
+    step("dead centres")
     results["turning"] = _turning(turning)
     results["seconds"] = clock.perf_counter() - began
     pieces = _pieces(results, swinging, shown["SS-UKF"])
     title = "Slider-crank: the force on the slider, in two stages and in one"
-    return Outcome(title, results, pieces, {"seed": SEED, "source": "spec 004, 3.3"})
+    words = (
+        "The crank swings between 38° and 133° while the unknown force acts on the slider; four times slower than "
+        "real. Press r for the forces."
+    )
+    return Outcome(
+        title, results, pieces, {"seed": SEED, "source": "spec 004, 3.3"},
+        moving=[Moving("swinging", da.animate(swinging.truth.between(0.0, 2.0), speed=0.25), words)],
+        model=(mechanism(), known_machine()),
+    )  # fmt: skip
 
 
 def _sweep(at: Scene, two: Any) -> list[dict[str, Any]]:

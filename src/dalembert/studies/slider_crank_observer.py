@@ -30,7 +30,9 @@ from dalembert.estimate import (
     smooth,
 )
 from dalembert.expressions import Array
+from dalembert.progress import step
 from dalembert.studies.runner import Outcome
+from dalembert.view.pages import Moving
 
 ORIGIN = "I. Palomba, State estimation in multibody systems (thesis, Padova), section 2.3.1; simulated data"
 CRANK, ROD = 0.3, 0.6
@@ -45,6 +47,8 @@ JERK = 1.0
 SEEDS = (0, 1, 2)
 DIFFERENCE, SMALL_JERK = 1e-4, 0.2
 W0 = 0.25
+STEPS = {"motion and sensors": 3.0, "both windows": 12.0, "smoother and Lanczos": 4.0, "without switching": 3.0,
+         "schemes": 9.0, "widths of the window": 12.0, "slopes": 9.0}  # fmt: skip
 STATES: tuple[str, str, str] = ("A.angle", "A.rate", "A.acceleration")
 ASSUMED = (
     f"Lengths of crank and rod {CRANK:g} and {ROD:g} m: the source names none. The slider's line passes through the "
@@ -221,13 +225,20 @@ def study() -> Outcome:
     from dalembert.studies.slider_crank_observer_report import pieces, results
 
     title = "Slider-crank: speed and acceleration from joints, an encoder and an accelerometer"
-    return Outcome(title, results(found), pieces(found), provenance)
+    words = "Two seconds of the motion, five times slower than real; crank and rod are in line twice per turn."
+    return Outcome(
+        title, results(found), pieces(found), provenance,
+        moving=[Moving("turning", da.animate(found.run.between(2.0, 4.0), speed=0.2), words)],
+        model=(machine(), equations()),
+    )  # fmt: skip
 
 
 def investigate() -> Found:
+    step("motion and sensors")
     run = truth()
     records = [measured(run, seed) for seed in SEEDS]
     data = records[0]
+    step("both windows")
     errors: dict[float, dict[str, Figures]] = {}
     estimates: dict[float, dict[str, Estimate]] = {}
     for window in (SOURCE_WINDOW, WIDE):
@@ -235,13 +246,20 @@ def investigate() -> Found:
         errors[window] = {name: figures(some, run) for name, some in every.items()}
         estimates[window] = {name: some[0] for name, some in every.items()}
     means = {name: window_means(one, run) for name, one in estimates[SOURCE_WINDOW].items()}
+    step("smoother and Lanczos")
     rates, seconds = (lanczos(data, "encoder", order=k) for k in (1, 2))
     short = data.between(None, 10.0)
     smoothed = figures([smooth(estimates[WIDE]["EKF"])], run)
+    rough = _lanczos_errors(rates, seconds, run)
+    step("without switching")
+    broken = breakdown(data)
+    step("schemes")
+    schemes = _schemes(data, run)
+    step("widths of the window")
+    sweep = _sweep(short, run)
+    step("slopes")
     return Found(
-        run, data, crossings(run), estimates, errors, smoothed, means,
-        _lanczos_errors(rates, seconds, run), rates, seconds,
-        breakdown(data), _schemes(data, run), _sweep(short, run),
+        run, data, crossings(run), estimates, errors, smoothed, means, rough, rates, seconds, broken, schemes, sweep,
         _slopes(records, run), observer().check().table(),
     )  # fmt: skip
 

@@ -15,8 +15,10 @@ import numpy as np
 
 import dalembert as da
 from dalembert.linear.checks import FloatArray
+from dalembert.progress import step
 from dalembert.studies import three_storey_control as control
 from dalembert.studies import three_storey_euk as servo
+from dalembert.studies import three_storey_moving as moving
 from dalembert.studies import three_storey_rig as rig
 from dalembert.studies import three_storey_tests as tests
 from dalembert.studies.runner import Outcome
@@ -27,6 +29,9 @@ PRINTED_LUMPED, PRINTED_FE = (1.099, 1.985, 5.790, 8.825), (1.097, 1.945, 5.727,
 PRINTED_ERA, PRINTED_N4SID = (1.934, 5.690, 8.793), (1.936, 5.697, 8.793)
 ELEMENTS = 40
 NAMES = ("x1", "x2", "x3", "x1'", "x2'", "x3'")
+STEPS = {
+    "models": 1.5, "tests": 0.2, "identification": 1.0, "LQG": 2.5, "servo-constraints": 5.0, "on an estimate": 18.0,
+}  # fmt: skip
 
 
 def study() -> Outcome:
@@ -39,15 +44,21 @@ def study() -> Outcome:
         seconds[name] = clock.perf_counter() - began
         return made
 
+    step("models")
     pendulum = rig.Pendulum(damping=0.0)
     lumped = timed("lumped", lambda: rig.lumped(pendulum=pendulum).modes())
     fe, fitted = (timed(key, _frame_modes, lengths, pendulum) for key, lengths in
                   (("fe", rig.STATED), ("fe_fitted", rig.FITTED)))  # fmt: skip
+    step("tests")
     campaign = timed("tests", tests.campaign)
+    step("identification")
     found = timed("identification", tests.identified, campaign)
+    step("LQG")
     source = timed("lqg", control.loop, control.printed_structure(), control.hinge_reading())
     ours = timed("lqg on the simulated tests", control.loop, _damped(found), rig.Pendulum(), 10)
+    step("servo-constraints")
     held = {name: timed(f"euk {name}", servo.held, name) for name in ("torque", "push")}
+    step("on an estimate")
     estimated = timed("euk_ekf", servo.estimated)
     results: dict[str, Any] = {
         "lumped": {"frequencies_hz": lumped.frequencies_hz, "source_hz": PRINTED_LUMPED},
@@ -66,7 +77,11 @@ def study() -> Outcome:
         "seeds": f"tests {tests.SEED}, LQG 0 to {control.SEEDS - 1}, EUK-EKF {servo.SEED}",
         "data": "simulated; sizes of the rig from spec 000, 3.1",
     }
-    return Outcome("Three-storey building: from drawing to data to control", results, pieces, provenance)
+    machine = rig.mechanism(pendulum=rig.Pendulum(), dampers=servo.DAMPERS)
+    return Outcome(
+        "Three-storey building: from drawing to data to control", results, pieces, provenance,
+        moving=[moving.swaying(estimated), moving.swinging(held["torque"])], model=(machine, servo.machine()),
+    )  # fmt: skip
 
 
 def _frame_modes(lengths: tuple[float, ...], pendulum: rig.Pendulum) -> FloatArray:
@@ -322,19 +337,20 @@ def _plot_tests(campaign: tests.Campaign, found: tests.Found) -> Any:
 
 
 def _plot_lqg(source: control.Loop) -> Any:
-    figure = new_figure(8.5, 5.0)
-    axes: Any = figure.subplots(2, 1, sharex=True)
+    figure = new_figure(8.5, 6.0)
+    axes: Any = figure.subplots(4, 1, sharex=True)
     run = source.record
+    largest = 1.08e3 * max(float(np.abs(run[name]).max()) for name in ("x1", "x2", "x3"))
     for k, name in enumerate(("x1", "x2", "x3")):
-        axes[0].plot(run.time, 1e3 * run[name], color=COLORS[k], lw=0.8, label=name)
-    axes[0].set_ylabel("floors [mm]")
-    axes[0].margins(y=0.2)
-    axes[0].legend(loc="upper right", fontsize=8, ncols=3)
-    axes[1].plot(run.time, run["torque"], color=GREY, lw=0.8)
-    axes[1].set_ylabel("torque [N m]")
-    axes[1].set_xlabel("time [s]")
+        axes[k].plot(run.time, 1e3 * run[name], color=COLORS[k], lw=0.8)
+        axes[k].set_ylabel(f"{name} [mm]")
+        axes[k].set_ylim(-largest, largest)
+    axes[3].plot(run.time, run["torque"], color=GREY, lw=0.8)
+    axes[3].set_ylabel("torque [N m]")
+    axes[3].set_xlabel("time [s]")
     for ax in axes:
         ax.axvline(control.ON, color="black", lw=0.8, ls=":")
+    figure.align_ylabels()
     return figure
 
 

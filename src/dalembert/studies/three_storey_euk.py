@@ -16,6 +16,7 @@ import numpy as np
 import dalembert as da
 from dalembert.control import Realizability, ServoConstraints, udwadia_kalaba
 from dalembert.linear.checks import FloatArray
+from dalembert.progress import within
 from dalembert.studies.three_storey_control import WINDOWS, force
 from dalembert.studies.three_storey_rig import Pendulum, mechanism
 
@@ -119,6 +120,7 @@ def estimated(*, continuous: bool = False) -> Estimated:
     run = da.simulate(
         eqs, 50.0, start=start(), inputs={"force": force}, controller=law("push", frequency=STABILISED, dt=STEP),
         observer=ekf, noise=noise, switch_on=(25.0, _rest()), every=0.02, method=da.RK4(step=STEP),
+        progress=within(),
     )  # fmt: skip
     on = float(run.statistics["events"][0]["time"])
     late = run.between(SETTLED, None)

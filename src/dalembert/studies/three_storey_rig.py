@@ -63,7 +63,7 @@ def mechanism(
     below = m.ground
     for name, mass, length, k, c in zip(FLOORS, MASSES, STATED, stiffnesses(), dampers, strict=True):
         storey = name.replace("floor", "storey")
-        floor = m.add_body(name, mass=mass, inertia=0.01)  # floors do not turn
+        floor = m.add_body(name, mass=mass, inertia=da.rod(0.3))  # drawn as a plate; floors do not turn
         m.add_prismatic(storey, below.at(0, length), floor.at(0, 0), axis=(1, 0))
         m.add_spring(f"leaves of {storey}", joint=storey, stiffness=float(k), damping=c)
         m.add_sensor(name.replace("floor", "a"), da.acceleration(floor.at(0, 0)))

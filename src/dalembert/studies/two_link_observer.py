@@ -29,9 +29,10 @@ from dalembert.estimate import (
     smooth,
 )
 from dalembert.expressions import Array
+from dalembert.progress import step
 from dalembert.studies.runner import Outcome
 from dalembert.view.figures import BLUE, GREY, INK, RED, STYLE, new_figure
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, Verbatim
+from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Verbatim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +50,7 @@ SENSORS: dict[str, Any] = {
     "acc2.y": Accelerometer(6.81e-3, bits=16, range=20.0),
 }
 INPUTS, ENCODERS = ("acc1.y", "acc2.y"), ("encoder 1", "encoder 2")
+STEPS = {"TEST 1": 12.0, "TEST 2": 12.0, "do the sensors suffice": 2.0}
 STATES = ("A.angle", "B.angle", "A.rate", "B.rate", "A.acceleration", "B.acceleration")
 SOURCE_CPU = {"TEST 1": (0.85, 6.65), "TEST 2": (0.78, 6.00)}
 """Processor time of SS-UKF and EKF [s]."""
@@ -186,11 +188,24 @@ def examine(run: da.Record) -> Test:
 
 def study() -> Outcome:
     """Both tests, both filters, against Lanczos' derivative."""
-    found = {"TEST 1": examine(hit_arm()), "TEST 2": examine(swept_arm())}
+    found = {}
+    for name, motion in (("TEST 1", hit_arm), ("TEST 2", swept_arm)):
+        step(name)
+        found[name] = examine(motion())
+    step("do the sensors suffice")
     check = observer(found["TEST 2"].data).check(workspace={"A.angle": (-1.0, 1.0), "B.angle": (-2.0, 2.0)}).table()
     provenance = {"data": ORIGIN, "seed": 0, "sampling": f"{DT:g} s"}
     title = "Two-link arm: joint speeds and accelerations from encoders and accelerometers on the links"
-    return Outcome(title, _results(found), _pieces(found, check), provenance)
+    words = (
+        "TEST 1 from above, at half speed: blows on the shoulder, one per second, and the trace of the hand. The arm "
+        "lies in a horizontal plane."
+    )
+    hit = found["TEST 1"].run.between(0.0, 4.0)
+    return Outcome(
+        title, _results(found), _pieces(found, check), provenance,
+        moving=[Moving("arm", da.animate(hit, speed=0.5, trail="lower"), words)],
+        model=(machine(), da.equations(machine())),
+    )  # fmt: skip
 
 
 # ---- told

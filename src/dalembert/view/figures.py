@@ -121,8 +121,18 @@ def wrapped(text: str, width: float) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """``text [unit]``."""
-    return f"{text} [{unit}]".strip() if unit else text
+    """``text [unit]``.
+
+    Examples
+    --------
+    >>> with_unit("floor", "m/s^2"), with_unit("floor", "m/s^2/(m/s^2)"), with_unit("gain", "")
+    ('floor [m/s²]', 'floor [-]', 'gain')
+    """
+    if not unit:
+        return text
+    over, _, under = unit.partition("/(")
+    shown = "-" if under and under == f"{over})" else unit.replace("^2", "²").replace("^3", "³")
+    return f"{text} [{shown}]".strip()
 
 
 def prefixed(size: float, unit: str) -> tuple[float, str]:

@@ -3,34 +3,56 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import matplotlib as mpl
 
 from dalembert.errors import DataError
 from dalembert.identify.auto_result import AutoIdentified, verdict
-from dalembert.identify.collinearity import modal_phase_collinearity
+from dalembert.identify.identified import Identified
+from dalembert.view import origin
 from dalembert.view.identification import plot_auto
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, write_page
-
-if TYPE_CHECKING:
-    from dalembert.identify.identified import Identified
+from dalembert.view.identified_tables import identified_summary, modes_table
+from dalembert.view.machine_tables import listed
+from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
+from dalembert.view.shape_scene import read_places, shape_animation
 
 
 def identification_report(
-    result: AutoIdentified, path: str | os.PathLike[str], *, title: str = "Identification report"
+    result: AutoIdentified,
+    path: str | os.PathLike[str],
+    *,
+    places: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str = "Identification report",
 ) -> None:
-    """Write a self-contained HTML page on ``result`` of :func:`dalembert.identify.auto`."""
+    """Write a self-contained HTML page on ``result`` of :func:`dalembert.identify.auto`.
+
+    Parameters
+    ----------
+    places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
+        page plays the mode shapes
+    provenance : more to tell at the end
+    """
     if not isinstance(result, AutoIdentified):
         raise DataError(f"a report is made of what identify.auto returns, not of a {type(result).__name__}.")
-    provenance = {key: value for key, value in result.provenance.items() if value}
-    write_page(path, title, identification_pieces(result), provenance)
+    records = (*result.training, *result.held_out)
+    told = origin.of_identified(result.identified, records, {**(provenance or {}), **result.provenance})
+    write_page(path, title, identification_pieces(result, places=places), told)
 
 
-def identification_pieces(result: AutoIdentified, prefix: str = "") -> list[Piece]:
+def identification_pieces(
+    result: AutoIdentified, prefix: str = "", *, places: Mapping[str, Any] | None = None, summary: bool = True
+) -> list[Piece]:
     """What stands on the page; ``prefix`` goes before the names of the pictures."""
     model = result.identified
-    pieces: list[Piece] = [Text(_summary(result)), modes_table(model)]
+    pieces: list[Piece] = [
+        Text(_summary(result)),
+        *([identified_summary(model)] if summary else []),
+        modes_table(model),
+    ]
+    pieces += shapes_moving(model, places)
     if result.warnings:
         pieces += [Heading("Beware"), Listing(result.warnings)]
     pieces += [Heading("What was done, and why"), Listing(result.decisions)]
@@ -51,6 +73,18 @@ def identification_pieces(result: AutoIdentified, prefix: str = "") -> list[Piec
     return pieces
 
 
+def shapes_moving(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
+    """The mode shapes as an animation, where it is said where the channels measure."""
+    if not places:
+        return []
+    spots = read_places(places, model.outputs)
+    modes = model.underdamped()
+    if not len(modes):
+        return [Heading("How it moves"), Text("There is no mode that oscillates, so nothing to play.")]
+    words = "Mode shapes at the sensors; lines between them are drawn straight, and what nobody measured stands still."
+    return [Heading("How it moves"), Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
+
+
 _VIEWS = {
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",
@@ -58,21 +92,6 @@ _VIEWS = {
     "playback": "Outputs as measured and as the model says, on data it was not found from where some were held out.",
     "residuals": "What the model leaves over should be uncorrelated: bars inside the band.",
 }
-
-
-def modes_table(model: Identified) -> Table:
-    """Frequencies and damping ratios with standard deviations, and how nearly real each shape is."""
-    modes = model.underdamped()
-    mpc = modal_phase_collinearity(modes.shapes)
-    sd_f, sd_z = model.frequency_deviations, model.damping_deviations
-    rows = []
-    for k in range(len(modes)):
-        frequency, damping = f"{modes.frequencies_hz[k]:.5g}", f"{100.0 * modes.damping_ratios[k]:.4g}"
-        if sd_f is not None and sd_z is not None:
-            frequency, damping = f"{frequency} ± {sd_f[k]:.2g}", f"{damping} ± {100.0 * sd_z[k]:.2g}"
-        rows.append((str(k + 1), frequency, damping, f"{mpc[k]:.3f}"))
-    about = "Modes" + (" (± one standard deviation)" if sd_f is not None else "")
-    return Table(("mode", "frequency [Hz]", "damping ratio [%]", "phase collinearity"), tuple(rows), about)
 
 
 def fit_table(result: AutoIdentified) -> Table:
@@ -93,11 +112,24 @@ def _summary(result: AutoIdentified) -> str:
     count = len(result.modes)
     text = (
         f"A model with {model.order} states and {count} mode{'' if count == 1 else 's'} was found from "
-        f"{', '.join(model.inputs) or 'no inputs'} to {', '.join(model.outputs)} by {model.method}. "
+        f"{listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. {modes_told(model)}"
     )
     if result.fit is None:
         return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."
     return text + f"It reproduces {result.fit.mean:.1f} % of data it never saw ({result.fit.kind})."
+
+
+def modes_told(model: Identified, most: int = 3) -> str:
+    """The first modes in a sentence, or "" where none oscillates."""
+    modes = model.underdamped()
+    if not len(modes):
+        return ""
+    each = [
+        f"{f:.4g} Hz with {100.0 * z:.2g} % of critical damping"
+        for f, z in zip(modes.frequencies_hz[:most], modes.damping_ratios, strict=False)
+    ]
+    told = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
+    return f"It swings at {told}{'; the table has the rest' if len(modes) > most else ''}. "
 
 
 def _style() -> Any:

@@ -4,38 +4,50 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from dalembert.errors import FileFormatError
-from dalembert.files.atomic import write_text
+from dalembert.errors import DataError
+from dalembert.identify.identified import Identified
 from dalembert.record import Record
+from dalembert.view import origin
 from dalembert.view.door import plot
 from dalembert.view.figures import drawn
 from dalembert.view.identification import plot_playback
-from dalembert.view.identification_report import identification_pieces, modes_table
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, html_page
+from dalembert.view.identification_report import modes_told, shapes_moving
+from dalembert.view.identified_tables import identified_summary, modes_table
+from dalembert.view.machine_tables import listed
+from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, write_page
 
 
 def identified_report(
-    path: str | os.PathLike[str], result: Any, records: Sequence[Record], *, provenance: Mapping[str, Any] | None = None
+    result: Any,
+    path: str | os.PathLike[str],
+    *,
+    records: Record | Sequence[Record],
+    places: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str = "Identification report",
 ) -> None:
     """Write a self-contained HTML page on an identified model.
 
     Parameters
     ----------
-    result : of ``identify.auto``, or an ``Identified`` by any method.  records : what it was found from
+    result : an ``Identified`` by any method.  records : what it was found from
+    places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
+        page plays the mode shapes
+    provenance : more to tell at the end
     """
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
-    if hasattr(result, "identified"):
-        pieces = identification_pieces(result)
-    else:
-        pieces = [Text(_found(result, records)), modes_table(result), *_played_back(result, records)]
-        if result.notes:
-            pieces += [Heading("What was done"), Listing(tuple(result.notes))]
-    own = {key: value for key, value in result.provenance.items() if value and value != [""]}
-    write_text(path, html_page("Identification report", pieces, {**(provenance or {}), **own}))
+    if not isinstance(result, Identified):
+        raise DataError(f"a report is made of an Identified, not of a {type(result).__name__}.")
+    found = [records] if isinstance(records, Record) else list(records)
+    if not found:
+        raise DataError("records= must hold at least one record that the model was found from.")
+    pieces: list[Piece] = [Text(_found(result, found)), identified_summary(result), modes_table(result)]
+    pieces += [*shapes_moving(result, places), Heading("Played back"), *_played_back(result, found)]
+    if result.notes:
+        pieces += [Heading("What was done"), Listing(tuple(result.notes))]
+    told = origin.of_identified(result, found, {**(provenance or {}), **result.provenance})
+    write_page(path, title, pieces, told)
 
 
 def _fit(model: Any, records: Sequence[Record]) -> Any:
@@ -47,8 +59,9 @@ def _found(model: Any, records: Sequence[Record]) -> str:
     fit = _fit(model, records)
     return (
         f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
-        f"found from {', '.join(model.inputs) or 'no inputs'} to {', '.join(model.outputs)} by {model.method}. It "
-        f"reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were held out to judge it."
+        f"found from {listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. "
+        f"{modes_told(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were "
+        "held out to judge it."
     )
 
 

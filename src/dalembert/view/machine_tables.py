@@ -22,7 +22,8 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     rows = [
         ("bodies", str(len(m.bodies)), listed(body.name for body in m.bodies)),
         ("joints", str(len(m.joints)), listed(f"{joint.name} ({joint.kind})" for joint in m.joints)),
-        ("coordinates", str(eqs.nq), listed(_named(eqs) or eqs.coordinates.names)),
+        ("joint coordinates", str(len(_named(eqs))), listed(_named(eqs))),
+        ("coordinates of bodies", str(eqs.nq), ""),
         ("constraint rows", str(len(eqs.rows)), ""),
         ("forces", str(len(m.forces)), listed(force.name for force in m.forces)),
         ("inputs", str(eqs.nu), listed(map(_with_unit, eqs.inputs.names, eqs.inputs.units))),
@@ -34,8 +35,9 @@ def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The mode
     except DalembertError:  # it does not close as it is drawn: its freedom there is not known
         free = None
     if free is not None:
-        rows.insert(4, ("degrees of freedom", str(free.dof), ""))
-    return Table(("", "number", "which"), tuple(rows), caption)
+        rows.insert(5, ("degrees of freedom", str(free.dof), ""))
+    together = tuple((name.replace(" ", "\u00a0"), number, which) for name, number, which in rows)
+    return Table(("", "number", "which"), together, caption)
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
@@ -69,9 +71,8 @@ def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:
             f"{count(len(eqs.rows), 'constraint row', 'constraint rows')}; gravity ({gravity}) m/s²."
         )
     ]
-    bodies = tuple((body.name, *_inertia(eqs, body.name, m.planar), _shape(body)) for body in m.bodies[:MOST_ROWS])
-    if bodies:
-        pieces.append(Table(("body", "mass [kg]", "inertia [kg m²]", "shape"), bodies, more(m.bodies, "Bodies")))
+    if m.bodies:
+        pieces.append(bodies_table(m, eqs))
     joints = tuple((j.name, j.kind, f"{j.a.body.name} – {j.b.body.name}") for j in m.joints[:MOST_ROWS])
     if joints:
         pieces.append(Table(("joint", "kind", "between"), joints, more(m.joints, "Joints")))
@@ -87,6 +88,16 @@ def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:
     if values:
         pieces.append(Table(("parameter", "value (SI)"), values[:MOST_ROWS], more(values, "Parameters")))
     return pieces
+
+
+def bodies_table(m: Mechanism, eqs: EquationsOfMotion) -> Table:
+    """Masses and inertias of the bodies; their shapes where one has any."""
+    bodies = m.bodies[:MOST_ROWS]
+    rows = [(body.name, *_inertia(eqs, body.name, m.planar), _shape(body)) for body in bodies]
+    head = ("body", "mass [kg]", "inertia [kg m²]", "shape")
+    bare = all(row[-1] == "–" for row in rows)
+    shown = tuple(row[:-1] if bare else row for row in rows)
+    return Table(head[:-1] if bare else head, shown, more(m.bodies, "Bodies"))
 
 
 def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]:

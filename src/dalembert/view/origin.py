@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -29,6 +29,7 @@ def versions() -> dict[str, str]:
 
 
 HASH = "model hash (SHA-256)"
+MOST_RECORDS = 12
 
 
 def model_hash(model: Any) -> str:
@@ -70,3 +71,11 @@ def data_hash(record: Record) -> str:
     digest.update(np.ascontiguousarray(record.time).tobytes())
     digest.update(np.ascontiguousarray(record.data).tobytes())
     return digest.hexdigest()
+
+
+def of_identified(model: Any, records: Sequence[Record], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance of an identified model: what is given, its data and itself by their hashes, versions."""
+    told = {key: value for key, value in given.items() if value and value != [""]}
+    for k, record in enumerate(records[:MOST_RECORDS], start=1):
+        told[f"data hash of {record.name or f'record {k}'}, {len(record)} samples (SHA-256)"] = data_hash(record)
+    return {**told, HASH: model_hash(model), **versions()}

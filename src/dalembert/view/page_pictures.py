@@ -20,40 +20,57 @@ COLOURS = 256  # of a picture inside a page: a third of the bytes, and no eye te
 
 def png(figure: Figure) -> bytes:
     """A figure as a picture file in memory, in the style of all figures."""
-    return _drawn(figure, themes.theme("light"))
-
-
-def picture(figure: Figure, alt: str) -> str:
-    """A figure as HTML: an image in the colours of the reader's screen."""
-    light = _drawn(figure, themes.theme("light"))
-    width = round(SCREEN * float(figure.get_size_inches()[0]))
-    image = f'<img alt="{escape(alt)}" width="{width}" src="{_data(light)}">'
-    if not _is_light(figure):
-        return image
-    dark = _data(_drawn(_dark(figure), themes.theme("dark")))
-    return f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">{image}</picture>'
-
-
-def _drawn(figure: Figure, theme: themes.Theme) -> bytes:
     import matplotlib as mpl
 
-    from dalembert.view.figures import STYLE
-
     image = io.BytesIO()
-    with mpl.rc_context(themes.rc(STYLE, theme)):
+    with mpl.rc_context(_style("light")):
         # without the program's own name and date: the same figure gives the same bytes
         figure.savefig(image, format="png", dpi=DPI, metadata={"Software": None})
     return image.getvalue()
 
 
-def _data(image: bytes) -> str:
+def picture(figure: Figure, alt: str) -> str:
+    """A figure as HTML: an image in the colours of the reader's screen."""
+    width = round(SCREEN * float(figure.get_size_inches()[0]))
+    image = f'<img alt="{escape(alt)}" width="{width}" src="{_data(figure, "light")}">'
+    if not _is_light(figure):
+        return image
+    dark = _data(_dark(figure), "dark")
+    return f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">{image}</picture>'
+
+
+def _style(theme: str) -> Any:
+    from dalembert.view.figures import STYLE
+
+    return themes.rc(STYLE, themes.theme(theme))
+
+
+def _data(figure: Figure, theme: str) -> str:
+    """A picture with few colours, as text."""
     from PIL import Image
 
-    whole = Image.open(io.BytesIO(image)).convert("RGB")
+    whole = Image.fromarray(_pixels(figure, theme)).convert("RGB")
     small = io.BytesIO()
     whole.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(small, format="PNG")
-    best = min(image, small.getvalue(), key=len)
-    return "data:image/png;base64," + base64.b64encode(best).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(small.getvalue()).decode("ascii")
+
+
+def _pixels(figure: Figure, theme: str) -> Any:
+    """(height, width, 4) of a figure, drawn once: ``savefig`` draws twice."""
+    import matplotlib as mpl
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    dpi, own = figure.dpi, figure.canvas
+    try:
+        with mpl.rc_context(_style(theme)):
+            figure.set_dpi(DPI)
+            canvas: Any = FigureCanvasAgg(figure)
+            canvas.draw()
+            return np.array(canvas.buffer_rgba())
+    finally:
+        figure.set_dpi(dpi)
+        figure.set_canvas(own)
 
 
 def _is_light(figure: Figure) -> bool:
@@ -65,13 +82,12 @@ def _is_light(figure: Figure) -> bool:
 
 def _dark(figure: Figure) -> Figure:
     """A copy in the colours of dark screens; the figure stays as it is."""
-    from dalembert.view.figures import STYLE, NotebookFigure
+    from dalembert.view.figures import NotebookFigure
 
-    theme = themes.theme("dark")
     other: Any = copy.deepcopy(figure)
     if other.get_layout_engine() is not None:
         other.set_layout_engine("none")  # places are those of the light picture, drawn before
-    themes.recolor(other, theme)
+    themes.recolor(other, themes.theme("dark"))
     if isinstance(other, NotebookFigure):
-        other.style = themes.rc(STYLE, theme)
+        other.style = _style("dark")
     return other  # type: ignore[no-any-return]

@@ -46,7 +46,8 @@ th {{ vertical-align: bottom; }}
 th:last-child, td:last-child {{ padding-right: 0; }}
 th:first-child, td:first-child, {left} {{ text-align: left; }}
 img {{ max-width: 100%; height: auto; display: block; }}
-iframe {{ width: 100%; height: 40rem; border: 1px solid var(--line); border-radius: 8px; display: block; }}
+iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
+  border-radius: 8px; }}
 figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
 pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}

@@ -16,6 +16,7 @@ _TOLD: dict[str, tuple[str, str]] = {
     "estimate.estimate_result.Estimate": ("estimate_report", "estimate_report"),
     "estimate.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
     "identify.auto_result.AutoIdentified": ("identification_report", "identification_report"),
+    "identify.identified.Identified": ("identified_report", "identified_report"),
 }
 
 
@@ -30,8 +31,10 @@ def report(result: Any, path: str | os.PathLike[str], *, title: str | None = Non
         (both) add the machine in full and its hash.
         Estimate, TwoStageEstimate : ``truth=None, settle=0.0, provenance=None``. Consistency, deviations, innovations,
         errors where the truth is given.
-        What ``identify.auto`` returned : modes with standard deviations, decisions and doubts in words,
-        cross-validation, stabilization diagram, mode shapes, measured and modelled frequency responses, residuals.
+        What ``identify.auto`` returned : ``places=None, provenance=None``. Modes with standard deviations, decisions
+        and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
+        responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
+        Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
     path : the file, ending in .html; it appears whole or not at all
     title : above the page
     """
@@ -40,7 +43,7 @@ def report(result: Any, path: str | os.PathLike[str], *, title: str | None = Non
         if found:
             break
     else:
-        known = "a Record, an Estimate, or what identify.auto returns"
+        known = "a Record, an Estimate, an Identified, or what identify.auto returns"
         raise DataError(f"report takes {known}, not a {type(result).__name__}.")
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
@@ -49,4 +52,9 @@ def report(result: Any, path: str | os.PathLike[str], *, title: str | None = Non
     for option in options:
         if option not in own:
             raise DataError(unknown_name("option", option, own, f"the report on a {kind.__name__}"))
+    needed = [one.name for one in inspect.signature(write).parameters.values()
+              if one.kind is one.KEYWORD_ONLY and one.default is one.empty]  # fmt: skip
+    for option in needed:
+        if option not in options:
+            raise DataError(f"the report on a {kind.__name__} needs {option}=.")
     write(result, path, **options, **({} if title is None else {"title": title}))

@@ -122,7 +122,7 @@ def recolor(figure: Figure, to: Theme) -> None:
     if to.dashes:
         for ax in figure.axes:
             _dash(ax, to)
-    for artist in figure.findobj(include_self=True):
+    for artist in [*figure.findobj(include_self=True), *_other_ticks(figure)]:
         if isinstance(artist, Line2D):
             _line(artist, to)
         elif isinstance(artist, Collection):
@@ -141,6 +141,17 @@ def recolor(figure: Figure, to: Theme) -> None:
         bar = getattr(ax, "_colorbar", None)
         if bar is not None:
             _map(bar.mappable, to)
+
+
+def _other_ticks(figure: Figure) -> list[Any]:
+    """Parts of ticks that a figure keeps for later and does not count among its children: those of a drawn figure."""
+    found: list[Any] = []
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", None)):
+            for tick in [] if axis is None else [*axis.majorTicks, *axis.minorTicks]:
+                found += [tick.tick1line, tick.tick2line, tick.gridline, tick.label1, tick.label2]
+    known = set(figure.findobj(include_self=True))
+    return [one for one in found if one not in known]
 
 
 def _to(color: Any, to: Theme) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,16 +42,17 @@ def studies(incomplete: str) -> list[str]:
 
 def study(
     name: Annotated[
-        str, typer.Argument(help="A study; `list` shows them, `all` runs them all.", autocompletion=studies)
+        str,
+        typer.Argument(metavar="NAME", help="A study; `list` shows them, `all` runs them all.", autocompletion=studies),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.json, report.html and figures; study-output/NAME.")
+        Path | None, typer.Option(help="Folder for report, figures, animation, results.json; study-output/NAME.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a case study; write its results, figures and a report.
+    """Run a case study; write its results, figures, an animation and a report.
 
-    JSON: {"studies": [{"study", "title", "files", "results"}]}; of `list`: [{"study", "about"}].
+    JSON: {"studies": [{"study", "title", "files", "results"}]}; of `list`: {"studies": [{"study", "about"}]}.
     """
     from dalembert.studies import runner
 
@@ -69,8 +68,10 @@ def study(
     found: list[dict[str, Any]] = []
     for k, one in enumerate(chosen):
         where = f" ({k + 1} of {len(chosen)})" if len(chosen) > 1 else ""
-        with waiting(f"running study {one}{where}"):
-            written = runner.run(one, base / one if name == "all" or out is None else base)
+        if where and not as_json:
+            terminal.say(f"study {one}{where}")
+        folder = base / one if name == "all" or out is None else base
+        written = runner.run(one, folder, progress=terminal.progress())
         if not as_json:
             terminal.show(written.outcome.title)
         terminal.wrote(*written.files)
@@ -78,16 +79,3 @@ def study(
         found.append({"study": one, "title": written.outcome.title, "files": written.files, "results": results})
     if as_json:
         terminal.give({"studies": found})
-
-
-@contextmanager
-def waiting(text: str) -> Iterator[None]:
-    """A turning sign on a terminal, for work that cannot tell how far it is."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if terminal.settings.quiet or not console.is_terminal:
-        yield
-        return
-    with console.status(text):
-        yield

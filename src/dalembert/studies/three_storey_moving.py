@@ -1,0 +1,60 @@
+"""The three-storey rig in motion: its leaves bending, exaggerated, and the pendulum that holds the top floor."""
+
+from __future__ import annotations
+
+import dalembert as da
+from dalembert.structures import Structure, structure
+from dalembert.studies import three_storey_rig as rig
+from dalembert.studies.three_storey_euk import Estimated, Held
+from dalembert.view.pages import Moving
+
+WIDE = 0.3
+"""Between the leaves of a storey, as drawn [m]."""
+AROUND = 5.0
+"""Shown before and after the law is switched on [s]."""
+
+
+def drawing() -> Structure:
+    """Floors on one leaf at each side; coordinates are named as those of the machine, ``floor1.x`` and so on.
+
+    Points with brackets in their names are not labelled on the page.
+    """
+    section = da.Section.rectangle(height=rig.THICKNESS, width=rig.WIDTH).without_shear()
+    steel = da.Material("spring steel", E=rig.STEEL_E, density=rig.STEEL_DENSITY)
+    model = da.Frame("three storeys", planar=True)
+    height, below = 0.0, ("ground", "ground[right]")
+    for name, x in zip(below, (0.0, WIDE), strict=True):
+        model.add_point(name, x, 0.0)
+        model.support(name, "fixed")
+    for name, length, mass in zip(rig.FLOORS, rig.STATED, rig.MASSES, strict=True):
+        height += length
+        both = (name, f"{name}[right]")
+        for point, x, foot in zip(both, (0.0, WIDE), below, strict=True):
+            model.add_point(point, x, height)
+            model.support(point, "y rz")
+            model.add_beam(f"{foot} to {point}", foot, point, section=section, material=steel, theory="euler-bernoulli")
+        model.add_mass(f"mass of {name}", name, mass)
+        model.add_rigid(f"plate of {name}", *both, "x")
+        below = both
+    return structure(model)
+
+
+def swaying(estimated: Estimated) -> Moving:
+    """The building before and after its top floor is held, on the estimate."""
+    run = estimated.run.between(estimated.on - AROUND, estimated.on + AROUND)
+    shown = run.select(*(f"{name}.x" for name in rig.FLOORS), "push")
+    words = (
+        f"The building from {run.time[0]:.0f} to {run.time[-1]:.0f} s at half speed, displacements exaggerated (the "
+        f"slider says how much): at {estimated.on:.2f} s a force begins to hold the top floor still, on the estimate "
+        "of the filter. The pendulum is not drawn here."
+    )
+    return Moving("swaying", da.animate(shown, structure=drawing(), speed=0.5), words)
+
+
+def swinging(held: Held) -> Moving:
+    """The machine with its pendulum, which holds the top floor until it is horizontal."""
+    words = (
+        f"The machine as it is drawn, twenty times slower than real: from {held.on:.2f} s on the motor swings the "
+        "pendulum so that the top floor stands. Floors move by a millimetre, which is not seen here."
+    )
+    return Moving("pendulum", da.animate(held.run, speed=0.05), words)
