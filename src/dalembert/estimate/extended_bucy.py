@@ -67,7 +67,7 @@ class ExtendedKalmanBucy(Filter):
     >>> ekf = ExtendedKalmanBucy(model, Q=1e-6, R=1e-6, P0=0.1)
     >>> time = np.linspace(0, 0.5, 51)
     >>> estimate = ekf.run(da.Record(time, 0.1 * np.cos(np.sqrt(9.81) * time)[:, None], ["encoder"]))
-    >>> round(estimate["speed"][-1], 2)
+    >>> round(float(estimate["speed"][-1]), 2)
     -0.31
     """
 
