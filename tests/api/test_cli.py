@@ -93,7 +93,7 @@ def test_a_study_writes_results_report_and_figures_into_the_folder(tmp_path):
 
 
 def test_study_all_gives_every_study_a_folder_of_its_own(monkeypatch, tmp_path):
-    def run(name, out):
+    def run(name, out, **_):
         return runner.Written(name, runner.Outcome(name, {}, ()), (out / "results.json",))
 
     monkeypatch.setattr(runner, "run", run)

@@ -21,6 +21,9 @@ def test_a_new_model_reads_runs_and_is_commented(tmp_path):
     found = document("simulate", file)
     assert found["end"] == 5.0 and "hinge.angle" in found["channels"]
     assert document("modes", file)["modes"][0]["damping_ratio"] > 0
+    assert document("equilibrium", file)["stability"] == "asymptotically stable"
+    assert document("animate", file, "--until", 0.2, "--out", tmp_path / "arm.html")["samples"] > 1
+    assert document("linearize", file)["inputs"] == ["torque"]
 
 
 def test_a_new_model_may_begin_with_one_of_the_library(tmp_path, monkeypatch):
@@ -99,7 +102,7 @@ def test_the_schema_is_a_json_schema_of_model_files(tmp_path):
 def test_doctor_tells_versions_compiler_and_optional_packages():
     found = document("doctor")
     assert found["versions"]["dalembert"] == da.__version__
-    assert set(found) == {"versions", "compiler", "cache", "optional"}
+    assert set(found) == {"versions", "compiler", "cache", "animation", "browser", "optional"}
     result = installed("doctor")
     assert result.returncode == 0
     assert "CasADi" in result.stdout and "h5netcdf" in result.stdout
@@ -137,7 +140,7 @@ def test_studies_are_listed_through_the_entry_point():
 
 
 def test_a_study_as_json_holds_its_results(monkeypatch, tmp_path):
-    def run_(name, out):
+    def run_(name, out, **_):
         return runner.Written(name, runner.Outcome("A title", {"f": 1.5}, ()), (out / "results.json",))
 
     monkeypatch.setattr(runner, "run", run_)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -153,27 +151,6 @@ def test_an_unknown_command_is_told_with_the_nearest():
     result = installed("simulat")
     assert result.returncode == 2
     assert "Did you mean 'simulate'" in " ".join(result.stderr.split())
-
-
-def heeds_control_c() -> None:
-    """Processes started in the background by a shell ignore Ctrl-C, and so do their children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_control_c_ends_with_130_and_no_traceback(tmp_path):
-    process = subprocess.Popen(
-        [*entry(), "simulate", "four-bar", "--until", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, cwd=tmp_path, preexec_fn=heeds_control_c,
-    )  # fmt: skip
-    try:
-        time.sleep(4.0)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "Traceback" not in told and "nterrupted" in told
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -26,14 +26,14 @@ ALONE = [text for text in WHOLE.values() if b"[include" not in text]
 
 
 def survives(content: bytes, *, is_json: bool = False) -> da.Mechanism | None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         return parse_model(content, is_json=is_json)
     except da.DalembertError as error:
         assert str(error)
         return None
     finally:
-        assert time.perf_counter() - begin < 2
+        assert time.process_time() - begin < 2
 
 
 @given(st.binary(max_size=400), st.booleans())
@@ -149,14 +149,14 @@ def test_random_documents_are_refused_or_read(document: dict[str, object]) -> No
 @example("1e" + "9" * 300)
 @example("m" * 10000)
 def test_random_expressions_are_refused_or_read(text: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         tree = ar.parse(text)
         assert ar.parse(ar.render(tree)) == _without_units(tree)
         ar.value(tree, lambda name: 1.5)
     except da.DataError as error:
         assert str(error)
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def _without_units(tree: ar.Tree) -> ar.Tree:

@@ -211,10 +211,10 @@ APPENDED = {
 @pytest.mark.parametrize("title", APPENDED)
 def test_a_broken_part_is_refused_at_its_line(title: str) -> None:
     text, line, message = APPENDED[title]
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(ModelFileError) as caught:
         parse_model(GOOD + text, name="arm.toml")
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     offset = GOOD.count("\n")
     assert any(message in m and n == offset + line for _, n, m in caught.value.problems), caught.value.problems
     assert str(caught.value).count("arm.toml:") == len(caught.value.problems)
@@ -265,10 +265,10 @@ WHOLE = {
 @pytest.mark.parametrize("title", WHOLE)
 def test_a_broken_file_is_refused(title: str) -> None:
     text, line, message = WHOLE[title]
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(da.FileFormatError) as caught:
         parse_model(text, name="model.toml")
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
     assert any(message in m and n == line for _, n, m in found), found
 
@@ -354,8 +354,8 @@ def test_after_two_hundred_problems_nothing_more_is_looked_for() -> None:
 )
 def test_hundreds_of_wrong_names_are_told_soon(part: str) -> None:
     bodies = "\n".join(f"[bodies.b{k}]\nmass = 1\ninertia = 1" for k in range(300))
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(ModelFileError) as caught:
         parse_model(bodies + "\n" + "\n".join(part.format(k) for k in range(300)))
     assert len(caught.value.problems) == 200
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
