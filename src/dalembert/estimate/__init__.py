@@ -4,6 +4,7 @@ from dalembert.estimate.consistency import Consistency, chi_square_band, mean_ne
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman
 from dalembert.estimate.extended_bucy import ExtendedKalmanBucy
+from dalembert.estimate.filtering import Filter
 from dalembert.estimate.force_check import ForceCheck
 from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
 from dalembert.estimate.force_model import ForceModel, forces
@@ -25,6 +26,7 @@ from dalembert.estimate.sigma_point_filter import SigmaPointKalman
 from dalembert.estimate.sigma_points import CentralDifference, Cubature, Scaled, SphericalSimplex, Symmetric
 from dalembert.estimate.smoother import smooth
 from dalembert.estimate.steady import Steady
+from dalembert.estimate.stepper import Stepper
 from dalembert.estimate.tableau import Tableau
 from dalembert.estimate.tuning import Tuned, tune
 from dalembert.estimate.two_stage import TwoStage, TwoStageEstimate
@@ -40,6 +42,7 @@ __all__ = [
     "Estimate",
     "ExtendedKalman",
     "ExtendedKalmanBucy",
+    "Filter",
     "ForceCheck",
     "ForceLaw",
     "ForceModel",
@@ -62,6 +65,7 @@ __all__ = [
     "SigmaPointKalman",
     "SphericalSimplex",
     "Steady",
+    "Stepper",
     "Switching",
     "Symmetric",
     "Tableau",

@@ -13,14 +13,15 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels, State, Watching
-from dalembert.errors import ConvergenceError, DalembertError, DataError, ModelError, unknown_name
+from dalembert.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.estimate import engine
-from dalembert.estimate.divergence import lost
+from dalembert.estimate.described import described
 from dalembert.estimate.kinematic_watching import reading_inputs
 from dalembert.estimate.matrices import pack, triangle, unpacked
 from dalembert.estimate.noise import Noise, covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
 from dalembert.estimate.steady import hidden_modes
+from dalembert.estimate.stepper import Stepper
 from dalembert.expressions import Array, Kernel, compiler
 from dalembert.linear.riccati import dare
 
@@ -31,14 +32,21 @@ if TYPE_CHECKING:
 
 
 class Filter(ABC):
-    """A model, its noise and where to begin. Subclasses supply the recursion (`engine.Recursion`).
+    """A model, its noise and where to begin: what every filter is, and what it can do.
+
+    ``run(record)`` estimates along a record, ``stepper()`` goes sample by sample, and as ``observer=`` of `da.simulate`
+    it watches a machine. Subclasses supply the recursion (`engine.Recursion`).
 
     Parameters
     ----------
-    model : a `Process`, or whatever `process` takes (StateSpace, SecondOrder, equations of motion, ...).
-    outputs, inputs : names the filter reads and is told; None: all.
-    Q, R : covariances of a step and of a sample, in any form (`noise`): variances, not standard deviations.
-    input_noise : variances of the inputs, by name or in any form: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
+    model : a StateSpace, SecondOrder, identified model, equations of motion, `Model`, `KinematicModel` or `Process`.
+    outputs, inputs : names of the sensors the filter reads and of the inputs it is told; None: all.
+    Q : covariance that one step of dt adds to the state: a number (the same for all), a vector (the diagonal), a
+        matrix, a mapping name -> variance (those left out are 0), or a function of a mapping of names to expressions
+        that returns one of these. Variances, not standard deviations.
+    R : covariance of one sample, in the same forms; a mapping must name every output. A sensor with variance 0 is
+        taken as exact, which the information form cannot; a run stops where nothing leaves a reading open.
+    input_noise : variances of the inputs, in the same forms: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
     dt : sampling interval [s], where the model needs one.
     start : x to begin with: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
         internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
@@ -46,6 +54,10 @@ class Filter(ABC):
     compiled : True builds C (cached); None: as the model says.
     options : handed to `process`.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        described(cls, Filter)
 
     memory: int
     needs_interval = True  # of a loop
@@ -75,23 +87,29 @@ class Filter(ABC):
 
     # -- the recursion, supplied by each filter -------------------------------------------------------------------
     @abstractmethod
-    def begin(self, x0: Array, P0: Array) -> Array: ...
+    def begin(self, x0: Array, P0: Array) -> Array:
+        """Memory of a state and its covariance: numbers."""
 
     @abstractmethod
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any: ...
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """Memory after Δt, from the time t on, under constant u: an expression."""
 
     @abstractmethod
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]: ...
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        """Memory after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
 
     @abstractmethod
-    def covariance(self, m: Any) -> Any: ...
+    def covariance(self, m: Any) -> Any:
+        """(ne, ne) of the error of the state: an expression of the memory."""
 
     @abstractmethod
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any: ...
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
 
     # -- use ------------------------------------------------------------------------------------------------------
     @property
     def native(self) -> engine.Native:
+        """The native code of a sample and of a chunk of samples, built once."""
         if self._native is None:
             self._native = engine.Native(self, compiled=self.compiled)
         return self._native
@@ -201,6 +219,7 @@ class Filter(ABC):
         return float(dt)
 
     def read_start(self, start: Any) -> Array:
+        """(nx,) of any form of a start."""
         model = self.process
         if start is None:
             return np.array(model.start, dtype=float)
@@ -266,90 +285,6 @@ class Filter(ABC):
             unmoved = hidden_modes(F.T, Q, names, "no noise moves")
             why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
             raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
-        return P
-
-
-class Stepper:
-    """A filter under way, sample by sample; mutable.
-
-    x : state, P : covariance of its error, t : time of the last sample, innovation, nis : of the last sample.
-    """
-
-    def __init__(self, filter_: Filter, memory: Array, dt: float | None, t: float) -> None:
-        self.filter, self.memory, self.dt, self.t = filter_, memory.copy(), dt, float(t)
-        self._tick = filter_.native.tick()
-        self._p = filter_.model.numbers
-        self._u = np.zeros(filter_.process.nu)
-        self._begun = False
-        self.innovation = np.zeros(filter_.process.ny)
-        self.nis = 0.0
-        self.estimate: dict[str, float] = {}
-
-    def step(self, y: Any, u: Any = (), t: float | None = None, *, before: Any = None) -> dict[str, float]:
-        """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
-
-        The first call corrects the start; every other goes on by dt (or to the time t) under the inputs of the call
-        before, or of this one where the model is made so (``use_current=True`` of a kinematic model).
-        before : other inputs than those to go on under.
-        """
-        model = self.filter.process
-        y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
-        if not np.isfinite(u_).all():
-            raise DataError("u holds a value that is not finite.")
-        dt = self._interval(t)
-        fresh = np.isfinite(y_).astype(float)
-        if not self._begun or model.current:
-            self._u = u_
-        if before is not None:
-            self._u = self._numbers("before", before, model.inputs)
-        known = np.where(fresh, y_, 0.0)
-        told = self._tick.raw(self.memory, self._u, u_, known, fresh, self._p, self.t + dt, dt)
-        if not all(np.isfinite(part).all() for part in told):
-            row = np.concatenate([self._u, u_, known, fresh, [self.t + dt, dt]])
-            raise ConvergenceError(
-                f"at t = {self.t + dt:.6g} s {lost(self.filter, self.memory, row)} The stepper is as it was before."
-            )
-        self.memory = told[0].copy()
-        self.innovation, self.nis = told[3].copy(), float(told[5][0])
-        self._u, self.t, self._begun = u_.copy(), self.t + dt, True
-        self.estimate = dict(zip(self.filter.native.reported.names, told[1].tolist(), strict=True))
-        return self.estimate
-
-    def _interval(self, t: float | None) -> float:
-        if not self._begun:
-            if t is not None:
-                self.t = float(t)
-            return 0.0
-        if t is None:
-            if self.dt is None:
-                raise DataError("this filter has no sampling interval of its own: give t= with every sample.")
-            return self.dt
-        if not t > self.t:
-            raise DataError(f"samples must go forward in time: {t:g} s comes after {self.t:g} s.")
-        dt = float(t) - self.t
-        self.filter.step_size(dt)
-        return dt
-
-    def _numbers(self, what: str, given: Any, channels: Any) -> Array:
-        if isinstance(given, Mapping):
-            for name in given:
-                if name not in channels.index:
-                    raise ModelError(f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}")
-            given = [given.get(name, np.nan) for name in channels.names]
-        array = np.array(given, dtype=float).reshape(-1)
-        if len(array) != len(channels):
-            raise DataError(f"{what} has {len(array)} entries; expected {len(channels)}: {', '.join(channels.names)}.")
-        return array
-
-    @property
-    def x(self) -> Array:
-        """(nx,) the state."""
-        return self.memory[: self.filter.process.nx].copy()
-
-    @property
-    def P(self) -> Array:
-        """(ne, ne) covariance of its error."""
-        P: Array = self.filter.covariances(self.memory[None, :])[0]
         return P
 
 

@@ -25,7 +25,7 @@ class Kalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : as for every filter (`Filter`).
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
     form : "covariance" (Joseph), "square-root" and "information" (both by reflections; the first for nearly exact or
         nearly dependent sensors, the second for a start of which next to nothing is known), or "steady" (one gain).
 

@@ -52,7 +52,7 @@ class SigmaPointKalman(Filter):
 
     Parameters
     ----------
-    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : see `Filter`.
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
     square_root : carry the factor of P: for covariances of very different size.

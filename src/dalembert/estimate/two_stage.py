@@ -15,9 +15,10 @@ import numpy as np
 from dalembert.equations import Channels, Watching
 from dalembert.errors import DataError, ModelError
 from dalembert.estimate.estimate_result import Estimate
-from dalembert.estimate.filtering import Filter, Stepper
+from dalembert.estimate.filtering import Filter
 from dalembert.estimate.force_model import ForceModel
 from dalembert.estimate.kinematic_model import KinematicModel
+from dalembert.estimate.stepper import Stepper
 from dalembert.linear.checks import Frozen
 from dalembert.record import Record
 
