@@ -132,6 +132,7 @@ class EquationsOfMotion:
     placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None
     use_c: bool = False
+    resting_inputs: Mapping[str, float] = field(default_factory=dict)  # what is left out is this, not zero
 
     # -- sizes ---------------------------------------------------------------------------------------------------
     @property
@@ -179,11 +180,12 @@ class EquationsOfMotion:
         It holds for one version of CasADi, whose form of the expressions is hashed.
         """
         if "content" not in self._kernels:  # shared by copies with other parameter values
-            groups = (self.coordinates, self.speeds, self.internal, self.inputs, self.parameters, self.outputs)
-            named = [repr((group.names, group.units)) for group in groups]
+            groups = (self.coordinates, self.speeds, self.internal, self.inputs, self.parameters, self.measures)
+            named = [repr((group.names, group.units)) for group in (*groups, self.outputs)] + [repr(self.rows)]
             texts = [*named, *(f"{name} {f.serialize()}" for name, f in sorted(self.functions.items()))]
             self._kernels["content"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
         own = f"{self._kernels['content']} {self.parameter_values!r} {self.guess!r}"
+        own += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""
         return hashlib.sha256(own.encode()).hexdigest()
 
     def __repr__(self) -> str:

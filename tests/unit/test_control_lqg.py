@@ -226,11 +226,12 @@ def test_a_continuous_law_gives_rates():
     law = design.law()
     controller = design.controller()
     xh, reads = np.arange(6.0), np.array([0.1, -0.2, 0.3])
-    u, rate = call(law, reads, xh)
+    u, _ = call(law, np.append(reads, 0.0), xh)
     np.testing.assert_allclose(u, controller.C @ xh, rtol=1e-12)
+    _, rate = call(law, np.append(reads, u), xh)  # the input acts as it was asked for
     np.testing.assert_allclose(rate, controller.A @ xh + controller.B @ reads, rtol=1e-11)
     assert law.dt is None
-    assert law.reads == ("base", "top", "push")
+    assert law.reads == ("base", "top", "push", "pull")
 
 
 @pytest.mark.spec("000-73")

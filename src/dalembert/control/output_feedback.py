@@ -12,6 +12,7 @@ the regulator and of the observer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,10 @@ class OutputFeedback(checks.Frozen):
         switched_on : time [s] before which the inputs rest while the observer already runs.
         """
         return output_law(self, at, start, switched_on)
+
+    def within(self, limits: Mapping[str, tuple[float, float]]) -> OutputFeedback:
+        """The same law within these limits of its inputs as well, as of :meth:`StateFeedback.within`."""
+        return OutputFeedback(self.feedback.within(limits), self.observer, filter_schedule=self.filter_schedule)
 
     def in_deviations(self) -> OutputFeedback:
         """The same design for the linear model itself, which knows deviations from the operating point only."""

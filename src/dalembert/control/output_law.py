@@ -1,7 +1,8 @@
 """Output feedback as the law that ``da.simulate`` takes.
 
-A sampled law reads its own inputs as they act, not as it asked for them: limits, delays and steps of an actuator, and
-the time before it is switched on, are then no surprise to its observer.
+The law reads its own inputs as they act, not as it asked for them: limits, delays and steps of an actuator, and the
+time before it is switched on, are then no surprise to its observer. Integrals wait while an input is at its limit
+(`state_feedback.unless_winding_up`); in ``da.simulate`` limits of actuators count among those of the law.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import casadi as ca
 
 from dalembert.control.observer import first_estimate
 from dalembert.control.plant import reference_values
-from dalembert.control.state_feedback import limited, reference_names, units_of
+from dalembert.control.state_feedback import limited, reference_names, units_of, unless_winding_up
 from dalembert.equations import Channels, Law
 from dalembert.estimate.process import machine_names
 from dalembert.linear.checks import FloatArray
@@ -44,12 +45,12 @@ class _Symbols:
         self.r0 = dict(zip(self.followed, reference_values(system, self.followed, at), strict=True))
         n, ni, m, ny, ne = system.nx, len(fb.integral), len(drives), len(outputs), len(known)
         sym = ca.MX.sym
-        self.read = sym("reads", ny + ne + (m if self.sampled else 0))
+        self.read = sym("reads", ny + ne + m)
         self.memory = sym("memory", n + ni + (ne + 1 if self.current else 0))
         self.r, self.p, self.t = sym("references", len(self.followed)), sym("p", 0), sym("t")
         y, ue, acting = ca.vertsplit(self.read, [0, ny, ny + ne, self.read.numel()])
         self.y, self.ue = y - self.y0, ue - self.e0
-        self.acting = acting - self.u0 if self.sampled else None
+        self.acting = acting - self.u0
         kept = ne if self.current else 0  # known inputs of the last sample, and whether there was one
         x, self.xi, last, self.begun = ca.vertsplit(self.memory, [0, n, n + ni, n + ni + kept, self.memory.numel()])
         self.x, self.ue_last = x - self.x0, last - self.e0 if self.current else None
@@ -73,13 +74,12 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
     asked = on * _command(design, s, x, since) + s.u0
     held = limited(asked, drives, fb.limits)
     error = ca.vertcat(ca.MX(0, 1), *(s.y[outputs.index(name)] + s.r0[name] - s.wanted[name] for name in fb.integral))
-    if fb.integral:  # while an input is at its limit its integrals wait (no wind-up)
-        error *= on * (ca.if_else(ca.sumsqr(held - asked) > 0, 0.0, 1.0) if fb.limits else 1.0)
+    if fb.integral:
+        error = on * (unless_winding_up(error, asked, held, fb) if fb.limits else error)
     if s.current:
         after = ca.vertcat(x + s.x0, s.xi + dt * error, s.ue + s.e0, 1.0)
     else:
-        u = s.acting if s.sampled else held - s.u0
-        moved = A @ x + B @ u + Be @ s.ue + gain @ (s.y - C @ x - D @ u - De @ s.ue)
+        moved = A @ x + B @ s.acting + Be @ s.ue + gain @ (s.y - C @ x - D @ s.acting - De @ s.ue)
         after = ca.vertcat(moved + s.x0, s.xi + dt * error) if s.sampled else ca.vertcat(moved, error)
     function = ca.Function(
         "output_feedback", [s.read, s.memory, s.r, s.p, s.t], [ca.densify(held), ca.densify(after)],
@@ -92,7 +92,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
         memory, units = [*memory, *(f"{name}.last" for name in known), "begun"], [*units, *units_of(system, known), ""]
         begin = [*begin, *s.e0, 0.0]
     return Law(
-        design.name, (*outputs, *known, *(drives if s.sampled else ())), drives, function, dt,
+        design.name, (*outputs, *known, *drives), drives, function, dt,
         memory=Channels(memory, units), start=tuple(map(float, begin)),
         references=Channels(reference_names(s.followed), units_of(system, s.followed)), direct=s.current,
         resting=tuple(float(s.r0[name]) for name in s.followed),

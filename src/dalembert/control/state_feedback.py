@@ -24,6 +24,8 @@ from dalembert.estimate.process import machine_names
 from dalembert.linear import Roots, StateSpace, checks
 from dalembert.linear.checks import FloatArray
 
+FADING = 0.01  # of the range of an input: over it a continuous integral comes to a stop beyond a limit
+
 
 class StateFeedback(checks.Frozen):
     """A gain with what is known of the loop it closes; fits ``da.simulate(eqs, controller=...)``.
@@ -121,6 +123,10 @@ class StateFeedback(checks.Frozen):
         """
         return _law(self, at, switched_on)
 
+    def within(self, limits: Mapping[str, tuple[float, float]]) -> StateFeedback:
+        """The same law within these limits of its inputs as well: what an actuator cannot do winds no integral up."""
+        return changed(self, limits=narrowed(self.limits, limits))  # type: ignore[no-any-return]
+
     def in_deviations(self) -> StateFeedback:
         """The same design for the linear model itself, which knows deviations from the operating point only."""
         return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
@@ -207,6 +213,17 @@ def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[floa
     return result
 
 
+def narrowed(
+    limits: Mapping[str, tuple[float, float]], others: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Limits of both."""
+    both = dict(limits)
+    for name, (low, high) in others.items():
+        own = both.get(name, (-np.inf, np.inf))
+        both[name] = (max(low, own[0]), min(high, own[1]))
+    return both
+
+
 def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
     """u within its limits, as a CasADi expression."""
     if not limits:
@@ -214,6 +231,22 @@ def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, f
     low = ca.DM([limits.get(name, (-np.inf, np.inf))[0] for name in drives])
     high = ca.DM([limits.get(name, (-np.inf, np.inf))[1] for name in drives])
     return ca.fmin(ca.fmax(u, low), high)
+
+
+def unless_winding_up(error: Any, asked: Any, held: Any, feedback: StateFeedback) -> Any:
+    """The error to integrate: none where it would drive inputs further beyond their limits, -K_i e · (u - sat u) > 0.
+
+    An error that brings them back counts, so that no input stays at its limit for good. A continuous law fades it out
+    over the first hundredth of the range beyond the limit: a jump would be one that no step size gets over.
+    """
+    beyond = asked - held
+    wait: Any = ca.if_else(ca.dot(beyond, -ca.DM(feedback.K_integral) @ error) > 0, 1.0, 0.0)
+    if feedback.dt is None:
+        ranges = [feedback.limits.get(name, (-1.0, 1.0)) for name in feedback.drives]
+        widths = [high - low if np.isfinite(high - low) else max(abs(x) for x in (low, high, 1.0) if np.isfinite(x))
+                  for low, high in ranges]  # fmt: skip
+        wait *= ca.fmin(ca.mmax(ca.fabs(beyond) / ca.DM(FADING * np.array(widths))), 1.0)
+    return (1.0 - wait) * error
 
 
 def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
@@ -248,8 +281,7 @@ def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
     held = limited(u, drives, feedback.limits)
     error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
     if feedback.integral and feedback.limits:
-        # while an input is at its limit its integrals wait (no wind-up)
-        error *= ca.if_else(ca.sumsqr(held - u) > 0, 0.0, 1.0)
+        error = unless_winding_up(error, u, held, feedback)
     after = on * error if feedback.dt is None else memory + on * feedback.dt * error
     function = ca.Function("state_feedback", [read, memory, r, p, t], [ca.densify(held), ca.densify(after)],
                            ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -17,7 +17,7 @@ from dalembert.linear.excitation import initial_state, sampled
 from dalembert.record import Record
 from dalembert.solve.actuators import Actuator
 from dalembert.solve.assemble import state_or_rest
-from dalembert.solve.closing import ON, closed, renamed_reference
+from dalembert.solve.closing import ON, closed
 from dalembert.solve.events import Event, Switch, as_events
 from dalembert.solve.grip import GripView, watched, with_cause
 from dalembert.solve.hosts import LinearHost, MachineHost
@@ -26,7 +26,17 @@ from dalembert.solve.methods import DormandPrince
 from dalembert.solve.noise import Noise
 from dalembert.solve.plants import machine_name
 from dalembert.solve.sampled_run import SampledRun
-from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel, waiting, wired
+from dalembert.solve.wiring import (
+    Loop,
+    SwitchOn,
+    as_laws,
+    as_watching,
+    read_switch,
+    reference_channel,
+    waiting,
+    wired,
+    within_limits,
+)
 
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
 
@@ -76,60 +86,56 @@ def given_inputs(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict(inputs or {})
 
 
+@dataclass(frozen=True, eq=False)
+class LoopParts:
+    """Who acts in a loop, as far as it is known without the plant."""
+
+    laws: tuple[Law, ...]
+    watching: Watching | None
+    noise: Noise | None
+    references: Mapping[str, Any]
+    actuators: Mapping[str, Actuator] | None
+    switch: SwitchOn
+    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Inputs that laws drive."""
+        return tuple(dict.fromkeys(name for law in self.laws for name in law.drives))
+
+    def before(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs as others drive them: those of the laws until these are switched on."""
+        return {name: source for name, source in given.items() if name not in self.driven or not self.switch.at_once}
+
+    def around(self, plant: Any, given: Mapping[str, Any], interval: float | None = None) -> Loop:
+        return wired(
+            plant, self.laws, self.watching, given=given, noise=self.noise, actuators=self.actuators,
+            switch=self.switch, waits=self.waits, interval=interval,
+        )  # fmt: skip
+
+
 def run_machine(
-    eqs: EquationsOfMotion,
-    end: float,
-    *,
-    start: Any,
-    inputs: Any,
-    method: Any,
-    every: Any,
-    events: Any,
-    progress: Any,
-    laws: Sequence[Law],
-    watching: Watching | None,
-    noise: Noise | None,
-    references: Any,
-    actuators: Mapping[str, Actuator] | None,
-    switch: SwitchOn,
-    waits: tuple[bool, ...],
-) -> Record:
+    eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: Any, inputs: Any, method: Any, every: Any,
+    events: Any, progress: Any,
+) -> Record:  # fmt: skip
     """A sampled loop around equations of motion."""
-    method = DEFAULT if method is None else method
     begin = state_or_rest(eqs, start)
     given = given_inputs(inputs, eqs.inputs.names)
-    driven = tuple(dict.fromkeys(name for law in laws for name in law.drives if name in eqs.inputs.index))
-    before = dict(given) if not switch.at_once else {k: v for k, v in given.items() if k not in driven}
-    host = MachineHost(eqs, method, before, driven, as_events(events), switch)
-    loop = wired(
-        host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch, waits=waits
-    )  # fmt: skip
+    driven = tuple(name for name in parts.driven if name in eqs.inputs.index)
+    chosen = DEFAULT if method is None else method
+    host = MachineHost(eqs, chosen, parts.before(given), driven, as_events(events), parts.switch)
+    loop = parts.around(host.plant, given)
     first, last = host.plant.span
     if first > begin.t or last < end:
         raise DataError(
             f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s."
         )
-    times = loop_times(begin.t, end, every, loop.dt)
-    samples = begin.t + loop.dt * np.arange(int(np.floor((end - begin.t) / loop.dt + 1e-9)) + 1)
-    run = SampledRun(host, loop, reference_values(loop, references, samples), times, begin.t, end, progress)
-    return run.go(host.column(begin, end - begin.t))
+    count = int(np.floor((end - begin.t) / loop.dt + 1e-9))
+    return _sampled(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
 
 
 def run_linear(
-    model: StateSpace,
-    until: Any,
-    *,
-    start: Any,
-    inputs: Any,
-    every: Any,
-    progress: Any,
-    laws: Sequence[Law],
-    watching: Watching | None,
-    noise: Noise | None,
-    references: Any,
-    actuators: Mapping[str, Actuator] | None,
-    switch: SwitchOn,
-    waits: tuple[bool, ...],
+    model: StateSpace, until: Any, parts: LoopParts, *, start: Any, inputs: Any, every: Any, progress: Any
 ) -> Record:
     """A sampled loop around a state-space model."""
     try:
@@ -139,21 +145,22 @@ def run_linear(
     if not np.isfinite(end) or end <= 0:
         raise DataError(f"until must be a finite time after the start (0 s), got {until!r}.")
     given = given_inputs(inputs, model.inputs)
-    driven = [name for law in laws for name in law.drives]
-    host = LinearHost(model, given if not switch.at_once else {k: v for k, v in given.items() if k not in driven})
-    loop = wired(
-        host.plant, laws, watching, given=given, noise=noise, actuators=actuators, switch=switch, waits=waits,
-        interval=model.dt,
-    )  # fmt: skip
+    host = LinearHost(model, parts.before(given))
+    loop = parts.around(host.plant, given, model.dt)
     count = int(np.floor(end / loop.dt + 1e-9))
     end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
     if not count:
         raise DataError(f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
-    times = loop_times(0.0, end, every, loop.dt)
-    x0 = initial_state(start, model.states, "the start")
-    samples = loop.dt * np.arange(count + 1)
-    run = SampledRun(host, loop, reference_values(loop, references, samples), times, 0.0, end, progress)
-    return run.go(np.concatenate(([0.0], x0)))
+    run = _sampled(host, loop, parts, 0.0, end, count, every, progress)
+    return run.go(np.concatenate(([0.0], initial_state(start, model.states, "the start"))))
+
+
+def _sampled(
+    host: Any, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: Any, progress: Any
+) -> SampledRun:
+    """A run of `count` intervals with its references and the times of its record."""
+    references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
+    return SampledRun(host, loop, references, loop_times(begin, end, every, loop.dt), begin, end, progress)
 
 
 def loop_times(begin: float, end: float, every: Any, dt: float) -> Array:
@@ -173,6 +180,16 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
     at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
     _, values = sampled(sources, unique, at, where="references")
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
+
+
+def renamed_reference(source: Any, name: str, channel: str) -> Any:
+    """A source of a reference as the source of the input that carries it."""
+    if isinstance(source, Record):
+        have = next((n for n in (name, channel) if n in source.names), None)
+        if have is None:
+            raise DataError(unknown_name("channel", name, source.names, f"the record given for reference {name!r}"))
+        return Record.from_channels(source.time, {channel: source[have]})
+    return source
 
 
 def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -210,6 +227,7 @@ def simulate_closed(
     switch = read_switch(switch_on)
     if isinstance(plant, StateSpace):
         controller, observer = in_deviations(controller), in_deviations(observer)
+    controller = within_limits(controller, actuators)
     laws = as_laws(controller, switch)
     waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
@@ -224,22 +242,19 @@ def simulate_closed(
         name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
     }
     wanted = by_name(references, known)
-    options: dict[str, Any] = {
-        "laws": laws, "watching": watching, "noise": noise, "references": {**resting, **wanted},
-        "actuators": actuators, "switch": switch, "waits": waits,
-    }  # fmt: skip
+    parts = LoopParts(laws, watching, noise, {**resting, **wanted}, actuators, switch, waits)
     continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
     if isinstance(plant, StateSpace):
         stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
         if not stepped:
             del run["events"], run["method"]
-            return run_linear(plant, until, **run, **options)
+            return run_linear(plant, until, parts, **run)
         plant = linear_equations(plant)
         run["start"] = linear_state(plant, run["start"])
     if not continuous:
         begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
-        return run_machine(plant, end(until, begin), **run, **options)
-    return run_continuous(plant, until, end, simulate, run, options)
+        return run_machine(plant, end(until, begin), parts, **run)
+    return run_continuous(plant, until, end, simulate, run, parts)
 
 
 def run_continuous(
@@ -248,10 +263,10 @@ def run_continuous(
     end: Callable[[Any, float], float],
     simulate: Callable[..., Record],
     run: dict[str, Any],
-    options: dict[str, Any],
+    parts: LoopParts,
 ) -> Record:
     """Continuous laws and observers go into the equations; what is sampled, if anything, runs around those."""
-    laws, watching, noise, switch = (options[name] for name in ("laws", "watching", "noise", "switch"))
+    laws, watching, noise, switch = parts.laws, parts.watching, parts.noise, parts.switch
     inside = [k for k, law in enumerate(laws) if law.dt is None]
     outside = [k for k in range(len(laws)) if k not in inside]
     if outside and not switch.at_once:
@@ -268,13 +283,13 @@ def run_continuous(
             f"input {both[0]!r} is given in inputs= and driven by a law. Leave one out, or say from when on the law "
             "drives it (switch_on=)."
         )
-    mine = {name: a for name, a in (options["actuators"] or {}).items() if name in driven or not outside}
-    loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [options["waits"][k] for k in inside])
+    mine = {name: a for name, a in (parts.actuators or {}).items() if name in driven or not outside}
+    loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [parts.waits[k] for k in inside])
     inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
     following = {name for k in inside for name in laws[k].references.names}
-    for name in following & set(options["references"]):
+    for name in following & set(parts.references):
         channel = reference_channel(name)
-        inputs[channel] = renamed_reference(options["references"][name], name, channel)
+        inputs[channel] = renamed_reference(parts.references[name], name, channel)
     machine, switching = loop.eqs, tuple(as_events(run["events"]))
     begin = state_or_rest(eqs, run["start"])
     if not switch.at_once:
@@ -291,12 +306,11 @@ def run_continuous(
         replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))
         for k in outside
     ]
-    options = {
-        **options, "laws": rest, "watching": None, "switch": SwitchOn(), "waits": (False,) * len(rest),
-        "actuators": {n: a for n, a in (options["actuators"] or {}).items() if n not in mine} or None,
-        "references": {n: s for n, s in options["references"].items() if n not in following},
-    }  # fmt: skip
-    return run_machine(machine, end(until, begin.t), **run, **options)
+    parts = LoopParts(
+        tuple(rest), None, noise, {n: s for n, s in parts.references.items() if n not in following},
+        {n: a for n, a in (parts.actuators or {}).items() if n not in mine} or None, SwitchOn(), (False,) * len(rest),
+    )  # fmt: skip
+    return run_machine(machine, end(until, begin.t), parts, **run)
 
 
 def _switching(

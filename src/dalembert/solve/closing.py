@@ -23,12 +23,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Law, State, Symbols, Watching, require_equations
-from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.errors import ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.solve.actuators import Actuator, limited, quantised
 from dalembert.solve.constrained import forward_expressions
 from dalembert.solve.plants import machine_name, remembered
-from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel
+from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel, within_limits
 
 SX = ca.SX
 ON = "control.on"
@@ -70,11 +70,14 @@ def close_loop(
 
     Returns
     -------
-    EquationsOfMotion; driven inputs are outputs of the same name, references are inputs ``"reference.<name>"``,
-    estimates outputs ``"estimate.<name>"``, memories internal states ``"<law>.<name>"``.
+    EquationsOfMotion; driven inputs are outputs of the same name, references are inputs ``"reference.<name>"`` (or
+    ``"<name>.reference"`` where the law calls them so) that rest at the operating point of the law where they are left
+    out, estimates outputs ``"estimate.<name>"``, memories internal states ``"<law>.<name>"``. Laws and observers that
+    read a driven input get it as it acts, behind its actuator.
     """
     switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
-    return closed(require_equations(eqs), as_laws(laws), as_watching(observer, None), actuators, switch, ()).eqs
+    read = as_laws(within_limits(laws, actuators))
+    return closed(require_equations(eqs), read, as_watching(observer, None), actuators, switch, ()).eqs
 
 
 def closed(
@@ -96,7 +99,9 @@ def _key(eqs: EquationsOfMotion, laws: tuple[Law, ...], watching: Watching | Non
     digest = hashlib.sha256()
     for law in laws:
         text = (law.name, law.reads, law.drives, law.dt, law.memory.names, law.start, law.references.names)
-        digest.update(repr((text, law.direct, law.parameters)).encode() + law.function.serialize().encode())
+        digest.update(
+            repr((text, law.direct, law.parameters, law.resting)).encode() + law.function.serialize().encode()
+        )
     if watching is not None:
         w = watching
         names = (w.name, w.reads, w.known, w.gives.names, w.dt, w.memory.names, w.start)
@@ -231,8 +236,14 @@ class _Closing:
         }  # fmt: skip
         start = [value for law in self.laws for value in law.start]
         start += [] if self.watching is None else list(self.watching.start)
+        resting = {
+            reference_channel(name): float(value)
+            for law in self.laws for name, value in zip(law.references.names, law.resting, strict=False) if value
+        }  # fmt: skip
+        kept = {name: value for name, value in eqs.resting_inputs.items() if name not in self.driven}
         loop = replace(
             eqs, functions=functions, **channels, guess=(eqs.guess[0], (*eqs.guess[1], *start)),
+            resting_inputs=kept | resting,
             parameter_values=(*eqs.parameter_values, *([0.0] if self.switched else [])),
         )  # fmt: skip
         return ClosedLoop(loop, eqs, tuple(float(x) for x in start), self.before)
@@ -381,15 +392,3 @@ class _Closing:
                 f"algebraic loop: {', '.join(self.driven)} cancels itself through what the law reads (1 - ∂law/∂u is "
                 "singular), so no input fulfils the law. Change its gain on what jumps with the input."
             )
-
-
-def renamed_reference(source: Any, name: str, channel: str) -> Any:
-    """A source of a reference as the source of the input that carries it."""
-    from dalembert.record import Record
-
-    if isinstance(source, Record):
-        have = next((n for n in (name, channel) if n in source.names), None)
-        if have is None:
-            raise DataError(unknown_name("channel", name, source.names, f"the record given for reference {name!r}"))
-        return Record.from_channels(source.time, {channel: source[have]})
-    return source

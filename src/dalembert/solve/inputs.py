@@ -42,7 +42,7 @@ class Inputs:
 
 
 def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None) -> Inputs:
-    """Check and bind the inputs of a run; a channel that is left out is zero."""
+    """Check and bind the inputs of a run; a channel that is left out rests (at zero, a reference where it was made)."""
     if isinstance(given, Record):
         given = {name: given for name in given.names if name in eqs.inputs.index}
     if given is not None and not isinstance(given, Mapping):
@@ -57,7 +57,7 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
     key: list[Any] = []
     first, last = -np.inf, np.inf
     for k, name in enumerate(eqs.inputs.names):
-        source = given.get(name, 0.0)
+        source = given.get(name, eqs.resting_inputs.get(name, 0.0))
         if isinstance(source, Record):
             entries.append(_table(source, name, t))
             channel = source[name]

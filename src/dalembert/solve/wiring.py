@@ -71,6 +71,19 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
+def within_limits(item: Any, actuators: Any) -> Any:
+    """A design (or several) that is told the limits of its actuators, where it can be: its integrals wait there."""
+    if isinstance(item, (list, tuple)):
+        return type(item)(within_limits(each, actuators) for each in item)
+    if not isinstance(actuators, Mapping) or not hasattr(item, "within"):
+        return item
+    limits = {
+        name: actuators[name].limits for name in item.drives
+        if isinstance(actuators.get(name), Actuator) and np.isfinite(actuators[name].limits).any()
+    }  # fmt: skip
+    return item.within(limits) if limits else item
+
+
 def is_informed(controller: Any, switch: SwitchOn) -> bool:
     """Whether a controller can be told when it is switched on, and is."""
     if isinstance(controller, Law) or not hasattr(controller, "law") or switch.at_once or switch.event is not None:

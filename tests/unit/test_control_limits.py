@@ -1,0 +1,88 @@
+"""Limits of inputs: what an observer is told of them, and what becomes of integrals meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import dalembert as da
+from dalembert.control import close_loop, lqg, lqr
+from dalembert.linear import StateSpace
+
+
+def slider() -> StateSpace:
+    """1 kg with a damper of 1 N s/m, its place read."""
+    return StateSpace(
+        [[0.0, 1.0], [0.0, -1.0]], [0, 1], [[1, 0]], states=["x", "v"], inputs="push", outputs="place"
+    )  # fmt: skip
+
+
+@pytest.mark.spec("000-72")
+def test_an_observer_is_told_what_an_actuator_does_not_what_was_asked_of_it() -> None:
+    """Its error then is that of the observer alone, e^{(A - L C) t} e₀, whatever the limit."""
+    design = lqg(slider(), Q=100.0, R=0.01, Qn=1.0, Rn=0.1)
+    run = da.simulate(
+        slider(), 2.0, controller=design, start={"x": 1.0}, every=0.1, actuators={"push": da.Actuator(limits=0.5)}
+    )
+    assert np.abs(run["push"]).max() == pytest.approx(0.5)
+    error = np.column_stack([run[name] - run[f"LQG.{name}.estimate"] for name in ("x", "v")])
+    assert error[0] == pytest.approx([1.0, 0.0])
+    step = scipy.linalg.expm(0.1 * (design.system.A - design.L @ design.system.C))
+    np.testing.assert_allclose(error[1:], error[:-1] @ step.T, atol=1e-7)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01], ids=["continuous", "sampled"])
+@pytest.mark.parametrize("output", [False, True], ids=["state", "output"])
+def test_limits_of_an_actuator_wind_no_integral_up(dt: float | None, output: bool) -> None:
+    """The run with limits in the design and the run with them in the actuator are the same, and overshoot little."""
+    options: dict[str, Any] = {"Q": 1.0, "R": 1.0, "dt": dt, "integral": {"place": 20.0}}
+    make = (lambda **more: lqg(slider(), Qn=1.0, Rn=0.1, **options, **more)) if output else (
+        lambda **more: lqr(slider(), **options, **more))  # fmt: skip
+    wanted = {"place": 10.0}
+    runs = [
+        da.simulate(slider(), 60.0, controller=make(limits={"push": 1.0}), references=wanted, every=0.1),
+        da.simulate(
+            slider(), 60.0, controller=make(), references=wanted, every=0.1, actuators={"push": da.Actuator(limits=1.0)}
+        ),
+    ]  # fmt: skip
+    np.testing.assert_allclose(runs[0]["place"], runs[1]["place"], atol=1e-6)
+    for run in runs:
+        assert np.abs(run["push"]).max() <= 1.0
+        assert run["place"].max() < 12.0 and run["place"][-1] == pytest.approx(10.0, abs=0.01)
+
+
+def test_an_input_does_not_stay_at_its_limit_for_good() -> None:
+    """A push of 3 N holds a tank's level down; when it ends, the integral that was at its limit comes back."""
+    tank = StateSpace(-0.001, [[1.0, 1.0]], 1.0, states=["h"], inputs=["pump", "leak"], outputs="level")
+    design = lqr(tank, Q=1e-6, R=1.0, inputs="pump", dt=0.1, integral={"level": 1e-4}, limits={"pump": 1.0})
+    run = da.simulate(
+        tank, 400.0, controller=design, inputs={"leak": lambda t: np.where(np.asarray(t) < 50.0, -3.0, 0.0)}
+    )
+    assert run["pump"][400] == pytest.approx(1.0)
+    assert abs(run["level"][-1]) < 0.5
+
+
+def test_a_closed_loop_rests_where_its_law_was_designed() -> None:
+    """References that nobody gives stand at the operating point, in equilibrium, linearize and simulate alike."""
+    m = da.Mechanism("hoist", planar=True)
+    load = m.add_body("load", mass=2.0, inertia=0.1)
+    m.add_prismatic("rail", m.ground.at(0, 0), load.at(0, 0), axis=(0, 1))
+    m.add_spring("rope", m.ground.at(0, 3), load.at(0, 0), stiffness=100.0, free_length=1.0)
+    m.add_torque("lift", joint="rail", input="force")
+    m.add_sensor("height", da.displacement("rail"))
+    eqs = da.equations(m)
+    point = da.equilibrium(eqs, inputs={"force": 5.0})
+    model = da.linearize(eqs, point, inputs={"force": 5.0}, outputs=["height"])
+    design = lqr(model, Q=10.0, R=0.1, tracking="height")
+    loop = close_loop(eqs, design)
+    height = point["rail.displacement"]
+    assert abs(height) > 0.1
+    assert loop.resting_inputs == {"height.reference": pytest.approx(height)}
+    assert da.equilibrium(loop)["rail.displacement"] == pytest.approx(height, abs=1e-9)
+    run = da.simulate(loop, 3.0, start=loop.state(point.q, None, None), every=0.1)
+    assert np.abs(run["rail.displacement"] - height).max() < 1e-9
+    moved = da.simulate(loop, 8.0, inputs={"height.reference": height + 0.1}, every=0.1)
+    assert moved["height"][-1] == pytest.approx(height + 0.1, abs=1e-3)
