@@ -1,5 +1,6 @@
 """Estimation: filters, observers and unknown forces, over records, sample by sample, or inside ``da.simulate``."""
 
+from dalembert.estimate import identified_model  # noqa: F401  filters take what da.identify found
 from dalembert.estimate.consistency import Consistency, chi_square_band, mean_nees, nees
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.extended import ExtendedKalman

@@ -18,7 +18,7 @@ from dalembert.estimate import engine
 from dalembert.estimate.described import described
 from dalembert.estimate.kinematic_watching import reading_inputs
 from dalembert.estimate.matrices import pack, triangle, unpacked
-from dalembert.estimate.noise import Noise, covariance
+from dalembert.estimate.noise import Noise, state_covariance
 from dalembert.estimate.process import SAME_TIME, Process, process
 from dalembert.estimate.steady import hidden_modes
 from dalembert.estimate.stepper import Stepper
@@ -79,8 +79,8 @@ class Filter(ABC):
         self.dt = self.process.dt if dt is None else float(dt)
         self.noise = Noise(self.process, Q, R, input_noise)
         self.model = engine.Expressions(self.process, self.noise)
-        self.start = self.read_start(start)
-        self.P0 = None if P0 is None else covariance("P0", P0, self.process.errors.names, "state")
+        self.start, self._start = self.read_start(start), start
+        self.P0 = None if P0 is None else state_covariance("P0", P0, self.process)
         self.compiled = self.process.use_c if compiled is None else bool(compiled)
         self._native: engine.Native | None = None
         self._made: dict[str, Any] = {}
@@ -247,8 +247,12 @@ class Filter(ABC):
     def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
         """Memory to begin with: of the start and P0 given here, or else of the filter's own."""
         x = self.start if start is None else self.read_start(start)
+        if u is not None and (self._start if start is None else start) is None:
+            x = x.copy()
+            for place, column in self.process.held.items():
+                x[place] = u[column]
         if P0 is not None:
-            P = covariance("P0", P0, self.process.errors.names, "state")
+            P = state_covariance("P0", P0, self.process)
         elif self.P0 is not None:
             P = self.P0
         else:
@@ -280,11 +284,12 @@ class Filter(ABC):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a start need not be known to many digits
-                P = dare(F.T, H.T, Q, R).X
+                P = dare(F.T, H.T, Q, R).X.copy()
         except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
             unmoved = hidden_modes(F.T, Q, names, "no noise moves")
             why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
             raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
+        np.fill_diagonal(P, np.maximum(P.diagonal(), 0.0))  # of a state that is exact, but for rounding
         return P
 
 

@@ -58,6 +58,19 @@ def covariance(symbol: str, given: Any, names: tuple[str, ...], what: str) -> Ar
     return checked(symbol, array, names)
 
 
+def state_covariance(symbol: str, given: Any, model: Process) -> Array:
+    """(ne, ne) Q or P0; a number, vector or matrix speaks of the states that do not merely hold inputs."""
+    names = model.errors.names
+    if not model.held or isinstance(given, Mapping):
+        return covariance(symbol, given, names, "state")
+    own = [k for k in range(len(names)) if k not in model.held]
+    if np.ndim(given) and np.shape(given)[0] == len(names):
+        return covariance(symbol, given, names, "state")
+    whole = np.zeros((len(names), len(names)))
+    whole[np.ix_(own, own)] = covariance(symbol, given, tuple(names[k] for k in own), "state")
+    return whole
+
+
 def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
     for name in given:
         if name not in names:
@@ -172,6 +185,8 @@ class Noise:
     def _read(self, symbol: str, given: Any, names: tuple[str, ...], what: str) -> Covariance:
         if callable(given):
             return Covariance(symbol, len(names), False, np.empty(0), self._of_state(symbol, given, names, what))
+        if symbol == "Q":
+            return constant_covariance(symbol, state_covariance(symbol, given, self.process))
         return constant_covariance(symbol, covariance(symbol, given, names, what))
 
     def _of_state(self, symbol: str, given: Callable[..., Any], names: tuple[str, ...], what: str) -> ca.Function:

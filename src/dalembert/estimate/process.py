@@ -25,6 +25,7 @@ from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array
 from dalembert.linear import SecondOrder, StateSpace
 
+Point = Callable[[StateSpace, list[str], list[str]], "tuple[Array, Array, Array] | None"]
 SX = ca.SX
 SAME_TIME = 1e-9  # relative
 ARGUMENTS = {
@@ -60,6 +61,7 @@ class Process:
     about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
     sensed : the inputs are readings of sensors of the machine, not what drives it.
     current : the step to a sample takes the inputs of that sample, not those of the one before.
+    held : place of a state that holds an input of an earlier sample -> place of that input: exact, no noise of its own.
     advise : what to say of the last states (k, nx) before a filter broke down, or nothing.
     """
 
@@ -83,6 +85,7 @@ class Process:
     sensed: bool = False
     current: bool = False
     advise: Callable[[Array], str] | None = None
+    held: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def nx(self) -> int:
@@ -125,7 +128,8 @@ class Process:
 
 @singledispatch
 def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
-    """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, `EquationsOfMotion` or a kinematic model.
+    """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
+    `Model` or a kinematic model.
 
     outputs : names of the sensors the filter reads; None: all.  inputs : names of the inputs it is told; None: all.
     dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
@@ -159,10 +163,20 @@ def _(
     dt: float | None = None,
     deviations: bool = False,
 ) -> Process:
-    """A linear model: x⁺ = x₀ + A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀).
+    """A linear model; one of `da.linearize` knows the operating point it counts from and reads what the machine's own
+    sensors read; with ``deviations=True`` it reads and tells deviations.
+    """
+    return linear_process(model, outputs, inputs, dt, None if deviations else operating_point, deviations=deviations)
 
-    A model of `da.linearize` knows the operating point it counts from and reads what the machine's own sensors read;
-    with ``deviations=True`` it reads and tells deviations.
+
+def linear_process(
+    model: StateSpace, outputs: Any, inputs: Any, dt: float | None, point: Point | None, *, deviations: bool = False,
+    held: Mapping[int, int] | None = None,
+) -> Process:  # fmt: skip
+    """x⁺ = x₀ + A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀).
+
+    point : (model, names of the outputs, of the inputs) -> x₀, u₀, y₀, or None where all is zero.
+    held : see `Process`.
     """
     if model.dt is None:
         if dt is None:
@@ -177,7 +191,7 @@ def _(
     A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
     states = Channels(model.states, [model.units.get(name, "") for name in model.states])
     names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
-    about = None if deviations else operating_point(model, names, drives)
+    about = None if point is None else point(model, names, drives)
     x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
     x, u, p, t, Δ = SX.sym("x", model.nx), SX.sym("u", len(columns)), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
     away, extra = (x, u) if about is None else (x - x0, u - u0)
@@ -194,7 +208,7 @@ def _(
         Channels(drives, [model.units.get(name, "") for name in drives]),
         Channels(names, [model.units.get(name, "") for name in names]),
         functions, x0, reported=told, wrapped=(False,) * len(names), dt=model.dt,
-        matrices=(A, B, C, D), about=about, source=model,
+        matrices=(A, B, C, D), about=about, source=model, held=held or {},
     )  # fmt: skip
 
 

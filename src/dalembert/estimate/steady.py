@@ -69,7 +69,7 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
             f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out of the model."
         )
     try:
-        P = dare(A.T, C.T, Q, R).X
+        P = dare(A.T, C.T, Q, R).X.copy()
     except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
         unmoved = hidden_modes(A.T, Q, states, "no noise moves")
         why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error}). Check Q and R"
@@ -84,6 +84,8 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
         )
     K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
     after = P - K @ S @ K.T
+    for matrix in (after, P):  # a variance of zero may have come out below it
+        np.fill_diagonal(matrix, np.maximum(matrix.diagonal(), 0.0))
     residual = np.abs(A @ after @ A.T + Q - P).max() / max(np.abs(P).max(), 1e-300)
     poles = np.linalg.eigvals(A - A @ K @ C)
     return Steady(K, A @ K, (after + after.T) / 2, P, (S + S.T) / 2, poles, float(residual), states)
