@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dalembert.model import Body, Mechanism
 from dalembert.model.actuators import Ideal
 from dalembert.model.forces import Actuator, PointForce, Spring, Torque
 from dalembert.model.joints import Joint
+
+MOST_TRIANGLES = 4000  # of one mesh in a picture
 
 
 def _place(coordinates: Any) -> list[float]:
@@ -69,12 +73,30 @@ def _body(body: Body, own: list[list[float]]) -> dict[str, Any]:
     if len(own) > 2:
         lines.append([len(own) - 1, 0])
     entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
-    if body.shape is not None:
+    if body.mesh is not None:
+        entry["shape"] = {"kind": "mesh", "triangles": drawn_mesh(body.mesh)}
+    elif body.shape is not None:
         size = [float(x) for x in body.shape.size]
         entry["shape"] = {"kind": body.shape.kind, "size": size, "axis": body.shape.axis}
     elif not body.planar and float(body.mass) > 0.0:
         entry["gyration"] = [[float(c) / float(body.mass) for c in row] for row in body.inertia]
     return entry
+
+
+def drawn_mesh(triangles: Any) -> list[Any]:
+    """Triangles as a picture needs them, at most `MOST_TRIANGLES`: corners in one cell of a grid become one."""
+    low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
+    size = float((high - low).max()) or 1.0
+    found, cells = triangles, 128
+    while len(found) > MOST_TRIANGLES and cells > 4:
+        numbers = np.rint((triangles - low) * (cells / size))
+        a, b, c = numbers[:, 0], numbers[:, 1], numbers[:, 2]
+        flat = (a == b).all(axis=1) | (b == c).all(axis=1) | (c == a).all(axis=1)
+        found = np.unique(numbers[~flat].reshape(-1, 9), axis=0).reshape(-1, 3, 3) * (size / cells) + low
+        cells = cells * 3 // 4
+    digits = max(0, 6 - math.floor(math.log10(size)))
+    rounded: list[Any] = np.round(found, digits).tolist()
+    return rounded
 
 
 def _torques(m: Mechanism) -> list[dict[str, Any]]:

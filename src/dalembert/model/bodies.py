@@ -186,6 +186,7 @@ class Body:
     angle: float = 0.0
     shape: Shape | None = None
     is_ground: bool = False
+    mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
 
     def __repr__(self) -> str:
         return f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {shown([self.mass])[1:-1]} kg)"
@@ -251,6 +252,23 @@ def inertia_problems(name: str, mass: Any, inertia: Any, planar: bool) -> list[s
             "(no distribution of mass has them)."
         )
     return problems
+
+
+def read_mesh(name: str, mesh: Any, center: tuple[Any, ...]) -> Any:
+    """Triangles (n, 3, 3) from the centre of mass, read-only; None stays None."""
+    if mesh is None:
+        return None
+    import numpy as np
+
+    try:
+        found = np.array(mesh, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.ndim != 3 or found.shape[1:] != (3, 3) or not len(found) or not np.isfinite(found).all():
+        raise ModelError(f"mesh of body {name!r} must be the corners of triangles, finite numbers (n, 3, 3) [m].")
+    found -= np.array([*map(float, center), 0.0, 0.0, 0.0][:3])
+    found.setflags(write=False)
+    return found
 
 
 def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any, Any, tuple[Any, ...], Shape | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.errors import ModelError, unknown_name
 from dalembert.expressions import Quantity
-from dalembert.model.bodies import Body, is_number, read_inertia, rotation_matrix, vector
+from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.forces import ForceMethods
 from dalembert.model.joints import Coupler, Driver, Joint, JointMethods, UserConstraint, Variable
 from dalembert.model.measures import Measure
@@ -116,6 +116,7 @@ class Mechanism(JointMethods, ForceMethods):
         rotation: Any = None,
         angle: float = 0.0,
         center: Sequence[Any] | None = None,
+        mesh: Any = None,
     ) -> Body:
         """A rigid body.
 
@@ -126,6 +127,7 @@ class Mechanism(JointMethods, ForceMethods):
         position, rotation (spatial: quaternion or matrix), angle (planar) : where the drawing shows the centre of
             mass; the first guess of `assemble`, and what ``at=`` of a joint refers to.
         center : centre of mass in the coordinates used by ``body.at``, when their origin is elsewhere.
+        mesh : corners of triangles (n, 3, 3) in the same coordinates [m], by which pictures show the body.
         """
         size = 2 if self.planar else 3
         if self.planar and rotation is not None:
@@ -148,6 +150,7 @@ class Mechanism(JointMethods, ForceMethods):
             rotation_matrix(rotation, f"rotation of body {name!r}"),
             float(angle),
             shape,
+            mesh=read_mesh(name, mesh, own),
         )
         self.bodies.append(body)
         return body

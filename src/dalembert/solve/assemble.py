@@ -31,6 +31,7 @@ def assemble(
     internal: Mapping[str, float] | None = None,
     start: State | None = None,
     t: float = 0.0,
+    restarts: int = RESTARTS,
 ) -> State:
     """Put a machine together.
 
@@ -43,6 +44,8 @@ def assemble(
     internal : internal states (motor currents, lags).
     start : a state to start from, instead of the drawing.
     t : time, for moving joints and drivers.
+    restarts : how often to try again from places around the first, where the joints do not close from there. With none
+        a machine that is moved on from ``start`` stays on its branch, or it is soon told that it cannot.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def assemble(
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
         for coordinate_index, measure, ratio in eqs.followers:
             q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
-    q = _close(eqs, q, wanted, t)
+    q = _close(eqs, q, wanted, t, restarts)
     counters = [(k, n.removesuffix(".turned")) for k, n in enumerate(eqs.coordinates.names) if n.endswith(".turned")]
     if counters:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
@@ -195,7 +198,7 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
     return np.asarray(-(J.T @ y))
 
 
-def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: float) -> Array:
+def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: float, restarts: int) -> Array:
     problem = _Problem(eqs, wanted, t)
     tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
@@ -203,7 +206,8 @@ def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: fl
         return q
     random = np.random.default_rng(0)
     best, best_gap = q, gap
-    for k in range(RESTARTS if eqs.nv <= DENSE else 0):
+    restarts = restarts if eqs.nv <= DENSE else 0
+    for k in range(restarts):
         spread = 0.05 * 1.25**k
         shift = random.normal(size=eqs.nv) * spread
         q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
@@ -220,7 +224,7 @@ def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: fl
         )
     raise AssemblyError(
         f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
-        f"(m or rad) after {ITERATIONS} iterations from {RESTARTS + 1} starting points. "
+        f"(m or rad) after {ITERATIONS} iterations from {restarts + 1} starting points. "
         "Check lengths and prescribed coordinates, or give a better guess={...}."
     )
 

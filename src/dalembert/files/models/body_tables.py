@@ -140,4 +140,5 @@ def _with_mesh(scope: Scope, given: dict[str, Any], where: Where) -> dict[str, A
     else:
         inertia = [[density * c for c in row] for row in volume.inertia]
         center = volume.center
-    return {**given, "mass": density * volume.volume, "inertia": inertia, "center": given.get("center", center)}
+    own = {"mass": density * volume.volume, "inertia": inertia, "center": given.get("center", center)}
+    return {**given, **own, "mesh": volume.triangles}

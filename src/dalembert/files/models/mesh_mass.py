@@ -8,7 +8,7 @@ integrals of 1, x and x xᵀ over the inside (Mirtich 1996, in the tetrahedron f
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class MeshMass:
     volume: float
     center: tuple[float, float, float]
     inertia: tuple[tuple[float, float, float], ...]
+    triangles: Any = field(default=None, compare=False, repr=False)  # (n, 3, 3) [m]
 
 
 def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
@@ -43,7 +44,7 @@ def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
         raise FileFormatError(f"the scale of a mesh must be positive, got {scale:g}.", shown)
     triangles = read_triangles(content, shown)
     _check_closed(triangles, shown)
-    return mass_of(triangles * scale, shown)
+    return replace(mass_of(triangles * scale, shown), triangles=triangles * scale)
 
 
 def read_triangles(content: bytes, shown: str) -> Any:
