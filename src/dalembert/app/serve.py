@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 import secrets
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -21,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DalembertError, DataError
-from dalembert.record import Record
+from dalembert.record import Array
 from dalembert.view.animation import page_text
-from dalembert.view.machine_scene import machine_data
+from dalembert.view.machine_scene import machine_data, still
 from dalembert.view.payload import packed
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ LONGEST_QUESTION = 4096  # bytes
 MOST_SLIDERS = 40
 UNTIL = 5.0  # s of a run from the browser
 _LONGEST_RUN = 120.0  # s
+_STEP = 0.12  # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch
+_MOST_STEPS = 64
+_STILL, _APART = 1e-6, 0.05  # a coordinate that moves at all; part of its motion that others do not have
 _ROOM = 0.35  # of the radius of the drawing, left around it for what the machine may reach
 
 
@@ -48,15 +52,16 @@ class LiveMachine:
         self._lock = threading.Lock()
         channels = ("x", "y", "angle") if mechanism.planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
         self._poses = {body.name: [f"{body.name}.{c}" for c in channels] for body in mechanism.bodies}
-        self._names = [
-            (f"{joint.name}.{coordinate[0]}", coordinate[2]) for joint in mechanism.joints
-            for coordinate in joint.coordinates
-        ][:MOST_SLIDERS]  # fmt: skip
+        driven = {eqs.full_name(driver.coordinate) for driver in mechanism.drivers}
+        names = [(f"{joint.name}.{c[0]}", c[2]) for joint in mechanism.joints for c in joint.coordinates]
+        self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
 
         joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
         # those that are held while another one moves: the last ones moved, else those at the ground
-        self._order = [f"{joint.name}.{coordinate[0]}" for joint in joints for coordinate in joint.coordinates]
-        self._dof: int | None = None
+        every = [f"{joint.name}.{coordinate[0]}" for joint in joints for coordinate in joint.coordinates]
+        self._order = [name for name in every if name not in driven]
+        self._radius: float | None = None
+        self.limits = _limits(mechanism)
 
     def values(self) -> dict[str, float]:
         """Joint coordinates."""
@@ -69,34 +74,77 @@ class LiveMachine:
     def move(self, name: str, value: float) -> dict[str, Any]:
         """Give a coordinate another value, the others held as far as the machine is free to.
 
-        Of a machine with k degrees of freedom k - 1 other coordinates keep their values; where it cannot be closed that
-        way, what is not prescribed moves as little as possible.
+        Of a machine with k degrees of freedom k - 1 other independent coordinates keep their values, those moved last
+        first; where it cannot be closed that way, what is not prescribed moves as little as possible. A long way is
+        gone in steps, so that a loop stays on the branch it is on; where it cannot go on, it stays as far as it got,
+        and ``"error"`` says so.
         """
-        from dalembert.solve.assemble import assemble
-
         with self._lock:
-            known = dict(self._names)
-            if name not in known or not isinstance(value, int | float) or not math.isfinite(value):
+            units = dict(self._names)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not isinstance(name, str) or name not in units or not number:
                 raise DataError(f"no slider moves {name!r} to {value!r}.")
-            others = [one for one in self._order if one != name][: max(self._freedom() - 1, 0)]
-            wanted = {name: float(value)}
-            try:
-                self.state = assemble(self.eqs, {one: self.state[one] for one in others} | wanted, start=self.state)
-            except DalembertError:
-                if not others:
-                    raise
-                self.state = assemble(self.eqs, wanted, start=self.state)
+            low, high = self.limits.get(name, (-math.inf, math.inf))
+            if not low <= value <= high:
+                raise DataError(f"{name} stops at {low:.6g} and {high:.6g} {units[name]}; {value:.6g} is beyond.")
+            others = self._independent(name)
+            blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
             self._order.remove(name)
             self._order.insert(0, name)
-            return {"poses": self.poses(), "values": self.values()}
+            far = f"{self.state[name]:.4g} {units[name]}".strip()
+            told = (
+                {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
+            )
+            return {"poses": self.poses(), "values": self.values(), **told}
 
-    def _freedom(self) -> int:
-        """Degrees of freedom, counted once."""
-        from dalembert.solve.mobility import mobility
+    def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
+        """Go to a value in steps; whether something is in the way."""
+        from dalembert.solve.assemble import assemble
 
-        if self._dof is None:
-            self._dof = mobility(self.eqs, self.first).dof
-        return self._dof
+        start = self.state[name]
+        steps = min(max(1, math.ceil(abs(value - start) / (_STEP * size))), _MOST_STEPS)
+        held = {one: self.state[one] for one in others}
+        for k in range(1, steps + 1):
+            wanted = {name: start + (value - start) * k / steps}
+            try:
+                self.state = assemble(self.eqs, held | wanted, start=self.state, restarts=0)
+            except DalembertError:
+                if not held:
+                    return True
+                try:
+                    self.state = assemble(self.eqs, wanted, start=self.state, restarts=0)
+                except DalembertError:
+                    return True
+                held = {}
+        return False
+
+    def _size(self) -> float:
+        """Radius of the machine as it was first [m]."""
+        if self._radius is None:
+            self._radius = float(machine_data(still(self.eqs, self.first), 30, 1.0, [])["radius"])
+        return self._radius
+
+    def _independent(self, name: str) -> list[str]:
+        """Coordinates that can be held while this one moves, the last ones moved first, as many as there are."""
+        eqs, state = self.eqs, self.state
+        A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)
+        S = eqs.kernel("measures").sparse(2, state.q, state.v, eqs.p, state.t)
+        rows = A[eqs.holonomic_rows, :].toarray()
+        _, sizes, right = np.linalg.svd(rows, full_matrices=True)
+        free = right[int((sizes > 1e-9 * sizes.max(initial=1.0)).sum()) :]
+        taken: list[Array] = []
+        held = []
+        for one in [name, *(one for one in self._order if one != name)]:
+            row = S[[eqs.measures.index[one]], :].toarray()[0]
+            way = free @ row
+            apart = way - sum((u * (u @ way) for u in taken), np.zeros(len(free)))
+            size = float(np.linalg.norm(way))
+            if size > _STILL * np.linalg.norm(row) and np.linalg.norm(apart) > _APART * size:
+                taken.append(apart / np.linalg.norm(apart))
+                held.append(one)
+            if len(taken) == len(free):
+                break
+        return [one for one in held if one != name]
 
     def reset(self) -> dict[str, Any]:
         """Back to the first position."""
@@ -119,12 +167,8 @@ class LiveMachine:
     def page(self) -> str:
         """The page of this machine."""
         with self._lock:
-            columns = {
-                name: [value] for body in self._poses for name, value in zip(self._poses[body], self.poses()[body])
-            }
             values = self.values()
-            still = Record.from_channels([0.0], columns, name=self.mechanism.name, scene=self.eqs.scene)
-        data = machine_data(still, 30, 1.0, [])
+            data = machine_data(still(self.eqs, self.state, self.mechanism.name), 30, 1.0, [])
         edge = _ROOM * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
         low, high = (np.array(data["low"]) - edge).tolist(), (np.array(data["high"]) + edge).tolist()
         data |= {"low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
@@ -133,7 +177,27 @@ class LiveMachine:
 
     def _slider(self, name: str, unit: str, value: float, radius: float) -> dict[str, Any]:
         reach = math.pi if unit == "rad" else radius if unit == "m" else 1.0
-        return {"name": name, "unit": unit, "value": value, "low": min(-reach, value), "high": max(reach, value)}
+        stops = self.limits.get(name, (-math.inf, math.inf))
+        low, high = max(min(-reach, value), stops[0]), min(max(reach, value), stops[1])
+        found = {"name": name, "unit": unit, "value": value, "low": min(low, value), "high": max(high, value)}
+        return {**found, "limits": True} if name in self.limits else found
+
+
+def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
+    """Stops of joint coordinates by their full names."""
+    from dalembert.model.forces import Stop
+
+    found: dict[str, tuple[float, float]] = {}
+    names = {f"{joint.name}.{c[0]}": joint for joint in mechanism.joints for c in joint.coordinates}
+    for stop in mechanism.forces:
+        if not isinstance(stop, Stop):
+            continue
+        for name, joint in names.items():
+            if stop.coordinate == name or (stop.coordinate == joint.name and len(joint.coordinates) == 1):
+                low, high = found.get(name, (-math.inf, math.inf))
+                low = low if stop.lower is None else max(low, float(stop.lower))
+                found[name] = (low, high if stop.upper is None else min(high, float(stop.upper)))
+    return found
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -191,7 +255,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = acts[asked]()
         except DalembertError as error:
-            found = {"error": str(error)}
+            found = {"error": str(error), "values": live.values()}
+        except Exception as error:  # whatever happens, the page is told and the server stays
+            found = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
         if "kind" in found:
             self._answer(packed(found), "application/octet-stream")
         else:
@@ -235,6 +301,11 @@ class LiveServer(ThreadingHTTPServer):
     """A live view on loopback; ``address`` is what a browser opens."""
 
     daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that is closed while it is answered is no error of this program."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     def __init__(self, live: LiveMachine, port: int = 0) -> None:
         self.live = live

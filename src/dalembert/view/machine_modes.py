@@ -29,7 +29,7 @@ from dalembert.view.machine_scene import machine_data, still
 COUNT = 12  # modes when nothing is said
 REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the machine
 CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
-_TURN = 1.0  # largest turn as it is first drawn [rad]
+_TURN = 2.5  # largest turn as it is first drawn [rad]
 _GAP = 0.012  # by which joints gape at first, as part of the size: an arm a turned by θ leaves its tangent by a θ²/2
 _SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
 _FREE = 1e-6  # of the largest eigenvalue: below it a mode of a rolling machine is one of its free motions

@@ -33,7 +33,8 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     try {
       const answer = await ask(what, question);
       notice(answer.error || "", true);
-      if (!answer.error) act(answer); else if (answer.values) show(answer.values, true);
+      if (!answer.error || answer.poses) act(answer);
+      if (answer.error && answer.values) show(answer.values, true);
     } catch (error) { notice(`The program that serves this page does not answer. ${error.message}`, true); }
   };
   // the last position of a slider counts: while an answer is under way, earlier ones are dropped

@@ -10,7 +10,7 @@ const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness
 
 export class Machine {
   constructor(D, stage) {
-    Object.assign(this, { D, stage, following: null, mode: 0, scale: 1, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
+    Object.assign(this, { D, stage, following: null, mode: 0, scale: 0, index: new Map(D.bodies.map((body, i) => [body.name, i])) });
     this.size = this.typical();
     this.thick = 0.5 * this.size;
     this.layers();
@@ -26,6 +26,7 @@ export class Machine {
     this.traces = new Traces(this);
     this.efforts = new Efforts(this);
     this.names();
+    this.scale = 1; // of a mode; everything above was measured at rest
     stage.listeners.push(() => this.recolor());
     this.recolor();
   }
