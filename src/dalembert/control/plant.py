@@ -99,11 +99,13 @@ def weight(
         if hasattr(given, "toarray"):
             given = given.toarray()
         try:
+            if np.iscomplexobj(np.asarray(given)):
+                raise ValueError("it holds complex numbers")
             raw = np.asarray(given, dtype=float)
         except (TypeError, ValueError) as error:
             raise DataError(f"{symbol} must be a number, a diagonal, a matrix or a mapping of names: {error}") from None
         if raw.ndim == 0:
-            raw = float(raw) * np.eye(n)
+            raw = real_number(symbol, float(raw)) * np.eye(n)
         elif raw.ndim == 1:
             if len(raw) != n:
                 raise DataError(f"{symbol} has {len(raw)} entries, expected {n}: {why}.")

@@ -68,7 +68,8 @@ def lqr(
     cost : "sum" or "integral"
         With ``dt``: weights of every sample, or of continuous time (then exactly carried over to the samples).
     horizon : float, optional
-        T [s]; infinite when left out. ``Q_T`` weighs the state at its end (zero when left out).
+        T [s]; infinite when left out. ``Q_T`` weighs the state at its end (zero when left out). After it the last gain
+        stays.
     degree : float
         α [1/s]: all poles of the closed loop left of -α.
     integral : outputs, or mapping of outputs to weights, optional
@@ -76,7 +77,8 @@ def lqr(
     tracking : outputs, optional
         Outputs with a reference, reached by feedforward from the static map.
     limits : {input: number or (low, high)}, optional
-        The law stays within; integrals wait meanwhile.
+        The law stays within, and no error is integrated that would drive it further beyond. In ``da.simulate`` the
+        limits of its actuators count too.
 
     Examples
     --------

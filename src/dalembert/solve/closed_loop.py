@@ -31,6 +31,7 @@ from dalembert.solve.wiring import (
     SwitchOn,
     as_laws,
     as_watching,
+    read_actuators,
     read_switch,
     reference_channel,
     waiting,
@@ -94,7 +95,7 @@ class LoopParts:
     watching: Watching | None
     noise: Noise | None
     references: Mapping[str, Any]
-    actuators: Mapping[str, Actuator] | None
+    actuators: Mapping[str, Actuator]
     switch: SwitchOn
     waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
 
@@ -176,7 +177,7 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
     if not names or not given:
         return np.zeros((len(times), len(names)))
     unique = list(dict.fromkeys(names))
-    sources = {name: renamed_reference(source, name, name) for name, source in given.items()}
+    sources = {name: _at_samples(renamed_reference(source, name, name), name, times) for name, source in given.items()}
     at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
     _, values = sampled(sources, unique, at, where="references")
     return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
@@ -185,11 +186,29 @@ def reference_values(loop: Any, given: Any, times: Any) -> Array:
 def renamed_reference(source: Any, name: str, channel: str) -> Any:
     """A source of a reference as the source of the input that carries it."""
     if isinstance(source, Record):
-        have = next((n for n in (name, channel) if n in source.names), None)
+        have = next((n for n in (name, channel, *_short(name)) if n in source.names), None)
         if have is None:
             raise DataError(unknown_name("channel", name, source.names, f"the record given for reference {name!r}"))
         return Record.from_channels(source.time, {channel: source[have]})
     return source
+
+
+def _at_samples(source: Any, name: str, times: Array) -> Any:
+    """A reference from a record, between whose samples it runs straight, at the samples of a loop."""
+    if not isinstance(source, Record) or len(times) < 2:
+        return source
+    first, last, slack = source.time[0], source.time[-1], 1e-9 * (times[-1] - times[0])
+    if first > times[0] + slack or last < times[-1] - slack:
+        raise DataError(
+            f"the record given for reference {name!r} covers {first:g} to {last:g} s, the run needs {times[0]:g} to "
+            f"{times[-1]:g} s."
+        )
+    return np.interp(times, source.time, source[name])
+
+
+def _short(name: str) -> tuple[str, ...]:
+    """What may stand for "x.reference": "x"."""
+    return (name.removesuffix(".reference"),) if name.endswith(".reference") else ()
 
 
 def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -197,7 +216,11 @@ def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
     if given is None:
         return {}
     if isinstance(given, Record):
-        return {name: given for name in names if name in given.names}
+        found = {name: given for name in names if any(n in given.names for n in (name, *_short(name)))}
+        if not found:
+            shown = ", ".join(given.names[:8])
+            raise DataError(f"the record of references has none of {', '.join(names) or '(none)'}; it has {shown}.")
+        return found
     if not isinstance(given, Mapping):
         raise DataError(f"references must name them, such as references={{'position': 1.0}}; got {given!r}.")
     found = {}
@@ -227,7 +250,8 @@ def simulate_closed(
     switch = read_switch(switch_on)
     if isinstance(plant, StateSpace):
         controller, observer = in_deviations(controller), in_deviations(observer)
-    controller = within_limits(controller, actuators)
+    limits = read_actuators(actuators)
+    controller = within_limits(controller, limits)
     laws = as_laws(controller, switch)
     waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
@@ -242,7 +266,7 @@ def simulate_closed(
         name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
     }
     wanted = by_name(references, known)
-    parts = LoopParts(laws, watching, noise, {**resting, **wanted}, actuators, switch, waits)
+    parts = LoopParts(laws, watching, noise, {**resting, **wanted}, limits, switch, waits)
     continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
     if isinstance(plant, StateSpace):
         stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
@@ -283,7 +307,7 @@ def run_continuous(
             f"input {both[0]!r} is given in inputs= and driven by a law. Leave one out, or say from when on the law "
             "drives it (switch_on=)."
         )
-    mine = {name: a for name, a in (parts.actuators or {}).items() if name in driven or not outside}
+    mine = {name: a for name, a in parts.actuators.items() if name in driven or not outside}
     loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [parts.waits[k] for k in inside])
     inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
     following = {name for k in inside for name in laws[k].references.names}
@@ -300,7 +324,7 @@ def run_continuous(
     switching = (*switching, *(event for view in grips for event in view.events(start, on)))
     run = {**run, "inputs": inputs, "events": switching, "start": start}
     if not outside and noise is None:
-        return with_cause(lambda: simulate(machine, until, **run), grips)
+        return with_cause(lambda: simulate(machine, until, **run), machine, grips)
     gives = {} if watching is None else {machine_name(eqs, name): f"estimate.{name}" for name in watching.gives.names}
     rest = [
         replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))
@@ -308,7 +332,7 @@ def run_continuous(
     ]
     parts = LoopParts(
         tuple(rest), None, noise, {n: s for n, s in parts.references.items() if n not in following},
-        {n: a for n, a in (parts.actuators or {}).items() if n not in mine} or None, SwitchOn(), (False,) * len(rest),
+        {n: a for n, a in parts.actuators.items() if n not in mine}, SwitchOn(), (False,) * len(rest),
     )  # fmt: skip
     return run_machine(machine, end(until, begin.t), parts, **run)
 

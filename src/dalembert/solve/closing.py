@@ -28,7 +28,15 @@ from dalembert.expressions import Array
 from dalembert.solve.actuators import Actuator, limited, quantised
 from dalembert.solve.constrained import forward_expressions
 from dalembert.solve.plants import machine_name, remembered
-from dalembert.solve.wiring import SwitchOn, as_laws, as_watching, read_switch, reference_channel, within_limits
+from dalembert.solve.wiring import (
+    SwitchOn,
+    as_laws,
+    as_watching,
+    read_actuators,
+    read_switch,
+    reference_channel,
+    within_limits,
+)
 
 SX = ca.SX
 ON = "control.on"
@@ -76,21 +84,22 @@ def close_loop(
     read a driven input get it as it acts, behind its actuator.
     """
     switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
-    read = as_laws(within_limits(laws, actuators))
-    return closed(require_equations(eqs), read, as_watching(observer, None), actuators, switch, ()).eqs
+    limits = read_actuators(actuators)
+    read = as_laws(within_limits(laws, limits))
+    return closed(require_equations(eqs), read, as_watching(observer, None), limits, switch, ()).eqs
 
 
 def closed(
     eqs: EquationsOfMotion,
     laws: Sequence[Law],
     watching: Watching | None,
-    actuators: Mapping[str, Actuator] | None,
+    actuators: Mapping[str, Actuator],
     switch: SwitchOn,
     before: Sequence[str],
     waits: Sequence[bool] | None = None,
 ) -> ClosedLoop:
     """`close_loop` with everything read; `before` names driven inputs that somebody else drives until the switch."""
-    given = (eqs, tuple(laws), watching, dict(actuators or {}), switch, tuple(before), waits)
+    given = (eqs, tuple(laws), watching, dict(actuators), switch, tuple(before), waits)
     return remembered(eqs, "closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
 
 
@@ -219,8 +228,8 @@ class _Closing:
         acting = self._solved()
         at = replace(self.base, u=self._u(acting))
         # rates of memories may read accelerations: those under what acts
-        inner = self._inside(at, acting)
-        estimate = [] if self.watching is None else [self._estimate(at, acting)]
+        inner = self._inside(at)
+        estimate = [] if self.watching is None else [self._watch(at)[1]]
         outputs = ca.vertcat(self._call("outputs", at), acting, *estimate)
         made: dict[str, list[Any]] = {}
         for name, function in eqs.functions.items():
@@ -305,9 +314,6 @@ class _Closing:
         y = self._column(w.reads, at, None)
         return w.function(self.watched, known, y, SX(np.array(w.parameters, dtype=float)), at.t)  # type: ignore[no-any-return]
 
-    def _estimate(self, at: Symbols, acting: Any) -> Any:
-        return self._watch(at)[1]
-
     def _laws(self, at: Symbols) -> list[tuple[Any, Any]]:
         """(u, rate of the memory) of every law."""
         estimate = None if self.watching is None else self._watch(at)[1]
@@ -355,7 +361,7 @@ class _Closing:
         ]
         return ca.if_else(on > 0.5, asked, ca.vertcat(*until)) if until else asked
 
-    def _inside(self, at: Symbols, acting: Any) -> list[Any]:
+    def _inside(self, at: Symbols) -> list[Any]:
         """Rates of the memories of laws and observer."""
         rates = [rate for _, rate in self._laws(at)]
         if self.switched:

@@ -270,6 +270,8 @@ def speeds_after(eqs: EquationsOfMotion, state: State, given: Any, what: str) ->
     wanted = given(state) if callable(given) else given
     if not isinstance(wanted, Mapping):
         raise ModelError(f"velocity of {what} must give a dict of names and speeds, got {type(wanted).__name__}.")
+    if not eqs.nv and not wanted:
+        return np.array(state.v)
     zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
     q, v, t = state.q, np.array(state.v), state.t
     A = eqs.kernel("rows")(q, v, zero_z, zero_u, eqs.p, t)[0].reshape(len(eqs.rows), eqs.nv)[eqs.rate_rows]

@@ -1,4 +1,6 @@
-"""Laws that are not defined at every pose: where a run loses them it ends, with the reason and what it had.
+"""Why a loop fails: laws that are not defined at every pose, and loops that diverge.
+
+Where a run loses its law it ends, with the reason and what it had.
 
 A law with a `Grip` says its hold h on the machine, which goes through zero where the law has no solution, and the
 demand d (0 to 1) that is left for it to meet there. It is lost where h changes its sign or falls below a thousandth of
@@ -15,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Law, State, Watching
-from dalembert.errors import ConvergenceError, DalembertError
+from dalembert.errors import ConvergenceError
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.actuators import Actuator
@@ -26,6 +28,7 @@ from dalembert.solve.wiring import reference_channel
 LOST = 1e-3  # of the hold it had
 DEMAND = 1e-3  # below which all that is wanted cancels
 OVER = 3.0  # demand over hold (of the hold it had) above which what is asked for has no limit
+RUNAWAY = 1e6  # growth of a state over what the run began with (or over 1) that no sound loop shows
 SLIPPING = 0.3  # of the hold it had: what a run that failed for another reason is told
 
 
@@ -127,12 +130,26 @@ def _state(eqs: EquationsOfMotion, record: Record, k: int) -> State:
     return eqs.state(q, v, z, float(record.time[k]))
 
 
-def with_cause(run: Callable[[], Record], views: Sequence[GripView]) -> Record:
-    """A run whose failure is told together with the laws that were slipping."""
+def with_cause(run: Callable[[], Record], eqs: EquationsOfMotion, views: Sequence[GripView]) -> Record:
+    """A run of a continuous loop; its failure is told together with what made it fail, as far as that can be seen."""
     try:
         return run()
-    except DalembertError as failure:
+    except ConvergenceError as failure:
         if "loses its grip" not in str(failure) and failure.record is not None:
             told = "".join(view.slipping(failure.record) for view in views)
-            failure.args = (f"{failure}{told}", *failure.args[1:])
+            failure.args = (f"{_grown(eqs, failure.record) if not told else ''}{failure}{told}", *failure.args[1:])
         raise
+
+
+def _grown(eqs: EquationsOfMotion, record: Record) -> str:
+    """Whether the states of a run grew beyond all bounds, in words; else nothing."""
+    names = [*eqs.coordinates.names, *eqs.speeds.names, *eqs.internal.names]
+    sizes = np.abs(record[names].reshape(len(record.time), len(names)))
+    first, last = max(1.0, float(sizes[0].max(initial=0.0))), float(sizes[-1].max(initial=0.0))
+    if not last > RUNAWAY * first:
+        return ""
+    name = names[int(np.argmax(sizes[-1]))]
+    return (
+        f"the closed loop diverges: {name!r} is {last:.1e} at t = {record.time[-1]:.6g} s. Check the gains and their "
+        "signs; error.record holds the run until then. What stopped it: "
+    )

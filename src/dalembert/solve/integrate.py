@@ -66,7 +66,9 @@ def simulate(
     noise : `da.Noise` of process and sensors, with its seed.
     references : what laws follow: name -> number, function of time, or Record; what is left out is where the law
         was designed (an operating point), or zero.
-    actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay).
+    actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay). Designs of `da.control` are told the
+        limits, so that their integrals wait there; their observers are told what acts, not what was asked for. A law
+        made by hand may read its own input.
     switch_on : time [s] from which laws drive; a `da.Event` for its first crossing (with a sampled law: from the next
         sample on), or (time, event) for the first after that time. Before it their inputs are what `inputs` says. A
         law without a way to know that it is off (by reading its own input) keeps its memory at its start.

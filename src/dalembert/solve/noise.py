@@ -76,7 +76,9 @@ def checked_limits(limits: Any, what: str) -> tuple[float, float]:
         low, high = (float(x) for x in limits)
     except (TypeError, ValueError):
         raise DataError(f"limits of {what} must be two numbers (low, high), got {limits!r}.") from None
-    if not low <= high:
+    if np.isnan(low) or np.isnan(high):
+        raise DataError(f"limits of {what} must be two numbers (low, high), got {limits!r}.")
+    if low > high:
         raise DataError(f"limits of {what}: {low:g} is above {high:g}.")
     return low, high
 

@@ -71,17 +71,24 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
-def within_limits(item: Any, actuators: Any) -> Any:
+def read_actuators(given: Any) -> dict[str, Actuator]:
+    """Driven input -> `Actuator`; their names are compared with the laws later."""
+    if given is not None and not isinstance(given, Mapping):
+        raise DataError(f"actuators must name inputs, such as {{'force': da.Actuator(limits=10)}}; got {given!r}.")
+    for name, actuator in (given or {}).items():
+        if not isinstance(actuator, Actuator):
+            raise DataError(f"actuator of {name!r} must be a da.Actuator, got {type(actuator).__name__}.")
+    return dict(given or {})
+
+
+def within_limits(item: Any, actuators: Mapping[str, Actuator]) -> Any:
     """A design (or several) that is told the limits of its actuators, where it can be: its integrals wait there."""
     if isinstance(item, (list, tuple)):
         return type(item)(within_limits(each, actuators) for each in item)
-    if not isinstance(actuators, Mapping) or not hasattr(item, "within"):
+    if not hasattr(item, "within"):
         return item
-    limits = {
-        name: actuators[name].limits for name in item.drives
-        if isinstance(actuators.get(name), Actuator) and np.isfinite(actuators[name].limits).any()
-    }  # fmt: skip
-    return item.within(limits) if limits else item
+    limits = {name: actuators[name].limits for name in item.drives if name in actuators}
+    return item.within({name: pair for name, pair in limits.items() if np.isfinite(pair).any()})
 
 
 def is_informed(controller: Any, switch: SwitchOn) -> bool:
@@ -324,7 +331,7 @@ def wired(
     *,
     given: Mapping[str, Any],
     noise: Noise | None,
-    actuators: Mapping[str, Actuator] | None,
+    actuators: Mapping[str, Actuator],
     switch: SwitchOn,
     waits: tuple[bool, ...],
     interval: float | None = None,
@@ -360,16 +367,10 @@ def wired(
     )  # fmt: skip
 
 
-def check_actuators(w: Wiring, given: Mapping[str, Actuator] | None, driven: Sequence[int]) -> tuple[Actuator, ...]:
+def check_actuators(w: Wiring, given: Mapping[str, Actuator], driven: Sequence[int]) -> tuple[Actuator, ...]:
     names = [w.plant.inputs.names[i] for i in driven]
-    if given is not None and not isinstance(given, Mapping):
-        raise DataError(f"actuators must name inputs, such as {{'force': da.Actuator(limits=10)}}; got {given!r}.")
-    for name, actuator in (given or {}).items():
-        if not isinstance(actuator, Actuator):
-            raise DataError(f"actuator of {name!r} must be a da.Actuator, got {type(actuator).__name__}.")
-        if name not in names:
-            w.problems.append(unknown_name("driven input", name, names, "actuators="))
-    return tuple((given or {}).get(name, Actuator()) for name in names)
+    w.problems += [unknown_name("driven input", name, names, "actuators=") for name in given if name not in names]
+    return tuple(given.get(name, Actuator()) for name in names)
 
 
 def sensor_faults(w: Wiring) -> tuple[SensorFaults, ...]:
