@@ -8,6 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.errors import DataError, ModelError
 from dalembert.estimate import Model, observability, process
+from dalembert.estimate.visibility import magnitudes
 from dalembert.linear import StateSpace
 from tests.filter_machines import ball_pendulum, four_bar, free_top, motor_arm, rolling_disc, slider_crank, state_of
 
@@ -137,6 +138,121 @@ def test_where_a_motion_shows_little_is_told() -> None:
     assert found.strength.argmin() == pytest.approx(slope.argmin(), abs=2)
 
 
+# ---- how well
+
+
+def wagon() -> da.EquationsOfMotion:
+    m = da.Mechanism("wagon", planar=True)
+    body = m.add_body("wagon", mass=1.0, inertia=0.1)
+    m.add_prismatic("S", m.ground.at(0, 0), body.at(0, 0))
+    return da.equations(m)
+
+
+def hanging(spin: float = 0.0) -> tuple[da.EquationsOfMotion, da.State]:
+    """A bob on a ball joint, its tip in line with joint and centre; and how it swings."""
+    m = da.Mechanism("bob", planar=False)
+    bob = m.add_body("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), position=(0, 0, -0.5))
+    m.add_spherical("S", m.ground, bob, at=(0, 0, 0))
+    m.add_sensor("tip", da.position(bob.at(0, 0, -0.2)))
+    m.add_sensor("side", da.position(bob.at(0.3, 0, 0)))
+    eqs = da.equations(m)
+    return eqs, da.assemble(eqs, start=eqs.state(da.assemble(eqs).q, spin * np.array([0, 0, 0, 1.0, 0.7, 0.5])))
+
+
+@pytest.mark.parametrize("outputs", ["S.speed", "wagon.angle"])
+def test_what_does_not_move_is_never_advised(outputs: str) -> None:
+    found = observability(wagon(), outputs=outputs, dt=0.01)
+    assert [names for names, _ in found.sensors] == [("S.displacement",), ("wagon.x",)]
+    still = observability(wagon(), outputs=outputs, dt=0.01, candidates=["wagon.angle", "wagon.y"])
+    assert still.sensors == ()
+    assert "No other quantity of the model" in still.verdict
+
+
+def test_a_second_sensor_of_the_same_is_no_advice() -> None:
+    eqs, start = hanging(spin=1.0)
+    found = observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01, candidates=["bob.x", "bob.y", "bob.z"])
+    assert found.weak
+    assert found.sensors == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "outputs", "alike"),
+    [
+        (lambda: hanging(1.0), ["tip.x", "tip.z"], ["tip.y", "side.x", "side.y", "side.z"]),
+        (hanging, ["tip.x", "tip.y", "tip.z"], ["side.x", "side.y", "side.z"]),
+        (lambda: (wagon(), None), ["S.speed"], None),
+        (lambda: (rolling_disc(), state_of(rolling_disc(), 1, 0.1)), ["gyroscope"], None),
+    ],
+    ids=["swinging", "hanging", "wagon", "disc"],
+)
+def test_what_is_advised_helps_as_much_as_it_says(make, outputs, alike) -> None:
+    eqs, start = make()
+    common = {"R": 1e-4, "P0": 1.0, "dt": 0.01, "samples": 30}
+    found = observability(eqs, start, outputs=outputs, candidates=alike, **common)
+    names, left = found.sensors[0]
+    more = observability(eqs, start, outputs=[*outputs, *names], **common)
+    assert more.is_observable
+    assert not more.weak
+    if alike:  # of the same unit, so that its noise is known
+        assert 1 / np.hypot(1, more.singular_values[-1]) == pytest.approx(left, rel=1e-6)
+
+
+def test_what_is_seen_weakly_is_told_with_its_numbers() -> None:
+    eqs, start = hanging(spin=1.0)
+    found = observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01)
+    assert found.is_observable
+    assert len(found.weak) == 2
+    direction, left = found.weak[0]
+    assert set(direction) >= {"bob.rz", "bob.wz"}
+    assert left == pytest.approx(1 / np.hypot(1, found.singular_values[-1]))
+    assert "4 of 6 directions of 'bob' are seen well from tip.x, tip.y, tip.z, 2 only weakly: bob.wz" in found.verdict
+    assert f"falls from 1 to {left:.3f} in 0.99 s" in found.verdict
+    assert "assumed" not in repr(found)
+    precise = observability(eqs, start, outputs="tip", R=1e-10, P0=1e-2, dt=0.01)
+    assert not precise.weak
+
+
+def test_the_turn_of_a_hanging_bob_is_not_seen_from_its_tip() -> None:
+    eqs, start = hanging()
+    for closing in ("independent", "projection"):
+        found = observability(eqs, start, outputs="tip", dt=0.01, closing=closing)
+        assert (found.rank, found.freedoms) == (4, 6)
+        assert [list(direction) for direction in found.unseen] == [["bob.rz"], ["bob.wz"]]
+        assert found.sensors[0][0] == ("side.y",)
+
+
+def test_deviations_from_a_known_start_are_those_of_a_smoother() -> None:
+    eqs, start = hanging(spin=1.0)
+    P0 = {name: 0.01 * (k + 1) for k, name in enumerate(process(eqs, outputs="tip").errors.names)}
+    found = observability(eqs, start, outputs="tip", R=1e-4, P0=P0, dt=0.01, samples=20)
+    filter_ = da.estimate.ExtendedKalman(eqs, outputs="tip", at=start, Q=0.0, R=1e-4, P0=P0, dt=0.01, steps=4)
+    run = da.simulate(eqs, until=0.19, start=start, every=0.01)
+    first = da.estimate.smooth(filter_.run(run)).covariances()[0]
+    assert list(found.deviations.values()) == pytest.approx(np.sqrt(np.diag(first)), rel=1e-4)
+    shares = np.array(list(found.deviations.values())) / np.sqrt(list(P0.values()))
+    assert list(found.left.values()) == pytest.approx(shares)
+
+
+def test_what_is_seen_does_not_depend_on_the_units_of_states_and_outputs() -> None:
+    A = np.array([[0, 1, 0, 0], [-9, -0.1, 2, 0], [0, 0, 0, 1], [3, 0, -4, -0.1]])
+    C = np.array([[1.0, 0, 0, 0]])
+    scale = np.diag([1e-3, 2.0, 1e4, 50.0])
+    plain = observability(StateSpace(A, np.zeros((4, 1)), C), dt=0.05)
+    other = observability(
+        StateSpace(scale @ A @ np.linalg.inv(scale), np.zeros((4, 1)), 1e6 * C @ np.linalg.inv(scale)), dt=0.05
+    )
+    assert other.singular_values == pytest.approx(plain.singular_values, rel=1e-6)
+    assert list(other.left.values()) == pytest.approx(list(plain.left.values()), rel=1e-6)
+
+
+def test_an_influence_of_rounding_gives_no_magnitude() -> None:
+    # a cart that moves nothing else: what rounding makes of its place must not make a metre out of nothing
+    slopes = np.array([[[1.0, 0.9, 1.0], [1e-11, 1.0, 0.3], [0.0, 4.0, 1.0]]])
+    sizes = magnitudes(["m", "rad", "rad/s"], slopes, [], np.zeros((1, 0, 3)))
+    assert 0.1 < sizes[0] / sizes[1] < 10
+    assert 1 < sizes[2] / sizes[1] < 10
+
+
 def test_a_model_of_ones_own_functions_is_judged_too() -> None:
     model = Model(lambda x, u: [x[1], -da.sin(x[0]), 0 * x[0]], lambda x: [x[0]], states=["a", "b", "c"], outputs=["y"])
     found = observability(model, dt=0.1, candidates=["b", "c"])
@@ -174,5 +290,7 @@ def test_mistakes_are_told_in_plain_words() -> None:
         observability(process(eqs), outputs="encoder", dt=0.01)
     with pytest.raises(DataError, match="positive definite"):
         observability(eqs, dt=0.01, R=0.0)
+    with pytest.raises(DataError, match="some variance"):
+        observability(eqs, dt=0.01, P0={"J.angle": 1.0})
     with pytest.raises(DataError, match="amplitude"):
         observability(eqs, dt=0.01, empirical=True, amplitude=-1.0)

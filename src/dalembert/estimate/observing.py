@@ -11,12 +11,15 @@ and, without any slope, from motions that start ε_i to both sides of the refere
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import EquationsOfMotion, State
+from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import DataError, ModelError, unknown_name
-from dalembert.estimate.process import Process
+from dalembert.estimate.process import Process, chosen
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 
@@ -69,6 +72,47 @@ def _column(record: Record, name: str) -> Array:
             "A run of da.simulate or an estimate of a filter does."
         )
     return np.asarray(record[channel])
+
+
+def extended(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]:
+    """The process with everything else it could be asked for as further outputs."""
+    known = model.reported if "report" in model.functions else model.carried
+    skip = {*model.outputs.names, *_euler_parameters(model)}
+    names = [name for name in _ordered(model, known.names) if name not in skip]
+    if candidates is not None:
+        wanted = [candidates] if isinstance(candidates, str) else list(candidates)
+        chosen(wanted, known.names, "candidate")
+        names = [name for name in wanted if name not in model.outputs.names]
+    places = [known.index[name] for name in names]
+    x, u = SX.sym("x", model.nx), SX.sym("u", model.nu)
+    p, t = SX.sym("p", len(model.parameters)), SX.sym("t")
+    if not model.functions["outputs"].is_a("SXFunction"):
+        x, u, p, t = (MX.sym(s.name(), s.shape[0]) for s in (x[0], u, p, t))
+    more = model.functions["report"](x, u, p, t) if "report" in model.functions else x
+    y = ca.vertcat(model.functions["outputs"](x, u, p, t), *[more[k] for k in places])
+    functions = {**model.functions, "outputs": ca.Function("outputs", [x, u, p, t], [y])}
+    units = [*model.outputs.units, *[known.units[k] for k in places]]
+    channels = Channels([*model.outputs.names, *names], units)
+    whole = replace(model, outputs=channels, functions=functions, wrapped=(False,) * len(channels))
+    return whole, model.outputs.names
+
+
+def _euler_parameters(model: Process) -> set[str]:
+    if not isinstance(model.source, EquationsOfMotion):
+        return set()
+    return {model.source.coordinates.names[first + k] for first in model.source.rotations for k in range(4)}
+
+
+def _ordered(model: Process, names: tuple[str, ...]) -> list[str]:
+    """Sensors that are there already first, then coordinates of joints, of bodies, internal states; rates last."""
+    eqs = model.source
+    if not isinstance(eqs, EquationsOfMotion):
+        return list(names)
+    joints = [eqs.measures.names[k] for k in eqs.recorded_measures]
+    groups = (eqs.outputs.names, joints, eqs.measures.names, eqs.coordinates.names, eqs.internal.names,
+              eqs.measure_rates.names, eqs.speeds.names)  # fmt: skip
+    place = {name: k for k, group in reversed(list(enumerate(groups))) for name in group}
+    return sorted(names, key=lambda name: place.get(name, len(groups)))
 
 
 def motion_from(model: Process, x0: Array, t0: float, dt: float, samples: int) -> Motion:

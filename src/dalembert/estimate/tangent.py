@@ -71,7 +71,7 @@ def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | No
     model = filter_.process
     if model.flat:
         return None
-    kernel = filter_.cached("shares of errors", lambda: _share_kernel(model))
+    kernel = filter_.cached("shares of errors", lambda: projector(model))
     T = kernel(states[0], model.p, times[0])[0].reshape(1, model.ne, model.ne)
     if np.abs(T[0] - np.eye(model.ne)).max() < SAME:
         return None
@@ -82,7 +82,8 @@ def shares_of_errors(filter_: Filter, states: Array, times: Array) -> Array | No
     return np.asarray(U[:, :, :rank].transpose(0, 2, 1) @ T)
 
 
-def _share_kernel(model: Process) -> Kernel:
+def projector(model: Process) -> Kernel:
+    """(x, p, t) -> T = ∂/∂e [(x ⊞ e) ⊟ x] (ne, ne) of a process on a manifold."""
     x, e = MX.sym("x", model.nx), MX.sym("e", model.ne)
     p, t = MX.sym("p", len(model.parameters)), MX.sym("t")
     slope = ca.jacobian(model.difference(model.retract(x, e, p, t), x, p, t), e)

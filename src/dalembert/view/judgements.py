@@ -10,7 +10,8 @@ from matplotlib.ticker import MaxNLocator
 from dalembert.errors import DataError, unknown_name
 from dalembert.estimate.consistency import Consistency
 from dalembert.estimate.metrics import Comparison
-from dalembert.estimate.observability import UNSEEN, WEAK, Observability
+from dalembert.estimate.observability import Observability
+from dalembert.estimate.visibility import WEAK
 from dalembert.view.figures import BLUE, COLORS, GREY, INK, PALE, RED, beside, heading, log_ticks, new_figure, with_unit
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ def plot_observability(found: Observability, *, title: str | None = None) -> Fig
     bars.set_xlabel(f"share that is seen from {_listed(found.outputs)} [-]")
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
-    low = 0.3 * max(FLOOR, min(float(sizes.min()), UNSEEN))
-    colors = [RED if size < UNSEEN else COLORS[4] if size < WEAK else BLUE for size in sizes]
+    low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))
+    colors = [RED if size < found.floor else COLORS[4] if size < WEAK else BLUE for size in sizes]
     values.bar(numbers, sizes - low, bottom=low, color=colors, width=0.7)
     values.set_yscale("log")
-    values.set_ylim(low, 3.0 * float(sizes.max()))
+    values.set_ylim(low, 3.0 * max(float(sizes.max()), WEAK))
     log_ticks(values.yaxis)
-    for level, word in ((WEAK, "hardly seen below"), (UNSEEN, "not seen below")):
+    for level, word in ((WEAK, "weakly seen below"), (found.floor, "not seen below")):
         values.axhline(level, color=INK, lw=0.9, ls="--")
         values.annotate(word, (0.99, level), (0, 2), xycoords=("axes fraction", "data"), textcoords="offset points",
                         ha="right", va="bottom", fontsize=8, color=INK,
@@ -57,8 +58,8 @@ def plot_observability(found: Observability, *, title: str | None = None) -> Fig
     values.set_xticks(numbers if len(numbers) <= 20 else numbers[:: len(numbers) // 10])
     values.grid(axis="x", visible=False)
     values.set_xlabel("direction of the state")
-    values.set_ylabel("singular value [-]")
-    said = f"{found.name}: {found.rank} of {len(found.states)} directions are seen"
+    values.set_ylabel("singular value: signal over noise [-]")
+    said = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
     heading(figure, said if title is None else title)
     return figure
 
