@@ -40,8 +40,8 @@ def browser() -> Iterator[Any]:
 class Visit:
     """An open page, what its console said, and what it asked of the network."""
 
-    def __init__(self, browser: Any, url: str, **how: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 760, "height": 520}, **how)
+    def __init__(self, browser: Any, url: str, size: tuple[int, int] = (760, 520), **how: Any) -> None:
+        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **how)
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []

@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.app.serve import LiveMachine, LiveServer, live_server
+from dalembert.errors import DataError
 from dalembert.studies import crank_rocker
 
 
@@ -89,6 +91,47 @@ def test_the_last_moved_crank_of_a_five_bar_stays() -> None:
     assert moved["right.shoulder.angle"] == pytest.approx(before["right.shoulder.angle"] - 0.1, abs=1e-9)
 
 
+def test_a_slider_that_jumps_stays_on_its_branch_and_a_blocked_one_where_it_got_to() -> None:
+    with live_server(crank_rocker.mechanism()) as server:
+        live = server.live
+    before = live.values()
+    live.move("A.angle", before["A.angle"] + 2 * np.pi)  # once round: a crank-rocker is closed as it was
+    for name in ("C.angle", "D.angle"):
+        assert live.values()[name] == pytest.approx(before[name], abs=1e-7)
+    found = live.move("D.angle", -3.0)  # a rocker does not turn round
+    assert "goes no further than" in found["error"]
+    assert found["values"]["D.angle"] == live.values()["D.angle"] != before["D.angle"]
+    state = live.state
+    assert np.abs(live.eqs.kernel("position")(state.q, live.eqs.p, state.t)[0]).max() < 1e-9
+
+
+def test_stops_bound_their_slider_and_driven_joints_have_none() -> None:
+    m = da.Mechanism("arm", planar=True)
+    upper, fore = (m.add_body(name, mass=1.0, inertia=da.rod(1.0)) for name in ("upper", "fore"))
+    m.add_revolute("s", m.ground.at(0, 0), upper.at(-0.5, 0))
+    m.add_revolute("e", upper.at(0.5, 0), fore.at(-0.5, 0))
+    m.add_stop("bounds", "s", lower=-0.5, upper=1.0, stiffness=1e5)
+    m.add_driver("motor", "e.angle", lambda t: 0.3 + 0 * t)
+    with live_server(m) as server:
+        live = server.live
+    assert list(live.values()) == ["s.angle"]
+    slider = live._slider("s.angle", "rad", 0.0, 1.0)
+    assert (slider["low"], slider["high"], slider["limits"]) == (-0.5, 1.0, True)
+    with pytest.raises(DataError, match=r"stops at -0\.5 and 1 rad"):
+        live.move("s.angle", 1.2)
+
+
+def test_what_fails_inside_is_told_and_the_server_goes_on(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: LiveMachine) -> dict[str, Any]:
+        raise ZeroDivisionError("inside")
+
+    monkeypatch.setattr(LiveMachine, "reset", broken)
+    status, answer = ask(server, "POST", f"/{server.token}/reset", {})
+    assert status == 200
+    assert json.loads(answer)["error"] == "ZeroDivisionError: inside"
+    assert ask(server, "GET", f"/{server.token}/")[0] == 200
+
+
 def test_only_this_machine_is_served(server: LiveServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
 
@@ -114,7 +157,15 @@ def test_a_request_needs_the_token_the_host_and_json(
 
 
 @pytest.mark.parametrize(
-    "question", [{"name": "A.angle", "value": "x"}, {"name": "nobody", "value": 1}, {}, {"name": 3, "value": None}]
+    "question",
+    [
+        {"name": "A.angle", "value": "x"},
+        {"name": "nobody", "value": 1},
+        {},
+        {"name": 3, "value": None},
+        {"name": ["A.angle"], "value": 1},
+        {"name": "A.angle", "value": True},
+    ],
 )
 def test_a_question_without_sense_is_answered_with_a_sentence(server: LiveServer, question: dict[str, Any]) -> None:
     status, answer = ask(server, "POST", f"/{server.token}/pose", question)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.record import Record
 from dalembert.studies import crank_rocker
+from tests.browser.conftest import Visit
 
 WICKED = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"> & \"'"
 
@@ -156,9 +158,18 @@ def test_names_that_look_like_html_are_only_names(visit: Any, run: Record, tmp_p
     seen.quiet()
 
 
-def test_force_arrows_grow_with_their_slider(visit: Any, tmp_path: Path) -> None:
-    da.animate(spinning_top(), tmp_path / "top.html")
-    seen = visit(tmp_path / "top.html", "#t=0.5")
+@pytest.fixture(scope="module")
+def top(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    """One page in space for all that leaves it as it was."""
+    path = tmp_path_factory.mktemp("page") / "top.html"
+    da.animate(spinning_top(), path)
+    one = Visit(browser, path.as_uri() + "#t=0.5")
+    yield one
+    one.context.close()
+
+
+def test_force_arrows_grow_with_their_slider(top: Visit) -> None:
+    seen = top
     seen.page.click("#toggle-forces")
     arrow = "dalembert.actor.arrows[0].arrow.tip.position.y"
     first = seen.read(arrow)
@@ -168,9 +179,8 @@ def test_force_arrows_grow_with_their_slider(visit: Any, tmp_path: Path) -> None
     seen.quiet()
 
 
-def test_views_along_the_axes_look_along_them(visit: Any, tmp_path: Path) -> None:
-    da.animate(spinning_top(), tmp_path / "top.html")
-    seen = visit(tmp_path / "top.html", "#t=0")
+def test_views_along_the_axes_look_along_them(top: Visit) -> None:
+    seen = top
     way = "dalembert.stage.camera.position.clone().sub(dalembert.stage.controls.target).normalize().toArray()"
     for name, expected in (("side", [1, 0, 0]), ("front", [0, -1, 0]), ("top", [0, 0, 1])):
         seen.page.click(f"[data-view={name}]")
@@ -178,9 +188,8 @@ def test_views_along_the_axes_look_along_them(visit: Any, tmp_path: Path) -> Non
     seen.quiet()
 
 
-def test_a_spring_is_stretched_between_its_ends(visit: Any, tmp_path: Path) -> None:
-    da.animate(spinning_top(), tmp_path / "top.html")
-    seen = visit(tmp_path / "top.html", "#t=0")
+def test_a_spring_is_stretched_between_its_ends(top: Visit) -> None:
+    seen = top
     lengths = []
     for t in (0.0, 1.0):
         seen.read(f"dalembert.seek({t})")
