@@ -83,6 +83,20 @@ def test_a_machine_that_stands_at_a_dead_centre_is_told_so(angle: float) -> None
     assert model.check(standing(model, 1.0)).well_posed
 
 
+@pytest.mark.spec("004-C25", "004-C26")
+def test_where_the_measured_force_moves_nothing_the_other_form_is_advised() -> None:
+    """The torque is sought and the push measured: f₁₂ divides by S, f₂₁ by one. Choose the form that exists."""
+    options = {"independent": "A.angle", "known": "along", "unknown": "torque"}
+    first, second = (forces(slider_crank(0.0), form=form, **options) for form in BOTH)
+    t = np.linspace(0.0, 1.0, 2001)
+    through = da.Record(t, np.column_stack([-1.0 + 2 * t, 2 + 0 * t, 0 * t]), first.motion.names)
+    report = first.check(through)
+    assert not report.well_posed
+    assert "t = 0.5 s" in report.verdict and "along moves nothing (less than 1 % of the motion)" in report.verdict
+    assert "use form='unknown-from-known'" in report.verdict
+    assert second.check(through).well_posed
+
+
 @pytest.mark.spec("004-C30")
 def test_the_open_loop_estimate_says_nothing_where_nothing_can_be_told() -> None:
     """At S = 0 no force is a solution, and zero would be a lie; elsewhere F = -T/S at rest without weight."""

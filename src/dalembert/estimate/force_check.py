@@ -39,16 +39,21 @@ class ForceCheck(Frozen):
         worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
         at = float(self.time[int(np.argmax(worst))])
         share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
-        inverted = self.known if self.form == FORMS[0] and worst is self.condition else self.unknown
+        measured = self.form == FORMS[0] and worst is self.condition
+        inverted = self.known if measured else self.unknown
         pose = (
             f"{inverted[0]} moves nothing"
             if len(inverted) == 1
             else f"{', '.join(inverted)} do not act independently of one another"
         )
+        cure = f"measure {names if len(self.unknown) == 1 else 'one of them'}"
+        if measured:
+            cure = f"use form={FORMS[1]!r}, which does not divide by what they do"
         return (
-            f"near t = {at:.4g} s the machine stands in a pose where {pose} ({share:.0f} % of the motion): {names} "
-            "cannot be told there, and nearby only with large errors. Keep away from that pose, measure "
-            f"{names if len(self.unknown) == 1 else 'one of them'}, or use a law with little noise to bridge it."
+            f"near t = {at:.4g} s the machine stands in a pose where {pose} "
+            f"({f'{share:.0f}' if share >= 1.0 else 'less than 1'} % of the motion): {names} cannot be told there, and "
+            f"nearby only with large errors. Keep away from that pose, {cure}, or use a law with little noise to "
+            "bridge it."
         )
 
     def __repr__(self) -> str:

@@ -5,7 +5,8 @@
 
 J is sparse and has many entries that are plain numbers (a body's place appears with ±1). Rows are eliminated with such
 entries first, which never fails and fills in little; what is left, one to three rows per body of a loop, is solved by
-orthogonal columns, which takes redundant rows as least squares. J has full column rank wherever z fixes the pose.
+orthogonal columns, which takes redundant rows as least squares. Where none is redundant it is put into block triangular
+form first: an open chain is solved joint by joint. J has full column rank wherever z fixes the pose.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class SparseRows:
         for k, i in enumerate(self.rows):
             for j, value in rows[i].items():
                 self.rest[k, place[j]] = value
-        self.orthogonal = _Orthogonal(ca.densify(self.rest)) if self.columns else None
+        self.orthogonal = _Blocks(self.rest) if self.columns else None
 
     def solve(self, right: Any) -> Any:
         """x for a column or for several side by side."""
@@ -82,11 +83,42 @@ class SparseRows:
         return ca.vertcat(*x)
 
 
-class _Orthogonal:
-    """Least squares of a dense matrix by modified Gram-Schmidt, on the right-hand side too."""
+class _Blocks:
+    """A x = r: one block after another where A can be ordered block triangular, else all at once."""
 
     def __init__(self, matrix: Any) -> None:
-        columns = [matrix[:, j] for j in range(matrix.shape[1])]
+        self.columns = matrix.shape[1]
+        count, rows, columns = 1, list(range(matrix.shape[0])), list(range(self.columns))
+        row_ends, column_ends = [0, matrix.shape[0]], [0, self.columns]
+        if matrix.shape[0] == matrix.shape[1] and ca.sprank(matrix) == self.columns:
+            count, rows, columns, row_ends, column_ends = matrix.sparsity().btf()[:5]
+        self.parts: list[tuple[list[int], list[int], list[int], Any, _Orthogonal]] = []
+        for k in range(count):  # lower block triangular: from the first block down
+            mine = list(rows[row_ends[k] : row_ends[k + 1]])
+            own, solved = list(columns[column_ends[k] : column_ends[k + 1]]), list(columns[: column_ends[k]])
+            beside = matrix[mine, solved] if solved else None
+            self.parts.append((mine, own, solved, beside, _Orthogonal(matrix[mine, own])))
+
+    def solve(self, right: Any) -> Any:
+        x: list[Any] = [None] * self.columns
+        for rows, own, solved, beside, block in self.parts:
+            r = right[rows, :]
+            if beside is not None:
+                r = r - beside @ ca.vertcat(*[x[j] for j in solved])
+            found = block.solve(r)
+            for k, j in enumerate(own):
+                x[j] = found[k, :]
+        return ca.vertcat(*x)
+
+
+class _Orthogonal:
+    """Least squares by modified Gram-Schmidt, on the right-hand side too; columns in an order that fills in little."""
+
+    def __init__(self, matrix: Any) -> None:
+        ones = ca.DM(matrix.sparsity(), 1.0)
+        self.order = (ones.T @ ones).sparsity().amd()
+        dense = ca.densify(matrix)
+        columns = [dense[:, j] for j in self.order]
         self.Q: list[Any] = []
         self.R: dict[tuple[int, int], Any] = {}
         for j, column in enumerate(columns):
@@ -111,7 +143,8 @@ class _Orthogonal:
             for k in range(j + 1, n):
                 total = total - self.R[j, k] * x[k]
             x[j] = total / self.R[j, j]
-        return ca.vertcat(*x)
+        place = {column: k for k, column in enumerate(self.order)}
+        return ca.vertcat(*[x[place[k]] for k in range(n)])
 
 
 def least_squares(matrix: Any, right: Any) -> Any:
