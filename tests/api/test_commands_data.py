@@ -82,6 +82,21 @@ def test_identify_without_inputs(shaken, method):
     assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-2)
 
 
+def test_identify_plays_the_shapes_where_it_is_told_where_channels_measure(shaken, tmp_path):
+    file, _ = shaken
+    places = ("ground=0,0", "a1=0,1,x", "a2=0, 2, -x")
+    options = [part for place in places for part in ("--place", place)]
+    result = run(
+        "identify", file, "--inputs", "force", "--outputs", "a1,a2", "--order", 4, "--method", "n4sid",
+        "--report", tmp_path / "page.html", *options,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<iframe") == 1
+    assert f"file {file.name} (SHA-256)" in page and "model hash (SHA-256)" in page
+    assert "modes that oscillate" in page
+
+
 def test_identify_through_the_entry_point_is_a_table(shaken):
     result = installed("identify", shaken[0], "--inputs", "force", "--method", "n4sid", "--order", "4")
     assert result.returncode == 0, result.stderr
@@ -111,6 +126,13 @@ def test_an_uneven_record_is_told_and_resampled_on_request(tmp_path):
         (["--inputs", "force", "--out", "model.xls"], 2, ".npz"),
         (["--dt", "0.1"], 2, "time"),
         (["--inputs", "force", "--method", "n4sid", "--order", "4", "--report", "page.pdf"], 2, ".html"),
+        (["--inputs", "force", "--place", "a1=0,x", "--report", "page.html"], 2, "NAME=X,Y,WAY"),
+        (["--inputs", "force", "--place", "a1=0,0,x"], 2, "give --report too"),
+        (
+            ["--inputs", "force", "--method", "n4sid", "--order", "4", "--place", "a7=0,0,x", "--report", "page.html"],
+            1,
+            "no channel named 'a7'",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,28 +1,144 @@
-"""The report of a run in a browser: the machine moves inside the page, and nothing is complained about."""
+"""Reports in a browser: machines and mode shapes move inside the page, and nothing is complained about."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.studies import monte_carlo, robot_arm, runner
+from dalembert.view.pages import Moving, Picture, Text
 from tests.commands import run
 
+READY = "Boolean(window.dalembert && window.dalembert.ready)"
 
-def test_the_machine_moves_inside_the_report(browser, tmp_path):
+
+class Report:
+    """An open report, the frames in it, what its console said, and what it asked of the network."""
+
+    def __init__(self, browser: Any, file: Path, **how: Any) -> None:
+        self.context = browser.new_context(viewport={"width": 1000, "height": 900}, **how)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        self.frames = [frame for frame in self.page.frames if frame.parent_frame is not None]
+        for frame in self.frames:
+            self.until(frame, READY)
+
+    def until(self, frame: Any, script: str) -> None:
+        for _ in range(600):
+            if frame.evaluate(script):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"{script} did not become true: {self.said}")
+
+    def alone_and_quiet(self) -> None:
+        assert self.said == []
+        assert [url for url in self.asked if url.startswith("http")] == []
+
+
+@pytest.fixture
+def open_report(browser: Any) -> Iterator[Any]:
+    opened: list[Report] = []
+
+    def go(file: Path, **how: Any) -> Report:
+        opened.append(Report(browser, file, **how))
+        return opened[-1]
+
+    yield go
+    for one in opened:
+        one.context.close()
+
+
+def test_the_machine_moves_inside_the_report(open_report: Any, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert run("simulate", "pendulum", "--until", 1, "--report", file).exit_code == 0
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    page = context.new_page()
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(file.as_uri())
-    inner = next(frame for frame in page.frames if frame.parent_frame is not None)
-    for _ in range(600):
-        if inner.evaluate("Boolean(window.dalembert && window.dalembert.ready)"):
-            break
-        page.wait_for_timeout(50)
-    else:
-        raise AssertionError(f"the animation did not start: {said}")
+    seen = open_report(file)
+    (inner,) = seen.frames
     assert inner.query_selector("canvas") is not None
-    assert said == []
-    assert [url for url in asked if url.startswith("http")] == []
-    context.close()
+    seen.alone_and_quiet()
+
+
+def test_the_animation_of_a_study_plays_by_itself_in_its_report(
+    open_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.5, inertia=da.rod(1.0))
+    m.add_revolute("pivot", m.ground.at(0, 0), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    swing = da.simulate(eqs, 2.0)
+    made = runner.Outcome(
+        "A pendulum", {}, [Text("It swings."), Picture("angle", da.plot(swing, "pivot.angle"))],
+        moving=[Moving("swing", da.animate(swing))], model=(m, eqs),
+    )  # fmt: skip
+    monkeypatch.setattr(runner, "STUDIES", {"small": ("robot_arm", "Something small.")})
+    monkeypatch.setattr(robot_arm, "study", lambda: made)
+    runner.run("small", tmp_path)
+    seen = open_report(tmp_path / "report.html")
+    (inner,) = seen.frames
+    first = inner.evaluate("window.dalembert.time")
+    seen.until(inner, f"window.dalembert.time !== {first}")
+    inner.evaluate("window.dalembert.seek(0.5)")
+    places = inner.evaluate("window.dalembert.positions()")
+    assert np.hypot(*places["rod"][:2]) == pytest.approx(0.5, abs=1e-4)
+    assert inner.evaluate("window.dalembert.plots !== null")
+    # the page does not spill over the screen
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 1000
+    seen.alone_and_quiet()
+
+
+def test_a_report_follows_the_dark_screen_of_its_reader(open_report: Any, tmp_path: Path) -> None:
+    record = da.Record(np.arange(3.0), np.arange(3.0)[:, None], ["x"], ["m"])
+    da.report(record, tmp_path / "page.html")
+    brightness = {}
+    for scheme in ("light", "dark"):
+        page = open_report(tmp_path / "page.html", color_scheme=scheme).page
+        script = """image => { const c = document.createElement('canvas'); c.width = c.height = 1;
+            const g = c.getContext('2d'); g.drawImage(image, 0, 0); return g.getImageData(0, 0, 1, 1).data[0]; }"""
+        brightness[scheme] = page.eval_on_selector("img", script)
+    assert brightness == {"light": 255, "dark": 0x14}
+
+
+def test_mode_shapes_of_an_identified_model_move_inside_its_report(open_report: Any, tmp_path: Path) -> None:
+    from dalembert.linear.modes import Modes
+    from dalembert.view.pages import write_page
+    from dalembert.view.shape_scene import read_places, shape_animation
+
+    modes = Modes([-0.1 + 6j, -0.2 + 18j], [[0.5, 1.0], [1.0, -0.5]], ["a1", "a2"])
+    spots = read_places({"ground": (0, 0), "a1": (0, 1, "x"), "a2": (0, 2, "x")}, ["a1", "a2"])
+    write_page(tmp_path / "page.html", "Modes", [Moving("modes", shape_animation(modes, spots))])
+    seen = open_report(tmp_path / "page.html")
+    (inner,) = seen.frames
+    inner.evaluate("window.dalembert.seek(0)")
+    at_rest = inner.evaluate("window.dalembert.positions()")
+    inner.evaluate("window.dalembert.seek(0.5)")
+    moved = inner.evaluate("window.dalembert.positions()")
+    assert moved["ground"] == at_rest["ground"]
+    assert moved["a2"][0] == pytest.approx(-at_rest["a2"][0]) and at_rest["a2"][0] > 0.1
+    assert inner.locator("#modes button").count() == 2
+    seen.alone_and_quiet()
+
+
+@pytest.mark.slow
+def test_the_report_of_a_real_study_opens_and_plays(
+    open_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = monte_carlo.design(6)
+    monkeypatch.setattr(monte_carlo, "design", lambda: few)
+    runner.run("monte-carlo", tmp_path)
+    assert (tmp_path / "report.html").stat().st_size < 5_000_000
+    seen = open_report(tmp_path / "report.html")
+    (inner,) = seen.frames
+    inner.evaluate("window.dalembert.seek(0.1)")
+    first = inner.evaluate("window.dalembert.positions()")
+    inner.evaluate("window.dalembert.seek(0.3)")
+    assert inner.evaluate("window.dalembert.positions()")["coupler"] != first["coupler"]
+    seen.alone_and_quiet()

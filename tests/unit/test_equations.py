@@ -10,6 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import ARGUMENTS, HOLONOMIC, VELOCITY, require_equations
+from tests.loops import gain_law
 
 
 def machine() -> da.Mechanism:
@@ -154,3 +155,57 @@ def test_a_mechanism_may_be_changed_after_its_equations_were_made() -> None:
     m.add_body("extra", mass=1.0, inertia=1.0)
     m.add_fixed("weld", m.bodies[0].at(0, 0), m.bodies[-1].at(0, 0))
     assert (first.nq, da.equations(m).nq) == (6, 9)
+
+
+# --- what tells a model from others
+
+
+def test_the_same_description_has_the_same_hash_and_a_copy_keeps_it(eqs: da.EquationsOfMotion) -> None:
+    assert da.equations(machine()).content_hash == eqs.content_hash
+    assert pickle.loads(pickle.dumps(eqs)).content_hash == eqs.content_hash  # noqa: S301
+    assert eqs.compiled().content_hash == eqs.content_hash
+    assert len(eqs.content_hash) == 64
+
+
+def test_another_parameter_value_has_another_hash_and_back_again_the_old_one(eqs: da.EquationsOfMotion) -> None:
+    changed = eqs.replace(length=1.5)
+    assert changed.content_hash != eqs.content_hash
+    assert changed.replace(length=1.0).content_hash == eqs.content_hash
+
+
+def test_another_mass_name_or_pose_has_another_hash_but_not_the_name_of_the_machine() -> None:
+    def pendulum(title: str = "p", mass: float = 1.0, joint: str = "pin", angle: float = 0.0) -> str:
+        m = da.Mechanism(title, planar=True)
+        rod = m.add_body("rod", mass=mass, inertia=0.1, position=(0.5, 0.0), angle=angle)
+        m.add_revolute(joint, m.ground.at(0, 0), rod.at(-0.5, 0))
+        return da.equations(m).content_hash
+
+    first = pendulum()
+    assert pendulum(title="q") == first
+    others = {pendulum(mass=1.1), pendulum(joint="hinge"), pendulum(angle=0.2)}
+    assert first not in others and len(others) == 3
+
+
+def test_runs_of_every_kind_tell_the_hash_of_their_model() -> None:
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=0.1)
+    m.add_revolute("pin", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_torque("motor", joint="pin", input="u")
+    own = da.equations(m)
+    law = gain_law(np.array([[1.0]]), ["pin.angle"], ["u"], 0.05)
+    runs = [
+        da.simulate(own, 0.1), da.kinematics(own, 0.1, motion={"pin": lambda t: t}, every=0.05),
+        da.inverse_dynamics(own, {"pin.angle": lambda t: t}, times=np.linspace(0.0, 0.1, 3)),
+        da.simulate(own, 0.1, controller=law, method=da.RK4(step=0.05)),
+    ]  # fmt: skip
+    assert [run.provenance["model_hash"] for run in runs] == [own.content_hash] * 4
+
+
+def test_runs_of_linear_models_tell_a_hash_of_their_matrices() -> None:
+    plant = da.StateSpace([[0, 1], [-1, 0]], [0, 1], [1, 0], inputs="u", states=["x", "v"], outputs="y")
+    law = gain_law(np.array([[1.0]]), ["y"], ["u"], 0.1)
+    hashes = [
+        da.simulate(model.to_discrete(0.1), 1.0, controller=law).provenance["model_hash"]
+        for model in (plant, plant, plant.replace(C=[0, 1]))
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]

@@ -22,7 +22,7 @@ def test_the_slider_crank_study_tells_its_figures_beside_those_of_the_source(tmp
         schemes["1, constraint"]["A.rate"], rel=1e-9
     )
     assert {file.name for file in written.files} == {
-        "crossing.png", "drift.png", "breakdown.png", "window.png", "report.html", "results.json",
+        "turning.html", "crossing.png", "drift.png", "breakdown.png", "window.png", "report.html", "results.json",
     }  # fmt: skip
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "25.15 s for 30 s" in page
@@ -65,7 +65,7 @@ def test_the_study_of_slider_forces_tells_its_figures_beside_those_of_the_source
 def test_the_excavator_study_tells_its_figures_beside_the_words_of_the_source(tmp_path):
     written = runner.run("excavator", tmp_path)
     found = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert {file.name for file in written.files} == {"forces.png", "report.html", "results.json"}
+    assert {file.name for file in written.files} == {"digging.html", "forces.png", "report.html", "results.json"}
     assert all(abs(late) < 0.016 for late in found["delay_s"].values())
     assert found["random_walk"]["dig.x"] > found["band_10_Hz"]["dig.x"]
     assert found["random_walk"]["dig.z"] > found["band_10_Hz"]["dig.z"]

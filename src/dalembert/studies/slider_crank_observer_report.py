@@ -171,7 +171,7 @@ def _window_text(narrow: dict[str, Figures], wide: dict[str, Figures]) -> str:
 
 
 def _scheme_table(found: Found) -> Table:
-    rows = tuple((label, *(f"{x:.4g}" for x in rms)) for label, rms in found.schemes.items())
+    rows = tuple((label, *(f"{x:.3g}" for x in rms)) for label, rms in found.schemes.items())
     head = ("scheme", "angle [rad]", "speed [rad/s]", "acceleration [rad/s²]")
     return Table(head, rows, f"RMS errors of the EKF over 10 s, window 0.2 rad, walk of {JERK:g} rad/s² per step")
 

@@ -197,8 +197,8 @@ def study() -> Outcome:
     provenance = {"data": ORIGIN, "seed": 0, "sampling": f"{DT:g} s"}
     title = "Two-link arm: joint speeds and accelerations from encoders and accelerometers on the links"
     words = (
-        "TEST 1 from above, at half speed: blows on the shoulder, one per second, and the trace of the hand. The arm "
-        "lies in a horizontal plane."
+        "TEST 1 from above, at half speed: blows on the shoulder, one per second, and the trace of the middle of "
+        "the forearm. The arm lies in a horizontal plane."
     )
     hit = found["TEST 1"].run.between(0.0, 4.0)
     return Outcome(
@@ -289,7 +289,7 @@ def _side_by_side(found: dict[str, Test]) -> Table:
 
 def _error_table(name: str, test: Test) -> Table:
     def row(label: str, values: Any) -> tuple[str, ...]:
-        return (label, *(f"{values[c]:.4g}" if c in values else "-" for c in STATES))
+        return (label, *(f"{values[c]:.3g}" if c in values else "-" for c in STATES))
 
     rows = [row(kind, one.rms) for kind, one in test.errors.items()]
     rows += [row("EKF, input of the same instant", test.current.rms), row("the same, smoothed", test.smoothed.rms)]

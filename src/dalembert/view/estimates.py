@@ -10,7 +10,7 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.estimate.estimate_result import Estimate
 from dalembert.estimate.two_stage import TwoStageEstimate
 from dalembert.record import Record
-from dalembert.view.figures import BLUE, GREY, INK, PALE, heading, new_figure
+from dalembert.view.figures import BLUE, GREY, INK, PALE, heading, new_figure, prefixed, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BAND = 3.0
 """Deviations shaded around an estimate."""
 MOST = 8
+LONG = 18  # signs of a label that fit beside an axes
 
 
 def plot_estimate(
@@ -45,6 +46,7 @@ def plot_estimate(
     if truth is not None and view == "estimate":
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
+    figure.align_ylabels()
     said = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
             "innovations": "innovations and three deviations"}[view]  # fmt: skip
     heading(figure, f"{type(estimate.filter).__name__}: {said}" if title is None else title)
@@ -64,7 +66,8 @@ def plot_two_stages(
     if truth is not None:
         axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
     axes[-1].set_xlabel("time [s]")
-    heading(figure, "motion first, forces after it" if title is None else title)
+    figure.align_ylabels()
+    heading(figure, "forces that follow from the motion, three deviations" if title is None else title)
     return figure
 
 
@@ -82,37 +85,56 @@ def _true(truth: Record, estimate: Estimate, name: str) -> Any:
 
 def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> None:
     t, value, spread = estimate.time, estimate[name], BAND * estimate.deviation(name)
-    unit = estimate.record.units.get(name, "")
-    label = f"{name} [{unit}]" if unit else name
+    if view == "error" and true is None:
+        raise DataError(f"the truth has no channel {name!r}.")
+    late = slice(len(t) // 20, None)
+    shown = value - true if view == "error" else value
+    size = float(np.nanmax(np.abs(shown[late]), initial=0.0))
+    scale, unit = _readable(size, estimate.record.units.get(name, ""))
+    shown, spread = shown / scale, spread / scale
     if view == "error":
-        if true is None:
-            raise DataError(f"the truth has no channel {name!r}.")
         ax.fill_between(t, -spread, spread, color=PALE, alpha=0.6, lw=0)
-        ax.plot(t, value - true, color=BLUE, lw=1.1)
+        ax.plot(t, shown, color=BLUE, lw=1.1)
         ax.axhline(0.0, color=GREY, lw=0.8)
-        _limits(ax, value - true, spread)
+        _limits(ax, shown, spread)
     else:
-        ax.fill_between(t, value - spread, value + spread, color=PALE, alpha=0.6, lw=0)
-        ax.plot(t, value, color=BLUE, lw=1.3, label="estimate", zorder=3)
+        ax.fill_between(t, shown - spread, shown + spread, color=PALE, alpha=0.6, lw=0)
+        ax.plot(t, shown, color=BLUE, lw=1.3, label="estimate", zorder=3)
         if true is not None:
             # wide, under the estimate: it shows where both differ, and both are seen where they do not
-            ax.plot(t, true, color=GREY, lw=2.8, label="true", zorder=2)
-        late = slice(len(t) // 20, None)
-        low, high = float(np.nanmin((value - spread)[late])), float(np.nanmax((value + spread)[late]))
+            ax.plot(t, true / scale, color=GREY, lw=2.8, label="true", zorder=2)
+        low, high = float(np.nanmin((shown - spread)[late])), float(np.nanmax((shown + spread)[late]))
         if high > low:
             ax.set_ylim(low - 0.08 * (high - low), high + 0.12 * (high - low))
-    ax.set_ylabel(label, color=INK)
+    _label(ax, name, unit)
 
 
 def _innovation(ax: Any, estimate: Estimate, name: str) -> None:
     k = estimate.filter.process.outputs.names.index(name)
     e, spread = estimate.innovations[:, k], BAND * estimate.spreads[:, k]
-    ax.fill_between(estimate.time, -spread, spread, color=PALE, alpha=0.6, lw=0)
-    ax.plot(estimate.time, e, ".", color=BLUE, ms=2.5)
+    late = slice(len(e) // 20, None)
+    size = float(np.nanmax(np.abs(e[late]), initial=0.0))
+    scale, unit = _readable(size, estimate.filter.process.outputs.units[k])
+    ax.fill_between(estimate.time, -spread / scale, spread / scale, color=PALE, alpha=0.6, lw=0)
+    ax.plot(estimate.time, e / scale, ".", color=BLUE, ms=2.5)
     ax.axhline(0.0, color=GREY, lw=0.8)
-    _limits(ax, e, spread)
-    unit = estimate.filter.process.outputs.units[k]
-    ax.set_ylabel(f"{name} [{unit}]" if unit else name, color=INK)
+    _limits(ax, e / scale, spread / scale)
+    _label(ax, name, unit)
+
+
+def _readable(size: float, unit: str) -> tuple[float, str]:
+    """Divisor and unit that make numbers of this size read well; the unit stays where a prefix would be odd."""
+    if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or 0.01 <= size < 1e4:
+        return 1.0, unit
+    scale, better = prefixed(size, unit)
+    straight = unit.startswith(("rad", "m"))  # nobody speaks of kiloradians
+    return (1.0, unit) if straight and scale > 1.0 else (scale, better)
+
+
+def _label(ax: Any, name: str, unit: str) -> None:
+    """Channel and unit beside an axes; long ones in two lines."""
+    whole = with_unit(name, unit)
+    ax.set_ylabel(whole if len(whole) <= LONG or not unit else whole.replace(" [", "\n["), color=INK)
 
 
 def _limits(ax: Any, values: Any, spread: Any) -> None:

@@ -41,17 +41,17 @@ h2 {{ font-size: 1.15rem; margin-top: 2.2rem; }}
 figure {{ margin: 1rem 0; overflow-x: auto; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.92rem; }}
 th, td {{ padding: 0.25rem 1.1rem 0.25rem 0; text-align: right; vertical-align: top; line-height: 1.35;
-  border-bottom: 1px solid var(--line); }}
-th {{ vertical-align: bottom; }}
+  border-bottom: 1px solid var(--line); white-space: nowrap; }}
+th {{ vertical-align: bottom; white-space: normal; }}
 th:last-child, td:last-child {{ padding-right: 0; }}
-th:first-child, td:first-child, {left} {{ text-align: left; }}
+th:first-child, td:first-child, {left} {{ text-align: left; white-space: normal; }}
 img {{ max-width: 100%; height: auto; display: block; }}
 iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
   border-radius: 8px; }}
 figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
 pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
-.origin td {{ text-align: left; }}
+.origin td {{ text-align: left; white-space: normal; }}
 .origin td:first-child {{ white-space: nowrap; }}
 @media print {{ iframe {{ display: none; }} }}
 </style>

@@ -49,7 +49,7 @@ _DARK = Theme(
         "#a9c4dc": "#3f5f7d", "#5f7f9c": "#9dbad6",
     },
     {
-        "Blues": ("#1a1f27", "#1f4366", "#2f79b5", "#6dc0f7"),
+        "Blues": ("#1a1f27", "#1f4a75", "#4a9bdc", "#8fd0ff"),  # dark letters are read from its middle on
         "viridis": ("#7a5cc9", "#4a8fd0", "#2fb58f", "#9bd94a", "#fde725"),
     },
 )  # fmt: skip
