@@ -186,6 +186,22 @@ def test_a_reader_that_leaves_early_gets_no_traceback():
     assert "Traceback" not in shell.stderr and "Error" not in shell.stderr
 
 
+def test_a_command_that_looks_for_something_says_so_on_a_terminal_only():
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    command = [*entry(), "equilibrium", "pendulum", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        printed, _ = process.communicate(timeout=120)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert process.returncode == 0 and json.loads(printed)["about"] == "equilibrium"
+    assert "reading pendulum" in shown and "looking for the equilibrium" in shown
+    assert run("equilibrium", "pendulum", "--json").stderr == ""
+
+
 def test_a_bar_on_a_terminal_tells_the_time_left():
     pty = pytest.importorskip("pty")
     code = (

@@ -128,6 +128,15 @@ def test_every_library_model_goes_to_a_file_and_back(name: str, tmp_path: Path) 
         assert float(got(t) if callable(got) else got) == pytest.approx(float(value(t) if callable(value) else value))
 
 
+@pytest.mark.parametrize("study", ["crank_rocker", "excavator", "slider_crank_forces", "slider_crank_observer"])
+def test_the_machines_of_the_studies_go_to_a_file_and_back(study: str, tmp_path: Path) -> None:
+    import importlib
+
+    room = importlib.import_module(f"dalembert.studies.{study}")
+    m = getattr(room, "mechanism", None) or room.machine
+    assert difference(da.equations(m()), da.equations(again(m(), tmp_path)), samples=1) < ROUNDING
+
+
 LAWS = """
 planar = true
 [parameters]

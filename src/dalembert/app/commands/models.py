@@ -110,23 +110,10 @@ class Machine:
         own = dict(self.mechanism.simulation.get("inputs", {}))
         return {**own, **{name: values.drive(name, text, "--input") for name, text in wanted.items()}}
 
-    def held_inputs(self, given: list[str] | None = None) -> dict[str, float]:
-        """Constant values of inputs, for an equilibrium.
-
-        Those of the file hold where all of them are constant: part of a manoeuvre is no state to rest in.
-        """
-        wanted = values.quantities(given, "--input")
-        own = dict(self.mechanism.simulation.get("inputs", {}))
-        changing = [name for name, value in own.items() if callable(value)]
-        if not changing:
-            return {**{name: float(value) for name, value in own.items()}, **wanted}
-        left = [name for name in own if name not in wanted]
-        if left:
-            terminal.say(
-                f"inputs that the model drives in time count as zero here: {', '.join(left)}; --input NAME=VALUE holds "
-                "one at a value"
-            )
-        return wanted
+    def constant_inputs(self) -> dict[str, float]:
+        """Inputs of the file that may hold at rest: none where one changes in time, for then they are a manoeuvre."""
+        own = self.mechanism.simulation.get("inputs", {})
+        return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
 
 
 def started(
@@ -172,8 +159,9 @@ def load(model: str, changes: list[str] | None = None) -> Machine:
     from dalembert.mechanics import equations
 
     wanted = values.quantities(changes, "--set")
-    mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
-    eqs = equations(mechanism)
+    with terminal.waiting(f"reading {model}"):
+        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
+        eqs = equations(mechanism)
     return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
 
 

@@ -70,13 +70,14 @@ def filter_of(
         **noise, "outputs": values.names(outputs) or None, "inputs": values.names(inputs) or None, "dt": dt,
         "P0": values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
-    if kind is Kind.ekf:
-        return room.ExtendedKalman(machine.eqs, **options)
-    if kind is Kind.iekf:
-        return room.ExtendedKalman(machine.eqs, iterations=3, **options)
-    if kind is Kind.ckf:
-        options["points"] = room.Cubature()
-    return room.SigmaPointKalman(machine.eqs, **options)
+    with terminal.waiting("making the filter"):
+        if kind is Kind.ekf:
+            return room.ExtendedKalman(machine.eqs, **options)
+        if kind is Kind.iekf:
+            return room.ExtendedKalman(machine.eqs, iterations=3, **options)
+        if kind is Kind.ckf:
+            options["points"] = room.Cubature()
+        return room.SigmaPointKalman(machine.eqs, **options)
 
 
 def estimate(
@@ -241,7 +242,8 @@ def export(
         )  # fmt: skip
     else:
         step = law_of(machine, guess, start, inputs, Q, R, dt)
-    written = export_c(step, out, name=name, dt=dt if kind is not None else None, real=real.value)
+    with terminal.waiting("writing C"):
+        written = export_c(step, out, name=name, dt=dt if kind is not None else None, real=real.value)
     terminal.wrote(*written.files)
     if as_json:
         terminal.give(
@@ -264,6 +266,5 @@ def law_of(
     Q_, R_ = values.weight(Q, "--Q"), values.weight(R, "--R")
     if Q_ is None:
         raise typer.BadParameter("a law needs weights of the states.", param_hint="--Q")
-    held = machine.held_inputs()
-    system = linear_model(machine, rest(machine, held, guess=guess, start=start), held)
+    system = linear_model(machine, *rest(machine, guess=guess, start=start))
     return lqr(system, dt=dt, cost="integral", inputs=values.names(inputs) or None, Q=Q_, R=1.0 if R_ is None else R_)

@@ -11,7 +11,7 @@ import typer
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Set, load
 from dalembert.app.commands.running import FLAG, Json
-from dalembert.errors import DalembertError
+from dalembert.errors import ConvergenceError, DalembertError
 
 if TYPE_CHECKING:
     from dalembert.equations import State
@@ -35,7 +35,9 @@ Hold = Annotated[
 Held = Annotated[
     list[str] | None,
     typer.Option(
-        "--input", metavar="NAME=VALUE", help="Value of an input; that of the model where constant, else 0; repeatable."
+        "--input",
+        metavar="NAME=VALUE",
+        help="Value of an input; constant ones of the model hold, others are 0; repeatable.",
     ),
 ]
 Rates = Annotated[
@@ -49,23 +51,45 @@ Rates = Annotated[
 
 
 def rest(
-    machine: Machine, held: Mapping[str, float], *, guess: list[str] | None = None, hold: list[str] | None = None,
-    rates: list[str] | None = None, start: list[str] | None = None,
-) -> State:  # fmt: skip
-    """The equilibrium or steady motion asked for, with inputs at constant values."""
+    machine: Machine, inputs: list[str] | None = None, *, guess: list[str] | None = None,
+    hold: list[str] | None = None, rates: list[str] | None = None, start: list[str] | None = None,
+) -> tuple[State, dict[str, float]]:  # fmt: skip
+    """The equilibrium or steady motion asked for, and the values of the inputs there.
+
+    Constant inputs of the file hold (the force that carries an arm), unless the machine does not rest with them (a
+    motor that turns): then all that are not given are zero, and that is told.
+    """
     from dalembert.solve.equilibrium import equilibrium as find
 
-    return find(
-        machine.eqs,
-        start=machine.start(start) if rates else machine.still(start),
-        guess=values.quantities(guess, "--guess") or None,
-        inputs=held,
-        hold=values.quantities(hold, "--hold") or None,
-        rates={
-            name: None if text.lower() == "free" else values.quantity(text, "--rate")
-            for name, text in values.pairs(rates, "--rate").items()
-        } or None,
-    )  # fmt: skip
+    steady = {
+        name: None if text.lower() == "free" else values.quantity(text, "--rate")
+        for name, text in values.pairs(rates, "--rate").items()
+    }
+    near, kept = values.quantities(guess, "--guess") or None, values.quantities(hold, "--hold") or None
+    begin = machine.start(start) if rates else machine.still(start)
+    given = values.quantities(inputs, "--input")
+
+    def found(held: dict[str, float]) -> State:
+        with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
+            return find(machine.eqs, start=begin, guess=near, inputs=held, hold=kept, rates=steady or None)
+
+    held = {**machine.constant_inputs(), **given}
+    try:
+        at = found(held)
+    except ConvergenceError as error:
+        if not any(held[name] for name in held if name not in given):
+            raise
+        held = given
+        try:
+            at = found(held)
+        except DalembertError:
+            raise error from None
+    left = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]
+    if left:
+        terminal.say(
+            f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE holds one at a value"
+        )
+    return at, held
 
 
 def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:
@@ -87,8 +111,7 @@ def equilibrium(
     "stability"}.
     """
     machine = load(model, changes)
-    held = machine.held_inputs(inputs)
-    at = rest(machine, held, guess=guess, hold=hold, rates=rates, start=start)
+    at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
     eqs = machine.eqs
     places = {name: (at[name], unit) for name, unit in zip(eqs.measures.names, eqs.measures.units, strict=True)}
     speeds = {}
@@ -133,8 +156,8 @@ def modes(
     JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
     """
     machine = load(model, changes)
-    held = machine.held_inputs(inputs)
-    found = linear_model(machine, rest(machine, held, guess=guess, hold=hold, rates=rates, start=start), held).modes()
+    at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
+    found = linear_model(machine, at, held).modes()
     if out is not None:
         from dalembert.view import plot
 
@@ -180,8 +203,7 @@ def linearize(
     machine = load(model, changes)
     if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
         raise typer.BadParameter(f"{out}: a linear model is written as .json, .npz or .mat.", param_hint="--out")
-    held = machine.held_inputs(inputs)
-    at = rest(machine, held, guess=guess, hold=hold, rates=rates, start=start)
+    at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
     system = linear_model(
         machine, at, held, outputs=values.names(outputs) or None, coordinates=values.names(coordinates) or None
     )

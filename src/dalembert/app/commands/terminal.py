@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,18 @@ def say(text: str) -> None:
     """A message for people, on standard error; nothing when quiet."""
     if not settings.quiet:
         typer.echo(printable(text), err=True)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """A turning sign on a terminal, for work that cannot tell how far it is; nothing elsewhere."""
+    if settings.quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(printable(text)):
+        yield
 
 
 def wrote(*paths: str | Path) -> None:
