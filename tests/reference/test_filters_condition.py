@@ -15,7 +15,16 @@ from mpmath import matrix, mp
 
 import dalembert as da
 from dalembert.errors import ConvergenceError
-from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, SphericalSimplex, Symmetric
+from dalembert.estimate import (
+    CentralDifference,
+    Cubature,
+    ExtendedKalman,
+    Kalman,
+    Scaled,
+    SigmaPointKalman,
+    SphericalSimplex,
+    Symmetric,
+)
 
 SAMPLES = 20
 A = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.1], [0.0, 0.0, 1.0]])
@@ -66,28 +75,35 @@ def wrong(ε: float, kind: Any, **keywords: Any) -> float:
     return float(max(of_state, np.abs(found.covariances()[-1] - P).max() / np.abs(P).max()))
 
 
-RULES = [Symmetric(1.0), SphericalSimplex(0.25)]
+RULES = [Symmetric(), Symmetric(1.0), Scaled(), Scaled(0.5), SphericalSimplex(0.25), CentralDifference(), Cubature()]
+FACTORED: dict[str, Any] = {
+    "square-root": (Kalman, {"form": "square-root"}),
+    "information": (Kalman, {"form": "information"}),
+    **{f"√ {rule}": (SigmaPointKalman, {"points": rule, "square_root": True}) for rule in RULES},
+}
 
 
-@pytest.mark.spec("004-C8")
-@pytest.mark.parametrize("rule", RULES, ids=str)
-def test_square_root_filters_keep_seven_digits_at_a_condition_of_1e12(rule: Any) -> None:
+@pytest.mark.spec("004-C8", "004-C4")
+@pytest.mark.parametrize("name", FACTORED)
+def test_square_root_filters_keep_seven_digits_at_a_condition_of_1e12(name: str) -> None:
+    kind, options = FACTORED[name]
     assert exact(1e-6)[2] > 1e12
-    assert wrong(1e-6, SigmaPointKalman, points=rule, square_root=True) < 1e-7
+    assert wrong(1e-6, kind, **options) < 1e-7
 
 
-@pytest.mark.spec("004-C8")
-@pytest.mark.parametrize("rule", RULES, ids=str)
-def test_square_root_filters_live_where_s_is_singular_in_double_precision(rule: Any) -> None:
+@pytest.mark.spec("004-C8", "004-C4")
+@pytest.mark.parametrize("name", FACTORED)
+def test_square_root_filters_live_where_s_is_singular_in_double_precision(name: str) -> None:
+    kind, options = FACTORED[name]
     assert exact(1e-8)[2] > 1e16
-    assert wrong(1e-8, SigmaPointKalman, points=rule, square_root=True) < 1e-5
+    assert wrong(1e-8, kind, **options) < 1e-5
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "least"),
     [
-        (Kalman, {}, 1e-2), (ExtendedKalman, {}, 1e-2), (SigmaPointKalman, {"points": RULES[0]}, 1e-5),
-        (SigmaPointKalman, {"points": RULES[1]}, 1e-5),
+        (Kalman, {}, 1e-2), (ExtendedKalman, {}, 1e-2), (ExtendedKalman, {"iterations": 3}, 1e-2),
+        *((SigmaPointKalman, {"points": rule}, 1e-5) for rule in RULES),
     ],
 )  # fmt: skip
 def test_plain_filters_fail_there(kind: Any, options: Any, least: float) -> None:

@@ -106,6 +106,10 @@ class Filter(ABC):
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
 
+    def covariance_before(self, m: Any) -> Any:
+        """(ne, ne) of the error before a sample, of the memory that `predict` gave: an expression."""
+        return self.covariance(m)
+
     # -- use ------------------------------------------------------------------------------------------------------
     @property
     def native(self) -> engine.Native:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.errors import DataError, ModelError, unknown_name
@@ -74,6 +75,11 @@ class Kalman(Filter):
 
     def covariance(self, m: Any) -> Any:
         return self.algebra.covariance(m)
+
+    def covariance_before(self, m: Any) -> Any:
+        if isinstance(self.algebra, SteadyForm):  # its memory is x alone
+            return ca.MX(ca.DM(self.algebra.steady.P_before))
+        return self.covariance(m)
 
     def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
         return self.algebra.cross(m, u, p, t, dt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from dalembert.record import Record
 
 LAST = 20  # samples before a breakdown that may tell of its cause
 UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
+VARYING = 1.5  # longest step over the shortest, above which the noise of a step cannot be the same
 
 
 def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
@@ -28,6 +30,7 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
     if not isinstance(record, Record):
         raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
     data = rows_of(filter_, record)
+    _warn_of_uneven(filter_, data[1:, -1])
     dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
     if dt is None and len(record) > 1:
         dt = float(np.median(np.diff(record.time)))
@@ -112,6 +115,7 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
     if missing:
         raise DataError(_missing(model, missing, record))
+    _refuse_other_units(model, record)
     u, y = _block(record, model.inputs.names), _block(record, model.outputs.names)
     if not np.isfinite(u).all():
         k, j = np.argwhere(~np.isfinite(u))[0]
@@ -144,25 +148,68 @@ def _missing(model: Any, missing: list[str], record: Record) -> str:
     return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}."
 
 
+def _refuse_other_units(model: Any, record: Record) -> None:
+    """Where the record or the model says nothing, nothing is known."""
+    units = record.units
+    for channels in (model.outputs, model.inputs):
+        for name, expected in zip(channels.names, channels.units, strict=True):
+            if units[name] and expected and _plain(units[name]) != _plain(expected):
+                raise DataError(
+                    f"{name!r} is in {units[name]} in the record and in {expected} in the model: convert the record, "
+                    "or give both the same unit."
+                )
+
+
+def _plain(unit: str) -> str:
+    """One spelling: m/s^2 and m/s² are the same, N*m, N·m and N m too."""
+    for written, meant in (("^2", "²"), ("^3", "³"), ("**2", "²"), ("**3", "³"), ("*", " "), ("·", " "), ("⋅", " ")):
+        unit = unit.replace(written, meant)
+    return " ".join(unit.split())
+
+
 def intervals(filter_: Filter, record: Record) -> Array:
     """Δt before every sample, 0 for the first."""
     steps = np.diff(record.time)
     own = filter_.process.dt
     if own is not None and len(steps):
-        drift = np.abs(steps - own)
-        if drift.max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
-            k = int(drift.argmax())
-            raise DataError(
-                f"the model is made for samples every {own:g} s, the record steps by {steps[k]:.6g} s after "
-                f"t = {record.time[k]:.6g} s. Use record.resample(every={own:g}), or make the filter with "
-                f"dt={float(np.median(steps)):.6g}."
-            )
+        if np.abs(steps - own).max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
+            raise DataError(_other_steps(own, steps, record))
         steps = np.full(len(steps), own)
-    elif filter_.dt is not None and len(steps) and not getattr(filter_, "continuous", False):
+    elif len(steps) and not getattr(filter_, "continuous", False):
         usual = float(np.median(steps))
-        if abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
+        if filter_.dt is not None and abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
             raise DataError(
-                f"the filter is made for samples every {filter_.dt:g} s, Q being the noise of one; the record steps "
-                f"by {usual:.6g} s. Make the filter with dt={usual:.6g} and Q for that, or resample the record."
+                f"the record is sampled every {usual:.6g} s, the filter made for {filter_.dt:g} s, Q being the noise "
+                f"of one step. Make the filter with dt={usual:.6g} and Q for that, or resample the record."
             )
     return np.concatenate([[0.0], steps])
+
+
+def _other_steps(own: float, steps: Array, record: Record) -> str:
+    """What to do about a record that steps otherwise than a sampled model."""
+    usual = float(np.median(steps))
+    if abs(usual - own) <= UNEVEN * own:
+        k = int(np.abs(steps - own).argmax())
+        return (
+            f"the record is sampled every {usual:.6g} s like the filter, but steps by {steps[k]:.6g} s after t = "
+            f"{record.time[k]:.6g} s. Put rows of NaN where samples are missing, or use record.resample(every={own:g})."
+        )
+    return (
+        f"the record is sampled every {usual:.6g} s, the filter made for {own:g} s. Make the filter with "
+        f"dt={usual:.6g} (of a sampled model: model.resample({usual:.6g})) and Q for that, or use "
+        f"record.resample(every={own:g})."
+    )
+
+
+def _warn_of_uneven(filter_: Filter, steps: Array) -> None:
+    """Q is that of a step, however long it is."""
+    Q = filter_.noise.Q.constant()
+    if getattr(filter_, "continuous", False) or Q is None or not Q.any() or not len(steps):
+        return
+    if steps.max() > VARYING * steps.min():
+        warnings.warn(
+            f"the steps of the record go from {steps.min():.3g} to {steps.max():.3g} s, and Q adds the same in each. "
+            'Let it grow with the step, such as Q=lambda s: {"speed": 1e-3 * s["dt"]}, or use ExtendedKalman with '
+            "continuous=True.",
+            stacklevel=4,
+        )

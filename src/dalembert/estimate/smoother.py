@@ -109,7 +109,7 @@ def _step(filter_: Filter) -> ca.Function:
         raise ModelError(f"{type(filter_).__name__} has no smoother.") from error
     x, P = M[: m.nx], filter_.covariance(M)
     before = filter_.predict(M, u, p, t, dt)
-    x1, P1 = before[: m.nx], filter_.covariance(before)
+    x1, P1 = before[: m.nx], filter_.covariance_before(before)
     G = solve_positive(factor(P1), cross.T).T
     gap = model.difference(after[: m.nx], x1, p, t + dt)
     x_smooth = model.retract(x, G @ gap, p, t)
