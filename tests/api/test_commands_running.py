@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dalembert
@@ -29,6 +31,40 @@ def test_every_command_has_help_with_its_exit_codes(command):
     assert result.exit_code == 0
     assert "130 interrupted" in " ".join(result.stdout.replace("│", "").split())
     assert "--debug" in result.stdout and "--quiet" in result.stdout
+
+
+def example(command: str) -> list[str]:
+    """The example in the help of a command, as words."""
+    from dalembert.cli import app
+
+    functions = {one.callback.__name__: one.callback for one in app.registered_commands if one.callback is not None}
+    (line,) = (part for part in (functions[command].__doc__ or "").split("\n\n") if part.startswith("Example: "))
+    return shlex.split(line.removeprefix("Example: "))
+
+
+EXAMPLES = [command for command in COMMANDS if command not in ("demo", "library", "doctor", "version")]
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_help_has_an_example(command):
+    assert example(command)[:2] == ["dalembert", command]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [one for one in EXAMPLES if one not in ("study", "view")])
+def test_the_example_in_the_help_runs(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if command == "estimate":
+        run("simulate", "pendulum", "--until", 1, "--every", 0.01, "--out", "measured.csv")
+    if command == "identify":
+        time = np.arange(0, 20, 0.02)
+        force = np.random.default_rng(1).normal(size=len(time))
+        system = dalembert.SecondOrder([[1.0]], [[400.0]], C=[[0.8]], B=[[1.0]], inputs=["force"])
+        record = system.response({"force": dalembert.Record.from_channels(time, {"force": force})["force"]}, times=time)
+        moved = {"force": force, "x": np.asarray(record[record.names[0]])}
+        dalembert.write_record(dalembert.Record.from_channels(time, moved), "hammer.csv")
+    result = run(*example(command)[1:])
+    assert result.exit_code == 0, result.output
 
 
 def test_help_loads_nothing_numerical_and_costs_little():

@@ -52,6 +52,8 @@ def study(
 ) -> None:
     """Run a case study; write its results, figures, an animation and a report.
 
+    Example: dalembert study shake-table --out shake
+
     JSON: {"studies": [{"study", "title", "files", "results"}]}; of `list`: {"studies": [{"study", "about"}]}.
     """
     from dalembert.studies import runner
