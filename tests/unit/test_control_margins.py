@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.control import lqg, lqr, margins
+from dalembert.control import lqg, lqr, margins, sensitivity
 from dalembert.errors import DataError
 from dalembert.linear import StateSpace, append
 from tests.control_systems import cart, frame
@@ -144,6 +144,8 @@ def test_known_inputs_do_not_enter_the_loop():
 def test_mistakes_are_told():
     with pytest.raises(DataError, match="as many outputs as inputs"):
         margins(frame().state_space().select(inputs="push"))
+    with pytest.raises(DataError, match="as many outputs as inputs"):
+        sensitivity(frame().state_space().select(inputs="push"))
     with pytest.raises(DataError, match="needs a StateSpace"):
         margins(3.0)
     with pytest.raises(DataError, match=r"I \+ D is singular"):

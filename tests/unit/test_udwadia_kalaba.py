@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control import VirtualConstraint, computed_torque, udwadia_kalaba
-from dalembert.errors import ModelError
+from dalembert.control import VirtualConstraint, computed_torque, control_forces, udwadia_kalaba
+from dalembert.errors import DataError, ModelError
 
 
 def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:
@@ -165,3 +165,58 @@ def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
     assert np.isfinite(law.inputs_at(da.assemble(eqs, {"E.angle": 0.5}))).all()
     with pytest.raises(da.errors.ModelError, match="ts, te cannot keep reach, height at this state"):
         law.inputs_at(da.assemble(eqs))
+
+
+def test_constraints_that_depend_on_each_other_are_refused() -> None:
+    twice = {"a": "elbow.angle", "b": lambda s: 2.0 * s["elbow.angle"] - 1.0}
+    with pytest.raises(ModelError, match="cannot keep a, b at any pose"):
+        udwadia_kalaba(arm(), twice)
+
+
+def test_inputs_that_do_the_same_cannot_keep_two_constraints() -> None:
+    m = da.Mechanism("arm", planar=True)
+    upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
+    m.add_revolute("S", m.ground.at(0, 0), upper.at(-0.5, 0))
+    m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
+    m.add_torque("first", joint="S", input="first")
+    m.add_torque("second", joint="S", input="second")
+    with pytest.raises(ModelError, match="fewer directions"):
+        udwadia_kalaba(da.equations(m), {"a": "S.angle", "b": "E.angle"})
+
+
+@pytest.mark.parametrize("value", ["elbow.angle", np.nan, None, da.Record.from_channels([0.0, 1.0], {"a": [0.0, 1.0]})])
+def test_a_motion_is_a_number_or_a_function_of_time(value: object) -> None:
+    with pytest.raises(ModelError, match="finite number or a function of time"):
+        computed_torque(arm(), {"shoulder.angle": value}, frequency=1.0)
+
+
+def test_other_things_of_the_wrong_kind_are_refused() -> None:
+    eqs = arm(tip=True)
+    law = udwadia_kalaba(eqs, {"a": "elbow.angle"}, actuated="elbow torque")
+    with pytest.raises(DataError, match=r"da\.assemble"):
+        law.inputs_at(None)
+    with pytest.raises(DataError, match="Record of a run"):
+        law.examine(None)
+    with pytest.raises(DataError, match="finite"):
+        law.inputs_at(posed(eqs, (0.1, 0.2), (0.0, 0.0)), {"jet": np.nan})
+    with pytest.raises(ModelError, match="motion must name coordinates"):
+        computed_torque(eqs, "elbow.angle", frequency=1.0)
+    for frequency in ("fast", np.nan, -1.0):
+        with pytest.raises(ModelError, match="frequency"):
+            udwadia_kalaba(eqs, {"a": "elbow.angle"}, frequency=frequency)
+
+
+@pytest.mark.parametrize(
+    ("M", "Q", "A", "unactuated", "said"),
+    [
+        (np.diag([1.0, 0.0]), [0.0, 0.0], [[0.0, 1.0]], [], "positive definite"),
+        (np.eye(2), [0.0, 0.0, 0.0], [[0.0, 1.0]], [], "Q"),
+        (np.eye(2), [0.0, 0.0], [[0.0, 1.0, 2.0]], [], "A"),
+        (np.nan * np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [], "finite"),
+        ([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.0], [[0.0, 1.0]], [], "symmetric"),
+        (np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [2], "from 0 to 1"),
+    ],
+)
+def test_control_forces_say_what_does_not_fit(M: object, Q: object, A: object, unactuated: list, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        control_forces(M, Q, A, [0.0], unactuated)

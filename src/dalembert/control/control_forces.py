@@ -10,8 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.errors import DataError
+from dalembert.linear import checks
 from dalembert.linear.checks import FloatArray
+from dalembert.linear.riccati import symmetric
 
 RANK = 1e-10
 
@@ -21,16 +23,23 @@ def control_forces(
 ) -> tuple[FloatArray, FloatArray]:
     """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates (spec 000, 75).
 
-    M (n, n), Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are appended, so that
-    no control force acts there: the general formula with the Moore-Penrose inverse, whatever the number of rows.
+    M (n, n) positive definite, Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are
+    appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, whatever the
+    number of rows.
     """
-    M, Q = np.asarray(M, dtype=float), np.asarray(Q, dtype=float)
+    M = symmetric("M", checks.square("M", M))
+    n = len(M)
+    Q = checks.matrix("Q", Q, n, 1, "one force per coordinate", vector="column")[:, 0]
+    A = checks.matrix("A", A, None, n, "one column per coordinate", vector="row")
+    b = checks.matrix("b", b, len(A), 1, "one entry per row of A", vector="column")[:, 0]
     free = list(unactuated)
-    rows = np.vstack([np.atleast_2d(np.asarray(A, dtype=float)), M[free]])
-    right = np.concatenate([np.atleast_1d(np.asarray(b, dtype=float)), Q[free]])
-    if np.linalg.matrix_rank(np.vstack([M, rows])) < len(M):
-        raise ModelError("the rows of M and A together do not determine the accelerations (rank below n).")
-    root = np.linalg.cholesky(M)
+    if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < n for k in free):
+        raise DataError(f"unactuated must be numbers of coordinates from 0 to {n - 1}, got {free!r}.")
+    rows, right = np.vstack([A, M[free]]), np.concatenate([b, Q[free]])
+    try:
+        root = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise DataError("M must be positive definite: independent coordinates, each with mass.") from None
     scaled = np.linalg.solve(root, rows.T).T  # A M^(-1/2)
     inverse = np.linalg.pinv(scaled, rcond=RANK)
     part = inverse @ (right - rows @ np.linalg.solve(M, Q))

@@ -74,6 +74,8 @@ def custom_law(
     inputs = (drives,) if isinstance(drives, str) else tuple(drives)
     if not callable(function):
         raise ModelError(f"law {name!r}: function must be callable, got {function!r}.")
+    if not inputs or len(set(inputs)) < len(inputs):
+        raise ModelError(f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
     if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
         raise DataError(f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
     starts = _starts(name, memory)

@@ -33,8 +33,24 @@ from dalembert.linear.roots import solve
 NEAR_AXIS = 1e-5  # |Re s| / |s| of an eigenvalue that may be on the imaginary axis; polishing decides
 
 
+class DiskMargins:
+    """What a disk of size α means in gain and phase."""
+
+    disk: float
+
+    @property
+    def disk_gain(self) -> tuple[float, float]:
+        """Gain factors borne together with :attr:`disk_phase`."""
+        return disk_gains(self.disk)
+
+    @property
+    def disk_phase(self) -> float:
+        """± phase [rad] borne together with :attr:`disk_gain`."""
+        return 2.0 * math.atan(0.5 * self.disk)
+
+
 @dataclass(frozen=True)
-class ChannelMargins:
+class ChannelMargins(DiskMargins):
     """Margins of one channel with the others closed. Frequencies in rad/s, angles in rad, delay in s.
 
     gain : (low, high), factors between which the gain may change: 0 and ∞ where there is no limit.
@@ -56,18 +72,8 @@ class ChannelMargins:
     sensitivity: PeakGain
     complementary: PeakGain
 
-    @property
-    def disk_gain(self) -> tuple[float, float]:
-        """Gain factors borne together with :attr:`disk_phase`."""
-        return disk_gains(self.disk)
 
-    @property
-    def disk_phase(self) -> float:
-        """± phase [rad] borne together with :attr:`disk_gain`."""
-        return 2.0 * math.atan(0.5 * self.disk)
-
-
-class Margins(checks.Frozen):
+class Margins(checks.Frozen, DiskMargins):
     """Margins of a loop, per channel and for all channels at once.
 
     Attributes
@@ -75,7 +81,7 @@ class Margins(checks.Frozen):
     channels : tuple of ChannelMargins
     stable : whether the closed loop is; if not, no margin is left and all of them are 0.
     sensitivity, complementary : PeakGain of S and T, all channels.
-    disk : α of all channels at once.
+    disk : α of all channels at once; ``disk_gain``, ``disk_phase``: what every channel bears at once.
     smallest_return_difference : least singular value of I + L over all frequencies.
     """
 
@@ -100,16 +106,6 @@ class Margins(checks.Frozen):
     def smallest_return_difference(self) -> float:
         """min over ω of the smallest singular value of I + L(iω): 1 / ‖S‖∞."""
         return 1.0 / self.sensitivity.gain if self.sensitivity.gain > 0.0 else math.inf
-
-    @property
-    def disk_gain(self) -> tuple[float, float]:
-        """Gain factors that every channel bears at once, with :attr:`disk_phase`."""
-        return disk_gains(self.disk)
-
-    @property
-    def disk_phase(self) -> float:
-        """± phase [rad] that every channel bears at once."""
-        return 2.0 * math.atan(0.5 * self.disk)
 
     def table(self) -> str:
         """One line per channel and one for all."""
@@ -163,10 +159,6 @@ def margins(loop: Any) -> Margins:
     """
     if hasattr(loop, "loop"):
         loop = loop.loop()
-    if not isinstance(loop, StateSpace):
-        raise DataError(f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.")
-    if loop.nu != loop.ny or loop.nu == 0:
-        raise DataError(f"a loop must have as many outputs as inputs; this one has {loop.ny} and {loop.nu}.")
     S = sensitivity(loop)
     stable = S.is_stable
     channels = tuple(_channel(seen_alone(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
@@ -179,7 +171,11 @@ def margins(loop: Any) -> Margins:
 
 def sensitivity(loop: StateSpace) -> StateSpace:
     """S = (I + L)⁻¹: what is left of a disturbance at the place where the loop is opened."""
+    if not isinstance(loop, StateSpace):
+        raise DataError(f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.")
     m = loop.nu
+    if m != loop.ny or m == 0:
+        raise DataError(f"a loop must have as many outputs as inputs; this one has {loop.ny} and {m}.")
     inverse = _inverse_direct(loop)
     return StateSpace(
         loop.A - loop.B @ inverse @ loop.C, loop.B @ inverse, -inverse @ loop.C, inverse, loop.dt,

@@ -37,10 +37,12 @@ from dalembert.equations import EquationsOfMotion, Grip, Law, State, require_equ
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
+from dalembert.linear.arguments import real_number
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.record import Record
 
 SX = ca.SX
+NEVER = 1e-7  # grip that eight poses at random exceed, unless no pose does
 RANK = 1e-10  # grip below which a pose is singular to rounding
 ALONG = 0.05  # grip above which it is not the inputs but the constraints that fail
 
@@ -102,8 +104,10 @@ def computed_torque(
     Other arguments as for :func:`udwadia_kalaba`, which this is with one constraint per coordinate.
     """
     require_equations(eqs)
-    if frequency <= 0.0:
+    if not (is_real(frequency) and frequency > 0.0):
         raise ModelError(f"frequency must be positive [rad/s], got {frequency!r}.")
+    if not isinstance(motion, Mapping):
+        raise ModelError(f"motion must name coordinates, such as {{'hinge.angle': da.sin}}; got {motion!r}.")
     wanted: dict[str, Any] = {}
     for name, value in motion.items():
         wanted[name] = VirtualConstraint(follows(name, value), frequency=frequency, damping=damping)
@@ -147,6 +151,21 @@ class ServoConstraints(Frozen):
                 f"virtual constraint {name!r} is not realizable: none of the inputs {', '.join(names)} acts on its "
                 "acceleration. Use another actuator, or a constraint between what the inputs move."
             )
+        if not self._independent():
+            raise ModelError(
+                f"{', '.join(names)} cannot keep {', '.join(constraints)} at any pose: the constraints depend on each "
+                "other, or the inputs push along fewer directions than there are constraints. Leave one out."
+            )
+
+    def _independent(self) -> bool:
+        """Whether the inputs can keep the constraints at some pose near the drawing's."""
+        eqs, random = self.eqs, np.random.default_rng(0)
+        q, v, z = (
+            np.asarray(x) + 0.3 * random.normal(size=(8, len(x)))
+            for x in (eqs.guess[0], np.zeros(eqs.nv), eqs.guess[1])
+        )
+        J, W, _, _, Y, _ = self._values(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
+        return bool(grips(J, W, Y)[:, -1].max() > NEVER)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -192,6 +211,8 @@ class ServoConstraints(Frozen):
     # -- questions -------------------------------------------------------------------------------------------------
     def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """What the law asks of its inputs at a state, the others being given (zero where left out)."""
+        if not isinstance(state, State):
+            raise DataError(f"a state of {self.eqs.name!r} is needed (da.assemble), got {type(state).__name__}.")
         u = self._others(inputs)
         J, W, r, _, Y, _ = self._values(state.q, state.v, state.z, u, state.t)
         if not grips(J, W, Y)[0, -1] > RANK:
@@ -207,6 +228,8 @@ class ServoConstraints(Frozen):
         Warns where what is needed is out of proportion.
         """
         eqs = self.eqs
+        if not isinstance(run, Record):
+            raise DataError(f"examine looks at the Record of a run, got {type(run).__name__}.")
         q, v, z, u = (
             run[list(names)].reshape(len(run.time), len(names))
             for names in (eqs.coordinates.names, eqs.speeds.names, eqs.internal.names, eqs.inputs.names)
@@ -231,7 +254,7 @@ class ServoConstraints(Frozen):
         for name, value in (inputs or {}).items():
             if name not in self.eqs.inputs.index:
                 raise ModelError(unknown_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}"))
-            u[self.eqs.inputs.index[name]] = value
+            u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
         return u
 
     def _values(self, q: Any, v: Any, z: Any, u: Any, t: Any) -> tuple[Array, ...]:

@@ -28,6 +28,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.errors import ModelError
 from dalembert.expressions import call_user, one_value
+from dalembert.expressions.quantities import is_real
 from dalembert.solve.constrained import Factor, forward_function, mass_is_singular
 from dalembert.solve.events import EventView
 
@@ -56,12 +57,18 @@ class VirtualConstraint:
             raise ModelError(f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}.")
         if not callable(self.function):
             raise ModelError(f"a virtual constraint needs a function of the state, got {self.function!r}.")
-        if not (0.0 <= self.frequency < np.inf and 0.0 <= self.damping < np.inf):
-            raise ModelError("frequency and damping of a virtual constraint must be finite and not negative.")
+        for name in ("frequency", "damping"):
+            value = getattr(self, name)
+            if not (is_real(value) and 0.0 <= value < np.inf):
+                raise ModelError(
+                    f"{name} of a virtual constraint must be a finite number, not negative; got {value!r}."
+                )
 
 
 def follows(name: str, value: Any) -> Callable[[Any], Any]:
     """The coordinate less what it shall be: a number, or a function of time."""
+    if not callable(value) and not (is_real(value) and np.isfinite(value)):
+        raise ModelError(f"motion of {name!r} must be a finite number or a function of time, got {value!r}.")
     return lambda s: s[name] - (call_user(value, f"motion of {name!r}", s.t) if callable(value) else value)
 
 

@@ -200,8 +200,8 @@ class SampledRun:
         who = self._first_to_go(rows[k])
         if who:
             return k, ConvergenceError(
-                f"{who} diverges: at t = {t:.6g} s its memory is no longer finite, while the plant's state still is. "
-                "Check its model, its noise and where it starts; error.record holds the run until then."
+                f"{who.format(t=f't = {t:.6g} s')}, while the plant's state still is finite. "
+                "error.record holds the run until then."
             )
         last = float(np.abs(moving[k - 1]).max(initial=0.0)) if k else self.largest
         return k, ConvergenceError(
@@ -234,16 +234,27 @@ class SampledRun:
         return acts, log[:, 0], log[:, 1], log[:, 2:]
 
     def _first_to_go(self, row: Array) -> str:
-        """The law or observer whose memory is not finite where the plant's state at the sample is; else nothing."""
+        """Whose numbers are not finite where the plant's state at the sample is, as a sentence; else nothing."""
         if not np.isfinite(self.host.moving(self._part(row, "x")[None, :])).all():
             return ""
-        memory = self._part(row, "memory")
-        for name, (a, b) in self.graph.memory.starts.items():
-            if not np.isfinite(memory[a:b]).all():
-                if name in ("watch", "estimate") and self.loop.watching is not None:
-                    return f"observer {self.loop.watching.name!r}"
-                if name.startswith("law"):
-                    return f"law {self.loop.laws[int(name[3:])].name!r}"
+        loop, memory, log = self.loop, self._part(row, "memory"), self._part(row, "log")
+        bad = {name for name, (a, b) in self.graph.memory.starts.items() if not np.isfinite(memory[a:b]).all()}
+        if bad & {"watch", "estimate"} and loop.watching is not None:
+            return (
+                f"observer {loop.watching.name!r} diverges: at {{t}} its memory is no longer finite (check its model, "
+                "its noise and where it starts)"
+            )
+        commands = log[slice(*self.graph.log.starts["command"])]
+        for i in np.flatnonzero(~np.isfinite(commands)):
+            name = self.host.plant.inputs.names[loop.driven[i]]
+            law = next(law for law in loop.laws if name in law.drives)
+            return (
+                f"law {law.name!r} is not defined for what it reads at {{t}}: it asks for {name} = {commands[i]:g} "
+                "(a division by zero, a root of a negative number, a singular matrix?)"
+            )
+        for j, law in enumerate(loop.laws):
+            if f"law{j}" in bad:
+                return f"law {law.name!r} diverges: at {{t}} its memory is no longer finite (check what it keeps)"
         return ""
 
     # -- the record --------------------------------------------------------------------------------------------------
