@@ -26,15 +26,16 @@ from dalembert.record import Record
 from dalembert.solve.noise import Noise, checked_limits, read_sensor
 
 
+@dataclass(frozen=True, kw_only=True)
 class Sensor(ABC):
     """What all sensors share; each says its own deviation, resolution and limits.
 
     bias : constant error.  delay : [s].  dt : interval between readings where they are slower than the rest [s].
     """
 
-    bias: float
-    delay: float
-    dt: float | None
+    bias: float = 0.0
+    delay: float = 0.0
+    dt: float | None = None
 
     def __post_init__(self) -> None:
         read_sensor(type(self).__name__, self)
@@ -79,6 +80,7 @@ class Sensor(ABC):
 @dataclass(frozen=True)
 class Quantiser(Sensor):
     """A sensor by its plain numbers: noise of standard deviation `noise`, steps of `step`, range ± `limit`.
+    bias, delay, dt : see `Sensor`.
 
     Examples
     --------
@@ -89,9 +91,6 @@ class Quantiser(Sensor):
     noise: float = 0.0
     step: float = 0.0
     limit: float = math.inf
-    bias: float = 0.0
-    delay: float = 0.0
-    dt: float | None = None
 
     @property
     def deviation(self) -> float:
@@ -106,9 +105,20 @@ class Quantiser(Sensor):
         return checked_limits(self.limit, "a quantiser")
 
 
+class Stepped(Sensor):
+    """A sensor whose noise, where none is said, is one of its steps."""
+
+    noise: float | None
+
+    @property
+    def deviation(self) -> float:
+        return self.resolution if self.noise is None else self.noise
+
+
 @dataclass(frozen=True)
-class Encoder(Sensor):
+class Encoder(Stepped):
     """Angle in `ppr` steps per turn [rad].  noise : standard deviation [rad]; None: one step; 0: steps only.
+    bias, delay, dt : see `Sensor`.
 
     Examples
     --------
@@ -118,13 +128,6 @@ class Encoder(Sensor):
 
     ppr: float
     noise: float | None = None
-    bias: float = 0.0
-    delay: float = 0.0
-    dt: float | None = None
-
-    @property
-    def deviation(self) -> float:
-        return self.resolution if self.noise is None else self.noise
 
     @property
     def resolution(self) -> float:
@@ -132,10 +135,10 @@ class Encoder(Sensor):
 
 
 @dataclass(frozen=True)
-class Accelerometer(Sensor):
+class Accelerometer(Stepped):
     """Accelerometer behind a converter: sensitivity [V s²/m], range of the converter from end to end [V].
 
-    noise : standard deviation [m/s²]; None: one step; 0: steps only.
+    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `Sensor`.
 
     Examples
     --------
@@ -147,13 +150,6 @@ class Accelerometer(Sensor):
     bits: int = 16
     range: float = 20.0
     noise: float | None = None
-    bias: float = 0.0
-    delay: float = 0.0
-    dt: float | None = None
-
-    @property
-    def deviation(self) -> float:
-        return self.resolution if self.noise is None else self.noise
 
     @property
     def resolution(self) -> float:
@@ -169,6 +165,7 @@ class Accelerometer(Sensor):
 @dataclass(frozen=True)
 class ForceSensor(Sensor):
     """Force or torque: noise of `percent` of the full scale [N or N m]; a converter of `bits` over ± full scale.
+    bias, delay, dt : see `Sensor`.
 
     Examples
     --------
@@ -179,9 +176,6 @@ class ForceSensor(Sensor):
     full_scale: float
     percent: float
     bits: int | None = None
-    bias: float = 0.0
-    delay: float = 0.0
-    dt: float | None = None
 
     @property
     def deviation(self) -> float:
@@ -201,6 +195,12 @@ def _positive(what: str, number: Any) -> float:
     if not is_real(number) or not 0 < number < math.inf:
         raise DataError(f"{what} must be a positive number, got {number!r}.")
     return float(number)
+
+
+def _number(name: str, given: Any) -> float:
+    if not is_real(given):
+        raise DataError(f"sensor {name!r} must be a da.estimate sensor or a standard deviation, got {given!r}.")
+    return float(given)
 
 
 def measure(record: Record, sensors: Mapping[str, Sensor | float], *, seed: int) -> Record:
@@ -229,7 +229,7 @@ def measure(record: Record, sensors: Mapping[str, Sensor | float], *, seed: int)
             raise DataError(unknown_name("channel", name, names, "the record"))
     noise = Noise(sensors=sensors, seed=seed)
     for name, given in sensors.items():
-        sensor = given if isinstance(given, Sensor) else Quantiser(noise=float(given))
+        sensor = given if isinstance(given, Sensor) else Quantiser(noise=_number(name, given))
         column = names.index(name)
         value = data[:, column]
         if sensor.delay:
