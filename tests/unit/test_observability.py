@@ -168,6 +168,13 @@ def test_what_does_not_move_is_never_advised(outputs: str) -> None:
     assert "No other quantity of the model" in still.verdict
 
 
+def test_the_angle_of_a_cart_on_rails_does_not_show_where_it_is() -> None:
+    eqs = da.equations(da.read_model("cart-pendulum"))
+    found = observability(eqs, outputs="angle", dt=0.01)
+    assert [list(direction) for direction in found.unseen] == [["rail.displacement"]]
+    assert {name for names, _ in found.sensors for name in names} == {"place", "rail.displacement", "cart.x", "rod.x"}
+
+
 def test_a_second_sensor_of_the_same_is_no_advice() -> None:
     eqs, start = hanging(spin=1.0)
     found = observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01, candidates=["bob.x", "bob.y", "bob.z"])
@@ -181,7 +188,9 @@ def test_a_second_sensor_of_the_same_is_no_advice() -> None:
         (lambda: hanging(1.0), ["tip.x", "tip.z"], ["tip.y", "side.x", "side.y", "side.z"]),
         (hanging, ["tip.x", "tip.y", "tip.z"], ["side.x", "side.y", "side.z"]),
         (lambda: (wagon(), None), ["S.speed"], None),
-        (lambda: (rolling_disc(), state_of(rolling_disc(), 1, 0.1)), ["gyroscope"], None),
+        pytest.param(
+            lambda: (rolling_disc(), state_of(rolling_disc(), 1, 0.1)), ["gyroscope"], None, marks=pytest.mark.slow
+        ),
     ],
     ids=["swinging", "hanging", "wagon", "disc"],
 )
@@ -219,6 +228,21 @@ def test_the_turn_of_a_hanging_bob_is_not_seen_from_its_tip() -> None:
         assert (found.rank, found.freedoms) == (4, 6)
         assert [list(direction) for direction in found.unseen] == [["bob.rz"], ["bob.wz"]]
         assert found.sensors[0][0] == ("side.y",)
+
+
+def test_what_dies_out_by_itself_needs_no_sensor() -> None:
+    A = np.diag([-20.0, 0.0, -20.0])
+    system = StateSpace(A, np.zeros((3, 1)), [[0.0, 1.0, 0.0]], states=["a", "b", "c"], outputs=["y"])
+    found = observability(system, dt=0.01)
+    assert found.rank == 1
+    assert found.fades == pytest.approx([np.exp(-20 * 0.99)] * 2, rel=1e-6)
+    assert found.sensors == ()
+    assert found.verdict == (
+        "2 of 3 directions of 'linear model' cannot be seen from y: a, which dies out by itself; c, which dies out by "
+        "itself. No sensor is needed: what is not seen dies out by itself within 0.99 s."
+    )
+    slow = StateSpace(np.diag([-20.0, 0.0, -0.1]), np.zeros((3, 1)), [[0, 1.0, 0]], states=["a", "b", "c"])
+    assert observability(slow, dt=0.01).sensors[0][0] == ("c",)
 
 
 def test_deviations_from_a_known_start_are_those_of_a_smoother() -> None:

@@ -29,7 +29,21 @@ from dalembert.estimate.observing import (
 )
 from dalembert.estimate.process import Process, chosen, process
 from dalembert.estimate.tangent import SAME, projector
-from dalembert.estimate.visibility import HALF, PRECISION, View, advised, magnitudes, noises
+from dalembert.estimate.visibility import (
+    FADED,
+    HALF,
+    PRECISION,
+    TOLD,
+    View,
+    advised,
+    fading,
+    listed,
+    magnitudes,
+    noises,
+    said,
+    shortly,
+    together,
+)
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
 from dalembert.linear.checks import Frozen
@@ -41,7 +55,6 @@ SAMPLES, WINDOW = 100, 100
 STEPS = 4  # of a machine per sample: its slopes leave out what its joints are closed by, an error of fifth order
 ORIENTATION = "orientation of "
 WORTH_A_WORD = 0.2  # share of a standard deviation
-TOLD = 3  # directions that are told in a sentence
 
 
 class Observability(Frozen):
@@ -59,6 +72,7 @@ class Observability(Frozen):
     span : length of a window [s].
     unseen : directions that nothing shows, each a mapping of states to amounts that go together.
     weak : directions that are seen only weakly, the worst first, each with what is left of its standard deviation.
+    fades : of every direction in `unseen`, then in `weak`, what is left of it at the end of the window by itself.
     hidden : of every state, the share that lies in unseen directions: 0 seen, 1 not at all.
     left : of every state, what is left of its standard deviation at the start: 0 known, 1 as before.
     weakest : the direction that is seen worst.
@@ -79,6 +93,7 @@ class Observability(Frozen):
     span: float
     unseen: tuple[Mapping[str, float], ...]
     weak: tuple[tuple[Mapping[str, float], float], ...]
+    fades: tuple[float, ...]
     hidden: Mapping[str, float]
     left: Mapping[str, float]
     weakest: Mapping[str, float]
@@ -101,7 +116,8 @@ class Observability(Frozen):
         if not self.is_observable:
             text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {seen}: "
             plain = all(len(direction) == 1 for direction in self.unseen)
-            text += _listed([_said(direction) for direction in self.unseen], 2 * TOLD if plain else TOLD) + "."
+            each = [said(direction) + fading(fade) for direction, fade in zip(self.unseen, self.fades, strict=False)]
+            text += listed(each, 2 * TOLD if plain else TOLD) + "."
             if self.weak:
                 text += f" {len(self.weak)} more only weakly: {self._weakly()}."
         elif self.weak:
@@ -111,14 +127,18 @@ class Observability(Frozen):
             text = f"All {n} states of {self.name!r} can be seen from {seen}."
             left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
             if left > WORTH_A_WORD:
-                text += f" The least: {_said(self.weakest)}{self._falls(left)}."
+                text += f" The least: {said(self.weakest)}{self._falls(left)}."
         return text + self._elsewhere() + self._advice()
 
     def _weakly(self) -> str:
-        return _listed([_said(direction) + self._falls(left) for direction, left in self.weak])
+        fades = self.fades[len(self.unseen) :]
+        return listed([
+            said(direction) + self._falls(left) + fading(fade)
+            for (direction, left), fade in zip(self.weak, fades, strict=True)
+        ])  # fmt: skip
 
     def _falls(self, left: float) -> str:
-        return f" (its standard deviation falls from 1 to {_share(left)} in {self.span:.3g} s)"
+        return f" (its standard deviation falls from 1 to {shortly(left)} in {self.span:.3g} s)"
 
     def _elsewhere(self) -> str:
         poor = self.strength < max(self.floor, 1e-2 * self.strength.max())
@@ -132,21 +152,23 @@ class Observability(Frozen):
     def _advice(self) -> str:
         if self.is_observable and not self.weak:
             return ""
+        if max(self.fades) <= FADED:
+            return f" No sensor is needed: what is not seen dies out by itself within {self.span:.3g} s."
         if not self.sensors:
             return " No other quantity of the model would show more along this motion; another motion may."
         names, left = self.sensors[0]
         if left > HALF:
-            return f" {_together(names)} would show some of it, not all, along this motion."
+            return f" {together(names)} would show some of it, not all, along this motion."
         also = [more[0] for more, _ in self.sensors[1:] if len(more) == 1]
         others = f" (or {', '.join(also)})" if also else ""
-        return f" Measure {_together(names)}{others} as well."
+        return f" Measure {together(names)}{others} as well."
 
     def table(self) -> str:
         head = ["state", "unseen share", "deviation left", *(["deviation"] if self.deviations else [])]
         rows = []
         for name in self.states:
-            share = self.hidden[name]
-            row = [name, f"{share:.2f}" if share > 5e-3 else "-", f"{self.left[name]:.3g}"]
+            hidden = self.hidden[name]
+            row = [name, f"{hidden:.2f}" if hidden > 5e-3 else "-", f"{self.left[name]:.3g}"]
             rows.append([*row, *([f"{self.deviations[name]:.3g}"] if self.deviations else [])])
         values = " ".join(f"{value:.2e}" for value in self.singular_values)
         return f"{aligned(head, rows)}\nsingular values (signal over noise): {values}\n{self.assumed}".rstrip()
@@ -224,11 +246,14 @@ def observability(
     if candidates is not None:
         further = {name: block for name, block in further.items() if name in whole.outputs.names}
     seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
+    lefts = view.left[view.well : view.rank][::-1]
     result = Observability()
     result._freeze(
         states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
-        unseen=tuple(view.unseen()), weak=tuple(view.weak()), hidden=_named(names, view.shares),
+        unseen=tuple(view.direction(v) for v in view.unseen()),
+        weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
+        fades=tuple(view.fade(v) for v in (*view.unseen(), *view.weak())), hidden=_named(names, view.shares),
         left=_named(names, view.kept), weakest=view.direction(view.directions[-1]),
         deviations=_deviations(view, R, P0), sensors=advised(view, further, seldom),
         gramian=view.gramian, empirical=moved, name=whole.name, assumed=_assumed(R, P0),
@@ -308,41 +333,9 @@ def _deviations(view: View, R: Any, P0: Any) -> dict[str, float] | None:
 
 
 def _assumed(R: Any, P0: Any) -> str:
-    said = [] if R is not None else [f"readings good to {100 * PRECISION:g} % of what they sweep (else say R=)"]
-    said += [] if P0 is not None else ["starts off by typical magnitudes (else say P0=)"]
-    return f"assumed: {', '.join(said)}" if said else ""
-
-
-# ---- words
-
-
-def _said(direction: Mapping[str, float]) -> str:
-    """A direction in words; turns about the axes of one body as one turn."""
-    names = list(direction)
-    if len(names) == 1:
-        return names[0]
-    body = names[0].rpartition(".")[0]
-    axes = [f"{body}.r{axis}" for axis in "xyz"]
-    if set(names) <= set(axes):
-        axis = np.array([direction.get(name, 0.0) for name in axes])
-        axis = axis / np.linalg.norm(axis)
-        return f"a turn of {body} about its axis ({', '.join(f'{a:.2g}' for a in axis)})"
-    most = ", ".join(f"{name} by {direction[name]:.3g}" for name in names[1:6])
-    return f"{names[0]} by 1 together with {most}{', ...' if len(names) > 6 else ''}"
-
-
-def _share(left: float) -> str:
-    """Such as 0.83, or 0.99997 where little is taken off."""
-    return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
-
-
-def _listed(parts: list[str], most: int = TOLD) -> str:
-    more = len(parts) - most
-    return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
-
-
-def _together(names: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    parts = [] if R is not None else [f"readings good to {100 * PRECISION:g} % of what they sweep (else say R=)"]
+    parts += [] if P0 is not None else ["starts off by typical magnitudes (else say P0=)"]
+    return f"assumed: {', '.join(parts)}" if parts else ""
 
 
 def _rows(blocks: Array) -> Array:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -31,11 +32,14 @@ HALF = 0.5
 WEAK = (1 / HALF**2 - 1) ** 0.5  # the standard deviation stays above a half
 ROUNDING = 1e-9  # of the largest singular value, that errors of the slopes may leave of nothing
 GAP, BELOW = 1e3, 1e-4  # a step down by so much, to so little of the largest, parts what is seen from errors of steps
+HARDLY = 0.1  # where that takes next to nothing off a deviation
+FADED = 0.1  # what is left of a change at the end of the window, by itself: no sensor is needed for it
 NONE = 1e-13  # slopes between units that are rounding
 ONE_WAY = 1e-3  # weight of an influence that is not returned
 WORTH = 0.69  # gain of a sensor that is worth its name: it halves a deviation
 ALIKE = 3.0  # deviations within this factor are alike: the order is that of the list
 MOST, TOGETHER = 5, 8  # sensors that are named, one for the other and all at once
+TOLD = 3  # directions that are told in a sentence
 SHOWN = 0.05  # share of a direction that is worth a word
 
 
@@ -121,6 +125,7 @@ class View:
     names : of the states.  seen : (samples · ny, ne) O in units of the noise.
     root : L (ne, d); fewer columns than rows where the joints let fewer errors pass.
     values, directions : s (d,), largest first, and the rows v.  floor : the smallest s that is not rounding.
+    last : (d, d) what is left of v at the end of the window, if nothing is done.
     """
 
     names: tuple[str, ...]
@@ -129,6 +134,7 @@ class View:
     values: Array
     directions: Array
     floor: float
+    last: Array
 
     @classmethod
     def of(cls, names: tuple[str, ...], seen: Array, root: Array, flow: Array) -> View:
@@ -137,7 +143,7 @@ class View:
         _, values, directions = np.linalg.svd(np.vstack((A, np.zeros((n, n)))), full_matrices=False)
         inner = np.linalg.pinv(root) @ flow @ root  # rounding of the slopes grows with whatever the motion makes grow
         growth = max(1.0, float(np.linalg.norm(inner, axis=(1, 2)).max()))
-        return cls(names, seen, root, values, directions, _floor(values, growth))
+        return cls(names, seen, root, values, directions, _floor(values, growth), inner[-1])
 
     @property
     def gramian(self) -> Array:
@@ -187,15 +193,25 @@ class View:
         C = rows @ self.root @ self.directions.T * self.left
         return np.asarray(C.T @ C)
 
-    def unseen(self) -> list[dict[str, float]]:
+    @property
+    def poor(self) -> Array:
+        """(d - well, k): what is seen badly and does not fade by itself, in terms of the last directions."""
+        _, fades, kept = np.linalg.svd(self.last @ self.directions[self.well :].T, full_matrices=False)
+        return np.asarray(kept[fades > FADED].T)
+
+    def unseen(self) -> Array:
+        """(k, d) directions that nothing shows."""
         basis = self.directions[self.rank :].T
         hidden = (self.directions[: self.rank] ** 2).sum(axis=0) < 1e-6
-        return [self.direction(v) for v in _simple(basis, hidden).T]
+        return np.asarray(_simple(basis, hidden).T)
 
-    def weak(self) -> list[tuple[dict[str, float], float]]:
-        """Directions that are seen only weakly, the worst first, and what is left of their deviation."""
-        places = range(self.rank - 1, self.well - 1, -1)
-        return [(self.direction(self.directions[k]), float(self.left[k])) for k in places]
+    def weak(self) -> Array:
+        """(k, d) directions that are seen only weakly, the worst first."""
+        return np.asarray(self.directions[self.well : self.rank][::-1])
+
+    def fade(self, v: Array) -> float:
+        """What is left of a direction at the end of the window, by itself."""
+        return float(np.linalg.norm(self.last @ v))
 
     def direction(self, v: Array) -> dict[str, float]:
         """States and the amounts by which they change together; one of the largest."""
@@ -208,7 +224,7 @@ class View:
 def _floor(values: Array, growth: float) -> float:
     floor = ROUNDING * growth * max(float(values[0]), 1.0)
     for large, small in pairwise(values):
-        if large > floor and small < BELOW * values[0] and large > GAP * small:
+        if large > floor and small < min(BELOW * values[0], HARDLY) and large > GAP * small:
             return max(floor, float(np.sqrt(large * max(small, 1e-300))))
     return floor
 
@@ -239,10 +255,11 @@ def advised(view: View, further: Mapping[str, Array], last: Sequence[str]) -> tu
     further : rows (samples · k, ne) of everything else that could be measured, in units of its noise.
     last : names to come after all others: of what is seldom measured, such as unknown forces.
     """
-    if view.well == len(view.values):
+    poor = view.poor
+    if not poor.size:
         return ()
     blocks = {name: view.weighed(block) for name, block in further.items()}
-    alone = [(name, *_with(view, block)) for name, block in blocks.items()]
+    alone = [(name, *_with(view, poor, block)) for name, block in blocks.items()]
     enough = [(name, gain, left) for name, gain, left in alone if left <= HALF and gain > WORTH]
     if enough:
         best = max(gain for _, gain, _ in enough)
@@ -251,7 +268,9 @@ def advised(view: View, further: Mapping[str, Array], last: Sequence[str]) -> tu
     names: list[str] = []
     total, gained, left = np.zeros_like(view.directions), 0.0, 1.0
     while len(names) < TOGETHER and left > HALF:
-        gains = {name: _with(view, total + block)[0] - gained for name, block in blocks.items() if name not in names}
+        gains = {
+            name: _with(view, poor, total + block)[0] - gained for name, block in blocks.items() if name not in names
+        }
         gains = {name: gain for name, gain in gains.items() if gain > WORTH}
         if not gains:
             break
@@ -259,21 +278,57 @@ def advised(view: View, further: Mapping[str, Array], last: Sequence[str]) -> tu
         name = next(name for name, gain in usual.items() if gain > max(usual.values()) - np.log(ALIKE))
         names.append(name)
         total = total + blocks[name]
-        gained, left = _with(view, total)
+        gained, left = _with(view, poor, total)
     for name in names[:-1]:  # what came first may have become needless
         without = total - blocks[name]
-        if left <= HALF and _with(view, without)[1] <= HALF:
+        if left <= HALF and _with(view, poor, without)[1] <= HALF:
             names.remove(name)
             total = without
-    return ((tuple(names), _with(view, total)[1]),) if names else ()
+    return ((tuple(names), _with(view, poor, total)[1]),) if names else ()
 
 
-def _with(view: View, block: Array) -> tuple[float, float]:
-    """Gain on what is seen badly when rows are added, and the largest deviation left.
+def _with(view: View, poor: Array, block: Array) -> tuple[float, float]:
+    """Gain on what is seen badly when rows are added, and the largest deviation left of it.
 
     block : CᵀC (d, d) of the rows, in directions of the view and units of what is left of them.
     """
     rest = np.linalg.inv(np.eye(len(block)) + block)
-    poor = rest[view.well :, view.well :]
-    kept = view.left[:, None] * rest * view.left
-    return float(-0.5 * np.linalg.slogdet(poor)[1]), float(np.sqrt(np.linalg.eigvalsh(kept)[-1]))
+    gain = -0.5 * np.linalg.slogdet(poor.T @ rest[view.well :, view.well :] @ poor)[1]
+    left = view.left[:, None] * scipy.linalg.block_diag(np.eye(view.well), poor)
+    return float(gain), float(np.sqrt(np.linalg.eigvalsh(left.T @ rest @ left)[-1]))
+
+
+# ---- words
+
+
+def said(direction: Mapping[str, float]) -> str:
+    """A direction in words; turns about the axes of one body as one turn."""
+    names = list(direction)
+    if len(names) == 1:
+        return names[0]
+    body = names[0].rpartition(".")[0]
+    axes = [f"{body}.r{axis}" for axis in "xyz"]
+    if set(names) <= set(axes):
+        axis = np.array([direction.get(name, 0.0) for name in axes])
+        axis = axis / np.linalg.norm(axis)
+        return f"a turn of {body} about its axis ({', '.join(f'{a:.2g}' for a in axis)})"
+    most = ", ".join(f"{name} by {direction[name]:.3g}" for name in names[1:4])
+    return f"{names[0]} by 1 together with {most}{', ...' if len(names) > 4 else ''}"
+
+
+def fading(fade: float) -> str:
+    return ", which dies out by itself" if fade <= FADED else ""
+
+
+def shortly(left: float) -> str:
+    """Such as 0.83, or 0.99997 where little is taken off."""
+    return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
+
+
+def listed(parts: list[str], most: int = TOLD) -> str:
+    more = len(parts) - most
+    return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
+
+
+def together(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
