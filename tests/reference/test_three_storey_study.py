@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,15 @@ def test_the_top_floor_is_held_on_the_state_and_on_an_estimate(results: Any) -> 
 def test_the_report_stands_by_itself_with_the_source_beside(written: Path) -> None:
     page = (written / "report.html").read_text(encoding="utf-8")
     assert {path.name for path in written.iterdir()} == {
-        "tests.png", "lqg.png", "servo.png", "estimate.png", "report.html", "results.json"
+        "tests.png", "lqg.png", "servo.png", "estimate.png", "swaying.html", "pendulum.html", "report.html",
+        "results.json",
     }  # fmt: skip
-    assert page.count("data:image/png;base64,") == 4
-    assert "http" not in page
+    assert page.count('src="data:image/png;base64,') == 4
+    assert len(page) < 5_000_000
+    outside, frames = re.subn("<iframe .*?</iframe>", "", page, flags=re.DOTALL)
+    assert frames == 2
+    assert "http" not in outside
+    assert json.loads((written / "results.json").read_text())["provenance"]["model hash (SHA-256)"] in outside
     assert "1.934, 5.690, 8.793 Hz" in page
     assert ">nan<" not in page
 

@@ -121,8 +121,8 @@ def _pieces(results: dict[str, Any], found: Any) -> list[Piece]:
     )
     labels = {"peak_torque": "peak torque [N m]", "swing": "swing of the rocker [rad]", "bearing": "force in A [N]"}
     rows = tuple(
-        (label, f"{results[key]['mean']:.5g}", f"{results[key]['std']:.3g}",
-         *(f"{v:.5g}" for v in results[key]["interval_95"]))
+        (label, f"{results[key]['mean']:.4g}", f"{results[key]['std']:.2g}",
+         *(f"{v:.4g}" for v in results[key]["interval_95"]))
         for key, label in labels.items()
     )  # fmt: skip
     with mpl.rc_context(STYLE):
