@@ -126,6 +126,10 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
         JointInputKalman(two, unknown=[], dt=DT, Q=1e-12, R=1.0, P0=1.0)
     with pytest.raises(ModelError, match="Did you mean"):
         JointInputKalman(two, unknown="f3", dt=DT, Q=1e-12, R=1.0, P0=1.0)
+    with pytest.raises(ModelError, match=r"either told .* or found"):
+        JointInputKalman(two, unknown="f1", inputs=["f1"], dt=DT, Q=1e-12, R=1.0, P0=1.0)
+    with pytest.raises(DataError, match=r"^P0 has shape"):
+        JointInputKalman(frame("a1", "x3"), unknown="force", dt=DT, Q=1e-12, R=1.0, P0=[1.0, 2.0])
     with pytest.raises(ModelError, match="StateSpace"):
         JointInputKalman("frame", unknown="f1", dt=DT, Q=1e-12, R=1.0, P0=1.0)
 

@@ -121,6 +121,42 @@ def test_the_check_tells_where_the_inputs_are_blind(eqs):
 
 
 @pytest.mark.spec("004-C15")
+def test_the_check_looks_along_a_motion(eqs):
+    """Swinging between dead points nothing is blind; turning through them the check says where, over the same rules."""
+    model = observer(eqs)
+    swing = da.kinematics(eqs, 1.0, motion={"A": lambda t: 0.8 * da.sin(6 * t)}, every=2e-3)
+    turn = da.kinematics(eqs, 1.0, motion={"A": lambda t: 6.5 * t}, every=2e-3)
+    away, through = model.check(swing), model.check(turn)
+    assert (away.blind, away.observable_rank) == (0.0, 2)
+    assert "at every pose looked at" in away.table()
+    assert away.poses[:, 0] == pytest.approx(swing["A.angle"][np.linspace(0, 500, 400).astype(int)])
+    assert through.blind > 0.0 and abs(np.cos(through.worst["A.angle"])) < 0.02
+    assert model.check(turn.select("A.angle", "A.rate"), poses=50).poses.shape == (50, 1)
+    given = kinematic(lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q")
+    record = da.Record([0.0, 1.0], [[0.1, 0.2], [0.3, 0.2]], ["q", "q.rate"])
+    assert given.check(record).blind == 0.0
+
+
+@pytest.mark.parametrize(
+    ("motion", "why"),
+    [
+        ("turn", "must be a da.Record of guide"),
+        (da.Record([0.0, 1.0], [[0.1], [0.2]], ["guide.displacement"]), "no channel named 'guide.speed'"),
+        (
+            da.Record([0.0, 1.0], [[0.7, 0.0], [2.0, 0.0]], ["guide.displacement", "guide.speed"]),
+            "at t = 1 s the joints",
+        ),
+    ],
+)
+def test_a_motion_that_cannot_be_looked_along_is_refused(eqs, motion, why):
+    """The last asks the slider to go where the rod does not reach."""
+    model = observer(eqs, independent="guide.displacement", inputs="A.acceleration", outputs="guide.displacement",
+                     start=da.assemble(eqs, {"A.angle": 0.5}))  # fmt: skip
+    with pytest.raises(da.DalembertError, match=why):
+        model.check(motion)
+
+
+@pytest.mark.spec("004-C15")
 def test_the_check_finds_an_open_chain_regular_everywhere():
     """det S = d1 d2 at every pose."""
     model = kinematic(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError
+from dalembert.errors import DataError, ModelError
 from dalembert.estimate import ExtendedKalman, ForceLaw, GaussMarkov, LowPassed, RandomWalk, TwoStage, forces, process
 
 DT = 2e-3
@@ -196,3 +196,18 @@ def test_two_unknown_forces_come_out_at_their_place() -> None:
     assert max(wrong[True]) < 0.6
     assert wrong[True][0] < wrong[False][0]
     assert found.record.names[-1] == "fy" and len(found.record) == len(run())
+
+
+@pytest.mark.spec("004-C23")
+def test_filters_that_do_not_go_together_are_refused() -> None:
+    good = stages()
+    slow = da.estimate.kinematic(
+        arm(), independent=JOINTS, inputs=["A.rate", "B.rate"], outputs=["encoder 1", "encoder 2"], order="velocity"
+    )
+    for motion, second, why in (
+        (ExtendedKalman(slow, R=1.0, Q=1.0, P0=1.0), good.forces, r"does not estimate 'A\.acceleration'"),
+        (good.forces, good.motion, "must be a filter of a force model"),
+        ("motion", good.forces, "motion must be a filter"),
+    ):
+        with pytest.raises(ModelError, match=why):
+            TwoStage(motion, second)

@@ -34,7 +34,6 @@ SX = ca.SX
 SINGULAR = 1e-9
 ELSEWHERE = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
 OPEN = 1e-6  # gap of a pose of a record [m or rad]
-PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
 
 
 def forces(
@@ -215,11 +214,7 @@ class ForceModel(Frozen):
         r, n = self.balance.relations, self.balance.n
         x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
         q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
-        poses, gaps, (_, lead) = np.empty((len(x), self.eqs.nq)), np.empty(len(x)), self._leading
-        for k, row in enumerate(x):
-            for _ in range(PASSES):
-                q, gap = lead(q, row[:n], self.eqs.p, motion.time[k])
-            poses[k], gaps[k] = q, gap[0]
+        poses, gaps = r.follow(x[:, :n], motion.time, q)
         if not gaps.max() <= OPEN:
             k = int(np.argmax(~(gaps <= OPEN)))
             raise ModelError(

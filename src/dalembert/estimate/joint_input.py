@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import Channels
-from dalembert.errors import DataError, ModelError
+from dalembert.errors import DalembertError, DataError, ModelError
 from dalembert.estimate.engine import only_fresh
 from dalembert.estimate.filtering import Filter
 from dalembert.estimate.kernels import factor, solve_positive
@@ -72,10 +72,8 @@ class JointInputKalman(Filter):
         for name, given in (("Q", Q), ("P0", P0)):
             if given is None:
                 raise DataError(f"{name} is missing: {MISSING[name]} (a number, variances by state name, or a matrix).")
-        super().__init__(
-            made, Q=_padded(Q, states, made.carried.names), P0=_padded(P0, states, made.carried.names), start=start,
-            **keywords,
-        )  # fmt: skip
+        Q, P0 = (_padded(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
+        super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
         self.memory = self.nx + self.nd + triangle(self.nx + self.nd)
 
     def _check(self, made: Process, C: Array) -> None:
@@ -169,7 +167,11 @@ def _augmented(model: Any, unknown: Any, inputs: Any, outputs: Any, dt: float | 
         raise ModelError("unknown= names no input: there is nothing to find beside the state; use da.estimate.Kalman.")
     names = [model.inputs[k] for k in places]
     others = [name for name in model.inputs if name not in names] if inputs is None else inputs
-    plain = process(model, outputs=outputs, inputs=[*([others] if isinstance(others, str) else others), *names], dt=dt)
+    others = [others] if isinstance(others, str) else list(others)
+    both = [name for name in others if name in names]
+    if both:
+        raise ModelError(f"{', '.join(both)}: an input is either told (inputs=) or found (unknown=), not both.")
+    plain = process(model, outputs=outputs, inputs=[*others, *names], dt=dt)
     assert plain.matrices is not None
     A, B, C, D = plain.matrices
     nx, nd, nu = len(A), len(names), B.shape[1] - len(names)
@@ -194,12 +196,12 @@ def _augmented(model: Any, unknown: Any, inputs: Any, outputs: Any, dt: float | 
     return made, B[:, nu:], D[:, nu:]
 
 
-def _padded(given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
+def _padded(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
     """A covariance of the states as one of states and inputs (which have none)."""
     from dalembert.estimate.noise import covariance
 
     P = np.zeros((len(names), len(names)))
-    P[: len(states), : len(states)] = covariance("Q or P0", given, states, "state")
+    P[: len(states), : len(states)] = covariance(what, given, states, "state")
     return P
 
 
@@ -207,7 +209,7 @@ def _hidden_zeros(seen: StateSpace) -> str:
     """What zeros on or outside the unit circle mean, in words; empty where there are none."""
     try:
         zeros = np.asarray(seen.zeros().values)
-    except Exception:  # a system that is not square and whose zeros are not defined
+    except (DalembertError, np.linalg.LinAlgError):  # a system whose zeros are not defined
         return ""
     bad = [z for z in zeros if abs(z) > 1.0 - BORDER]
     if not bad:

@@ -23,6 +23,7 @@ from dalembert.estimate.kinematic_quantities import LEVEL, Relations
 from dalembert.expressions import Array, Kernel
 from dalembert.linear.checks import Frozen
 from dalembert.linear.tables import aligned
+from dalembert.record import Record
 
 if TYPE_CHECKING:
     from dalembert.estimate.kinematic_model import KinematicModel
@@ -227,11 +228,34 @@ def most_singular(model: KinematicModel, states: Array) -> Array | None:
     return states[int(here.argmin())] if here.min() < NEAR * np.median(usual) else None
 
 
-def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> KinematicCheck:
-    """The rules of C15 over the workspace."""
+def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
+    """z, pose and ż of at most `poses` samples of a record."""
+    s, r, x0 = model.stepper, model.relations, model.state()
+    if not isinstance(motion, Record):
+        raise ModelError(f"the motion must be a da.Record of {', '.join(r.coordinates.names)}, got {motion!r}.")
+    needed = [*r.coordinates.names, *r.rates.names]
+    for name in needed:
+        if name not in motion.names:
+            raise DataError(unknown_name("channel", name, motion.names, "the record of the motion"))
+    z, zd = np.split(np.asarray(motion[needed], dtype=float).reshape(len(motion), -1), 2, axis=1)
+    kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
+    begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
+    q, gaps = r.follow(z, motion.time, begin[1])
+    if not gaps.max() <= OPEN * 1e3:
+        k = int(np.argmax(~(gaps <= OPEN * 1e3)))
+        raise DataError(f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed around the motion.")
+    return z[kept], q[kept], zd[kept]
+
+
+def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: float, poses: int) -> KinematicCheck:
+    """The rules of C15 along a motion, or over the workspace with speeds of about a turn per second."""
     s, r = model.stepper, model.relations
     n = s.n
-    z, q = explore(model, workspace, poses)
+    if motion is None:
+        z, q = explore(model, workspace, poses)
+        zd = 2 * np.pi * np.random.default_rng(1).normal(size=z.shape)
+    else:
+        z, q, zd = along(model, motion, poses)
     values = np.linalg.svd(weighted_slopes(model, z, q), compute_uv=False)
     scale = values.max()
     largest, smallest = values[:, 0], values[:, n - 1]
@@ -243,7 +267,7 @@ def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> Kine
     output_rank = int((output_values > SINGULAR * output_values.max()).sum(axis=1).min())
     most = int((output_values > RANK * output_values.max()).sum(axis=1).max())
     usable = smallest > SINGULAR * scale
-    observable = _observable(model, z[usable], q[usable], dt) if usable.any() else 0
+    observable = _observable(model, z[usable], q[usable], zd[usable], dt) if usable.any() else 0
     worst = int(np.argmin(smallest))
     at = dict(zip(r.coordinates.names, (float(x) for x in z[worst]), strict=True))
     blind = float(np.mean(~usable))
@@ -262,8 +286,8 @@ def survey(model: KinematicModel, workspace: Any, dt: float, poses: int) -> Kine
     )  # fmt: skip
 
 
-def _observable(model: KinematicModel, z: Array, q: Array, dt: float) -> int:
-    """Smallest rank of [H; HF; …] over some of the poses, with the speeds of a turn per second; see the module."""
+def _observable(model: KinematicModel, z: Array, q: Array, zd: Array, dt: float) -> int:
+    """Smallest rank of [H; HF; …] over some of the states; see the module."""
     s, r = model.stepper, model.relations
     n, ne, nx = s.n, s.blocks * s.n, s.nx
     functions = {**model._functions, "outputs": model.outputs_function(model.outputs)}
@@ -282,7 +306,7 @@ def _observable(model: KinematicModel, z: Array, q: Array, dt: float) -> int:
         state = np.zeros(nx)
         state[:n] = z[k]
         if s.blocks > 1:
-            state[n : 2 * n] = 2 * np.pi * random.normal(size=n)
+            state[n : 2 * n] = zd[k]
         state[ne : ne + len(r.pose)] = q[k]
         F_k, H_k = kernel(state, np.zeros(len(model.inputs)), r.parameter_values)
         F_k, H_k = F_k.reshape(ne, ne) * unit / unit[:, None], H_k.reshape(-1, ne) * unit

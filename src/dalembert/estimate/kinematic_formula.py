@@ -78,6 +78,9 @@ class FormulaRelations:
         n = len(self.coordinates)
         return ca.densify(ca.jacobian(self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t), z))
 
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        return np.zeros((len(z), 0)), np.zeros(len(z))
+
     def read(self, state: State) -> dict[str, float]:
         raise ModelError("start: formulas have no state of a machine; give a mapping from names to numbers.")
 

@@ -22,6 +22,7 @@ from dalembert.estimate.kinematic_step import Stepper
 from dalembert.estimate.process import Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
+from dalembert.record import Record
 
 SX, MX = ca.SX, ca.MX
 GAP = "residual.position"
@@ -146,14 +147,16 @@ class KinematicModel:
         return Kernel(ca.Function("relation", [x, p, t], [S, ca.densify(c), d]))
 
     def check(
-        self, *, workspace: Mapping[str, tuple[float, float]] | None = None, dt: float = 1e-3, poses: int = 400
-    ) -> KinematicCheck:
-        """Whether inputs and outputs suffice, over the workspace (spec 004, C15); raises `ModelError` if they do not.
+        self, motion: Record | None = None, *, workspace: Mapping[str, tuple[float, float]] | None = None,
+        dt: float = 1e-3, poses: int = 400,
+    ) -> KinematicCheck:  # fmt: skip
+        """Whether inputs and outputs suffice (spec 004, C15); raises `ModelError` if they do not.
 
+        motion : record of the independent coordinates and their rates to look along; None: all over the workspace.
         workspace : range of every independent coordinate; None: a turn about the start, as far as the joints let go.
         dt : sampling interval for the observability of the sampled model.  poses : how many are looked at.
         """
-        return survey(self, workspace if workspace is not None else self.workspace, dt, poses)
+        return survey(self, motion, workspace if workspace is not None else self.workspace, dt, poses)
 
     def advise(self, x: Array) -> str:
         """What states x (k, nx) before a filter broke down tell: whether one is near a singular pose."""

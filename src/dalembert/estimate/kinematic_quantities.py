@@ -52,6 +52,9 @@ class Relations(Protocol):
     def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
         """z and pose to begin with, the given coordinates as asked; led there from the pose `begin`, or the usual."""
 
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        """Poses at coordinates z (K, n) one after another, and how far each is from closed."""
+
     def read(self, state: State) -> dict[str, float]:
         """z and ż of a state of the machine, by name."""
 

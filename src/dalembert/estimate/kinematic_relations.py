@@ -34,6 +34,7 @@ from dalembert.solve.motion import Targets, acceleration_name, positional_output
 SX = ca.SX
 LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
 OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
+PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
 DEAD = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
 
 
@@ -224,6 +225,17 @@ class MachineRelations:
                 raise ModelError(f"start: {failure}") from failure
         self._check_regular(q, wanted)
         return wanted, q
+
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        """Poses (K, nq) at coordinates z (K, n) one after another, each led to from the last, and their gaps."""
+        eqs = self.eqs
+        q = self.begin if begin is None else begin
+        poses, gaps = np.empty((len(z), eqs.nq)), np.empty(len(z))
+        for k, row in enumerate(z):
+            for _ in range(PASSES):
+                q, gap = self._lead(q, row, eqs.p, times[k])
+            poses[k], gaps[k] = q, gap[0]
+        return poses, gaps
 
     def _check_regular(self, q: Array, z: Array) -> None:
         """Whether the independent coordinates fix the pose at q: how far each free motion moves them."""
