@@ -351,8 +351,8 @@ class State:
 class Grip:
     """Whether a law can still do what it is for, where it is not defined everywhere.
 
-    function : (reads, memory, references, p, t) -> (hold, demand). Its hold on the machine goes through zero where the
-        law has no solution; the demand, 0 to 1, is what is left to do for it: none where a zero may be passed.
+    function : that of the law with two more outputs, (hold, demand). Its hold on the machine goes through zero where
+        the law has no solution; the demand, 0 to 1, is what is left to do for it: none where a zero may be passed.
     words : (reads, t) -> why it cannot go on there, as the rest of a sentence.
     """
 

@@ -151,3 +151,22 @@ def test_a_law_that_drives_nothing_is_refused() -> None:
     for drives in ([], ["push", "push"]):
         with pytest.raises(da.errors.ModelError, match="at least one input, each once"):
             custom_law("idle", lambda s: [0.0, 0.0], drives)
+
+
+@pytest.mark.parametrize("method", [None, da.RK4(step=1e-3)], ids=["error control", "fixed step"])
+def test_a_driver_beyond_its_reach_in_a_sampled_run_leaves_the_record_until_there(method: Any) -> None:
+    """Two rods of 1 m, stretched by a driver: 2 m are reached after 0.5 s, in the middle of a chunk of samples."""
+    m = da.Mechanism("toggle", planar=True)
+    rods = [m.add_body(name, mass=1.0, inertia=0.1) for name in ("near", "far")]
+    slide = m.add_body("slide", mass=1.0, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), rods[0].at(-0.5, 0))
+    m.add_revolute("B", rods[0].at(0.5, 0), rods[1].at(-0.5, 0))
+    m.add_revolute("C", rods[1].at(0.5, 0), slide.at(0, 0))
+    m.add_prismatic("rail", m.ground.at(0, 0), slide.at(0, 0), axis=(1, 0))
+    m.add_driver("pull", "rail.displacement", lambda t: 1.5 + t)
+    eqs = da.equations(m)
+    noise = da.Noise(every=1e-3, seed=1)
+    with pytest.raises(ConvergenceError, match="beyond its reach") as caught:
+        da.simulate(eqs, 1.0, start=da.assemble(eqs, guess={"A.angle": 0.7}), noise=noise, method=method)
+    record = caught.value.record
+    assert record.time[-1] == pytest.approx(0.5, abs=2e-3) and record["residual.position"].max() < 1e-5

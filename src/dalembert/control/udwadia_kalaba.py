@@ -181,8 +181,9 @@ class ServoConstraints(Frozen):
         u = ca.vertcat(*[w[self.known.index(n)] if n in self.known else SX(0) for n in eqs.inputs.names])
         J, W, r, _, _, size = self._terms(q, v, z, u, p, t)  # type: ignore[attr-defined]
         arguments = [x, memory, references, p, t]
-        function = ca.Function("servo", arguments, [solved(J, W, r), memory], {"cse": True})
-        grip = ca.Function("grip", arguments, [hold(J, W), demand(r, size)], {"cse": True})
+        outputs = [solved(J, W, r), memory, hold(J, W), demand(r, size)]
+        function = ca.Function("servo", arguments, outputs[:2], {"cse": True})
+        grip = ca.Function("grip", arguments, outputs, {"cse": True})
         return Law(
             "servo-constraints", self.reads, self.actuated, function, dt=self.dt,
             parameters=tuple(float(value) for value in eqs.p), grip=Grip(grip, self._lost),

@@ -20,8 +20,9 @@ from dalembert.solve.assemble import state_or_rest
 from dalembert.solve.closing import ON, closed
 from dalembert.solve.events import Event, Switch, as_events
 from dalembert.solve.grip import GripView, watched, with_cause
-from dalembert.solve.hosts import LinearHost, MachineHost
+from dalembert.solve.hosts import MachineHost
 from dalembert.solve.linear_equations import linear_equations, linear_state
+from dalembert.solve.linear_host import LinearHost
 from dalembert.solve.methods import DormandPrince
 from dalembert.solve.noise import Noise
 from dalembert.solve.plants import machine_name

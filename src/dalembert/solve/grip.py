@@ -75,7 +75,7 @@ class GripView:
                 [reference_channel(name) for name in law.references.names],
             )
         ]  # fmt: skip
-        return law.grip.function(*columns, ca.SX(np.array(law.parameters, dtype=float)), s.t)
+        return law.grip.function(*columns, ca.SX(np.array(law.parameters, dtype=float)), s.t)[2:]
 
     def at(self, state: State) -> tuple[float, float, Array]:
         """(hold, demand, what the law reads) at a state."""

@@ -1,4 +1,4 @@
-"""What a sampled run leaves to its plant: events, the rest of an interval, states between samples, the record."""
+"""What a sampled run leaves to a machine: events, the rest of an interval, states between samples, the record."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.errors import ConvergenceError, ModelError
 from dalembert.expressions import Array, Kernel
-from dalembert.linear import StateSpace
-from dalembert.linear.march import held_many
 from dalembert.record import Record
 from dalembert.solve.assemble import check_start
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Event, Switch, Watch, event_function, speeds_after
 from dalembert.solve.methods import GeneralizedAlpha
-from dalembert.solve.plants import LinearPlant, MachinePlant
+from dalembert.solve.plants import MachinePlant
 from dalembert.solve.running import FRICTION_TOLERANCE, GAP_TOLERANCE, NEWTON_TOLERANCE
 from dalembert.solve.sampling import Samples, to_record
 from dalembert.solve.stepping import NativeSteps, first_step
@@ -119,7 +117,6 @@ class MachineHost:
 
     def look(self, run: Any, rows: Array) -> Happening | None:
         """The first event of a chunk that does something; those only to be noted are noted."""
-        self._check(run, rows)
         if not self.events:
             return None
         steps = run.steps(rows)
@@ -269,33 +266,43 @@ class MachineHost:
                 break
         raise ConvergenceError(
             f"the machine could not be brought to the sample at t = {stop:.6g} s in {len(rows)} steps: the step "
-            f"fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The loop diverges (check the gains and their signs), or the "
-            "machine is too stiff: try method=da.Rosenbrock()."
+            f"fell to {x[1]:.1e} s at t = {x[0]:.6g} s. The loop diverges (check its gains and their signs), a driver "
+            "or joint is beyond its reach, or the machine is too stiff: try method=da.Rosenbrock()."
         )
 
     # -- checks ------------------------------------------------------------------------------------------------------
-    def _check(self, run: Any, rows: Array) -> None:
-        """Joints closed and friction settled at the end of a chunk."""
-        x = rows[-1, : self.plant.size]
-        change = float(x[self.where["change"][0]])
-        if isinstance(self.method, GeneralizedAlpha) and change > NEWTON_TOLERANCE:
-            raise ConvergenceError(
-                f"a step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds). Use a "
+    def check(self, rows: Array) -> tuple[int, ConvergenceError] | None:
+        """The first sample whose joints are open or whose steps did not converge, and what to say of it."""
+        x = rows[:, : self.plant.size]
+        change = x[:, self.where["change"][0]]
+        alpha = isinstance(self.method, GeneralizedAlpha)
+        limit = NEWTON_TOLERANCE if alpha else FRICTION_TOLERANCE if self.friction else np.inf
+        gaps = np.zeros((len(x), 1))
+        if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
+            (gaps,) = self.eqs.kernel("position").many(x[:, slice(*self.where["q"])], self.p, x[:, :1])
+            gaps = np.abs(gaps.reshape(len(x), -1))
+        bad = (change > limit) | ~(gaps.max(axis=1) <= GAP_TOLERANCE)
+        if not bad.any():
+            return None
+        k = int(np.argmax(bad))
+        t, wide = float(x[k, 0]), float(gaps[k].max())
+        if change[k] > limit and alpha:
+            text = (
+                f"a step before t = {t:.6g} s did not converge (last change {change[k]:.1e} of the speeds). Use a "
                 f"smaller step (now {self.method.step:g} s)."
             )
-        if self.friction and change > FRICTION_TOLERANCE:
-            raise ConvergenceError(
-                f"friction and reactions did not settle near t = {x[0]:.6g} s (last change {change:.1e} of the "
+        elif change[k] > limit:
+            text = (
+                f"friction and reactions did not settle near t = {t:.6g} s (last change {change[k]:.1e} of the "
                 "reactions). The joint may be jamming: lower the friction coefficient."
             )
-        if not self.eqs.holonomic_rows or getattr(self.method, "stabilise", None) is not None:
-            return
-        gaps = np.abs(self.eqs.kernel("position")(x[slice(*self.where["q"])], self.p, x[0])[0])
-        if not gaps.max() <= GAP_TOLERANCE:
-            owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps))]].owner
-            raise ConvergenceError(
-                f"joint {owner!r} is open by {gaps.max():.1e} m at t = {x[0]:.6g} s. Use a smaller step or tolerance."
+        else:
+            owner = self.eqs.rows[self.eqs.holonomic_rows[int(np.argmax(gaps[k]))]].owner
+            text = (
+                f"joint {owner!r} is open by {wide:.1e} m at t = {t:.6g} s. Use a smaller step or tolerance, unless a "
+                "driver or joint is beyond its reach there."
             )
+        return k, ConvergenceError(text)
 
     # -- the record --------------------------------------------------------------------------------------------------
     def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
@@ -346,53 +353,3 @@ class MachineHost:
             run.time, np.hstack((run.data, data)), (*run.names, *names), (*run.units.values(), *units),
             scene=run.scene, **about,
         )  # fmt: skip
-
-
-class LinearHost:
-    """A state-space model in a sampled run."""
-
-    def __init__(self, model: StateSpace, given: Any) -> None:
-        self.plant = LinearPlant(model, given)
-        self.p, self.numbers = self.plant.p, self.plant.numbers
-
-    def needs_detail(self, samples: Array, wanted: Array) -> bool:
-        return False
-
-    def moving(self, columns: Array) -> Array:
-        return columns[:, 1:]
-
-    def arm(self, run: Any, x: Array) -> None:
-        pass
-
-    def look(self, run: Any, rows: Array) -> None:
-        return None
-
-    def inputs_at(self, times: Array, c: Array) -> Array:
-        return c
-
-    def between(self, run: Any, rows: Array, index: Array, wanted: Array) -> tuple[Array, Array]:
-        """States between samples, exact."""
-        model = self.plant.model
-        if model.dt is not None or len(run.graph.pieces) > 1:
-            raise DataError(
-                "a record of this linear plant has samples of the loop only: leave every= out, or give multiples of "
-                f"{run.loop.dt:g} s."
-            )
-        c = run._part(rows, "c")[index]
-        x = run._part(rows, "x")[index]
-        Phi, Gamma, _ = held_many(model.A, model.B, wanted - x[:, 0])
-        states = np.einsum("kij,kj->ki", Phi, x[:, 1:]) + np.einsum("kij,kj->ki", Gamma, c)
-        return np.column_stack((wanted, states)), c
-
-    def record(
-        self, columns: Array, inputs: Array, names: list[str], units: list[str], data: Array,
-        **details: Any,
-    ) -> Record:  # fmt: skip
-        model = self.plant.model
-        y = columns[:, 1:] @ model.C.T + inputs @ model.D.T
-        every = (*model.states, *model.inputs, *model.outputs)
-        keep = [k for k, name in enumerate(every) if name not in every[:k]]
-        own = np.hstack((columns[:, 1:], inputs, y))[:, keep]
-        all_names = (*(every[k] for k in keep), *names)
-        all_units = (*(model.units.get(every[k], "") for k in keep), *units)
-        return Record(columns[:, 0], np.hstack((own, data)), all_names, all_units, name=self.plant.name, **details)

@@ -192,9 +192,11 @@ class SampleGraph:
             law = loop.laws[j]
             reads = column(*[self._value(source, y, estimate, u_read) for source in loop.reads[j]])
             arguments = (reads, m[f"law{j}"], self._references(j), self.theta[j], d["t"])
-            u, after = law.function(*arguments)
             if j in self.watched:
-                grips[f"grip{j}"] = column(*law.grip.function(*arguments), reads)
+                u, after, *grip = law.grip.function(*arguments)
+                grips[f"grip{j}"] = column(*grip, reads)
+            else:
+                u, after = law.function(*arguments)
             if law.direct:
                 commands |= self._commands(j, u)
             new[f"law{j}"] = self._kept(j, after)

@@ -130,7 +130,7 @@ class SampledRun:
         """Keep what is sound of a chunk; go on after it, or after the interval in which something happened."""
         short = self._unreached(rows)
         reached = rows if short is None else rows[: short + 1]
-        failures = [each for each in (self._failure(reached), self._lost(reached)) if each is not None]
+        failures = [each for each in (self._failure(reached), self._lost(reached), self.host.check(reached)) if each]
         sound = reached[: min((bad for bad, _ in failures), default=len(reached))]
         happened = self.host.look(self, sound) if len(sound) else None
         if failures and happened is None:
