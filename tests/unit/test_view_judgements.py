@@ -132,7 +132,7 @@ def test_what_is_not_seen_is_named_in_the_bars() -> None:
     bars, values = plot(da.estimate.observability(two, dt=0.1)).axes
     assert [label.get_text() for label in bars.get_yticklabels()][:2] == ["y", "vy"]
     assert [text.get_text() for text in bars.texts] == ["100 % unseen"] * 2
-    assert values.get_ylabel() == "singular value: signal over noise [-]"
+    assert values.get_ylabel() == "signal over noise [-]"
 
 
 def test_innovations_are_judged_in_a_picture(estimate: da.estimate.Estimate) -> None:

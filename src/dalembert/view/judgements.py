@@ -11,7 +11,7 @@ from dalembert.errors import DataError, unknown_name
 from dalembert.estimate.consistency import Consistency
 from dalembert.estimate.metrics import Comparison
 from dalembert.estimate.observability import Observability
-from dalembert.estimate.visibility import WEAK
+from dalembert.estimate.visibility import HALF, WEAK
 from dalembert.view.figures import BLUE, COLORS, GREY, INK, PALE, RED, beside, heading, log_ticks, new_figure, with_unit
 
 if TYPE_CHECKING:
@@ -24,24 +24,27 @@ FLOOR = 1e-16  # singular values below it are nothing
 
 
 def plot_observability(found: Observability, *, title: str | None = None) -> Figure:
-    """Share of every state that nothing shows, and singular values of what is seen."""
-    states = sorted(found.states, key=lambda name: -found.hidden[name])[:MOST_BARS]
-    shares = np.array([found.hidden[name] for name in states])
+    """What readings take off the standard deviation of every state, and singular values of all directions."""
+    states = sorted(found.states, key=lambda name: (-found.hidden[name], -found.left[name]))[:MOST_BARS]
+    shares, left = (np.array([part[name] for name in states]) for part in (found.hidden, found.left))
     rows = max(len(states), 6)
     figure = new_figure(10.0, 1.5 + 0.24 * rows)
     bars, values = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1.2, 1.0]})
     places = np.arange(len(states))
     bars.barh(places, np.ones(len(states)), color=PALE, height=0.62)
-    bars.barh(places, 1.0 - shares, color=BLUE, height=0.62)
-    for k, share in enumerate(shares):
-        if share > WORTH_A_WORD:
-            bars.text(1.02, k, f"{100.0 * share:.0f} % unseen", va="center", fontsize=8.5, color=RED)
+    bars.barh(places, 1.0 - left, color=BLUE, height=0.62)
+    words = [f"{100.0 * share:.0f} % unseen" if share > WORTH_A_WORD else "weakly" if kept > HALF else ""
+             for share, kept in zip(shares, left, strict=True)]  # fmt: skip
+    for k, word in enumerate(words):
+        if word:
+            color = RED if shares[k] > WORTH_A_WORD else COLORS[4]
+            bars.text(1.02, k, word, va="center", fontsize=8.5, color=color)
     bars.set_yticks(places, states)
     bars.set_ylim(len(states) - 0.4, -0.6)
-    bars.set_xlim(0.0, 1.3 if (shares > WORTH_A_WORD).any() else 1.02)
+    bars.set_xlim(0.0, 1.3 if any(words) else 1.02)
     bars.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
     bars.grid(axis="y", visible=False)
-    bars.set_xlabel(f"share that is seen from {_listed(found.outputs)} [-]")
+    bars.set_xlabel(f"share taken off the deviation by {_listed(found.outputs)} in {found.span:.3g} s [-]")
     sizes = np.maximum(found.singular_values, FLOOR)
     numbers = np.arange(1, len(sizes) + 1)
     low = 0.3 * max(FLOOR, min(float(sizes.min()), found.floor))
@@ -58,8 +61,9 @@ def plot_observability(found: Observability, *, title: str | None = None) -> Fig
     values.set_xticks(numbers if len(numbers) <= 20 else numbers[:: len(numbers) // 10])
     values.grid(axis="x", visible=False)
     values.set_xlabel("direction of the state")
-    values.set_ylabel("singular value: signal over noise [-]")
+    values.set_ylabel("signal over noise [-]")
     said = f"{found.name}: {found.rank} of {found.freedoms} directions are seen"
+    said += f", {len(found.weak)} of them weakly" if found.weak else ""
     heading(figure, said if title is None else title)
     return figure
 
