@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -211,3 +212,11 @@ def test_filters_that_do_not_go_together_are_refused() -> None:
     ):
         with pytest.raises(ModelError, match=why):
             TwoStage(motion, second)
+
+
+def test_both_stages_are_exported_for_a_microcontroller(tmp_path: Path) -> None:
+    """Named sensors in, both estimates out; no input of the machine but the measured and told forces."""
+    export = da.export_c(stages(True), tmp_path)
+    header = (tmp_path / f"{export.name}.h").read_text(encoding="utf-8")
+    for name in ("encoder 1", "acc2.y", "t2", "weight", "fx", "B.acceleration"):
+        assert f"] {name}" in header, name

@@ -88,7 +88,7 @@ def kinematic(
         raise ModelError("use_current=True goes with scheme 1 'constraint' and method 'euler' or 'heun'.")
     if switching is not None and not isinstance(switching, Switching):
         raise ModelError(f"switching must be a da.estimate.Switching, got {switching!r}.")
-    at = start if isinstance(start, State) else None
+    at, named = (start, None) if isinstance(start, State) else (None, start)
     relations = relations_of(model, independent, units, at)
     told = tuple(relations.names(inputs, "inputs"))
     read = tuple(relations.names(outputs, "outputs"))
@@ -96,7 +96,7 @@ def kinematic(
     weight = _weights(weights, told)
     stepper = Stepper(relations, told, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current)
     made = KinematicModel(stepper, read, {}, workspace, bool(getattr(model, "use_c", False)))
-    made = replace(made, start=made.named(start) if at is None else relations.read(at))
+    made = replace(made, start=made.named(named) if at is None else relations.read(at))
     made.state()  # refuses a start that does not do
     if switching is not None and switching.distance is None:
         made = replace(made, stepper=replace(stepper, scale=largest_determinant(made, workspace)))
