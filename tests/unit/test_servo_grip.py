@@ -50,6 +50,14 @@ def test_a_run_ends_where_the_inputs_lose_their_grip(options: dict, tolerance: f
     assert np.abs(np.sin(record["hub.angle"]) - record.time).max() < 2e-3
 
 
+@pytest.mark.parametrize("method", [da.Sundials(), da.GeneralizedAlpha(step=1e-3)], ids=["sundials", "alpha"])
+def test_a_method_that_gives_up_before_tells_the_cause_too(method: object) -> None:
+    """SUNDIALS soon: it does not try steps that no longer move it."""
+    with pytest.raises(ConvergenceError, match=r"(loses|is losing) its grip.*torque cannot keep 'rim'") as caught:
+        lifted(method=method)
+    assert caught.value.record.time[-1] == pytest.approx(1.0, abs=0.02)
+
+
 def test_a_limited_input_is_driven_through_a_singular_pose() -> None:
     run = lifted(actuators={"torque": da.Actuator(limits=5.0)})
     assert run.status == "complete" and run["hub.angle"].max() > np.pi / 2

@@ -37,6 +37,7 @@ LOOKS = 512  # an event is looked for at least this often in a run
 SHARE = 0.02  # of the tolerance for one step: errors of the steps of a swinging pendulum add up to a hundred times that
 TIGHTEST = 1e-12  # SUNDIALS is asked for no less, unless the user does
 OPEN = 1e-5  # m or rad, of a joint after the projection: the motion has left it
+SHORTEST = 1e-13  # step of CVODES, of a piece
 EVEN = 1e-9  # relative difference of sample intervals that counts as none
 
 
@@ -183,6 +184,8 @@ def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
 def _integrator(problem: dict[str, Any], method: Sundials, grid: Array) -> ca.Function:
     local = {name: max(SHARE * x, min(x, TIGHTEST)) for name, x in (("reltol", method.rtol), ("abstol", method.atol))}
     options = {**local, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
+    if method.solver == "cvodes":
+        options["min_step_size"] = SHORTEST  # else it takes all its steps without moving where the motion ends
     if method.solver == "idas":
         options |= {"suppress_algebraic": True, "calc_ic": False}
     return ca.integrator("sundials", method.solver, problem, 0.0, grid.tolist(), options)
