@@ -86,12 +86,12 @@ class LiveMachine:
                 raise DataError(f"no slider moves {name!r} to {value!r}.")
             low, high = self.limits.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
-                raise DataError(f"{name} stops at {low:.6g} and {high:.6g} {units[name]}; {value:.6g} is beyond.")
+                raise DataError(f"{name} stops at {_shown(low, units[name])} and {_shown(high, units[name])}.")
             others = self._independent(name)
             blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
             self._order.remove(name)
             self._order.insert(0, name)
-            far = f"{self.state[name]:.4g} {units[name]}".strip()
+            far = _shown(self.state[name], units[name])
             told = (
                 {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
             )
@@ -181,6 +181,11 @@ class LiveMachine:
         low, high = max(min(-reach, value), stops[0]), min(max(reach, value), stops[1])
         found = {"name": name, "unit": unit, "value": value, "low": min(low, value), "high": max(high, value)}
         return {**found, "limits": True} if name in self.limits else found
+
+
+def _shown(value: float, unit: str) -> str:
+    """As the sliders show it."""
+    return f"{math.degrees(value):.1f}°" if unit == "rad" else f"{value:.4g} {unit}".strip()
 
 
 def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:

@@ -25,6 +25,21 @@ const SIGNS = {
   rest: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="#b9c1cb" opacity=".6"/>`),
 };
 
+const MARKS = {
+  fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "held fast"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "held in place, free to turn"],
+  guided: ['<path d="M13 3l6 10H7z" fill="#dfe5ec" stroke="#5a6573"/>', "held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
+  "spring to ground": ['<path d="M13 3l6 10H7z" fill="#3aa57a"/>', "spring to the ground"], mass: ['<circle cx="13" cy="8" r="5.500" fill="#e2a11f"/>', "mass at a point"],
+};
+
+function structureRows(D) {
+  const rows = D.beams.length ? [["<path d='M2 8h22' stroke='#5b8fc7' stroke-width='4'/>", "beams and bars"]] : [];
+  if (D.triangles.length) rows.push(["<path d='M3 13l5-10h15l-5 10z' fill='#5b8fc7'/>", "surface of a solid"]);
+  for (const [kind, at] of Object.entries(D.marks)) if (MARKS[kind] && at.length) rows.push(MARKS[kind]);
+  if (D.springs.length) rows.push(["<path d='M1 8h4l2-5 3 10 3-10 3 10 3-10 2 5h4' fill='none' stroke='#3aa57a' stroke-width='1.6'/>", "spring"]);
+  if (D.links.length) rows.push(["<path d='M2 8h22' stroke='#8a95a3' stroke-width='2'/>", "rigid link"]);
+  return [...rows, ["<path d='M2 8h22' stroke='#b9c1cb' stroke-width='2'/>", "the structure at rest"]];
+}
+
 function machineRows(D, machine) {
   const kinds = new Set(D.joints.filter(j => !j.radius).map(j => j.type)), rows = [["body", "bodies, each in its colour"]];
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
@@ -55,7 +70,8 @@ export function keyBox(D, actor, stage) {
   const box = byId("key");
   const fill = () => {
     const list = document.createElement("dl"), keys = document.createElement("dl"), words = document.createElement("p"), hands = document.createElement("p");
-    for (const [sign, text] of D.kind === "machine" ? machineRows(D, actor) : []) { const term = document.createElement("dt"), what = document.createElement("dd"); term.append(swatch(SIGNS[sign])); what.textContent = text; list.append(term, what); }
+    const rows = D.kind === "machine" ? machineRows(D, actor).map(([sign, text]) => [SIGNS[sign], text]) : structureRows(D).map(([sign, text]) => [svg(sign), text]);
+    for (const [sign, text] of rows) { const term = document.createElement("dt"), what = document.createElement("dd"); term.append(swatch(sign)); what.textContent = text; list.append(term, what); }
     for (const [key, text] of HANDS) { const term = document.createElement("dt"), what = document.createElement("dd"), kbd = document.createElement("kbd"); kbd.textContent = key; term.append(kbd); what.textContent = text; keys.append(term, what); }
     words.textContent = `One square of the grid is ${metres(stage.gridStep || 1)}. ${MOUSE[D.planar ? "planar" : "spatial"]}`;
     hands.textContent = "Plots: a click sets the time, a drag zooms, the wheel zooms, shift-drag moves, a double click shows all.";

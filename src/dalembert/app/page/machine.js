@@ -26,6 +26,8 @@ export class Machine {
     this.traces = new Traces(this);
     this.efforts = new Efforts(this);
     this.names();
+    stage.pad = 2.2 * this.size; // bodies are thicker than their points
+    stage.fit();
     this.scale = 1; // of a mode; everything above was measured at rest
     stage.listeners.push(() => this.recolor());
     this.recolor();

@@ -59,7 +59,11 @@ export class Player {
     const clock = byId("clock"), now = document.createElement("b");
     now.textContent = this.D.clock === "phase" ? `${Math.round(360 * this.time)}°` : this.time.toFixed(this.decimals);
     if (this.D.clock === "phase") clock.replaceChildren("phase ", now);
-    else clock.replaceChildren("t = ", now, ` / ${this.D.end.toFixed(this.decimals)} s`);
+    else {
+      const end = document.createElement("span");
+      end.textContent = ` / ${this.D.end.toFixed(this.decimals)}`;
+      clock.replaceChildren("t = ", now, end, " s");
+    }
     this.change(this.time);
   }
 

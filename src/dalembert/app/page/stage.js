@@ -112,7 +112,7 @@ export class Stage {
     this.touched = false;
     this.controls.target.copy(this.centre);
     const right = new THREE.Vector3().crossVectors(this.camera.up, way).normalize(), up = new THREE.Vector3().crossVectors(way, right);
-    const size = [0, 1, 2].map(k => (high[k] - low[k]) / 2), most = Math.max(...size);
+    const size = [0, 1, 2].map(k => (high[k] - low[k]) / 2 + (this.pad || 0)), most = Math.max(...size);
     const reach = v => Math.max(0.06 * most, Math.abs(size[0] * v.x) + Math.abs(size[1] * v.y) + Math.abs(size[2] * v.z));
     const wide = reach(right), tall = reach(up), deep = reach(way);
     // room for the bars above, names below, and the panel
