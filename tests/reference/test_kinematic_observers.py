@@ -283,6 +283,7 @@ def test_without_switching_the_breakdown_is_reported_with_what_there_was(data, n
     assert channels.time[-1] < 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("004-T1")
 @pytest.mark.parametrize("name", ["EKF", "SS-UKF"])
 def test_whatever_the_noise_both_filters_fail_without_switching_and_hold_with_it(run, name):
