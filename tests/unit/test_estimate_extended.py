@@ -268,6 +268,6 @@ def test_a_record_with_other_steps_than_the_filter_was_made_for_is_refused():
 
     model = da.estimate.Model(lambda x, u: [-x[0]], lambda x: [x[0]], states=["x"], outputs=["y"])
     record = da.Record(0.01 * np.arange(50), np.ones((50, 1)), ["y"])
-    with pytest.raises(DataError, match=r"every 0\.02 s"):
+    with pytest.raises(DataError, match=r"sampled every 0\.01 s, the filter made for 0\.02 s"):
         da.estimate.ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1.0, dt=0.02).run(record)
     assert len(da.estimate.ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1.0).run(record)) == 50

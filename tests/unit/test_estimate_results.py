@@ -266,7 +266,7 @@ def test_samples_at_any_time_are_stepped_by_their_own_interval():
     rng = np.random.default_rng(0)
     t = np.cumsum(rng.uniform(0.005, 0.05, 400))
     record = Record(t, np.cos(2 * t)[:, None], ["seen"])
-    ekf = da.estimate.ExtendedKalman(model, Q=1e-10, R=1e-8, P0=1.0, start=[0.0, 0.0])
+    ekf = da.estimate.ExtendedKalman(model, Q=lambda s: 4e-9 * s["dt"], R=1e-8, P0=1.0, start=[0.0, 0.0])
     estimate = ekf.run(record)
     assert estimate["v"][-1] == pytest.approx(-2 * np.sin(2 * t[-1]), abs=1e-3)
     stepper = ekf.stepper(P0=1.0)
