@@ -100,6 +100,34 @@ def test_every_method_is_to_be_had(method, options, swung):
     assert found["channels"]["hinge.angle"]["last"] == pytest.approx(swung, abs=5e-5)
 
 
+def test_units_that_fit_are_taken_by_every_kind_of_value(tmp_path):
+    values = [
+        "--set",
+        "crank=15 cm",
+        "--start",
+        "A.angle=90 deg",
+        "--start",
+        "A.rate=60 rpm",
+        "--input",
+        "torque=10 mNm",
+    ]
+    found = document("simulate", "four-bar", "--until", 0.1, *values)["channels"]
+    assert found["A.rate"]["first"] == pytest.approx(2 * np.pi) and found["torque"]["first"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("option", ["--out", "--report", "--figure"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(option, tmp_path, monkeypatch):
+    from dalembert.solve import integrate
+
+    def never(*given, **options):
+        raise AssertionError("the run has begun")
+
+    monkeypatch.setattr(integrate, "simulate", never)
+    for name in ("run.xyz", "no/folder/run.csv", "no/folder/run.html", "no/folder/run.png"):
+        result = run("simulate", "pendulum", option, tmp_path / name)
+        assert result.exit_code == 2, result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -110,6 +138,19 @@ def test_every_method_is_to_be_had(method, options, swung):
         (["four-bar", "--set", "crank=0.1", "--set", "crank=0.2"], 2, "given twice"),
         (["four-bar", "--set", "crank=0.1 parsec"], 2, "parsec"),
         (["four-bar", "--set", "crank=1"], 3, "stays open"),
+        (["four-bar", "--set", "crank=2 kg"], 2, "this is in kg; expected m."),
+        (["four-bar", "--set", "crank=10**10**10"], 2, "no finite real value"),
+        (["four-bar", "--start", "A.angle=10 mm"], 2, "this is in m; expected rad."),
+        (["four-bar", "--start", "A.rate=90 deg"], 2, "expected rad/s."),
+        (["four-bar", "--guess", "D.angle=1 s"], 2, "this is in s; expected rad."),
+        (["four-bar", "--guess", "D.angel=1"], 1, "Did you mean 'D.angle'?"),
+        (["four-bar", "--input", "torque=5 N"], 2, "this is in N; expected N m."),
+        (["four-bar", "--input", "torque=1 m + 2 kg"], 2, "do not go together"),
+        (
+            ["four-bar", "--until", "1", "--rtol", "1e-30"],
+            3,
+            "--method rosenbrock, --method generalized-alpha --step ... or",
+        ),
         (["four-bar", "--set", "line_mass=-1"], 1, "must not be negative"),
         (["four-bar", "--start", "A.angel=1"], 1, "A.angel"),
         (["four-bar", "--input", "torqe=1"], 1, "Did you mean 'torque'?"),
@@ -288,7 +329,7 @@ def test_constant_inputs_of_a_file_hold_at_rest():
         "wrist_torque": 0,
     }
     fallen = run("equilibrium", "scara", "--input", "spindle_force=0")
-    assert fallen.exit_code == 3 and "Nothing balances it" in fallen.stderr
+    assert fallen.exit_code == 3 and "give --start NAME=VALUE or --guess NAME=VALUE." in fallen.stderr
 
 
 def test_inputs_with_which_a_machine_does_not_rest_are_zero_and_that_is_told(tmp_path):
@@ -298,8 +339,6 @@ def test_inputs_with_which_a_machine_does_not_rest_are_zero_and_that_is_told(tmp
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["inputs"] == {"torque": 0.0}
     assert "inputs of the model's run are zero here: torque; --input NAME=VALUE" in result.stderr
-    asked = run("equilibrium", tmp_path / "rotor.toml", "--input", "torque=0.1")
-    assert asked.exit_code == 3 and "give --start NAME=VALUE or --guess NAME=VALUE." in asked.stderr
     steady = run("equilibrium", tmp_path / "rotor.toml", "--rate", "axle=free", "--json")
     assert json.loads(steady.stdout)["rates"]["axle.rate"]["value"] == pytest.approx(5.0) and steady.stderr == ""
 

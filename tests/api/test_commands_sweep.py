@@ -97,6 +97,8 @@ def test_a_sweep_of_which_nothing_is_left_ends_with_an_error():
         (["--over", "length", "--output", "p=hinge.rate:peak"], 2, "expected name=value"),
         (["--over", "length=1:2:3:4", "--output", "p=hinge.rate:peak"], 2, "low:high"),
         (["--over", "length=1:2:many", "--output", "p=hinge.rate:peak"], 2, "low:high"),
+        (["--over", "length=1:2:0", "--output", "p=hinge.rate:peak"], 2, "from 1 to"),
+        (["--over", "length=1:2:1000000000000", "--output", "p=hinge.rate:peak"], 2, "from 1 to"),
         (["--over", "length=2:1", "--output", "p=hinge.rate:peak"], 1, "low must lie below high"),
         (["--over", "length=1:2", "--over", "length=1:3", "--output", "p=hinge.rate:peak"], 2, "twice"),
         (["--over", "length=1:2", "--output", "hinge.rate"], 2, "name=value"),

@@ -77,8 +77,8 @@ def identify(
     "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",
     "warnings", "matrices": {"A", "B", "C", "D"}, "files"}.
     """
-    if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
-        raise typer.BadParameter(f"{out}: a model is written as .json, .npz or .mat.", param_hint="--out")
+    values.writable(out, "--out", ".json", ".npz", ".mat")
+    values.writable(report, "--report", ".html")
     if method in WITHOUT_INPUTS and values.names(inputs):
         raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
     places = read_places(place)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.errors import ModelError, unknown_name
+from dalembert.errors import DalembertError, ModelError, unknown_name
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
@@ -92,8 +92,22 @@ class Machine:
 
     def start(self, given: list[str] | None = None, guess: list[str] | None = None) -> State:
         """Where the motion starts: as the file says, with what was given instead."""
-        wanted, near = values.quantities(given, "--start"), values.quantities(guess, "--guess")
-        return started(self.eqs, self.mechanism.start, wanted, near)
+        return started(self.eqs, self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess"))
+
+    def wanted(self, given: list[str] | None, option: str = "--start") -> dict[str, float]:
+        """Values of coordinates and rates by name, in units that fit them."""
+        return values.quantities(given, option, self.unit_of)
+
+    def unit_of(self, name: str) -> str | None:
+        """Unit of a coordinate, rate, speed, input or internal state; None where nothing has this name."""
+        eqs = self.eqs
+        full = eqs.full_name(name.removeprefix("start ").removeprefix("velocity "))
+        if name.startswith("velocity ") and full in eqs.measures.index:
+            return eqs.measure_rates.units[eqs.measures.index[full]]
+        for channels in (eqs.measures, eqs.measure_rates, eqs.speeds, eqs.coordinates, eqs.internal, eqs.inputs):
+            if full in channels.index:
+                return channels.units[channels.index[full]]
+        return None
 
     def still(self, given: list[str] | None = None) -> State | None:
         """Where a search for rest begins: the pose the motion starts in; None where neither file nor user say one."""
@@ -108,7 +122,10 @@ class Machine:
         """What drives the inputs: as the file says, with what was given instead."""
         wanted = values.pairs(given, "--input")
         own = dict(self.mechanism.simulation.get("inputs", {}))
-        return {**own, **{name: values.drive(name, text, "--input") for name, text in wanted.items()}}
+        return {
+            **own,
+            **{name: values.drive(name, text, "--input", self.unit_of(name)) for name, text in wanted.items()},
+        }
 
     def constant_inputs(self) -> dict[str, float]:
         """Inputs of the file that may hold at rest: none where one changes in time, for then they are a manoeuvre."""
@@ -158,11 +175,26 @@ def load(model: str, changes: list[str] | None = None) -> Machine:
     from dalembert.files.models import read_model
     from dalembert.mechanics import equations
 
-    wanted = values.quantities(changes, "--set")
+    wanted = values.quantities(changes, "--set", lambda name: declared_unit(model, name))
     with terminal.waiting(f"reading {model}"):
         mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
         eqs = equations(mechanism)
     return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
+
+
+def declared_unit(model: str, name: str) -> str | None:
+    """Unit that a model file gives a parameter of its own, as a text; None where it gives none."""
+    from dalembert.files.models.arithmetic import dimension_of, parse
+    from dalembert.files.models.quantities import unit_text
+    from dalembert.files.models.sources import Problems, read_source
+
+    try:
+        source = read_source(ready().get(model, Path(model)), model, Problems())
+        raw = source.document["parameters"][name]
+        dimension = dimension_of(parse(raw), lambda name: None) if isinstance(raw, str) else None
+    except (DalembertError, KeyError, TypeError):  # whatever is wrong is told by what reads the model
+        return None
+    return None if dimension is None or not any(dimension) else unit_text(dimension)
 
 
 def until_of(machine: Machine, until: float | None) -> float:

@@ -11,6 +11,7 @@ import typer
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Near, Set, Start, load
 from dalembert.app.commands.running import FLAG, Json
+from dalembert.app.commands.simulating import FIGURES, TABLES
 from dalembert.app.commands.small_motions import linear_model, rest
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def estimate(
     """
     from dalembert.files.records import read_record, write_record
 
+    values.writable(out, "--out", *TABLES)
+    values.writable(report, "--report", ".html")
+    values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
     record = read_record(data, time=time, dt=dt)
     filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)

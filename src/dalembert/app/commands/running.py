@@ -102,6 +102,8 @@ def told(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[No
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
+            if not settings.debug:  # of NumPy: what comes of them is told by this package's own errors
+                warnings.simplefilter("ignore", RuntimeWarning)
             warnings.showwarning = _warned
             yield
     except BrokenPipeError:  # `dalembert modes x | head`: whoever read has read enough

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dalembert.record import Record
 
 MOST_ROWS = 20
+TABLES = (".csv", ".parquet", ".nc", ".tsv", ".txt", ".pq", ".nc4", ".netcdf")
+FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
 class Method(StrEnum):
@@ -69,6 +71,9 @@ def simulate(
     JSON: {"model", "status", "start", "end", "samples", "channels": {name: {"unit", "first", "last", "smallest",
     "largest"}}, "statistics", "seconds", "files"}.
     """
+    values.writable(out, "--out", *TABLES)
+    values.writable(report, "--report", ".html")
+    values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
     began = time.perf_counter()
     run = run_of(machine, until, every, method_of(method, step, rtol, machine), start, guess, inputs, out)
@@ -239,6 +244,8 @@ def animate(
 
     JSON: {"source", "end", "samples", "files"}.
     """
+    out = Path(f"{Path(source).stem}.html") if out is None else out
+    values.writable(out, "--out", ".html")
     if Path(source).suffix.lower() in values.RECORDS:
         for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--guess", guess),
                               ("--input", inputs)):  # fmt: skip
@@ -252,7 +259,6 @@ def animate(
         run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
     from dalembert.view import animate as play
 
-    out = Path(f"{Path(source).stem}.html") if out is None else out
     play(run, out, speed=speed, trail=values.names(trail))
     terminal.wrote(out)
     if as_json:

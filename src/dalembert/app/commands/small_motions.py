@@ -11,6 +11,7 @@ import typer
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Set, load
 from dalembert.app.commands.running import FLAG, Json
+from dalembert.app.commands.simulating import FIGURES
 from dalembert.errors import ConvergenceError, DalembertError
 
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ def rest(
     from dalembert.solve.equilibrium import equilibrium as find
 
     steady = {
-        name: None if text.lower() == "free" else values.quantity(text, "--rate")
+        name: None if text.lower() == "free" else values.quantity(text, "--rate", rate_unit(machine, name))
         for name, text in values.pairs(rates, "--rate").items()
     }
-    near, kept = values.quantities(guess, "--guess") or None, values.quantities(hold, "--hold") or None
+    near, kept = machine.wanted(guess, "--guess") or None, machine.wanted(hold, "--hold") or None
     begin = machine.start(start) if rates else machine.still(start)
-    given = values.quantities(inputs, "--input")
+    given = machine.wanted(inputs, "--input")
 
     def found(held: dict[str, float]) -> State:
         with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
@@ -90,6 +91,11 @@ def rest(
             f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE holds one at a value"
         )
     return at, held
+
+
+def rate_unit(machine: Machine, name: str) -> str | None:
+    """Unit of the rate of a coordinate, or of a rate or speed by its own name."""
+    return machine.unit_of(f"velocity {name}")
 
 
 def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:
@@ -155,6 +161,7 @@ def modes(
 
     JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
     """
+    values.writable(out, "--out", *FIGURES)
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
     found = linear_model(machine, at, held).modes()
@@ -200,9 +207,8 @@ def linearize(
 
     JSON: {"model", "form", "coordinates" or "states", "inputs", "outputs", "units", "matrices": {name: rows}, "files"}.
     """
+    values.writable(out, "--out", ".json", ".npz", ".mat")
     machine = load(model, changes)
-    if out is not None and out.suffix.lower() not in (".json", ".npz", ".mat"):
-        raise typer.BadParameter(f"{out}: a linear model is written as .json, .npz or .mat.", param_hint="--out")
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
     system = linear_model(
         machine, at, held, outputs=values.names(outputs) or None, coordinates=values.names(coordinates) or None

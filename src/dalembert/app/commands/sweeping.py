@@ -82,8 +82,7 @@ def sweep(
     """
     from dalembert.sweeps import sweep as run
 
-    if out is not None and out.suffix.lower() not in (".csv", ".nc"):
-        raise typer.BadParameter(f"{out}: a sweep is written as .csv or .nc.", param_hint="--out")
+    values.writable(out, "--out", ".csv", ".nc")
     plan = design_of(over, design, samples, seed)
     machine = load(model, changes)
     options = {
@@ -92,7 +91,7 @@ def sweep(
     }  # fmt: skip
     if terminal.settings.allow_outside:
         options["outside"] = True
-    wanted = {"wanted": values.quantities(start, "--start"), "near": values.quantities(guess, "--guess")}
+    wanted = {"wanted": machine.wanted(start), "near": machine.wanted(guess, "--guess")}
     trial = ModelTrial(
         model, machine.eqs, until_of(machine, until), outputs_of(output),
         {**machine.mechanism.start, **wanted, "options": options},

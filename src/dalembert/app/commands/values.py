@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,12 @@ import typer
 
 from dalembert.errors import DataError
 
+MOST_ALONG = 1_000_000  # values along an axis of a sweep
 RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")
 
 
-def quantity(text: str, option: str) -> float:
-    """A number in SI units: "0.5", "20 mm", "90 deg", "2*pi"."""
+def quantity(text: str, option: str, unit: str | None = None) -> float:
+    """A number in SI units: "0.5", "20 mm", "90 deg", "2*pi". A unit that does not fit ``unit`` is refused."""
     from dalembert.files.models.arithmetic import parse, value
 
     def constant(name: str) -> Any:
@@ -25,9 +26,24 @@ def quantity(text: str, option: str) -> float:
         raise DataError(f"{name!r} is not a number or a unit.")
 
     try:
-        return float(value(parse(text), constant))
+        tree = parse(text)
+        fits(tree, unit)
+        return float(value(tree, constant))
     except DataError as error:
         raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
+
+
+def fits(tree: Any, unit: str | None) -> None:
+    """Refuse an expression whose unit is another; plain numbers and what cannot be told pass, as SI."""
+    from dalembert.files.models.arithmetic import dimension_of
+    from dalembert.files.models.quantities import read_unit, unit_text
+
+    found = dimension_of(tree, lambda name: None)
+    if not unit or found is None:
+        return
+    _, wanted, end = read_unit(unit)
+    if end == len(unit) and found != wanted:
+        raise DataError(f"this is in {unit_text(found)}; expected {unit}.")
 
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
@@ -44,9 +60,11 @@ def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     return found
 
 
-def quantities(given: Iterable[str] | None, option: str) -> dict[str, float]:
-    """``name=value`` with a number or a quantity each."""
-    return {name: quantity(text, option) for name, text in pairs(given, option).items()}
+def quantities(
+    given: Iterable[str] | None, option: str, unit_of: Callable[[str], str | None] = lambda name: None
+) -> dict[str, float]:
+    """``name=value`` with a number or a quantity each, in a unit that fits what has this name."""
+    return {name: quantity(text, option, unit_of(name)) for name, text in pairs(given, option).items()}
 
 
 def names(given: Iterable[str] | None) -> list[str]:
@@ -70,7 +88,7 @@ def weight(given: Sequence[str] | None, option: str) -> float | dict[str, float]
     return quantities(parts, option)
 
 
-def drive(name: str, text: str, option: str) -> Any:
+def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
     """What drives an input: a number, an expression of t, or a channel of a record (file.csv or file.csv:channel)."""
     file, _, channel = text.partition(":")
     if Path(file).suffix.lower() in RECORDS:
@@ -89,6 +107,7 @@ def drive(name: str, text: str, option: str) -> Any:
 
     try:
         tree = parse(text)
+        fits(tree, unit)
         used = tree.names()
         if "t" not in used:
             return float(evaluate(tree, looked_up(None)))
@@ -121,6 +140,21 @@ def axis(text: str, option: str) -> tuple[str, Any]:
         parts = value.split(":")
         if len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal()):
             raise typer.BadParameter(f"expected low:high or low:high:count, got {value!r}.", param_hint=option)
-        count = int(parts[2]) if len(parts) == 3 else None
+        count = int(parts[2][:12]) if len(parts) == 3 else None
+        if count is not None and not 1 <= count <= MOST_ALONG:
+            raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
         return name, ("range", quantity(parts[0], option), quantity(parts[1], option), count)
     return name, ("values", *(quantity(part, option) for part in value.split(",")))
+
+
+def writable(path: Path | None, option: str, *suffixes: str) -> None:
+    """Refuse a file that could not be written, before the work that is to go into it."""
+    if path is None:
+        return
+    if suffixes and path.suffix.lower() not in suffixes:
+        wanted = ", ".join(suffixes[:-1]) + (" or " if len(suffixes) > 1 else "") + suffixes[-1]
+        raise typer.BadParameter(f"{path}: this is written as {wanted}.", param_hint=option)
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"{path}: the folder {str(path.parent)!r} does not exist.", param_hint=option)
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a folder.", param_hint=option)

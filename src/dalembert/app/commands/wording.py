@@ -30,6 +30,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
 }
 VALUE = r"""da\.(?P<kind>\w+)\((?P<inside>[^()]*)\)|\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|"[^"]*"|-?[\w+-]+(?:\.\w+)*"""
 KEYWORD = re.compile(rf"(?<![\w.'\"-])(?P<key>{'|'.join(MEANT)})=(?P<value>{VALUE})?(?P<dots>\.\.\.)?")
+METHOD = re.compile(r"(?<!=)\bda\.(RK4|DormandPrince|Rosenbrock|GeneralizedAlpha|Sundials)\(([^()]*)\)")
 CALL = re.compile(r"\b(?:record\.)?resample\(every=([^()]*)\)")
 BARE = re.compile(r"(?<=[Gg]ive )P0\b(?!=)")
 
@@ -43,6 +44,8 @@ def in_options(message: str, options: Collection[str]) -> str:
     'Nothing balances it: give --start NAME=VALUE or --guess NAME=VALUE.'
     >>> in_options("Try method=da.GeneralizedAlpha(step=1e-3).", ["--method", "--step"])
     'Try --method generalized-alpha --step 1e-3.'
+    >>> in_options("Try method=da.Rosenbrock(), da.GeneralizedAlpha(step=) or a tolerance.", ["--method", "--step"])
+    'Try --method rosenbrock, --method generalized-alpha --step or a tolerance.'
     >>> in_options("Use form='square-root'.", ["--method"])
     "Use form='square-root'."
     """
@@ -63,6 +66,8 @@ def in_options(message: str, options: Collection[str]) -> str:
     text = message
     if "--resample" in options:
         text = CALL.sub(r"--resample \1", text)
+    if "--method" in options:
+        text = METHOD.sub(lambda m: " ".join(["--method", _dashed(m[1]), *_options(m[2], options)]), text)
     if "--rate" in options:
         text = text.replace("leave one free (None)", "leave one free (NAME=free)")
     if "--P0" in options:
@@ -78,4 +83,8 @@ def _dashed(name: str) -> str:
 def _options(arguments: str, options: Collection[str]) -> list[str]:
     """Arguments of a call as options: step=1e-3, --step 1e-3."""
     pairs = (one.partition("=") for one in arguments.split(","))
-    return [f"--{key.strip()} {value.strip()}" for key, sign, value in pairs if sign and f"--{key.strip()}" in options]
+    return [
+        f"--{key.strip()} {value.strip()}".strip()
+        for key, sign, value in pairs
+        if sign and f"--{key.strip()}" in options
+    ]
