@@ -40,7 +40,8 @@ export class Machine {
   typical() {
     const R = this.D.own, lengths = this.D.bodies.flatMap(body => { const { points, lines } = form(body); return lines.map(([i, j]) => distance(points[i], points[j])); }).filter(l => l > 0).sort((a, b) => a - b);
     const middle = lengths.length ? lengths[Math.floor(lengths.length / 2)] : R, least = lengths.length ? lengths[0] : R;
-    return Math.min(0.026 * R, Math.max(0.011 * R, 0.05 * middle), Math.max(0.2 * least, 0.011 * R));
+    const floor = 0.011 * R * Math.min(1, 12 / this.D.bodies.length); // many bodies are small ones
+    return Math.min(0.026 * R, Math.max(floor, 0.05 * middle), Math.max(0.2 * least, floor));
   }
 
   // planar: bodies that share a joint lie in different layers
