@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import Input, Machine, Model, Near, Set, Start, load, ready, started, until_of
+from dalembert.app.commands.models import (
+    Input,
+    Machine,
+    Model,
+    Near,
+    Set,
+    Start,
+    declared_unit,
+    load,
+    ready,
+    started,
+    until_of,
+)
 from dalembert.app.commands.running import NOT_CONVERGED, WRONG, Json
 
 if TYPE_CHECKING:
@@ -83,8 +95,8 @@ def sweep(
     from dalembert.sweeps import sweep as run
 
     values.writable(out, "--out", ".csv", ".nc")
-    plan = design_of(over, design, samples, seed)
     machine = load(model, changes)
+    plan = design_of(over, design, samples, seed, lambda name: machine.unit_of(name) or declared_unit(model, name))
     options = {
         "inputs": tuple(inputs or ()), "every": machine.mechanism.simulation.get("every") if every is None else every,
         "file": digest(machine),
@@ -115,13 +127,15 @@ def sweep(
             raise typer.Exit(NOT_CONVERGED if unsettled else WRONG)
 
 
-def design_of(over: list[str], design: Plan | None, samples: int | None, seed: int) -> Design:
+def design_of(
+    over: list[str], design: Plan | None, samples: int | None, seed: int, unit_of: Callable[[str], str | None]
+) -> Design:
     """The points."""
     import numpy as np
 
     from dalembert.sweeps import Grid, LatinHypercube, Normal, Sobol
 
-    axes = dict(values.axis(text, "--over") for text in over)
+    axes = dict(values.axis(text, "--over", unit_of) for text in over)
     if len(axes) < len(over):
         raise typer.BadParameter("an axis is given twice.", param_hint="--over")
     listed = any(kind[0] == "values" or (kind[0] == "range" and kind[3] is not None) for kind in axes.values())

@@ -127,15 +127,16 @@ def _channel(name: str, file: str, channel: str) -> Any:
     return da.Record.from_channels(record.time, {name: record[channel]})
 
 
-def axis(text: str, option: str) -> tuple[str, Any]:
+def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:
     """An axis of a sweep: name=low:high, name=low:high:count, name=a,b,c or name=mean~deviation.
 
     Returns its name and ("range", low, high, count or None), ("values", ...) or ("normal", mean, deviation).
     """
     ((name, value),) = pairs([text], option).items()
+    unit = unit_of(name)
     if "~" in value:
         mean, _, deviation = value.partition("~")
-        return name, ("normal", quantity(mean, option), quantity(deviation, option))
+        return name, ("normal", quantity(mean, option, unit), quantity(deviation, option, unit))
     if ":" in value:
         parts = value.split(":")
         if len(parts) > 3 or (len(parts) == 3 and not parts[2].strip().isdecimal()):
@@ -143,8 +144,8 @@ def axis(text: str, option: str) -> tuple[str, Any]:
         count = int(parts[2][:12]) if len(parts) == 3 else None
         if count is not None and not 1 <= count <= MOST_ALONG:
             raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
-        return name, ("range", quantity(parts[0], option), quantity(parts[1], option), count)
-    return name, ("values", *(quantity(part, option) for part in value.split(",")))
+        return name, ("range", quantity(parts[0], option, unit), quantity(parts[1], option, unit), count)
+    return name, ("values", *(quantity(part, option, unit) for part in value.split(",")))
 
 
 def writable(path: Path | None, option: str, *suffixes: str) -> None:
