@@ -114,13 +114,13 @@ def test_both_filters_agree_within_three_percent_in_one_stage_too(swinging: stud
 
 
 @pytest.mark.spec("004-C25", "004-T3")
-def test_both_forms_agree_away_from_dead_centres(
-    swinging: study.Scene, motion: object, two: da.estimate.TwoStageEstimate
-) -> None:
-    """T3.3e: within 10 %."""
-    stages = da.estimate.TwoStage(motion, study.force_filter("EKF", form="unknown-from-known"))
-    found = study.errors(swinging, stages.run(swinging.sensors))["force"]
-    assert found == pytest.approx(study.errors(swinging, two)["force"], rel=0.1)
+def test_both_forms_agree_away_from_dead_centres(swinging: study.Scene, motion: object) -> None:
+    """T3.3e: within 10 %, when told the same noise."""
+    found = []
+    for form in ("known-from-unknown", "unknown-from-known"):
+        stages = da.estimate.TwoStage(motion, study.force_filter("EKF", form=form, torque=study.LOOSE))
+        found.append(study.errors(swinging, stages.run(swinging.sensors))["force"])
+    assert found[1] == pytest.approx(found[0], rel=0.1)
 
 
 @pytest.mark.spec("004-C25", "004-C26", "004-T3")
