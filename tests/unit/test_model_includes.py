@@ -248,3 +248,35 @@ def test_a_mesh_that_is_not_asked_for_rightly_is_refused(tmp_path: Path, inertia
     main.write_text(f"[bodies.b]\ninertia = {inertia}")
     with pytest.raises(ModelFileError, match=message):
         read_model(main)
+
+
+def test_the_mesh_that_shows_a_body_goes_along_with_the_model(tmp_path: Path) -> None:
+    (tmp_path / "case.stl").write_bytes(binary_stl(box_triangles(200, 100, 50, at=(10, 0, 0))))
+    (tmp_path / "plate.stl").write_bytes(binary_stl(box_triangles(1, 2, 3)[:4]))  # a picture need not be closed
+    main = write(
+        tmp_path,
+        main="""
+        [bodies.case]
+        inertia = { mesh = "case.stl", density = "7850 kg/m^3" }
+        [bodies.plate]
+        mass = 1
+        inertia = 1
+        center = [1, 0, 0]
+        picture = { mesh = "plate.stl", scale = "1 m" }
+        [joints.a]
+        type = "revolute"
+        a = "ground"
+        b = "case"
+        [joints.b]
+        type = "revolute"
+        a = "case"
+        b = "plate"
+        """,
+    )
+    m = read_model(main)
+    assert len(m["plate"].mesh) == 4
+    (tmp_path / "out").mkdir()
+    da.write_model(m, tmp_path / "out" / "copy.toml")
+    copy = read_model(tmp_path / "out" / "copy.toml")
+    for name in ("case", "plate"):
+        np.testing.assert_allclose(copy[name].mesh, m[name].mesh, atol=1e-6 * np.abs(m[name].mesh).max())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
+from dalembert.files.models.mesh_mass import mesh_mass, mesh_triangles
 from dalembert.files.models.places import plain
 from dalembert.files.models.scopes import Scope, Where
 from dalembert.model.bodies import unit
@@ -46,7 +48,18 @@ def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
         given["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
     if isinstance(given["inertia"], _Mesh):
         given = _with_mesh(scope, given, where)
+    if table.picture is not None:
+        path, scale = _mesh_file(scope, table.picture, (*where, "picture"))
+        given["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
     return given
+
+
+def _mesh_file(scope: Scope, table: Any, where: Where) -> tuple[Path, float]:
+    """Path of a mesh, and one unit of it in metres."""
+    from dalembert.files.models.includes import inside
+
+    scale = scope.get(table, "scale", where)
+    return inside(scope, table.mesh, (*where, "mesh"), (".stl",)), 1e-3 if scale is None else float(scale)
 
 
 def _rotation(scope: Scope, given: Any, where: Where) -> list[Any]:
@@ -119,12 +132,8 @@ class _Mesh:
     """Volume, centre and inertia of a mesh file, per unit of density."""
 
     def __init__(self, scope: Scope, table: Any, where: Where) -> None:
-        from dalembert.files.models.includes import inside
-        from dalembert.files.models.mesh_mass import mesh_mass
-
-        path = inside(scope, table.mesh, (*where, "mesh"), (".stl",))
-        scale = scope.get(table, "scale", where)
-        self.mass = mesh_mass(path, table.mesh, 1e-3 if scale is None else float(scale))
+        path, scale = _mesh_file(scope, table, where)
+        self.mass = mesh_mass(path, table.mesh, scale)
         self.density = scope.get(table, "density", where)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.errors import FileFormatError
 
 MAX_BYTES = 200 * 1024**2
+STL_RECORD = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
 _VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 
 
@@ -32,6 +33,13 @@ class MeshMass:
 
 def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
     """Mass properties of an STL file; `scale` is one unit of the file in metres."""
+    triangles = mesh_triangles(path, shown, scale)
+    _check_closed(triangles, shown)
+    return replace(mass_of(triangles, shown), triangles=triangles)
+
+
+def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
+    """Corners (n, 3, 3) [m] of the triangles of an STL file; they need not close."""
     try:
         if not path.is_file():
             raise FileFormatError("there is no such file.", shown)
@@ -42,9 +50,7 @@ def mesh_mass(path: Path, shown: str, scale: float) -> MeshMass:
         raise FileFormatError(f"cannot be read ({error}).", shown) from None
     if not (np.isfinite(scale) and scale > 0):
         raise FileFormatError(f"the scale of a mesh must be positive, got {scale:g}.", shown)
-    triangles = read_triangles(content, shown)
-    _check_closed(triangles, shown)
-    return replace(mass_of(triangles * scale, shown), triangles=triangles * scale)
+    return read_triangles(content, shown) * scale
 
 
 def read_triangles(content: bytes, shown: str) -> Any:
@@ -54,8 +60,7 @@ def read_triangles(content: bytes, shown: str) -> Any:
         if len(content) == 84 + 50 * count:
             if count == 0:
                 raise FileFormatError("the mesh has no triangles.", shown)
-            record = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
-            table = np.frombuffer(content, dtype=record, offset=84, count=count)
+            table = np.frombuffer(content, dtype=STL_RECORD, offset=84, count=count)
             return _finite(table["numbers"][:, 1:, :].astype(float), shown)
     if not content.lstrip()[:5].lower() == b"solid":
         raise FileFormatError("this is neither a binary STL file (its length does not fit) nor a text one.", shown)
@@ -66,6 +71,17 @@ def read_triangles(content: bytes, shown: str) -> Any:
     if len(numbers) == 0 or len(numbers) % 3:
         raise FileFormatError(f"the mesh has {len(numbers)} corners, not three for every triangle.", shown)
     return _finite(numbers.reshape(-1, 3, 3), shown)
+
+
+def binary_stl(triangles: Any) -> bytes:
+    """The triangles (n, 3, 3) as a binary STL file; its numbers have seven digits."""
+    corners = np.asarray(triangles, dtype=float)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    table = np.zeros(len(corners), dtype=STL_RECORD)
+    table["numbers"][:, 0] = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
+    table["numbers"][:, 1:] = corners
+    return bytes(80) + len(corners).to_bytes(4, "little") + table.tobytes()
 
 
 def _finite(triangles: Any, shown: str) -> Any:

@@ -67,6 +67,13 @@ class InertiaTable(ShapeTable):
     scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
 
 
+class PictureTable(Table):
+    """A triangle mesh by which pictures show a body."""
+
+    mesh: Text = Field(description="an STL file beside this one, in the coordinates of the body")
+    scale: Length | None = Field(None, description="one unit of the mesh, '1 mm' by default")
+
+
 class RotationTable(Table):
     """A turn about an axis."""
 
@@ -100,6 +107,7 @@ class BodyTable(Table):
     rotation: BodyRotation | None = Field(None, description="spatial: how the drawing shows it")
     center: Position | None = Field(None, description="centre of mass, where the body's origin is elsewhere")
     points: dict[Text, Position] = Field({}, description="named points")
+    picture: PictureTable | None = Field(None, description="how pictures show it; else by its inertia or its points")
 
 
 class GroundTable(Table):

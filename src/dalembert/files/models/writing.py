@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dalembert.errors import DataError, FileFormatError, ModelError
 from dalembert.expressions import Quantity
-from dalembert.files.atomic import write_text
+from dalembert.files.atomic import replacing, write_text
 from dalembert.files.models import arithmetic as ar
 from dalembert.files.models.laws import TIME, Curve, StateLaw, TimeLaw
+from dalembert.files.models.mesh_mass import binary_stl
 from dalembert.files.models.toml_text import json_text, toml_text
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
@@ -26,12 +29,18 @@ def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """Write a machine to a model file (``.toml`` or ``.json``), whole or not at all.
 
     Reading it gives the same equations. A machine that holds Python functions (laws, constraints) is refused with the
-    names of the parts; laws that came from a file are written as they were read.
+    names of the parts; laws that came from a file are written as they were read. Meshes that show bodies go into STL
+    files beside it.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".toml", ".json"):
         raise FileFormatError("a model file ends in .toml or .json.", str(path))
     document = model_document(mechanism)
+    for k, body in enumerate(body for body in mechanism.bodies if body.mesh is not None):
+        name = f"{Path(path).stem}-{k + 1}.stl"  # numbered: names of bodies need not be names of files
+        with replacing(Path(path).with_name(name)) as fresh:
+            fresh.write_bytes(binary_stl(body.mesh + np.array([*map(float, body.center), 0.0, 0.0, 0.0][:3])))
+        document["bodies"][body.name]["picture"] = {"mesh": name, "scale": 1.0}
     write_text(path, json_text(document) if suffix == ".json" else toml_text(document))
 
 
