@@ -192,7 +192,7 @@ class SampleGraph:
             law = loop.laws[j]
             reads = column(*[self._value(source, y, estimate, u_read) for source in loop.reads[j]])
             arguments = (reads, m[f"law{j}"], self._references(j), self.theta[j], d["t"])
-            if j in self.watched:
+            if j in self.watched and law.grip is not None:
                 u, after, *grip = law.grip.function(*arguments)
                 grips[f"grip{j}"] = column(*grip, reads)
             else:
