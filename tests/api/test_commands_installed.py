@@ -76,13 +76,16 @@ def test_every_command_prints_one_json_document_and_nothing_else(folder):
     assert {"linearize", "animate", "schema"} <= {n for n, r in results.items() if "wrote" in r.stderr}
 
 
-def test_a_command_used_wrongly_ends_with_2_and_says_so_on_standard_error():
-    wrong = {command: (command, "--no-such-option") for command in COMMANDS}
-    wrong |= {
-        "nothing at all": (),
-        "no such command": ("frobnicate",),
-        "a shell that is none": ("--show-completion", "x"),
-    }
+WRONG = {command: (command, "--no-such-option") for command in COMMANDS}
+OTHERWISE = {"nothing at all": (), "no such command": ("frobnicate",), "no such shell": ("--show-completion", "x")}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{**OTHERWISE, "simulate": WRONG["simulate"]}, pytest.param(WRONG, marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_a_command_used_wrongly_ends_with_2_and_says_so_on_standard_error(wrong):
     with ThreadPoolExecutor(2) as pool:
         results = dict(zip(wrong, pool.map(lambda words: installed(*words), wrong.values()), strict=True))
     for name, result in results.items():
@@ -253,6 +256,7 @@ def test_the_page_on_the_command_line_tells_the_codes_and_every_command():
     assert all(f"`dalembert {command}" in page for command in COMMANDS)
 
 
+@pytest.mark.slow
 def test_the_commands_on_the_page_run(tmp_path, monkeypatch):
     """The lines of its shell blocks, as far as they end by themselves, in the folder of a reader."""
     import re

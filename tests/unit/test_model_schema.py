@@ -35,7 +35,7 @@ def test_every_library_file_keeps_to_the_schema(file: Path) -> None:
     assert complaints(tomllib.loads(file.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "stewart" else ()) for n in library()])
 def test_every_library_model_written_again_keeps_to_the_schema(name: str) -> None:
     assert complaints(tomllib.loads(toml_text(model_document(read_model(name))))) == []
 
