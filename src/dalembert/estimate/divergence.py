@@ -32,7 +32,7 @@ class Watch:
         self.filter, self.told = filter_, filter_.native.told
         self.ny = filter_.process.ny
         self.row = 0  # absurd samples in a row so far
-        self.first: Array | None = None
+        self.first: float | None = None  # largest variance of the first samples
 
     def find(self, block: Array, data: Array, m: Array, end: bool = False) -> tuple[int, str] | None:
         """Number of the sample from which on the estimate is of no use, and why.
@@ -41,13 +41,23 @@ class Watch:
         end : no more are to come.
         """
         told = self.told
-        bad = ~np.isfinite(block).all(axis=1)
-        if bad.any():
-            k = int(bad.argmax())
-            return k, lost(self.filter, block[k - 1, told.memory] if k else m, data[k])
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = block.sum()  # quick, and tells nearly always that all is well
+        if not np.isfinite(total):
+            bad = ~np.isfinite(block).all(axis=1)
+            if bad.any():
+                k = int(bad.argmax())
+                return k, lost(self.filter, block[k - 1, told.memory] if k else m, data[k])
         variance = block[:, told.variance]
+        lowest, highest = variance.min(initial=0.0), variance.max(initial=0.0)
         if self.first is None:
-            self.first = np.maximum(variance.max(initial=0.0), 1e-300)
+            self.first = max(float(highest), 1e-300)
+        found = self._variances(variance) if lowest < 0 or highest > BLOW_UP * self.first else None
+        return found or self._absurd(block[:, told.nis], end)
+
+    def _variances(self, variance: Array) -> tuple[int, str] | None:
+        """One that is negative by more than rounding, or beyond all measure."""
+        assert self.first is not None
         wrong = (variance < -NEGATIVE * np.abs(variance).max(axis=0, initial=0.0)).any(axis=1)
         if wrong.any():
             k = int(wrong.argmax())
@@ -64,9 +74,12 @@ class Watch:
                 f"the variance of {name!r} has grown to {variance[k].max():.3g}; no output tells of it. Add a sensor, "
                 "or leave the unstable part out of the model."
             )
-        return self._absurd(block[:, told.nis], end)
+        return None
 
     def _absurd(self, nis: Array, end: bool) -> tuple[int, str] | None:
+        if nis.max() <= ABSURD * self.ny:
+            self.row = 0
+            return None
         for k in np.flatnonzero(np.diff(np.concatenate([[0], nis > ABSURD * self.ny, [0]]).astype(int))).reshape(-1, 2):
             length = int(k[1] - k[0]) + (self.row if k[0] == 0 else 0)
             if length >= PATIENCE:

@@ -78,7 +78,7 @@ class Estimate(Frozen):
                 time, np.sqrt(np.maximum(told[:, where.variance], 0.0)), reported.names, reported.units, **about
             ),
             states=told[:, where.memory][:, : model.nx].copy(), smoothed=False, _packed=None,
-            _memories=None if lean else told[:, where.memory].copy(),
+            _memories=None if lean else told[:, where.memory],
             innovations=np.where(fresh, told[:, where.innovation], np.nan),
             spreads=np.where(fresh, told[:, where.spread], np.nan),
             nis=told[:, where.nis].copy(), measured=np.maximum(count - filter_.explained, 0),
