@@ -233,7 +233,7 @@ def test_sensors_refuse_nonsense():
     with pytest.raises(DataError, match="Did you mean 'push'"):
         da.estimate.measure(pushed(), {"pusch": 0.1}, seed=1)
     other = type("Other", (), {"deviation": 0.1})()
-    with pytest.raises(DataError, match="sensor 'push' must be a da.estimate sensor or a standard deviation"):
+    with pytest.raises(DataError, match=r"sensor 'push' must be a da.estimate sensor or a standard deviation"):
         da.estimate.measure(pushed(), {"push": other}, seed=1)
 
 

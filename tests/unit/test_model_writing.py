@@ -223,10 +223,12 @@ def test_a_parameter_called_like_time_cannot_be_written(tmp_path: Path) -> None:
 
 def test_start_method_and_inputs_go_along(tmp_path: Path) -> None:
     m = read_model("pendulum")
+    assert m.description
     m.simulation = {"until": 2.0, "method": da.GeneralizedAlpha(1e-3, rho=0.5), "every": 0.1}
     m.start = {"position": {"hinge.angle": np.float64(0.5)}, "t": 1.0}
     copy = again(m, tmp_path)
     assert copy.simulation == m.simulation and copy.start == m.start
+    assert copy.description == m.description
     m.simulation["events"] = ()
     with pytest.raises(da.ModelError, match="events"):
         write_model(m, tmp_path / "m.toml")

@@ -48,6 +48,7 @@ class Mechanism(JointMethods, ForceMethods):
             raise ModelError(f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
         self.name = name
         self.planar = planar
+        self.description = ""  # what it is, in words; goes along into files and reports
         size = 2 if planar else 3
         down = (0.0,) * (size - 1) + (-9.81,)
         if gravity is None:

@@ -108,6 +108,7 @@ def _built(source: Source, folders: Folders) -> Mechanism:
 
     model = validated(source)
     m = Mechanism(_title(source, model), planar=bool(model is not None and model.planar), gravity=0)
+    m.description = (model.description or "") if model is not None else ""
     if model is not None:
         parts = Parts(m)
         scope = Scope(source, model, parts, "", m.ground, folders)

@@ -65,6 +65,8 @@ class Document:
 
         m = self.m
         found: dict[str, Any] = {"name": m.name, "planar": m.planar, "gravity": self.values(m.gravity, "gravity")}
+        if m.description:
+            found = {"name": m.name, "description": m.description, **found}
         wrong = [name for name in m.parameters if name in (TIME, *ar.CONSTANTS)]
         self.refused += [f"parameter {name!r}: in a file this name means something else." for name in wrong]
         if m.parameters:
