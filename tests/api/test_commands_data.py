@@ -234,3 +234,19 @@ def test_export_refuses_what_makes_no_sense(tmp_path, arguments, code, told):
     result = run("export", "four-bar", "--dt", 0.01, "--out", tmp_path / "c", *arguments)
     assert result.exit_code == code, result.output
     assert told in said(result) and not (tmp_path / "c").exists()
+
+
+def test_a_record_that_drives_an_input_is_converted_from_its_unit(tmp_path):
+    for unit, scale in (("N m", 1.0), ("kN m", 1e-3), ("[N*m]", 1.0)):
+        file = tmp_path / "push.csv"
+        file.write_text(f"time,force\ns,{unit}\n0,{0.2 * scale!r}\n1,{0.4 * scale!r}\n")
+        found = document("simulate", "four-bar", "--until", 0.1, "--input", f"torque={file}:force")
+        assert found["channels"]["torque"]["first"] == pytest.approx(0.2, rel=1e-12), unit
+
+
+def test_a_record_of_another_quantity_does_not_drive_an_input(tmp_path):
+    file = tmp_path / "push.csv"
+    file.write_text("time,force\ns,kN\n0,0.2\n1,0.4\n")
+    result = run("simulate", "four-bar", "--until", 0.1, "--input", f"torque={file}:force")
+    assert result.exit_code == 1, result.output
+    assert "input 'torque' is in kN in the record and in N m in the model" in said(result)

@@ -96,9 +96,13 @@ def test_a_record_of_other_steps_is_refused_in_the_same_words(name: str) -> None
 
 
 @each_filter
-def test_channels_in_other_units_are_refused(name: str) -> None:
+def test_channels_in_other_units_are_converted_and_of_other_quantities_refused(name: str) -> None:
     filter_, plain = FILTERS[name](), record()
-    for channel, unit in (("seen", "mm"), ("push", "N")):
+    small = Record.from_channels(
+        plain.time, {n: plain[n] * (1e3 if n == "seen" else 1) for n in plain.names}, {"seen": "mm"}
+    )
+    assert np.allclose(filter_.run(small).states, filter_.run(plain).states, rtol=1e-12, atol=1e-12)
+    for channel, unit in (("seen", "kg"), ("push", "N"), ("seen", "counts")):
         other = Record(plain.time, plain.data, plain.names, {channel: unit})
         with pytest.raises(DataError, match=rf"'{channel}' is in {unit} in the record and in m.* in the model"):
             filter_.run(other)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dalembert.equations import Channels
 from dalembert.errors import ConvergenceError, DataError, Interrupted, unknown_name
 from dalembert.estimate import estimate_result
 from dalembert.estimate.divergence import Watch
@@ -18,6 +18,7 @@ from dalembert.estimate.filtering import Filter
 from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
+from dalembert.record.units import conversion
 
 LAST = 20  # samples before a breakdown that may tell of its cause
 UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
@@ -115,8 +116,7 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
     if missing:
         raise DataError(_missing(model, missing, record))
-    _refuse_other_units(model, record)
-    u, y = _block(record, model.inputs.names), _block(record, model.outputs.names)
+    u, y = _block(record, model.inputs), _block(record, model.outputs)
     if not np.isfinite(u).all():
         k, j = np.argwhere(~np.isfinite(u))[0]
         raise DataError(
@@ -134,8 +134,16 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     return np.column_stack([before, u, np.where(fresh, y, 0.0), fresh, record.time, steps])
 
 
-def _block(record: Record, names: Sequence[str]) -> Array:
-    return np.asarray(record[list(names)], dtype=float) if names else np.empty((len(record), 0))
+def _block(record: Record, channels: Channels) -> Array:
+    """(N, k) samples of the channels, in the units of the model."""
+    if not channels.names:
+        return np.empty((len(record), 0))
+    units = record.units
+    factors = [
+        conversion(units[name], unit, repr(name)) for name, unit in zip(channels.names, channels.units, strict=True)
+    ]
+    block = np.asarray(record[list(channels.names)], dtype=float)
+    return block if all(factor == 1.0 for factor in factors) else block * factors
 
 
 def _missing(model: Any, missing: list[str], record: Record) -> str:
@@ -146,25 +154,6 @@ def _missing(model: Any, missing: list[str], record: Record) -> str:
         return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown}"
     listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
     return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}."
-
-
-def _refuse_other_units(model: Any, record: Record) -> None:
-    """Where the record or the model says nothing, nothing is known."""
-    units = record.units
-    for channels in (model.outputs, model.inputs):
-        for name, expected in zip(channels.names, channels.units, strict=True):
-            if units[name] and expected and _plain(units[name]) != _plain(expected):
-                raise DataError(
-                    f"{name!r} is in {units[name]} in the record and in {expected} in the model: convert the record, "
-                    "or give both the same unit."
-                )
-
-
-def _plain(unit: str) -> str:
-    """One spelling: m/s^2 and m/s² are the same, N*m, N·m and N m too."""
-    for written, meant in (("^2", "²"), ("^3", "³"), ("**2", "²"), ("**3", "³"), ("*", " "), ("·", " "), ("⋅", " ")):
-        unit = unit.replace(written, meant)
-    return " ".join(unit.split())
 
 
 def intervals(filter_: Filter, record: Record) -> Array:

@@ -14,6 +14,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.record import Record
+from dalembert.record.units import conversion
 
 MX = ca.MX
 
@@ -59,8 +60,8 @@ def read_inputs(eqs: EquationsOfMotion, given: Mapping[str, Any] | Record | None
     for k, name in enumerate(eqs.inputs.names):
         source = given.get(name, eqs.resting_inputs.get(name, 0.0))
         if isinstance(source, Record):
-            entries.append(_table(source, name, t))
-            channel = source[name]
+            channel = _channel(source, name, eqs.inputs.units[k])
+            entries.append(_table(source.time, channel, t))
             digest = hashlib.sha256(channel.tobytes() + source.time.tobytes()).hexdigest()
             key.append(("record", digest))
             first, last = max(first, source.time[0]), min(last, source.time[-1])
@@ -103,12 +104,18 @@ def _time_function(source: Callable[[Any], Any], name: str) -> ca.Function:
     return ca.Function("u", [t], [value])
 
 
-def _table(record: Record, name: str, t: Any) -> Any:
+def _channel(record: Record, name: str, unit: str) -> Array:
+    """The channel of a record that drives an input, in the unit of the input."""
     if name not in record.names:
         raise DataError(unknown_name("channel", name, record.names, f"the record given for input {name!r}"))
     channel = record[name]
     if not np.all(np.isfinite(channel)):
         raise DataError(f"input {name!r}: the record has gaps (values that are not finite).")
-    if len(record.time) < 2:
+    factor = conversion(record.units[name], unit, f"input {name!r}")
+    return channel if factor == 1.0 else factor * channel
+
+
+def _table(time: Array, channel: Array, t: Any) -> Any:
+    if len(time) < 2:
         return MX(float(channel[0]))
-    return ca.interpolant("table", "linear", [record.time], channel)(t)
+    return ca.interpolant("table", "linear", [time], channel)(t)

@@ -185,8 +185,8 @@ def load(model: str, changes: list[str] | None = None) -> Machine:
 def declared_unit(model: str, name: str) -> str | None:
     """Unit that a model file gives a parameter of its own, as a text; None where it gives none."""
     from dalembert.files.models.arithmetic import dimension_of, parse
-    from dalembert.files.models.quantities import unit_text
     from dalembert.files.models.sources import Problems, read_source
+    from dalembert.record.units import unit_text
 
     try:
         source = read_source(ready().get(model, Path(model)), model, Problems())

@@ -36,7 +36,7 @@ def quantity(text: str, option: str, unit: str | None = None) -> float:
 def fits(tree: Any, unit: str | None) -> None:
     """Refuse an expression whose unit is another; plain numbers and what cannot be told pass, as SI."""
     from dalembert.files.models.arithmetic import dimension_of
-    from dalembert.files.models.quantities import read_unit, unit_text
+    from dalembert.record.units import read_unit, unit_text
 
     found = dimension_of(tree, lambda name: None)
     if not unit or found is None:
@@ -124,7 +124,7 @@ def _channel(name: str, file: str, channel: str) -> Any:
     record = da.read_record(file)
     if not channel:
         channel = name if name in record.names or len(record.names) > 1 else record.names[0]
-    return da.Record.from_channels(record.time, {name: record[channel]})
+    return da.Record.from_channels(record.time, {name: record[channel]}, {name: record.units[channel]})
 
 
 def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:

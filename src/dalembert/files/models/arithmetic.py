@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.errors import DataError, unknown_name
 from dalembert.expressions import quantities as q
-from dalembert.files.models.quantities import NONE, Dimension, read_unit, unit_text
+from dalembert.record.units import NONE, Dimension, read_unit, unit_text
 
 MAX_LENGTH = 20_000  # characters of one expression
 MAX_DEPTH = 120  # of brackets, operations and named expressions inside each other

@@ -13,9 +13,9 @@ from dalembert.expressions import Quantity
 from dalembert.files.models import arithmetic as ar
 from dalembert.files.models.arithmetic import Tree
 from dalembert.files.models.laws import TIME
-from dalembert.files.models.quantities import KINDS, Dimension, unit_text
 from dalembert.files.models.sources import Source, TooMany
 from dalembert.model import Body, Mechanism
+from dalembert.record.units import KINDS, Dimension, unit_text
 
 Where = tuple[str | int, ...]
 MANY_NAMES = 300

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, PlainValidator, Strin
 from pydantic_core import PydanticCustomError
 
 from dalembert.files.models.arithmetic import MAX_LENGTH
-from dalembert.files.models.quantities import KINDS
+from dalembert.record.units import KINDS
 
 
 class Table(BaseModel):

@@ -1,4 +1,4 @@
-"""Units in model files: "20 mm", "90 deg", "9.81 m/s^2", "0.2 N m s/rad", all turned into SI.
+"""Units as model files and records write them: "20 mm", "90 deg", "9.81 m/s^2", "0.2 N m s/rad", all turned into SI.
 
 A dimension is the powers of (kilogram, metre, second, ampere); an angle has none. A plain number has no dimension of
 its own: it is taken in SI and fits everywhere.
@@ -132,3 +132,46 @@ def unit_text(dimension: Dimension) -> str:
             return unit or "a plain number"
     shown = zip(("kg", "m", "s", "A"), dimension, strict=True)
     return " ".join(f"{name}^{power:g}" if power != 1 else name for name, power in shown if power)
+
+
+def conversion(given: str, expected: str, what: str) -> float:
+    """Factor from the unit a record gives a channel to the one that is expected; 1 where either says nothing.
+
+    Examples
+    --------
+    >>> conversion("kN m", "N m", "'torque'")
+    1000.0
+    >>> conversion("N·m", "N*m", "'torque'")
+    1.0
+    """
+    one, other = _spelled(given), _spelled(expected)
+    if not one or not other or one == other:
+        return 1.0
+    told = f"{what} is in {given} in the record and in {expected} in the model"
+    try:
+        (times, over), dimension = _whole(one)
+        (own, below), wanted = _whole(other)
+    except DataError as error:
+        raise DataError(f"{told}: {error} Convert the record, or leave its unit out where it is the same.") from None
+    if dimension != wanted:
+        raise DataError(f"{told}, which is another quantity: choose another channel, or correct its unit.")
+    return times * below / (over * own)
+
+
+def _spelled(unit: str) -> str:
+    """One spelling: [N*m], N·m and N m are the same; - says nothing."""
+    for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
+        unit = unit.replace(written, meant)
+    unit = " ".join(unit.strip("[]() ").split())
+    return "" if unit in ("-", "1") else unit
+
+
+def _whole(unit: str) -> tuple[tuple[float, float], Dimension]:
+    """Factor and dimension of a text that is a unit from end to end, such as N m or 1/s."""
+    if unit.startswith("1/"):
+        (times, over), powers = _whole(unit[2:].strip())
+        return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
+    factor, dimension, end = read_unit(unit)
+    if end != len(unit) or not unit:
+        raise DataError(f"{unit!r} is not a unit known here.")
+    return factor, dimension
