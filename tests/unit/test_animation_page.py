@@ -78,11 +78,13 @@ def test_long_channels_are_thinned_and_keep_their_peaks() -> None:
     assert np.isnan(found["values"][0][inside]).all()
 
 
-def test_plots_open_with_a_few_channels_of_one_unit() -> None:
+def test_plots_open_with_a_few_channels_of_two_units_or_with_those_asked_for() -> None:
     names = [f"c{k}" for k in range(9)]
-    found = channels_of(Record([0.0, 1.0], np.zeros((2, 9)), names, ["m"] * 3 + ["N"] * 6))
-    assert found["shown"] == ["c0", "c1", "c2"]
+    record = Record([0.0, 1.0], np.zeros((2, 9)), names, ["V", "m", "m", "A", "m"] + ["N"] * 4)
+    found = channels_of(record)
+    assert found["shown"] == ["c0", "c1", "c2", "c4"]
     assert found["names"] == names
+    assert channels_of(record, ["c7", "c0"])["shown"] == ["c7", "c0"]
 
 
 # -- forces and wheels of a scene

@@ -77,6 +77,22 @@ def test_coordinates_of_every_kind_of_joint_are_shown_up_to_eight() -> None:
     assert default_names(Record([0.0], [range(21)], [*many, "energy"])) == [*many[:8], "energy"]
 
 
+def test_what_is_measured_comes_first_and_what_rests_is_left_out() -> None:
+    t = np.linspace(0.0, 1.0, 50)
+    channels = {"A.angle": 1.0 + 1e-16 * t, "B.angle": 2.0 + 0.1 * t, "C.angle": 0.1 * t, "height.x": 1e-17 * t}
+    channels |= {"height.y": 1.0 + t, "torque": 5.0 * t, "energy": t}
+    joints = [{"name": name, "type": "revolute", "body": "b", "point": [0, 0, 0]} for name in "ABC"]
+    scene = {"joints": joints, "sensors": ["height"], "inputs": ["torque"]}
+    units = {"A.angle": "rad", "B.angle": "rad", "C.angle": "rad", "height.x": "m", "height.y": "m", "torque": "N m"}
+    run = Record.from_channels(t, channels, units=units, scene=scene)
+    assert default_names(run) == ["height.y", "torque", "B.angle", "C.angle", "energy"]
+    # two angles whose motion would be two flat lines on one axis
+    assert [[line.get_label() for line in ax.lines] for ax in plot(run).axes] == [
+        ["height.y"], ["torque"], ["B.angle"], ["C.angle"], ["energy"],
+    ]  # fmt: skip
+    assert len(plot(run, "B.angle", "C.angle").axes) == 1
+
+
 def test_rounding_errors_are_drawn_flat_and_differences_are_not() -> None:
     t = np.linspace(0.0, 1.0, 101)
     noise = np.random.default_rng(1).normal(size=t.size)

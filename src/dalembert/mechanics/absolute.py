@@ -371,7 +371,7 @@ class Absolute:
             drivers=tuple(d.name for d in m.drivers),
             placements=placements(self),
             placed=tuple(bool(b.position) for b in m.bodies),
-            scene=scene_of(m),
+            scene=scene_of(m, self.inputs.names),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def _end(place: Any) -> list[Any]:
     return [None if place.body.is_ground else place.body.name, _place(place.coordinates)]
 
 
-def scene_of(m: Mechanism) -> dict[str, Any]:
+def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
     points: dict[int, list[list[float]]] = {id(b): [] for b in [m.ground, *m.bodies]}
 
     def note(body: Body, coordinates: Any) -> None:
@@ -47,6 +48,8 @@ def scene_of(m: Mechanism) -> dict[str, Any]:
     scene |= {"ground": points[id(m.ground)], "joints": [_joint(joint, m.planar) for joint in m.joints]}
     scene |= {"springs": springs, "gravity": _place(m.gravity)}
     torques = _torques(m)
+    # what is looked at first
+    scene |= {"sensors": [sensor.name for sensor in m.sensors], "inputs": list(inputs)}
     return {**scene, **({"forces": forces} if forces else {}), **({"torques": torques} if torques else {})}
 
 

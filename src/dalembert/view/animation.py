@@ -56,6 +56,7 @@ def animate(
     fps: float = 30,
     speed: float = 1.0,
     trail: str | Sequence[str] | None = None,
+    channels: str | Sequence[str] | None = None,
     structure: Any = None,
     modes: Any = None,
 ) -> Animation:
@@ -74,6 +75,7 @@ def animate(
     fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
+    channels : those of a machine's run that the plots open with; left out, sensors, inputs and coordinates that move.
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
         Mechanism, equations or State that the Modes of a linear model belong to.
     modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
@@ -97,19 +99,23 @@ def animate(
         if not (isinstance(value, int | float) and 0.0 < value < math.inf):
             raise DataError(f"{name} must be a positive number, not {value!r}.")
     trails = [trail] if isinstance(trail, str) else list(trail or ())
-    made = Animation(_data(thing, fps, speed, trails, structure, modes))
+    shown = [channels] if isinstance(channels, str) else list(channels or ())
+    made = Animation(_data(thing, fps, speed, trails, shown, structure, modes))
     if path is not None:
         made.save(path)
     return made
 
 
-def _data(thing: Any, fps: float, speed: float, trails: list[str], structure: Any, modes: Any) -> dict[str, Any]:
+def _data(
+    thing: Any, fps: float, speed: float, trails: list[str], shown: list[str], structure: Any, modes: Any
+) -> dict[str, Any]:
     if isinstance(thing, Record) and structure is None:
         if modes is not None:
             raise DataError("modes= belongs to a structure or a machine: animate(frame, modes=6).")
-        return _guarded(lambda: machine_data(thing, fps, speed, trails))
-    if trails:
-        raise DataError("trail= belongs to the run of a machine.")
+        return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
+    for name, given in (("trail", trails), ("channels", shown)):
+        if given:
+            raise DataError(f"{name}= belongs to the run of a machine.")
     machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
     if machine is not None:
         return _machine_modes(thing, machine, modes, speed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ MOST_SAMPLES, LEAST_SAMPLES = 4000, 1000  # of one channel: more than a screen h
 MOST_NUMBERS = 800_000  # of all channels, about 1 MB
 
 
-def channels_of(run: Record) -> dict[str, Any]:
-    """Time, names, units and values (k, n) in single precision; the plots open with ``shown``."""
-    chosen = [name for name in default_names(run) if name in run.names] if run.names else []
+def channels_of(run: Record, asked: Sequence[str] = ()) -> dict[str, Any]:
+    """Time, names, units and values (k, n) in single precision; the plots open with ``shown``, those asked for."""
+    wanted = [label for name in asked for label in run.expand(name)]
+    chosen = wanted or ([name for name in default_names(run) if name in run.names] if run.names else [])
     names = list(dict.fromkeys([*chosen, *run.names]))
     most = min(max(MOST_NUMBERS // max(len(names), 1), LEAST_SAMPLES), MOST_SAMPLES)
     samples = min(len(run), most)
@@ -31,16 +33,15 @@ def channels_of(run: Record) -> dict[str, Any]:
         "names": names,
         "units": [units[name] for name in names],
         "values": values if np.isfinite(values).all() else values.astype(np.float32),
-        "shown": _opening(chosen, units),
+        "shown": wanted or _opening(chosen, units),
     }
 
 
 def _opening(chosen: list[str], units: dict[str, str]) -> list[str]:
-    """One quantity to begin with, at most four channels of it: a page is not a report."""
-    if not chosen:
-        return []
-    first = units[chosen[0]]
-    return [name for name in chosen if units[name] == first][:4]
+    """Two quantities to begin with, at most four channels of them: a page is not a report."""
+    first = [name for name in chosen if name != "energy"] or chosen
+    kinds = list(dict.fromkeys(units[name] for name in first))[:2]
+    return [name for name in first if units[name] in kinds][:4]
 
 
 def _peaks(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:

@@ -20,8 +20,10 @@ _ENOUGH_NUMBERS = 500_000  # up to here pictures are added for smoothness' sake
 _FLATNESS = 1.5e-3  # of the radius of the scene: half a pixel
 
 
-def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -> dict[str, Any]:
-    """Everything the page draws, in plain values."""
+def machine_data(
+    run: Record, fps: float, speed: float, trails: Iterable[str], shown: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Everything the page draws, in plain values; its plots open with the channels ``shown``."""
     if not isinstance(run, Record):
         raise DataError(f"animate takes a Record, not a {type(run).__name__}.")
     scene = run.scene
@@ -37,14 +39,17 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
     springs = list(scene.get("springs", []))
     ground = _ground(scene)
     fixed = [ground]
-    fixed += [points3([end[1]]) for spring in springs for end in (spring["a"], spring["b"]) if end[0] is None]
+    ends = [(end[0], points3([end[1]])[0]) for spring in springs for end in (spring["a"], spring["b"])]
+    fixed += [place[None, :] for body, place in ends if body is None]
+    known = {str(body["name"]) for body in bodies}
+    held = [(str(body), place) for body, place in ends if body in known]
     refined = 1
     while True:
         poses = _frames(source, speed / fps / refined)
         tracks = [_track(run, scene, poses, name, planar) for name in names]
-        moving = [world_points(poses, body["name"], corners(body), planar) for body in bodies] + [
-            track[:, None, :] for track in tracks
-        ]
+        moving = [world_points(poses, body["name"], corners(body), planar) for body in bodies]
+        moving += [world_points(poses, body, [point], planar) for body, point in held]
+        moving += [track[:, None, :] for track in tracks]
         low, high, radius = _bounds([*moving, *fixed])
         # a picture more halves the time between two and quarters the sag of a curve below its chord
         sag = max(_sag(points) for points in moving)
@@ -82,7 +87,7 @@ def machine_data(run: Record, fps: float, speed: float, trails: Iterable[str]) -
         "springs": [_spring(spring) for spring in springs],
         "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
         "forces": efforts(run, scene, joints, poses, radius),
-        "channels": channels_of(run),
+        "channels": channels_of(run, shown),
     }
 
 

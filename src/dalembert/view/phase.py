@@ -61,9 +61,9 @@ def rate_of(run: Record, label: str) -> str:
 
 
 def _coordinates(run: Record) -> tuple[str, ...]:
-    from dalembert.view.plots import default_names
+    from dalembert.view.plots import default_names, joint_coordinates
 
-    return tuple(name for name in default_names(run) if name in run.names)
+    return tuple(joint_coordinates(run)[:8] or (name for name in default_names(run) if name in run.names))
 
 
 def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:

@@ -48,7 +48,8 @@ def plot_record(
     Parameters
     ----------
     run : a simulated run or a measurement.
-    names : channels, or stems (``"A"`` is every channel of joint A); without any, joint coordinates and energy.
+    names : channels, or stems (``"A"`` is every channel of joint A); without any, sensors, inputs and joint
+        coordinates that move, and energy; those far apart in axes of their own.
     view : "time": one axes per unit, all above one another. "phase": every coordinate against its rate. "spectrum":
         power spectral densities. "control": without and with control.
     against : channel along the horizontal axis ("time").
@@ -104,6 +105,9 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
     from dalembert.view.figures import COLORS, NotebookFigure
 
     groups = _groups(run, names or default_names(run), against)
+    if not names and against == "time":
+        groups = {(unit, f"{stem}/{k}"): part for (unit, stem), labels in groups.items()
+                  for k, part in enumerate(apart(run, labels))}  # fmt: skip
     x, x_unit = run[against], "s" if against == "time" else run.units.get(against, "")
     if x.ndim != 1:
         raise DataError(f"against={against!r} is a vector; take one of {', '.join(run.expand(against))}.")
@@ -136,7 +140,22 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
 
 
 def default_names(run: Record) -> list[str]:
-    """Joint coordinates, or the first channels of a record without them, and energy."""
+    """What is looked at first, and energy: sensors, inputs, then joint coordinates, without those that rest.
+
+    Of a record that knows none of them its first channels; where nothing moves, the coordinates as they are.
+    """
+    scene = run.scene or {}
+    coordinates = joint_coordinates(run)
+    asked = [name for kind in ("sensors", "inputs") for stem in scene.get(kind) or () for name in _of(run, str(stem))]
+    first = _moving(run, list(dict.fromkeys([*asked, *coordinates]))) or coordinates
+    if not first:
+        first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
+    chosen = first[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
+    return chosen or list(run.names[:_DEFAULT_SERIES])
+
+
+def joint_coordinates(run: Record) -> list[str]:
+    """Coordinates of joints, as far as names and scene tell."""
     scene = run.scene or {}
     joints = {str(joint.get("name")) for joint in scene.get("joints", []) if isinstance(joint, Mapping)}
     coordinates = []
@@ -146,9 +165,44 @@ def default_names(run: Record) -> list[str]:
         known = stem in joints if joints else stem and f"{stem}.x" not in run.names
         if known and (last in _COORDINATES or (joints and last in ("x", "y"))):
             coordinates.append(name)
-    first = coordinates or [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
-    chosen = first[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
-    return chosen or list(run.names[:_DEFAULT_SERIES])
+    return coordinates
+
+
+def _of(run: Record, stem: str) -> list[str]:
+    """The channels of a sensor or an input."""
+    return [name for name in run.names if name == stem or name.startswith(f"{stem}.")]
+
+
+def _moving(run: Record, names: Sequence[str]) -> list[str]:
+    """Those whose range is more than rounding, beside the largest value of their unit."""
+    units, sizes = run.units, {}
+    for name in names:
+        values = run[name][np.isfinite(run[name])]
+        if values.size:
+            sizes[name] = (float(np.ptp(values)), float(np.abs(values).max()))
+    largest: dict[str, float] = {}
+    for name, (_, size) in sizes.items():
+        largest[units[name]] = max(largest.get(units[name], 0.0), size)
+    return [name for name, (wide, _) in sizes.items() if wide > 1e-9 * largest[units[name]]]
+
+
+def apart(run: Record, labels: Sequence[str]) -> list[list[str]]:
+    """Channels in groups whose motion can be seen on one axis: together they span at most thrice the widest of them."""
+    spans = {}
+    for label in labels:
+        values = run[label][np.isfinite(run[label])]
+        spans[label] = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    groups: list[list[str]] = []
+    for label in sorted(labels, key=lambda one: -(spans[one][1] - spans[one][0])):  # the widest of a group comes first
+        for group in groups:
+            low, high = (pick(spans[one][k] for one in [*group, label]) for k, pick in enumerate((min, max)))
+            if high - low <= 3.0 * (spans[group[0]][1] - spans[group[0]][0]):
+                group.append(label)
+                break
+        else:
+            groups.append([label])
+    found = [sorted(group, key=list(labels).index) for group in groups]
+    return sorted(found, key=lambda group: list(labels).index(group[0]))
 
 
 def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, float] | None:

@@ -66,8 +66,8 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     shown = [label for name in (names or default_names(run)) for label in expanded(run, name)]
     pieces: list[Piece] = [Text(in_words(run, shown))]
     if run.scene is not None:
-        pieces += [Heading("The machine moving"), moving_picture(run)]
-    pieces += [Heading("Over time"), Picture("motion", plot(run, *shown, title=""), "Channels over time.")]
+        pieces += [Heading("The machine moving"), moving_picture(run, names)]
+    pieces += [Heading("Over time"), Picture("motion", plot(run, *names, title=""), "Channels over time.")]
     pieces.append(extremes(run, shown))
     pairs = [label for label in shown if rate_of(run, label) and span(run, label) > 0.0][:4]
     if pairs:

@@ -49,7 +49,7 @@ def run_report(
     ----------
     path : the file, ending in .html; it appears whole or not at all
     run : from ``da.simulate(eqs, ...)``.  mechanism, eqs : what was simulated
-    names : channels to draw; joint coordinates and energy when left out
+    names : channels to draw, also under the animation; what is measured and what moves when left out
     provenance : versions, model hash, seeds, to stand at the end beside what the run tells of itself
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
@@ -61,8 +61,8 @@ def run_report(
 
 def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[str]) -> list[Piece]:
     pieces: list[Piece] = [Text(in_words(run, m, eqs)), model_summary(m, eqs)]
-    pieces += [Heading("The machine moving"), moving_picture(run), Heading("Motion")]
-    caption = "Channels asked for." if names else "Joint coordinates and energy over time."
+    pieces += [Heading("The machine moving"), moving_picture(run, names), Heading("Motion")]
+    caption = "Channels asked for." if names else "What is measured, put in and moved, over time."
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
     pieces.append(extremes(run, names or _first_asked(run, eqs)))
     rates = [name for name in _rates(run, eqs) if span(run, name) > 0][:6]
@@ -154,9 +154,9 @@ def _first_asked(run: Record, eqs: EquationsOfMotion) -> list[str]:
     return [name for name in dict.fromkeys(wanted) if name in run.names] or list(run.names)
 
 
-def moving_picture(run: Record) -> Piece:
-    """The animation of a run, or a sentence that says why there is none."""
+def moving_picture(run: Record, names: Sequence[str] = ()) -> Piece:
+    """The animation of a run with plots of the channels named, or a sentence that says why there is none."""
     try:
-        return Moving("animation", animate(run))
+        return Moving("animation", animate(run, channels=names))
     except DalembertError as error:
         return Text(str(error).splitlines()[0])
