@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import DataError, MissingExtraError
-from dalembert.record import Record
+from dalembert.record import GapWarning, Record
 
 
 @pytest.fixture
@@ -184,7 +184,8 @@ def test_samples_lost_by_a_logger_are_gaps_of_all_channels() -> None:
     assert "uneven steps, 0.1 to 0.4 s (usually 0.1 s, the longest after t = 3.9 s)" in repr(run)
     assert "4 samples lost in 2 jumps of time" in repr(run)
     assert not run.is_even
-    assert run.resample(every=0.1).is_even
+    with pytest.warns(GapWarning, match=r"0\.3 s without samples from t = 3\.9 s"):
+        assert run.resample(every=0.1).is_even
 
 
 def test_a_record_sampled_at_will_is_uneven_but_has_no_gaps() -> None:

@@ -26,6 +26,7 @@ from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, IdentificationWarning, read_data
 from dalembert.identify.data_checks import LOOKED_AT, record_list
 from dalembert.identify.frf import FrfEstimate, frf
+from dalembert.identify.gaps import cut_at_gaps, filled_told, gaps_told
 from dalembert.identify.identified import Identified
 from dalembert.identify.misfit import doubtful
 from dalembert.identify.order import ROUNDING, OrderChoice, choose_order
@@ -129,6 +130,7 @@ def auto(
     """
     share = _share(hold_out)
     with _collected() as said:
+        record = cut_at_gaps(record)
         data = _read(record, inputs, outputs)
         setting, decisions = _prepared(data, rows)
         training, held = _split(record_list(record), share)
@@ -153,7 +155,7 @@ def auto(
             model = _refined(again, training, setting, refined, decisions)
     said += [text for text in doubts if text not in said]
     fit_in, fit_out = _fit(model, training, setting), _fit(model, held, setting) if held else None
-    said += [text for text in [useless(fit_in)] if text]
+    said += [text for text in [useless(fit_in), filled_told(data.provenance)] if text]
     residuals = model.residuals(held or training, setting.kind if model.gain is not None else "simulation")
     result = AutoIdentified(
         identified=model, stabilization=drawn, trials=trials, fit=fit_out, training_fit=fit_in, residuals=residuals,
@@ -193,7 +195,7 @@ def _prepared(data: Data, rows: int | None) -> tuple[_Setting, list[str]]:
     ways = f"{data.nu} in, {data.ny} out" if data.nu else f"{counted(data.ny, 'output')} without inputs"
     text = (
         f"read {data.samples} samples in {counted(data.segments, 'record')} at {1.0 / data.dt:.6g} Hz "
-        f"({data.duration:.4g} s), {ways}; no gaps, even time, no dead channel"
+        f"({data.duration:.4g} s), {ways}; {gaps_told(data.provenance)}, even time, no dead channel"
     )
     if blows:
         why = "kept the levels of all channels: the inputs are blows from rest, whose means are no offsets"

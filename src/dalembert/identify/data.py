@@ -246,7 +246,12 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 def _provenance(runs: Sequence[Record], detrend: str) -> dict[str, Any]:
     steps = [step for run in runs for step in run.provenance.get("preparation", [])]
+    gaps = {
+        key: list(dict.fromkeys(text for run in runs for text in run.provenance.get(key, [])))
+        for key in ("filled", "parted")
+    }
     return {
         "records": [run.name for run in runs],
+        **{key: texts for key, texts in gaps.items() if texts},
         "preparation": list(dict.fromkeys(steps)) + ([f"{detrend} taken off"] if detrend != "none" else []),
     }

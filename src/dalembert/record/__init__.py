@@ -2,6 +2,6 @@
 
 from dalembert.record.checks import Array
 from dalembert.record.record import Record
-from dalembert.record.sampling import Gap, Gaps
+from dalembert.record.sampling import Gap, Gaps, GapWarning
 
-__all__ = ["Array", "Gap", "Gaps", "Record"]
+__all__ = ["Array", "Gap", "GapWarning", "Gaps", "Record"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
@@ -190,14 +191,13 @@ class Record:
         t = self._time
         if t.size < 2:
             raise DataError(f"{self._label()} has one sample, so no sample time.")
-        step = float(t[-1] - t[0]) / (t.size - 1)
         if not self.is_even:
             steps = np.diff(t)
             raise DataError(
                 f"{self._label()} is not sampled uniformly: steps from {steps.min():.6g} s to {steps.max():.6g} s "
-                f"(the longest after t = {t[int(steps.argmax())]:.6g} s). Use resample(every={step:.3g})."
+                f"(the longest after t = {t[int(steps.argmax())]:.6g} s). Use resample(every={np.median(steps):.6g})."
             )
-        return step
+        return float(t[-1] - t[0]) / (t.size - 1)
 
     @property
     def is_even(self) -> bool:
@@ -284,6 +284,22 @@ class Record:
             )
         return self._with(t[first:last], self._data[first:last], self.names, self._units)
 
+    def parts(self) -> tuple[Record, ...]:
+        """The record cut where time jumps by more than three usual steps; itself alone where it does not.
+
+        Examples
+        --------
+        >>> run = Record([0.0, 1.0, 2.0, 3.0, 9.0, 10.0, *range(11, 20)], np.zeros((15, 1)), ["x"])
+        >>> [part.time.tolist()[:2] for part in run.parts()]
+        [[0.0, 1.0], [9.0, 10.0]]
+        """
+        holes = sampling.holes(self._time)
+        if not holes:
+            return (self,)
+        told = self._told("parted", *(sampling.in_words(hole, self._time) for hole in holes))
+        starts, stops = [None, *(hole.stop for hole in holes)], [*(hole.start for hole in holes), None]
+        return tuple(told.between(start, stop) for start, stop in zip(starts, stops, strict=True))
+
     def at(self, t: float) -> dict[str, float]:
         """Every channel at one time, by linear interpolation."""
         wanted = inside(self._time, numbers(t, "t").reshape(1), self._label())
@@ -305,6 +321,9 @@ class Record:
         times : or the new times themselves [s].
         kind : "linear" (gaps stay gaps), or "cubic" (a spline through all samples; no gaps allowed).
 
+        Where time itself jumps, values in between are made up: warned of (``GapWarning``), and kept in
+        ``provenance["filled"]``. ``parts()`` cuts a record there instead.
+
         Examples
         --------
         >>> Record([0.0, 1.0], [[0.0], [2.0]], ["x"]).resample(every=0.5)["x"]
@@ -324,7 +343,17 @@ class Record:
             data = cubic(self._time, self._data, wanted, self.names)
         else:
             raise DataError(f"kind must be 'linear' or 'cubic', not {kind!r}.")
-        return self._with(wanted, data, self.names, self._units)
+        made = self._with(wanted, data, self.names, self._units)
+        holes = sampling.filled(self._time, wanted)
+        if not holes:
+            return made
+        warnings.warn(
+            f"{self._label()}: {'; '.join(holes[:5])}{'; ...' if len(holes) > 5 else ''}: filled by interpolation. "
+            "Cut the record there with parts() if it shall be measured data only.",
+            sampling.GapWarning,
+            stacklevel=2,
+        )
+        return made._told("filled", *holes)
 
     # ---- to others
 
@@ -400,6 +429,12 @@ class Record:
                 f"{', '.join(parts[:_ROWS_SHOWN])}{more}. Take one of them, or all with run.select({name!r})."
             )
         return unknown_name("channel", str(name), self._columns, self._label())
+
+    def _told(self, key: str, *texts: str) -> Record:
+        """The record with more to tell of its making."""
+        provenance = {**self.provenance, key: [*self.provenance.get(key, []), *texts]}
+        about: About = {**self._about, "provenance": provenance}
+        return Record(self._time, self._data, self.names, self._units, **about)
 
     def _with(self, time: Array, data: Array, names: Sequence[str], units: Sequence[str]) -> Record:
         return Record(time, data, names, units, **self._about)

@@ -15,9 +15,14 @@ from dalembert.record.checks import Array
 
 EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missing sample
 LOST = 1.5  # steps: a longer one has lost samples
+HOLE = 3.0  # steps: over a longer one nobody knows what happened, and values in between are made up
 MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and not the way of the record
 EVERY = "(all)"
 _ROWS_SHOWN = 30
+
+
+class GapWarning(UserWarning):
+    """Values were made up where nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,23 @@ def jumps(time: Array) -> list[Gap]:
         Gap(EVERY, float(time[k]), float(time[k + 1]), max(1, round(float(steps[k]) / usual) - 1))
         for k in np.flatnonzero(steps > LOST * usual)
     ]
+
+
+def holes(time: Array) -> list[Gap]:
+    """Jumps of time too long to be bridged by a line."""
+    found = jumps(time)
+    return [gap for gap in found if gap.stop - gap.start > HOLE * float(np.median(np.diff(time)))] if found else []
+
+
+def in_words(gap: Gap, time: Array) -> str:
+    """``"0.5 s without samples from t = 19.99 s"``; a usual step of the time is no gap and taken off."""
+    lost = gap.stop - gap.start - float(np.median(np.diff(time)))
+    return f"{lost:.4g} s without samples from t = {gap.start:.6g} s"
+
+
+def filled(time: Array, wanted: Array) -> list[str]:
+    """In words the holes that wanted times fall into."""
+    return [in_words(gap, time) for gap in holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
 
 
 def missing(data: Array) -> str:
