@@ -303,3 +303,8 @@ def test_a_machine_without_joints_falls_freely():
         assert sol["stone.vz"] == pytest.approx(-9.81)
         assert sol["stone.wx"] == pytest.approx((2.0 - 2.5) * 2.0 * 3.0 / 1.0)
         assert sol.rank.dof == 6 and sol.reactions == {}
+
+
+def test_the_gap_of_the_joints_has_the_unit_of_a_length() -> None:
+    run = da.simulate(da.equations(da.read_model("pendulum")), until=0.1)
+    assert (run.units["residual.position"], run.units["residual.velocity"]) == ("m", "m/s")

@@ -128,8 +128,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             *y.units,
             "J",
             "J",
-            "",
-            "",
+            "m",  # a wrong direction counts with the gap it makes 1 m away
+            "m/s",
             "J",
             "J",
         )
