@@ -80,6 +80,31 @@ APPENDED = {
     "a mass in metres": ('[bodies.b]\nmass = "1 m"', 2, "expected mass [kg]"),
     "metres plus seconds": ('[bodies.b]\nmass = "1 m + 1 s"', 2, "do not go together"),
     "sine of a length": ('[bodies.b]\nmass = "sin(2 m)"', 2, "needs a plain number or an angle"),
+    "a hinge spring in newtons per metre": (
+        '[forces.f]\ntype = "spring"\njoint = "A"\nstiffness = "200 N/m"',
+        4,
+        "expected rotational stiffness [N m/rad]",
+    ),
+    "a point spring in kilonewtons": (
+        '[forces.f]\ntype = "spring"\na = "rod"\nb = "ground"\nstiffness = "250 kN"',
+        5,
+        "expected stiffness [N/m]",
+    ),
+    "a hinge damper of a slider": (
+        '[forces.f]\ntype = "damper"\njoint = "A.angle"\ndamping = "2 N s/m"',
+        4,
+        "expected rotational damping [N m s/rad]",
+    ),
+    "a stop of a hinge in metres": (
+        '[forces.f]\ntype = "stop"\njoint = "A"\nlower = "1 mm"\nstiffness = 1',
+        4,
+        "expected angle [rad]",
+    ),
+    "a parameter that carries its unit": (
+        '[constants]\nk = "250 kN"\n[forces.f]\ntype = "spring"\na = "rod"\nb = "ground"\nstiffness = "k"',
+        7,
+        "expected stiffness [N/m]",
+    ),
     "an ambiguous unit": ('[forces.f]\ntype = "damper"\njoint = "A"\ndamping = "1 N/m s"', 4, "two ways"),
     "an unknown parameter": ('[bodies.b]\nmass = "lenth*2"', 2, "Did you mean 'length'?"),
     "an unknown function": ('[bodies.b]\nmass = "sine(2)"', 2, "Did you mean 'sin'?"),
@@ -322,8 +347,8 @@ def test_problems_of_parts_are_collected_when_the_structure_is_right() -> None:
     with pytest.raises(ModelFileError) as caught:
         parse_model(text)
     messages = [m for _, _, m in caught.value.problems]
-    assert len(messages) == 2  # the joint is not blamed for the body that failed
-    assert "expected mass" in messages[0] and "'Z'" in messages[1]
+    assert len(messages) == 3  # the joint is not blamed for the body that failed, only for the one that is not there
+    assert "expected mass" in messages[0] and "'rid'" in messages[1] and "'Z'" in messages[2]
 
 
 def test_expressions_of_a_model_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:

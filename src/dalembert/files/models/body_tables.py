@@ -21,7 +21,7 @@ def add_bodies(scope: Scope) -> None:
     add_points(scope, scope.ground, points, ("ground", "points"))
     for name, table in scope.model.bodies.items():
         where: Where = ("bodies", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
             scope.parts.bodies[body.name] = body
             add_points(scope, body, table.points, (*where, "points"))

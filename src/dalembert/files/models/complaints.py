@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
+import difflib
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, Tag
 
 from dalembert.errors import unknown_name
 from dalembert.files.models.schema import Model
-from dalembert.files.models.sources import Source
 
 
-def validated(source: Source) -> Any:
-    """The document as a `Model`, or None when something is wrong with it (and has been noted)."""
-    try:
-        return Model.model_validate(source.document)
-    except ValidationError as error:
-        for problem in error.errors(include_url=False):
-            where = _where(source.document, problem["loc"])
-            source.problem(where, _message(problem, where))
-        return None
-
-
-def _where(document: Any, location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """The place in the document: pydantic's location without the names of the forms it tried."""
     place: list[int | str] = []
-    here = document
-    for k, step in enumerate(location):
-        inside = step in here if isinstance(here, dict) else isinstance(here, list) and step in range(len(here))
-        if inside:
-            here = here[step]
-        elif k + 1 < len(location) or step == "[key]":
+    here: Any = Model
+    for step in location:
+        if step == "[key]":
             continue
-        place.append(step)
+        if not _is_union(_plain(here)):
+            place.append(step)
+        here = _step(here, step)
     return tuple(place)
 
 
-def _message(problem: Any, where: tuple[int | str, ...]) -> str:
+def message_of(problem: Any, where: tuple[int | str, ...]) -> str:
     kind, context = problem["type"], problem.get("ctx", {})
     path = _path(where)
     if kind == "extra_forbidden":
@@ -75,13 +63,29 @@ def _short(value: Any) -> str:
 
 def keys_at(location: tuple[int | str, ...]) -> list[str]:
     """Keys that a table at this location of pydantic may have."""
+    here = kind_at(location)
+    return [] if here is None else list(here.model_fields)
+
+
+def kind_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The table at this location of pydantic, None where it may be one of several."""
     here: Any = Model
     for step in location:
         here = _step(here, step)
         if here is None:
-            return []
+            return None
     here = _plain(here)
-    return list(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else []
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def near_kind(location: tuple[int | str, ...], table: dict[str, Any]) -> type[BaseModel] | None:
+    """That of several tables whose type is nearest to the misspelt one of a table."""
+    here: Any = Model
+    for step in location:
+        here = _step(here, step)
+    tags = {name: member for member in _members(_plain(here)) for name in _tags(member)}
+    near = difflib.get_close_matches(str(table.get("type")), tags, n=1, cutoff=0.5)
+    return _plain(tags[near[0]]) if near else None
 
 
 def _plain(kind: Any) -> Any:
@@ -124,8 +128,13 @@ def _members(kind: Any) -> list[Any]:
 def _is_tagged(member: Any, tag: str) -> bool:
     if any(isinstance(mark, Tag) and mark.tag == tag for mark in getattr(member, "__metadata__", ())):
         return True
+    return tag in _tags(member)
+
+
+def _tags(member: Any) -> tuple[str, ...]:
+    """Types that a table of the file may call itself."""
     inner = _plain(member)
     if isinstance(inner, type) and issubclass(inner, BaseModel) and "type" in inner.model_fields:
         kind = inner.model_fields["type"].annotation
-        return get_origin(kind) is Literal and tag in get_args(kind)
-    return False
+        return get_args(kind) if get_origin(kind) is Literal else ()
+    return ()

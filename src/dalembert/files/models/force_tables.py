@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dalembert.expressions import table as piecewise
@@ -12,18 +12,50 @@ from dalembert.files.models.scopes import Scope, Where
 from dalembert.model import measures
 from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
 
+ALONG: Mapping[str, str] = {
+    "stiffness": "stiffness", "damping": "damping", "viscous": "damping", "preload": "force", "free": "length",
+    "lower": "length", "upper": "length", "speed": "speed",
+}  # fmt: skip
+ABOUT: Mapping[str, str] = {
+    "stiffness": "rotational stiffness", "damping": "rotational damping", "viscous": "rotational damping",
+    "preload": "torque", "free": "angle", "lower": "angle", "upper": "angle", "speed": "rate",
+}  # fmt: skip
+
 
 def add_forces(scope: Scope) -> None:
     for name, table in scope.model.forces.items():
         where: Where = ("forces", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             _FORCES[table.type](scope, scope.full(name), table, where)
 
 
-def _options(scope: Scope, table: Any, where: Where, *keys: str) -> dict[str, Any]:
-    """Those of the keys that are given, as numbers."""
-    found = {key: scope.get(table, key, where) for key in keys}
+def _options(
+    scope: Scope, table: Any, where: Where, *keys: str, kinds: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Those of the keys that are given, as numbers; of the given kinds, else of those they were declared with."""
+    found = {}
+    for key in keys:
+        kind, raw = (kinds or {}).get(key), getattr(table, key)
+        if kind is None or raw is None:
+            found[key] = scope.get(table, key, where)
+        else:
+            found[key] = scope.numbers(raw, kind, (*where, key))
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _kinds(scope: Scope, joint: str | None) -> Mapping[str, str]:
+    """Kinds of the numbers of a force between two points, or along or about a coordinate; none where it is unknown."""
+    if joint is None:
+        return ALONG
+    full = scope.full(joint)
+    owner, _, part = full.rpartition(".")
+    for found in scope.m.joints:
+        if found.name in (full, owner):
+            units = [unit for name, _, unit in found.coordinates if part == name or found.name == full]
+            return {"m": ALONG, "rad": ABOUT}.get(units[0] if units else "", {})
+    if any(body.name == owner for body in scope.m.bodies):
+        return ABOUT if part == "angle" else ALONG
+    return {}
 
 
 def _ends(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
@@ -38,7 +70,8 @@ def _ends(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
 
 
 def _spring(scope: Scope, name: str, table: Any, where: Where) -> None:
-    options = _options(scope, table, where, "stiffness", "damping", "free_length", "free", "preload")
+    keys = ("stiffness", "damping", "free_length", "free", "preload")
+    options = _options(scope, table, where, *keys, kinds=_kinds(scope, table.joint))
     if table.law is not None:
         options["law"] = _spring_law(scope, table.law, (*where, "law"))
     scope.m.add_spring(name, **_ends(scope, table, where), **options)
@@ -52,7 +85,8 @@ def _spring_law(scope: Scope, given: Any, where: Where) -> Any:
 
 
 def _damper(scope: Scope, name: str, table: Any, where: Where) -> None:
-    scope.m.add_damper(name, **_ends(scope, table, where), **_options(scope, table, where, "damping"))
+    options = _options(scope, table, where, "damping", kinds=_kinds(scope, table.joint))
+    scope.m.add_damper(name, **_ends(scope, table, where), **options)
 
 
 def _bushing(scope: Scope, name: str, table: Any, where: Where) -> None:
@@ -93,19 +127,22 @@ def _torque(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 
 def _friction(scope: Scope, name: str, table: Any, where: Where) -> None:
-    options = _options(scope, table, where, "viscous", "coulomb", "radius", "speed", "preload")
+    kinds = {key: kind for key, kind in _kinds(scope, table.joint).items() if key != "preload"}  # a force on the joint
+    options = _options(scope, table, where, "viscous", "coulomb", "radius", "speed", "preload", kinds=kinds)
     scope.m.add_friction(name, scope.full(table.joint), **options)
 
 
 def _stop(scope: Scope, name: str, table: Any, where: Where) -> None:
-    options = _options(scope, table, where, "lower", "upper", "stiffness", "damping")
+    keys = ("lower", "upper", "stiffness", "damping")
+    options = _options(scope, table, where, *keys, kinds=_kinds(scope, table.joint))
     scope.m.add_stop(name, scope.full(table.joint), **options)
 
 
 def _contact(scope: Scope, name: str, table: Any, where: Where) -> None:
     plane, point = (place(scope, getattr(table, key), (*where, key)) for key in ("plane", "point"))
     keys = ("normal", "radius", "stiffness", "damping", "exponent", "friction", "speed")
-    scope.m.add_contact(name, plane, point, **_options(scope, table, where, *keys))
+    kinds = {"stiffness": "stiffness"} if table.exponent == 1.0 else None  # else N/m^exponent
+    scope.m.add_contact(name, plane, point, **_options(scope, table, where, *keys, kinds=kinds))
 
 
 def _actuator(scope: Scope, name: str, table: Any, where: Where) -> None:
@@ -148,7 +185,7 @@ POINT_MEASURES: dict[str, Callable[[Any], measures.Measure]] = {
 def add_sensors(scope: Scope) -> None:
     for name, table in scope.model.sensors.items():
         where: Where = ("sensors", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             scope.m.add_sensor(scope.full(name), _measure(scope, table, where))
 
 

@@ -31,7 +31,7 @@ _METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
 def add_joints(scope: Scope) -> None:
     for name, table in scope.model.joints.items():
         where: Where = ("joints", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             _add_joint(scope, scope.full(name), table, where)
 
 
@@ -58,7 +58,7 @@ def _add_joint(scope: Scope, name: str, table: Any, where: Where) -> None:
 def add_couplers(scope: Scope) -> None:
     for name, table in scope.model.couplers.items():
         where: Where = ("couplers", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             offset = scope.get(table, "offset", where)
             if table.type == "gear":
                 ratio = scope.get(table, "ratio", where)
@@ -73,7 +73,7 @@ def add_couplers(scope: Scope) -> None:
 def add_drivers(scope: Scope) -> None:
     for name, table in scope.model.drivers.items():
         where: Where = ("drivers", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             motion = law_of_time(scope, table.motion, (*where, "motion"))
             scope.m.add_driver(scope.full(name), scope.full(table.coordinate), motion)
 
@@ -88,11 +88,11 @@ def law_of_time(scope: Scope, raw: Any, where: Where, kind: type = TimeLaw) -> A
 def add_constraints(scope: Scope) -> None:
     for name, variable in scope.model.variables.items():
         where: Where = ("variables", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), variable):
             scope.m.add_variable(scope.full(name), float(scope.get(variable, "start", where)))
     for name, table in scope.model.constraints.items():
         where = ("constraints", name)
-        with scope.part(where, scope.full(name)):
+        with scope.part(where, scope.full(name), table):
             raws = table.residual if isinstance(table.residual, list) else [table.residual]
             if not raws:
                 raise scope.wrong((*where, "residual"), "expected at least one expression.")

@@ -18,6 +18,7 @@ from dalembert.files.models.laws import InputLaw
 from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where, unknown
 from dalembert.files.models.sources import Problems, Source, TooMany, parse_source, read_source
 from dalembert.model import Body, Mechanism
+from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names
 
 MAX_BODIES = 10_000
@@ -104,7 +105,7 @@ def _build(source: Source, folders: Folders) -> Mechanism:
 
 
 def _built(source: Source, folders: Folders) -> Mechanism:
-    from dalembert.files.models.complaints import validated
+    from dalembert.files.models.mending import validated
 
     model = validated(source)
     m = Mechanism(_title(source, model), planar=bool(model is not None and model.planar), gravity=0)
@@ -147,11 +148,15 @@ def _fill(scope: Scope) -> None:
     _add_start(scope)
     if not scope.prefix:
         _add_simulation(scope)
+    if scope.source.remains:
+        from dalembert.files.models.looking import look_over_remains
+
+        look_over_remains(scope)
 
 
 def _include(source: Source, outer: Scope, name: str, table: Any) -> None:
     """One included file: its names preceded by ``name.``, its ground a body of the outer file."""
-    from dalembert.files.models.complaints import validated
+    from dalembert.files.models.mending import validated
 
     where: Where = ("include", name)
     model = validated(source)
@@ -204,13 +209,22 @@ def _add_simulation(scope: Scope) -> None:
         where: Where = ("simulate", "inputs", name)
         with scope.part(where):
             if name not in scope.m.inputs():
-                raise scope.wrong(where, unknown("input", name, scope.m.inputs()))
+                if name in _refused_inputs(scope):
+                    raise Skip
+                raise scope.wrong(where, unknown("input", name, [*scope.m.inputs(), *_refused_inputs(scope)]))
             inputs[name] = plain_or_law(law_of_time(scope, raw, where, InputLaw))
     if inputs:
         simulation["inputs"] = inputs
     if table.method is not None:
         with scope.part(("simulate", "method")):
             simulation["method"] = _method(scope, table.method)
+
+
+def _refused_inputs(scope: Scope) -> list[str]:
+    """Inputs of forces that could not be made."""
+    tables = [scope.source.document["forces"][name] for name in scope.refused("forces")]
+    found = [table.get("input") for table in tables if isinstance(table, dict)]
+    return [name for name in found if isinstance(name, str)]
 
 
 def plain_or_law(value: Any) -> Any:
@@ -246,19 +260,47 @@ def _settle_names(scope: Scope) -> None:
     known = _state_names(m, names)
     for source, where, used, prefix in parts.laws:
         for name in used:
-            owner = name.rpartition(".")[0]
-            if name not in known and name not in parts.failed and owner not in parts.failed:
-                near = [n.removeprefix(prefix) for n in known if n.startswith(prefix)]
-                source.problem(where, unknown("quantity", name.removeprefix(prefix), near))
+            if name not in known and not parts.is_refused(name):
+                kind, likely = _candidates(m, names, where)
+                near = [n.removeprefix(prefix) for n in likely if n.startswith(prefix)]
+                source.problem(where, unknown(kind, name.removeprefix(prefix), near))
+    refused = [n for n, (_, where) in parts.places.items() if where[0] == "joints" and n in parts.failed]
+    refused += scope.refused("joints")
+    known = {*names, *(joint.name for joint in m.joints)}
+    for source, where, name, prefix in parts.wanted:
+        if name not in known and not parts.is_refused(name):
+            near = [n.removeprefix(prefix) for n in (*names, *refused) if n.startswith(prefix)]
+            source.problem(where, unknown("joint or coordinate", name.removeprefix(prefix), near))
     if _hopeless(scope, names):
         return
     for message in m.problems():
-        quoted = re.findall(r"'([^']*)'", message)
-        if parts.failed and (any(q in parts.failed or q.rpartition(".")[0] in parts.failed for q in quoted)
+        quoted = re.findall(r"'([^']*)'", message.replace(f"mechanism {m.name!r}", ""))
+        if parts.failed and (any(parts.is_refused(q) for q in quoted)
                              or "connected to nothing" in message or "has no bodies" in message):  # fmt: skip
             continue  # follows from what failed
         source, where = next((parts.places[q] for q in quoted if q in parts.places), (scope.source, ()))
-        source.problem(where, message)
+        source.problem(where, _with_refused(message, names, refused))
+
+
+def _with_refused(message: str, names: Mapping[str, str], refused: list[str]) -> str:
+    """A complaint about a joint that does not exist, with those among the known that could not be made."""
+    found = re.search(r"no (joint or coordinate|joint) named '([^']*)'", message)
+    if found is None or not refused:
+        return message
+    return message[: found.start()] + unknown(found.group(1), found.group(2), [*names, *refused])
+
+
+def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[str, list[str]]:
+    """What a name at this place can only have meant, and what that is called."""
+    rates = [f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates]
+    parts = ("vx", "vy", "rate") if m.planar else ("vx", "vy", "vz", "wx", "wy", "wz")
+    rates += [f"{body.name}.{part}" for body in m.bodies for part in parts]
+    full = list(dict.fromkeys(names.values()))
+    if where[0] == "start":
+        return "coordinate", [*full, *rates] if where[1] == "velocity" else full
+    inner = [f"{f.name}.effort" for f in m.forces if isinstance(getattr(f, "model", None), FirstOrderLag)]
+    inner += [f"{f.name}.current" for f in m.forces if isinstance(getattr(f, "model", None), DCMotor)]
+    return "quantity", [*full, *rates, *m.inputs(), *m.parameters, *inner]
 
 
 def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:

@@ -45,8 +45,17 @@ class Parts:
         self.failed: set[str] = set()
         self.points: dict[int, dict[str, list[Any]]] = defaultdict(dict)  # id of a body -> named points
         self.laws: list[tuple[Source, Where, list[str], str]] = []  # names used by laws of the state
+        self.wanted: list[tuple[Source, Where, str, str]] = []  # coordinates that refused parts name
         self.includes = 0
         self.operations = 0  # of all expressions
+
+    def is_refused(self, name: str) -> bool:
+        """Whether a part, or the one it belongs to, could not be made: ``leg.foot.angle`` where ``leg`` failed."""
+        while name:
+            if name in self.failed:
+                return True
+            name = name.rpartition(".")[0]
+        return False
 
 
 class Scope:
@@ -63,6 +72,20 @@ class Scope:
         self.declared = {*model.constants, *model.parameters}
         self.trees: dict[str, Tree] = {}  # parameter -> its expression in full names
         self.dimensions: dict[str, Dimension | None] = {}
+        for section, *names in source.dropped:
+            if names and section not in ("start", "simulate"):
+                self._refuse(str(section), [str(name) for name in names])
+
+    def _refuse(self, section: str, names: list[str]) -> None:
+        """What was left out of the file counts as known, so that nobody else is blamed for it."""
+        if section == "ground" and names[0] == "points" and len(names) == 2:
+            self.parts.failed.add(f"{self.ground.name}.{names[1]}")
+        elif len(names) == 1:
+            self.parts.failed.add(self.full(names[0]))
+            if section in ("constants", "parameters"):
+                self.declared.add(names[0])
+        elif section == "bodies" and names[1] == "points" and len(names) == 3:
+            self.parts.failed.add(f"{self.full(names[0])}.{names[2]}")
 
     # -- problems ---------------------------------------------------------------------------------------------------
     def wrong(self, where: Where, message: str) -> Skip:
@@ -70,20 +93,28 @@ class Scope:
         return Skip()
 
     @contextmanager
-    def part(self, where: Where, name: str | None = None) -> Iterator[None]:
-        """Whatever fails inside is noted at the line of the part, and the rest goes on."""
+    def part(self, where: Where, name: str | None = None, table: Any = None) -> Iterator[None]:
+        """Whatever fails inside is noted at the line of the part, and the rest goes on; also the rest of its table."""
         if name is not None:
             self.parts.places.setdefault(name, (self.source, where))
         try:
             yield
         except Skip:
             self.parts.failed.add(name or "")
+            self._look_over(table, where)
         except DalembertError as error:
             self.parts.failed.add(name or "")
             self.source.problem(where, str(error))
+            self._look_over(table, where)
         except (ArithmeticError, TypeError, ValueError):  # derived numbers that overflow or are not real
             self.parts.failed.add(name or "")
             self.source.problem(where, "its numbers have no finite real values together.")
+
+    def _look_over(self, table: Any, where: Where) -> None:
+        from dalembert.files.models.looking import look_over
+
+        if table is not None:
+            look_over(self, table, where)
 
     def full(self, name: str) -> str:
         return f"{self.prefix}{name}"
@@ -180,7 +211,7 @@ class Scope:
                 raise Skip  # it has been complained about
             if state:
                 return ar.name(self.full(name))
-            known = [*self.trees, *ar.CONSTANTS, *special]
+            known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
             raise self.wrong(where, unknown("parameter", name, known))
 
         try:
@@ -246,11 +277,17 @@ class Scope:
     def body(self, name: str, where: Where) -> Body:
         found = self.find_body(name)
         if found is None:
-            if self.full(name) in self.parts.failed:
+            if self.parts.is_refused(self.full(name)):
                 raise Skip
             known = [n.removeprefix(self.prefix) for n in self.parts.bodies if n.startswith(self.prefix)]
+            known += self.refused("bodies")
             raise self.wrong(where, unknown("body", name, [*known, "ground"]))
         return found
+
+    def refused(self, section: str) -> list[str]:
+        """Names of a section that exist in the file, but could not be made."""
+        given = self.source.document.get(section)
+        return [n for n in given if self.full(n) in self.parts.failed] if isinstance(given, dict) else []
 
     def find_body(self, name: str) -> Body | None:
         return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))

@@ -64,8 +64,14 @@ class Source:
     document: dict[str, Any]
     lines: dict[positions.Path, int] = field(repr=False)
     problems: Problems = field(repr=False)
+    dropped: set[positions.Path] = field(default_factory=set, repr=False)  # wrong in form, and left out
+    remains: dict[positions.Path, Any] = field(default_factory=dict, repr=False)  # of parts that were left out
 
     def problem(self, where: Any, message: str) -> None:
+        """Note a problem, unless it only follows from something in there that was left out."""
+        place = tuple(where)
+        if place and " named " not in message and any(path[: len(place)] == place for path in self.dropped):
+            return
         self.problems.add(self.path, positions.nearest(self.lines, where), message)
 
 

@@ -124,9 +124,13 @@ def either(*members: tuple[str, Any], hint: str) -> Any:
 
 def kind_of(table: Table, key: str) -> str:
     """Dimension kind a key of a table was declared with."""
+    return declared_kind(table, key) or ""
+
+
+def declared_kind(table: Table, key: str) -> str | None:
+    """The same, but None for what is not a number: a law, a name, a choice."""
     info = type(table).model_fields[key]
-    found = _find_kind((*info.metadata, info.annotation))
-    return found or ""
+    return _find_kind((*info.metadata, info.annotation))
 
 
 def _find_kind(parts: Any) -> str | None:

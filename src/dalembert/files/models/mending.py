@@ -1,0 +1,113 @@
+"""A document with mistakes in its structure, mended so that everything else in it can be looked at as well.
+
+A misspelt key counts as the one it is near to, a value of the wrong form is left out, and a part that cannot be made
+is taken away. What was left out is kept in ``Source.dropped``: a complaint that only follows from it is not made.
+"""
+
+from __future__ import annotations
+
+import difflib
+from copy import deepcopy
+from typing import Any
+
+from pydantic import ValidationError
+
+from dalembert.files.models.complaints import keys_at, kind_at, message_of, near_kind, place_of
+from dalembert.files.models.positions import Path
+from dalembert.files.models.schema import Model
+from dalembert.files.models.sources import Source
+
+MAX_PASSES = 8  # a part inside a part inside a part may fail one after the other
+PARTS = ("bodies", "joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors", "include")
+NAMED = (*PARTS, "constants", "parameters")
+CERTAIN = 0.75  # likeness above which a key is taken for the known one
+LIKELY = 0.5  # likeness above which it probably stands for a known one, which is missing then
+
+
+def validated(source: Source) -> Any:
+    """The document as a `Model`, as far as it is sound; what is wrong with it has been noted.
+
+    None when it is wrong as a whole, so that anything more said about it would be a guess.
+    """
+    document = source.document
+    for _ in range(MAX_PASSES):
+        try:
+            return Model.model_validate(document)
+        except ValidationError as error:
+            if document is source.document:
+                document = deepcopy(document)
+            if not _mend(source, document, error.errors(include_url=False)):
+                return None
+    return None
+
+
+def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool:
+    """Note every problem and take what is wrong out of the document; False where nothing sensible is left."""
+    flagged = set()
+    sound = True
+    for problem in problems:
+        where = place_of(problem["loc"])
+        if not any(where[:n] in source.dropped for n in range(1, len(where) + 1)):
+            source.problem(where, message_of(problem, where))
+            flagged.add(where)
+    for problem in problems:
+        where = place_of(problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            _other_key(source, document, problem["loc"], where)
+        else:
+            sound &= _leave_out(source, document, problem, where)
+    for part, (kind, table) in source.remains.items():
+        kept = {key: value for key, value in table.items() if (*part, key) not in {w[: len(part) + 1] for w in flagged}}
+        source.remains[part] = (kind, kept)
+    return sound
+
+
+def _table_at(document: Any, where: Path) -> Any:
+    here = document
+    for step in where:
+        if not isinstance(here, dict) or step not in here:
+            return None
+        here = here[step]
+    return here
+
+
+def _other_key(source: Source, document: dict[str, Any], location: Path, where: Path) -> None:
+    """A key that does not exist: the near one in its place, or nothing."""
+    here: Any = document
+    for step in where[:-1]:
+        inside = step in here if isinstance(here, dict) else isinstance(here, list) and step in range(len(here))
+        if not inside:
+            return  # taken away with what holds it
+        here = here[step]
+    if not isinstance(here, dict) or where[-1] not in here:
+        return
+    value = here.pop(where[-1])
+    free = [key for key in keys_at(location[:-1]) if key not in here]
+    near = difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=CERTAIN)
+    if near:
+        here[near[0]] = value
+        old, new = len(where), (*where[:-1], near[0])
+        source.lines.update({(*new, *path[old:]): n for path, n in list(source.lines.items()) if path[:old] == where})
+    elif difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKELY):
+        source.dropped.add(where)
+
+
+def _leave_out(source: Source, document: dict[str, Any], problem: Any, where: Path) -> bool:
+    """Take a wrong value away, or the whole table that lacks a key."""
+    cut = where[:-1] if problem["type"] == "missing" else where
+    indices = [k for k, step in enumerate(cut) if isinstance(step, int)]
+    cut = cut[: indices[0]] if indices else cut
+    if any(cut[:n] in source.dropped for n in range(1, len(cut) + 1)) and _table_at(document, cut) is None:
+        return True  # gone already
+    holder = _table_at(document, cut[:-1])
+    if not cut or not isinstance(holder, dict) or cut[-1] not in holder:
+        return False
+    removed = holder.pop(cut[-1])
+    source.dropped.add(cut)
+    if len(cut) == 1:
+        return cut[0] not in (*NAMED, "planar", "ground")
+    if isinstance(removed, dict):
+        kind = kind_at(problem["loc"][:-1]) if problem["type"] == "missing" else near_kind(problem["loc"], removed)
+        if kind is not None:
+            source.remains[cut] = (kind, {k: v for k, v in removed.items() if k in kind.model_fields})
+    return True
