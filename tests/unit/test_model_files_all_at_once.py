@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import dalembert as da
 from dalembert.files.models import parse_model
 from dalembert.files.models.sources import ModelFileError
 
@@ -121,3 +124,61 @@ def test_nothing_is_told_that_only_follows_from_another_mistake() -> None:
     extra = [(n, message) for n, message in found if not any(n == line and said in message for line, said in EXPECTED)]
     assert not extra
     assert len(found) == len(EXPECTED)
+
+
+GOOD = """planar = true
+[parameters]
+length = "1 m"
+[bodies.rod]
+mass = 1
+inertia = { rod = "length" }
+[joints.hinge]
+type = "revolute"
+a = "ground"
+b = "rod(-length/2, 0)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("ground(1 m, 2 m", "')' is missing"),
+        ("ground 1 m, 2 m)", "'(' is missing"),
+        ("ground(1, 2) m", "after the ')'"),
+    ],
+)
+def test_a_bracket_that_is_missing_in_a_place_is_named(place: str, said: str) -> None:
+    found = problems(GOOD.replace('b = "rod(-length/2, 0)"', f'b = "{place}"'))
+    assert len(found) == 1 and found[0][0] == 10 and said in found[0][1], found
+
+
+def test_a_star_between_units_is_answered_with_how_units_are_written() -> None:
+    found = problems(GOOD + '[forces.f]\ntype = "damper"\njoint = "hinge"\ndamping = "4 kN*s/m"\n')
+    assert len(found) == 1 and "no parameter named 's'" in found[0][1] and "'4 kN s/m'" in found[0][1], found
+
+
+def test_names_offered_are_of_the_kind_that_is_asked_for() -> None:
+    text = GOOD + '[forces.f]\ntype = "spring"\njoint = "hinge"\nstiffness = 1\n[start.position]\n"hinge.angel" = 1\n'
+    ((line, message),) = problems(text)
+    assert line == 16 and message.startswith("no coordinate named 'hinge.angel'. Did you mean 'hinge.angle'? Known: ")
+    assert message.endswith("Known: hinge.angle, rod.angle, rod.x, rod.y.")
+    law = GOOD + '[forces.f]\ntype = "torque"\njoint = "hinge"\ntorque = "-2*hinge.rat"\n'
+    assert "f.effort" not in problems(law)[0][1] and "f.current" not in problems(law)[0][1]
+
+
+def test_a_body_of_an_included_file_that_was_refused_is_not_called_unknown(tmp_path: Path) -> None:
+    (tmp_path / "part.toml").write_text("planar = true\n[bodies.lo]\nmass = true\nlenght = 1\n")
+    outer = GOOD + '[include.arm]\nfile = "part.toml"\n[joints.B]\ntype = "fixed"\na = "rod"\nb = "arm.lo"\n'
+    (tmp_path / "outer.toml").write_text(outer)
+    with pytest.raises(ModelFileError) as caught:
+        da.read_model(tmp_path / "outer.toml")
+    told = [(line, message) for _, line, message in caught.value.problems]
+    assert [line for line, _ in told] == [3, 4], told
+
+
+def test_a_file_that_cannot_be_included_leaves_its_names_known(tmp_path: Path) -> None:
+    outer = GOOD + '[include.arm]\nfile = "none.toml"\n[joints.B]\ntype = "fixed"\na = "rod"\nb = "arm.lo"\n'
+    (tmp_path / "outer.toml").write_text(outer)
+    with pytest.raises(da.FileFormatError, match="there is no such file") as caught:
+        da.read_model(tmp_path / "outer.toml")
+    assert "no body named" not in str(caught.value)

@@ -29,7 +29,8 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
     body = scope.find_body(text)
     if body is not None:
         return body.at(*(0.0,) * body.dimension)
-    if text.endswith(")") and "(" in text:
+    if text.rstrip().endswith(")") and "(" in text:
+        text = text.rstrip()
         name, _, rest = text.partition("(")
         owner = scope.body(name.strip(), where)
         try:
@@ -46,6 +47,10 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
             except DataError as error:
                 raise scope.wrong(where, f"{text!r}: {error}") from None
         return owner.at(*vector(coordinates, owner.dimension, f"a point of body {owner.name!r}"))
+    if "(" in text or text.endswith(")"):
+        count = text.count("(") - text.count(")")
+        what = "')' is missing" if count > 0 else "'(' is missing" if count < 0 else "expected nothing after the ')'"
+        raise scope.wrong(where, f"{text!r}: {what}; a place is written like 'crank(0.1, 0)'.")
     name, dot, point = text.rpartition(".")
     if dot and scope.find_body(name) is not None:
         return _named(scope, scope.body(name, where), point, where)

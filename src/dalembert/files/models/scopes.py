@@ -15,7 +15,7 @@ from dalembert.files.models.arithmetic import Tree
 from dalembert.files.models.laws import TIME
 from dalembert.files.models.sources import Source, TooMany
 from dalembert.model import Body, Mechanism
-from dalembert.record.units import KINDS, Dimension, unit_text
+from dalembert.record.units import KINDS, UNITS, Dimension, unit_text
 
 Where = tuple[str | int, ...]
 MANY_NAMES = 300
@@ -212,7 +212,7 @@ class Scope:
             if state:
                 return ar.name(self.full(name))
             known = [*self.declared, *self.trees, *ar.CONSTANTS, *special]
-            raise self.wrong(where, unknown("parameter", name, known))
+            raise self.wrong(where, unknown("parameter", name, known) + _unit_hint(name))
 
         try:
             return tree.renamed(rename)
@@ -291,6 +291,13 @@ class Scope:
 
     def find_body(self, name: str) -> Body | None:
         return self.ground if name == "ground" else self.parts.bodies.get(self.full(name))
+
+
+def _unit_hint(name: str) -> str:
+    """``4 kN*s/m`` reads as 4 kN times something called s: a g may be meant as a parameter, so that is not guessed."""
+    if name not in UNITS:
+        return ""
+    return f" If the unit {name} is meant: units follow their number with blanks between them, as in '4 kN s/m'."
 
 
 def _short(text: str) -> str:
