@@ -48,7 +48,7 @@ def test_a_drag_zooms_the_plots_a_hover_reads_them_and_a_double_click_shows_all(
     mouse.move(*at(desk, 0.5))
     told = desk.read("dalembert.plots.told")
     assert told[0].replace("t ", "").startswith(("1 ", "0.99", "1.00"))
-    assert told[1].startswith("A.angle")
+    assert told[1].startswith("encoder")  # what is measured comes first
     mouse.click(*at(desk, 0.5))
     assert desk.read("dalembert.time") == pytest.approx(1.0, abs=0.01)
     assert desk.page.locator("#whole").is_visible()
@@ -124,6 +124,11 @@ def test_on_a_phone_nothing_is_cut_off_and_motion_waits_where_it_is_not_wanted(v
         ".map(one => one.getBoundingClientRect()).every(box => box.left >= 0 && box.right <= innerWidth)"
     )
     assert seen.read(inside)
+    clock, speed = (seen.page.locator(one).bounding_box() for one in ("#clock", "#speed"))
+    assert clock["x"] + clock["width"] <= speed["x"]
+    for button in seen.page.locator("#tools button").all():
+        box = button.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390, button.text_content()
     x, y = at(seen, 0.5)
     seen.page.touchscreen.tap(x, y)
     assert seen.read("dalembert.time") == pytest.approx(1.0, abs=0.02)

@@ -63,6 +63,14 @@ def test_let_it_go_plays_a_short_run(visit: Any, server: LiveServer) -> None:
     seen.quiet()
 
 
+def test_on_a_phone_the_machine_has_most_of_the_screen_and_its_buttons_are_seen(visit: Any, server: LiveServer) -> None:
+    seen = visit(server.address, size=(420, 800))
+    assert seen.page.locator("#panel").bounding_box()["height"] <= 0.4 * 800
+    for name in ("#reset", "#run", "#theme"):
+        box = seen.page.locator(name).bounding_box()
+        assert box["y"] + box["height"] <= 800 and box["x"] + box["width"] <= 420
+
+
 def test_a_position_that_cannot_be_reached_is_told(visit: Any, server: LiveServer) -> None:
     seen = visit(server.address)
     seen.slide("input[data-knob='D.angle']", -3.0)  # a rocker does not turn round

@@ -46,7 +46,7 @@ export function liveControls(machine, D, stage, player, plots, notice) {
     busy = false;
   };
   for (const { name, low, high, value, unit, limits } of D.live.coordinates) {
-    const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${v.toPrecision(3)} ${unit}`;
+    const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${Math.abs(v) < 1e-6 * (high - low) ? 0 : +v.toPrecision(3)} ${unit}`; // rounding is 0
     const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format }, v => move(name, v));
     knobs.set(name, one);
     one.title = limits ? `${name}, between its stops` : name;

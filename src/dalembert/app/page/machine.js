@@ -27,7 +27,8 @@ export class Machine {
     this.efforts = new Efforts(this);
     this.names();
     stage.pad = 2.2 * this.size; // bodies are thicker than their points
-    stage.fit();
+    this.room();
+    stage.frame(D.low, D.high);
     this.scale = 1; // of a mode; everything above was measured at rest
     stage.listeners.push(() => this.recolor());
     this.recolor();
@@ -35,6 +36,16 @@ export class Machine {
 
   get modal() { return Boolean(this.D.modes && this.D.modes.length); }
   get arrows() { return this.efforts.arrows; }
+
+  // planar: what the machine stands on reaches below its points
+  room() {
+    const { D, size: s } = this;
+    if (!D.planar) return;
+    for (const { position: { x, y } } of this.grounded.children) {
+      D.low = [Math.min(D.low[0], x - 1.2 * s), Math.min(D.low[1], y - 2.5 * s), D.low[2]];
+      D.high = [Math.max(D.high[0], x + 1.2 * s), D.high[1], D.high[2]];
+    }
+  }
 
   // how thick bars are: a share of the lengths in the machine, within bounds of the whole
   typical() {

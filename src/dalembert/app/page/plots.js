@@ -191,9 +191,23 @@ export class Plots {
   // ---- drawing
 
   frames() {
-    const units = [...new Set(this.shown.map(name => this.channels.units[this.channels.names.indexOf(name)]))];
-    const n = units.length, gap = 8, height = (this.height - 24 - 6 - gap * Math.max(0, n - 1)) / Math.max(n, 1);
-    return units.map((unit, i) => ({ unit, top: 6 + i * (height + gap), height, names: this.shown.filter(name => this.channels.units[this.channels.names.indexOf(name)] === unit) }));
+    const unitOf = name => this.channels.units[this.channels.names.indexOf(name)], units = [...new Set(this.shown.map(unitOf))];
+    const groups = units.flatMap(unit => this.apart(this.shown.filter(name => unitOf(name) === unit), 5 - units.length).map(names => ({ unit, names })));
+    const n = groups.length, gap = 8, height = (this.height - 24 - 6 - gap * Math.max(0, n - 1)) / Math.max(n, 1);
+    return groups.map((group, i) => ({ ...group, top: 6 + i * (height + gap), height }));
+  }
+
+  // channels of one unit that lie far apart get frames of their own: on one axis each would be a flat line
+  apart(names, most) {
+    const spans = new Map(names.map(name => [name, this.extent(name, 0, this.channels.time.length - 1)])), groups = [];
+    const wide = name => { const [low, high] = spans.get(name); return high - low; };
+    for (const name of [...names].sort((a, b) => wide(b) - wide(a))) { // the widest of a group comes first
+      const near = groups.find(group => { const all = [...group, name].map(one => spans.get(one)); return Math.max(...all.map(s => s[1])) - Math.min(...all.map(s => s[0])) <= 3 * wide(group[0]); });
+      if (near) near.push(name); else groups.push([name]);
+    }
+    if (groups.length > Math.max(most, 1)) return [names]; // no room
+    const place = group => Math.min(...group.map(name => names.indexOf(name)));
+    return groups.map(group => group.sort((a, b) => names.indexOf(a) - names.indexOf(b))).sort((a, b) => place(a) - place(b));
   }
 
   timeAt(x) {
@@ -297,16 +311,20 @@ export class Plots {
   }
 
   range(names) {
-    const { values, time } = this.channels, n = time.length;
-    let low = Infinity, high = -Infinity;
-    const [a, b] = this.seen();
-    for (const name of names) { const k = this.channels.names.indexOf(name); for (let i = k * n + a; i <= k * n + b; i++) { const v = values[i]; if (v < low) low = v; if (v > high) high = v; } }
+    const [a, b] = this.seen(), all = names.map(name => this.extent(name, a, b)), low = Math.min(...all.map(one => one[0])), high = Math.max(...all.map(one => one[1]));
     if (!(low <= high)) return [0, 1];
     // a line that is flat but for rounding is drawn flat
     const size = Math.max(Math.abs(low), Math.abs(high)), least = size * 2e-6 || 1;
     if (high - low < least) { const middle = (low + high) / 2, half = size ? 0.5 * size : 1; return [middle - half, middle + half]; }
     const edge = 0.07 * (high - low);
     return [low - edge, high + edge];
+  }
+
+  extent(name, a, b) {
+    const { values, time } = this.channels, n = time.length, k = this.channels.names.indexOf(name);
+    let low = Infinity, high = -Infinity;
+    for (let i = k * n + a; i <= k * n + b; i++) { const v = values[i]; if (v < low) low = v; if (v > high) high = v; }
+    return [low, high];
   }
 
   // first and last sample of what is seen, one more on either side

@@ -116,7 +116,7 @@ export class Stage {
     const reach = v => Math.max(0.06 * most, Math.abs(size[0] * v.x) + Math.abs(size[1] * v.y) + Math.abs(size[2] * v.z));
     const wide = reach(right), tall = reach(up), deep = reach(way);
     // room for the bars above, names below, and the panel
-    const panel = document.getElementById("panel"), small = width <= 640, edge = { top: small ? 84 : 58, bottom: this.planar ? 34 : 20, left: small ? 16 : 34, right: small ? 16 : 34 };
+    const panel = document.getElementById("panel"), small = width <= 640, tools = document.getElementById("tools"), edge = { top: Math.max(58, tools.offsetTop + tools.offsetHeight + 14), bottom: this.planar ? 34 : 20, left: small ? 16 : 34, right: small ? 16 : 34 };
     if (!panel.hidden && small) edge.bottom += panel.offsetHeight; else if (!panel.hidden) edge.right = 280;
     const free = [Math.max(width - edge.left - edge.right, 0.3 * width), Math.max(height - edge.top - edge.bottom, 0.3 * height)];
     const half = Math.max(tall * height / free[1], wide * height / free[0]), aspect = width / height;
