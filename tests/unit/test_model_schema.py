@@ -75,3 +75,23 @@ def test_files_by_hand_keep_to_the_schema(text: str) -> None:
 def test_what_is_wrong_in_form_is_found_by_the_schema_at_its_place(text: str, place: list[str]) -> None:
     places = [list(error.absolute_path)[: len(place)] for error in VALIDATOR.iter_errors(tomllib.loads(text))]
     assert place in places, places
+
+
+def test_every_table_and_key_of_the_schema_says_what_it_means() -> None:
+    tables = {"Model": SCHEMA, **SCHEMA["$defs"]}
+    silent = [name for name, table in tables.items() if not table.get("description")]
+    silent += [
+        f"{name}.{key}"
+        for name, table in tables.items()
+        for key, given in table["properties"].items()
+        if key != "type" and not given.get("description")
+    ]
+    assert silent == []
+
+
+def test_the_reference_of_model_files_is_the_one_of_the_code() -> None:
+    from dalembert.files.models.make_reference import reference_text
+
+    page = Path(__file__).parents[2] / "docs" / "model-files-reference.md"
+    stale = f"stale: run python -m dalembert.files.models.make_reference docs/{page.name}"
+    assert page.read_text(encoding="utf-8") == reference_text(), stale

@@ -160,7 +160,7 @@ class Cylindrical(_Axes):
 
 
 class Universal(_Axis):
-    """A Cardan joint: `axis` (first body) stays square to `second_axis` (second). Coordinates `name.angle1`, `.angle2`."""
+    """A Cardan joint: `axis` (first body) stays square to `second_axis` (second). `name.angle1`, `name.angle2`."""
 
     type: Literal["universal"]
     second_axis: Direction | None = Field(None, description="on the second body, x by default")
@@ -360,18 +360,24 @@ class Model(Table):
     ground: GroundTable = Field(
         default_factory=lambda: GroundTable(points={}), description="named points of the ground"
     )
-    bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES, description="by name")
-    joints: dict[Text, AnyJoint] = Field({}, max_length=MAX_PARTS, description="by name")
-    couplers: dict[Text, AnyCoupler] = Field({}, max_length=MAX_COUPLERS, description="gears and racks, by name")
+    bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES, description="rigid bodies, by name")
+    joints: dict[Text, AnyJoint] = Field(
+        {}, max_length=MAX_PARTS, description="what holds bodies together, by name; each has a type"
+    )
+    couplers: dict[Text, AnyCoupler] = Field(
+        {}, max_length=MAX_COUPLERS, description="gears and racks, by name; each has a type"
+    )
     drivers: dict[Text, DriverTable] = Field({}, max_length=MAX_COUPLERS, description="prescribed motions, by name")
     constraints: dict[Text, ConstraintTable] = Field(
         {}, max_length=MAX_COUPLERS, description="expressions that stay zero, by name"
     )
     variables: dict[Text, VariableTable] = Field({}, max_length=MAX_COUPLERS, description="extra coordinates, by name")
     forces: dict[Text, AnyForce] = Field(
-        {}, max_length=MAX_PARTS, description="springs, dampers, actuators, contacts ..., by name"
+        {}, max_length=MAX_PARTS, description="springs, dampers, actuators, contacts, by name; each has a type"
     )
-    sensors: dict[Text, Sensor] = Field({}, max_length=MAX_PARTS, description="what is measured, by name")
+    sensors: dict[Text, Sensor] = Field(
+        {}, max_length=MAX_PARTS, description="what is measured, by name; each has a type"
+    )
     start: StartTable = Field(
         default_factory=lambda: StartTable.model_validate({}), description="where the motion starts"
     )

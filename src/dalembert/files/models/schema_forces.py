@@ -51,8 +51,8 @@ class Spring(Table):
     a: Place | None = Field(None, description="first point")
     b: Place | None = Field(None, description="second point")
     joint: Text | None = Field(None, description="a joint coordinate, instead of two points")
-    stiffness: Value = Field(0.0, description="per metre, or per radian along an angle")
-    damping: Value = Field(0.0, description="per speed")
+    stiffness: Value = Field(0.0, description="N/m, or N m/rad along an angle")
+    damping: Value = Field(0.0, description="N s/m, or N m s/rad along an angle")
     free_length: Length | None = Field(None, description="distance of the points without load, 0 when left out")
     free: Value | None = Field(None, description="coordinate of the joint without load, 0 when left out")
     preload: Value = Field(0.0, description="tension at the free length")
@@ -66,7 +66,7 @@ class Damper(Table):
     a: Place | None = Field(None, description="first point")
     b: Place | None = Field(None, description="second point")
     joint: Text | None = Field(None, description="a joint coordinate, instead of two points")
-    damping: Value = Field(description="per speed")
+    damping: Value = Field(description="N s/m, or N m s/rad along an angle")
 
 
 class Bushing(Table):
@@ -109,7 +109,7 @@ class Friction(Table):
 
     type: Literal["friction"]
     joint: Text = Field(description="name of the joint")
-    viscous: Value = Field(0.0, description="effort per speed")
+    viscous: Value = Field(0.0, description="effort per speed: N s/m, or N m s/rad of a hinge")
     coulomb: Number = Field(0.0, description="coefficient of the reaction square to the motion")
     radius: Length | None = Field(None, description="of the pin of a hinge, times which the reaction acts")
     speed: Value = Field(1e-3, description="below which friction fades (regularisation)")
@@ -121,10 +121,10 @@ class Stop(Table):
 
     type: Literal["stop"]
     joint: Text = Field(description="a joint coordinate")
-    lower: Value | None = Field(None, description="limit")
-    upper: Value | None = Field(None, description="limit")
-    stiffness: Value = Field(description="beyond a limit")
-    damping: Value = Field(0.0, description="while closing")
+    lower: Value | None = Field(None, description="limit: m, or rad of an angle")
+    upper: Value | None = Field(None, description="limit: m, or rad of an angle")
+    stiffness: Value = Field(description="beyond a limit: N/m, or N m/rad of an angle")
+    damping: Value = Field(0.0, description="while closing: N s/m, or N m s/rad of an angle")
 
 
 class Contact(Table):
@@ -137,7 +137,7 @@ class Contact(Table):
         None, description="of the plane in its body's axes; y by default in the plane, z in space"
     )
     radius: Length = Field(0.0, description="of a sphere about the point")
-    stiffness: Value = Field(description="force per depth^exponent")
+    stiffness: Value = Field(description="force per depth^exponent: N/m where the exponent is 1")
     damping: DampingPerSpeed = Field(0.0, description="per speed of closing")
     exponent: Number = Field(1.0, description="of the depth; 1.5 for Hertz")
     friction: Number = Field(0.0, description="Coulomb coefficient")
@@ -238,7 +238,7 @@ class ExpressionSensor(Table):
     """Any expression of the state."""
 
     type: Literal["expression"]
-    expression: Law = Field(description="of coordinates by name, parameters and t")
+    expression: Law = Field(description="an expression of coordinates by name, parameters and t")
     unit: Annotated[str, Field(max_length=40)] = Field("", description="of its value")
 
 

@@ -127,9 +127,9 @@ def kind_of(table: Table, key: str) -> str:
     return declared_kind(table, key) or ""
 
 
-def declared_kind(table: Table, key: str) -> str | None:
+def declared_kind(table: Table | type[Table], key: str) -> str | None:
     """The same, but None for what is not a number: a law, a name, a choice."""
-    info = type(table).model_fields[key]
+    info = (table if isinstance(table, type) else type(table)).model_fields[key]
     return _find_kind((*info.metadata, info.annotation))
 
 
