@@ -76,6 +76,8 @@ def _body(body: Body, own: list[list[float]]) -> dict[str, Any]:
     if len(own) > 2:
         lines.append([len(own) - 1, 0])
     entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
+    if body.points:
+        entry["named"] = {name: _place(body.at(name).coordinates) for name in body.points}
     if body.mesh is not None:
         entry["shape"] = {"kind": "mesh", "triangles": drawn_mesh(body.mesh)}
     elif body.shape is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.errors import ModelError
+from dalembert.errors import ModelError, unknown_name
 from dalembert.expressions.quantities import Quantity, is_real
 from dalembert.model.inertia import Composite, Matrix, Shape
 
@@ -187,6 +187,7 @@ class Body:
     shape: Shape | None = None
     is_ground: bool = False
     mesh: Any = None  # triangles (n, 3, 3) from the centre of mass, for pictures [m]
+    points: dict[str, tuple[Any, ...]] = field(default_factory=dict)  # names of places, in the coordinates of `at`
 
     def __repr__(self) -> str:
         return f"Body({self.name!r})" if self.is_ground else f"Body({self.name!r}, {shown([self.mass])[1:-1]} kg)"
@@ -196,8 +197,12 @@ class Body:
         return 2 if self.planar else 3
 
     def at(self, *coordinates: Any) -> Point:
-        """The point with these coordinates in body axes [m]."""
+        """The point with these coordinates in body axes [m], or the named one: ``crank.at("tip")``."""
         given: Any = coordinates
+        if len(coordinates) == 1 and isinstance(coordinates[0], str):
+            if coordinates[0] not in self.points:
+                raise ModelError(unknown_name("point", coordinates[0], self.points, f"body {self.name!r}"))
+            return self.at(*self.points[coordinates[0]])
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
             given = coordinates[0]
         local = vector(given, self.dimension, f"a point of body {self.name!r}")

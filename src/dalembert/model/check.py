@@ -258,7 +258,7 @@ def _parameter_problems(m: Mechanism) -> list[str]:
                 look(what, getattr(value, field.name))
 
     for body in m.bodies:
-        look(f"body {body.name!r}", (body.mass, body.inertia, body.center))
+        look(f"body {body.name!r}", (body.mass, body.inertia, body.center, body.points))
     for joint in m.joints:
         look(f"joint {joint.name!r}", (joint.a, joint.b, joint.options))
     for coupler in m.couplers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,7 @@ class Mechanism(JointMethods, ForceMethods):
         angle: float = 0.0,
         center: Sequence[Any] | None = None,
         mesh: Any = None,
+        points: Mapping[str, Sequence[Any]] | None = None,
     ) -> Body:
         """A rigid body.
 
@@ -129,6 +130,7 @@ class Mechanism(JointMethods, ForceMethods):
             mass; the first guess of `assemble`, and what ``at=`` of a joint refers to.
         center : centre of mass in the coordinates used by ``body.at``, when their origin is elsewhere.
         mesh : corners of triangles (n, 3, 3) in the same coordinates [m], by which pictures show the body.
+        points : names of places in the same coordinates, for ``body.at("tip")`` and for files.
         """
         size = 2 if self.planar else 3
         if self.planar and rotation is not None:
@@ -153,6 +155,8 @@ class Mechanism(JointMethods, ForceMethods):
             shape,
             mesh=read_mesh(name, mesh, own),
         )
+        for key, named in (points or {}).items():
+            body.points[key] = vector(named, size, f"point {key!r} of body {name!r}")
         self.bodies.append(body)
         return body
 

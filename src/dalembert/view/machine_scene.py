@@ -199,11 +199,17 @@ def _track(run: Record, scene: Mapping[str, Any], poses: Record, name: str, plan
         return world_points(poses, body, point, planar)[:, 0]
     if name in bodies:
         return world_points(poses, name, [[0, 0, 0]], planar)[:, 0]
+    named = {f"{body['name']}.{n}": (str(body["name"]), at) for body in scene.get("bodies", [])
+             for n, at in body.get("named", {}).items()}  # fmt: skip
+    if name in named:
+        return world_points(poses, named[name][0], points3([named[name][1]]), planar)[:, 0]
     if f"{name}.x" in run.names and f"{name}.y" in run.names:
         found = run.select(name)[name] if len(run) == 1 else _resampled(run, name, poses.time)
         return np.column_stack([found, np.zeros((len(found), 3 - found.shape[1]))])
     stems = {n[:-2] for n in run.names if n.endswith(".x") and f"{n[:-2]}.y" in run.names}
-    raise DataError(unknown_name("point", name, [*joints, *bodies, *sorted(stems - set(bodies))], "the scene"))
+    moving = [n for n, joint in joints.items() if joint.get("body") is not None]
+    known = [*moving, *bodies, *named, *sorted(n for n in stems - set(bodies) if not n.endswith(".force"))]
+    raise DataError(unknown_name("point", name, known, "the scene"))
 
 
 def _resampled(run: Record, name: str, times: Array) -> Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.files.models.mesh_mass import mesh_mass, mesh_triangles
-from dalembert.files.models.places import plain
+from dalembert.files.models.places import own_point, plain
 from dalembert.files.models.scopes import Scope, Where
 from dalembert.model.bodies import unit
 from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
@@ -32,7 +32,7 @@ def add_points(scope: Scope, body: Any, points: dict[str, Any], where: Where) ->
         with scope.part((*where, name), f"{body.name}.{name}"):
             place = scope.numbers(raw, "length", (*where, name))
             body.at(*place)  # says what is wrong with it
-            scope.parts.points[id(body)][name] = place
+            body.points[own_point(scope, body, name)] = tuple(place)
 
 
 def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:

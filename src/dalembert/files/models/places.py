@@ -58,12 +58,19 @@ def _text_place(scope: Scope, text: str, where: Where) -> Point:
 
 
 def _named(scope: Scope, body: Body, point: str, where: Where) -> Point:
-    known = scope.parts.points[id(body)]
-    if point not in known:
+    own = own_point(scope, body, point)
+    if own not in body.points:
         if f"{body.name}.{point}" in scope.parts.failed:
             raise Skip
+        start = scope.prefix if body is scope.ground else ""
+        known = [name.removeprefix(start) for name in body.points if name.startswith(start)]
         raise scope.wrong(where, unknown("point", point, known, f"body {body.name!r}"))
-    return body.at(*known[point])
+    return body.at(*body.points[own])
+
+
+def own_point(scope: Scope, body: Body, name: str) -> str:
+    """Name of a point in the mechanism: what an included file calls its ground is a body of another one."""
+    return scope.full(name) if body is scope.ground else name
 
 
 def _table_place(scope: Scope, table: Any, where: Where) -> Point | Frame:

@@ -43,7 +43,6 @@ class Parts:
         self.bodies: dict[str, Body] = {}
         self.places: dict[str, tuple[Source, Where]] = {}  # part -> its table
         self.failed: set[str] = set()
-        self.points: dict[int, dict[str, list[Any]]] = defaultdict(dict)  # id of a body -> named points
         self.laws: list[tuple[Source, Where, list[str], str]] = []  # names used by laws of the state
         self.wanted: list[tuple[Source, Where, str, str]] = []  # coordinates that refused parts name
         self.includes = 0

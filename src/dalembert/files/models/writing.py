@@ -28,9 +28,13 @@ _OWN_AXES = ("wheel on plane", "universal")  # spatial joints whose axes are not
 def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """Write a machine to a model file (``.toml`` or ``.json``), whole or not at all.
 
-    Reading it gives the same equations. A machine that holds Python functions (laws, constraints) is refused with the
-    names of the parts; laws that came from a file are written as they were read. Meshes that show bodies go into STL
-    files beside it.
+    Nothing of the machine is lost: reading it gives the same equations, names, parameters and expressions of them,
+    named points, description, start and simulation. What only a file has is not written again: comments, units (all
+    numbers are SI), constants, expressions in drawn positions and angles of bodies (the numbers they give are), and
+    which file a part was included from (its name says it: ``leg.foot``).
+
+    A machine that holds Python functions (laws, constraints) is refused with the names of the parts; laws that came
+    from a file are written as they were read. Meshes that show bodies go into STL files beside it.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".toml", ".json"):
@@ -71,6 +75,8 @@ class Document:
         self.refused += [f"parameter {name!r}: in a file this name means something else." for name in wrong]
         if m.parameters:
             found["parameters"] = dict(m.parameters)
+        if m.ground.points:
+            found["ground"] = {"points": self.points(m.ground)}
         sections: list[tuple[str, Any, Callable[..., dict[str, Any]]]] = [
             ("bodies", m.bodies, self.body),
             ("joints", m.joints, self.joint),
@@ -124,18 +130,30 @@ class Document:
             coordinates = place.coordinates
         local = self.values(coordinates, what)
         turned = isinstance(place, Frame) and (own_axes or place.axes != IDENTITY or not _is_zero(place.angle))
+        named = next((n for n, at in body.points.items() if _same(body.at(*at).coordinates, coordinates)), None)
+        if named is not None and not turned and self.plain_point(body, named):
+            return f"{body.name}.{named}"
         if not turned and not body.center and self.readable(body.name):
             if all(x == 0.0 for x in local) and isinstance(body.name, str):
                 return body.name
             shown = [x if isinstance(x, str) else ar.number_text(x) for x in local]
             return f"{body.name}({', '.join(shown)})"
-        table: dict[str, Any] = {"body": body.name, "offset": local}
+        where = {"offset": local} if named is None else {"point": named}
+        table: dict[str, Any] = {"body": body.name, **where}
         if turned and isinstance(place, Frame):
             if body.planar:
                 table["angle"] = self.number(place.angle, what)
             else:
                 table["axes"] = self.values(place.axes, what)
         return table
+
+    def points(self, body: Body) -> dict[str, Any]:
+        return {name: self.values(at, f"point {name!r} of body {body.name!r}") for name, at in body.points.items()}
+
+    def plain_point(self, body: Body, point: str) -> bool:
+        """Whether ``body.point`` can only be read as this point."""
+        text = f"{body.name}.{point}"
+        return self.readable(text) and "." not in point and all(other.name != text for other in self.m.bodies)
 
     def readable(self, name: str) -> bool:
         """Whether a name can stand in front of a bracket."""
@@ -153,6 +171,8 @@ class Document:
             table["rotation"] = self.values(body.rotation, what)
         if body.center:
             table["center"] = self.values(body.center, what)
+        if body.points:
+            table["points"] = self.points(body)
         return table
 
     def inertia(self, body: Body, what: str) -> Any:
