@@ -158,7 +158,9 @@ def labelled(symbol: str, array: Matrix, rows: Sequence[str], *, most: int = 8) 
         return [f"  {symbol}: {array.shape[0]} x {array.shape[1]}, {count} non-zero"]
     if scipy.sparse.issparse(array):
         array = array.toarray()
-    cells = [[f"{value:.6g}" for value in row] for row in array]
+    # what is left of a difference is shown as the 0 it is; small entries of a matrix of small entries stay
+    floor = min(1e-12, 2e-15 * float(np.abs(array).max(initial=0.0)))
+    cells = [[f"{0.0 if abs(value) < floor else value:.6g}" for value in row] for row in array]
     widths = [max(len(row[j]) for row in cells) for j in range(array.shape[1])]
     name_width = max(len(name) for name in rows)
     lines = []

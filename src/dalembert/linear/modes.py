@@ -19,6 +19,8 @@ from dalembert.linear.checks import ComplexArray, FloatArray
 # The real part of a computed eigenvalue below this, relative to the largest modulus, is not told from zero
 # when a mode is called growing or decaying: companion-form rounding is some hundred times 2⁻⁵².
 REAL_PART_TOLERANCE = 1e-12
+# Rounding of K leaves |s| of a rigid body about 2⁻²⁶ of the largest; called 0 only where it is slow by any measure.
+RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
 
 
@@ -273,9 +275,12 @@ class Modes(checks.Frozen):
         if groups:
             extra |= {f"energy {name}": share for name, share in self.energy_shares(groups).items()}
         head = ("mode", "frequency [Hz]", "damping ratio", "eigenvalue [rad/s]", *extra, "motion")
-        zeta, hertz = self.damping_ratios, self.frequencies_hz
+        still = self._still()
+        zeta, hertz, poles = (
+            np.where(still, 0.0, of) for of in (self.damping_ratios, self.frequencies_hz, self.eigenvalues)
+        )
         rows = [
-            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", checks.complex_text(self.eigenvalues[i]),
+            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", checks.complex_text(poles[i]),
              *(f"{column[i]:.4g}" for column in extra.values()), kind)
             for i, kind in enumerate(self._kinds())
         ]  # fmt: skip
@@ -316,12 +321,19 @@ class Modes(checks.Frozen):
             momenta=columns[1], restoring=columns[2], provenance=self.provenance,
         )  # fmt: skip
 
+    def _still(self) -> Any:
+        """Which modes are rigid bodies but for rounding."""
+        size = np.abs(self.eigenvalues)
+        return (size <= RIGID_SHARE * size.max(initial=0.0)) & (size < RIGID_RATE)
+
     def _kinds(self) -> list[str]:
         noise = REAL_PART_TOLERANCE * np.abs(self.eigenvalues).max(initial=0.0)
         kinds = []
-        for s in self.eigenvalues:
+        for s, still in zip(self.eigenvalues, self._still(), strict=True):
             if s == 0.0:
                 kinds.append("rigid body")
+            elif still:
+                kinds.append("rigid body (0 to rounding)")
             elif s.imag == 0.0:
                 kinds.append("decay" if s.real < 0.0 else "divergence (unstable)")
             elif abs(s.real) <= noise:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ from dalembert.view import origin
 from dalembert.view.door import plot
 from dalembert.view.pages import Heading, Picture, Piece, Table, Text, write_page
 
-MOST_ROWS = 40
+MOST_ROWS = 12  # of a table; the rest is folded
+MOST_NAMES = 40
+STILL = 1e-9  # of the largest value of a unit: rounding
+Rows = Sequence[tuple[str, ...]]
 
 
 def estimate_report(
@@ -61,10 +64,12 @@ def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, pre
         judged = None
     compared = None if truth is None else estimate.compare(truth, settle=settle)
     pieces: list[Piece] = [Text(in_words(estimate, judged, compared))]
-    pieces += [Heading("What was estimated"), _deviations(estimate, settle)]
-    pieces.append(Picture(f"{prefix}estimate", plot(estimate, truth=truth, title=""), "Estimates, three deviations."))
+    first, rest = in_order(estimate)
+    pieces += [Heading("What was estimated"), *_deviations(estimate, settle, first, rest)]
+    drawn = plot(estimate, *first, truth=truth, title="")
+    pieces.append(Picture(f"{prefix}estimate", drawn, "Estimates, three deviations."))
     if compared is not None:
-        pieces += [Heading("How wrong it was"), _errors(compared)]
+        pieces += [Heading("How wrong it was"), *_errors(compared, first)]
         pieces.append(Picture(f"{prefix}errors", plot(compared, title=""), "Truth, estimate and error."))
     pieces.append(Heading("Does the filter believe what it should?"))
     if judged is None:
@@ -108,7 +113,11 @@ def in_words(estimate: Estimate, judged: Consistency | None, compared: Compariso
 
 
 def _how_wrong(compared: Comparison) -> str:
-    shares = {n: compared.rms[n] / compared.signal_rms[n] for n in compared.channels if compared.signal_rms[n] > 0.0}
+    units, largest = compared.errors.units, dict[str, float]()
+    for name in compared.channels:
+        largest[units[name]] = max(largest.get(units[name], 0.0), compared.signal_rms[name])
+    told = [name for name in compared.channels if compared.signal_rms[name] > STILL * largest[units[name]]]
+    shares = {name: compared.rms[name] / compared.signal_rms[name] for name in told}
     if not shares:
         return ""
     best, worst = min(shares, key=lambda n: shares[n]), max(shares, key=lambda n: shares[n])
@@ -128,33 +137,67 @@ def _filter(estimate: Estimate) -> Table:
         ("sample time [s]", "–" if dt is None else f"{dt:g}"),
     ]
     parts = (("states", model.carried), ("inputs", model.inputs), ("outputs", model.outputs))
-    rows += [(word, ", ".join(part.names[:MOST_ROWS]) or "–") for word, part in parts]
-    begin = "steady" if watched.P0 is None else ", ".join(f"{v:.3g}" for v in np.sqrt(np.diag(watched.P0))[:MOST_ROWS])
+    rows += [(word, ", ".join(part.names[:MOST_NAMES]) or "–") for word, part in parts]
+    begin = "steady" if watched.P0 is None else ", ".join(f"{v:.3g}" for v in np.sqrt(np.diag(watched.P0))[:MOST_NAMES])
     rows += [("deviations at the start", begin), ("processor time [s]", f"{estimate.seconds:.3g}")]
     return Table(("of the filter", ""), tuple(rows))
 
 
-def _deviations(estimate: Estimate, settle: float) -> Table:
+def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
+    """Names of the quantities worth a look, and of all others.
+
+    First what is measured, then what the filter carries (independent coordinates, their rates, parameters), then what
+    follows from it; what rests but for rounding, beside the largest value of its unit, comes last.
+    """
+    record, model = estimate.record, estimate.filter.process
+    own = [*model.outputs.names, *model.errors.names, *model.carried.names]
+    names = list(dict.fromkeys([name for name in own if name in record.names] + list(record.names)))
+    units, largest = record.units, dict[str, float]()
+    for name in names:
+        size = float(np.nanmax(np.abs(record[name]), initial=0.0))
+        largest[units[name]] = max(largest.get(units[name], 0.0), size)
+    known = set(model.errors.names)  # that a parameter settled at once is news
+
+    def moves(name: str) -> bool:
+        values = record[name][np.isfinite(record[name])]
+        return name in known or (values.size > 0 and float(np.ptp(values)) > STILL * largest[units[name]])
+
+    moving = [name for name in names if moves(name)] or names
+    first = moving[:MOST_ROWS]
+    return first, [*moving[MOST_ROWS:], *(name for name in names if name not in moving)]
+
+
+def _folded(head: tuple[str, ...], first: Rows, rest: Rows, words: str = "") -> list[Piece]:
+    """A table, and the rest of it behind a click."""
+    tables: list[Piece] = [Table(head, tuple(first), words)]
+    if rest:
+        tables.append(Table(head, tuple(rest), folded=f"{len(rest)} more, among them all that do not move"))
+    return tables
+
+
+def _deviations(estimate: Estimate, settle: float, first: Sequence[str], rest: Sequence[str]) -> list[Piece]:
     late = estimate.time >= estimate.time[0] + settle
-    rows = []
-    for name in estimate.record.names[:MOST_ROWS]:
+
+    def row(name: str) -> tuple[str, ...]:
         x, s = estimate[name][late], estimate.deviation(name)[late]
         numbers = (estimate[name][-1], estimate.deviation(name)[-1], float(np.sqrt(np.nanmean(s**2))), np.nanstd(x))
-        rows.append((name, estimate.record.units[name] or "–", *(f"{float(v):.4g}" for v in numbers)))
-    count = len(estimate.record.names)
-    words = f"The first {MOST_ROWS} of {count}" if count > MOST_ROWS else ""
+        return (name, estimate.record.units[name] or "–", *(f"{float(v):.4g}" for v in numbers))
+
     head = ("quantity", "unit", "at the end", "± deviation", "deviation (rms)", "how much it moves (rms)")
-    return Table(head, tuple(rows), words)
+    return _folded(head, [row(name) for name in first], [row(name) for name in rest])
 
 
-def _errors(compared: Comparison) -> Table:
-    rows = []
-    for name in compared.channels[:MOST_ROWS]:
+def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
+    def row(name: str) -> tuple[str, ...]:
         share = compared.signal_rms[name]
-        rows.append((
+        return (
             name, compared.errors.units[name] or "–", f"{compared.rms[name]:.4g}",
             f"{100.0 * compared.rms[name] / share:.3g}" if share > 0.0 else "–", f"{compared.largest[name]:.4g}",
             f"{compared.mean[name]:+.3g}", f"{compared.deviation_rms[name]:.4g}",
-        ))  # fmt: skip
+        )  # fmt: skip
+
+    first = [name for name in order if name in compared.channels] or list(compared.channels[:MOST_ROWS])
+    rest = [name for name in compared.channels if name not in first]
     head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms the filter says")
-    return Table(head, tuple(rows), f"After {compared.settle:g} s" if compared.settle > 0.0 else "")
+    words = f"After {compared.settle:g} s" if compared.settle > 0.0 else ""
+    return _folded(head, [row(name) for name in first], [row(name) for name in rest], words)

@@ -20,6 +20,7 @@ MOST = 16  # curves in one figure
 NAMED_PEAKS = 8
 # Peaks at least this high above the valleys beside them, as a fraction of their height, are marked.
 PROMINENT = 0.5
+ZERO = 1e-12  # of the largest magnitude of a unit: a response that is nothing but rounding
 Pair = tuple[str, str]
 
 
@@ -53,6 +54,7 @@ def plot_frequency_response(
     groups: dict[str, list[tuple[int, Pair]]] = {}
     for k, pair in enumerate(entries):
         groups.setdefault(response.unit(*pair), []).append((k, pair))
+    zero = _zeros(response, groups)
     rows = len(groups) + int(phase)
     figure = new_figure(8.0, 1.0 + 2.4 * len(groups) + 1.6 * int(phase))
     heights = [1.6] * len(groups) + [1.0] * int(phase)
@@ -60,13 +62,16 @@ def plot_frequency_response(
         figure.subplots(rows, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     )
     for ax, (unit, group) in zip(axes, groups.items()):
-        _draw_magnitudes(ax, response, group, x, order, magnitude)
+        _draw_magnitudes(ax, response, group, x, order, magnitude, zero)
         word = "magnitude" if response.kind == "output" else response.kind
         ax.set_ylabel(f"{word} [dB re 1 {unit}]".replace(" ]", "]") if magnitude == "dB" else with_unit(word, unit))
         if peaks:
-            _mark_peaks(ax, response, [pair for _, pair in group], magnitude, frequency)
+            _mark_peaks(ax, response, [pair for _, pair in group if pair not in zero], magnitude, frequency)
+        if len(entries) > 1:
+            beside(ax, max(len(group), 2))
     if phase:
-        _draw_phases(axes[-1], response, list(enumerate(entries)), x, order)
+        seen = [(k, pair) for k, pair in enumerate(entries) if pair not in zero]
+        _draw_phases(axes[-1], response, seen or list(enumerate(entries)), x, order)
     axes[-1].set_xscale(scale)
     axes[-1].set_xlabel(f"frequency [{frequency}]")
     shown = x[x > 0.0] if scale == "log" else x
@@ -75,11 +80,21 @@ def plot_frequency_response(
     if scale == "log":
         log_ticks(axes[-1].xaxis, plain=True)
     figure.align_ylabels(axes)
-    if len(entries) > 1:
-        beside(axes[0], len(entries))
-    text = title if title is not None else (_label(response, entries[0], 1) if len(entries) == 1 else "")
-    heading(figure, text)
+    if title is None:
+        many = f"response to {entries[0][1]}" if len(response.inputs) == 1 else ""
+        title = _label(response, entries[0], 1) if len(entries) == 1 else many
+    heading(figure, title)
     return figure
+
+
+def _zeros(response: FrequencyResponse, groups: dict[str, list[tuple[int, Pair]]]) -> set[Pair]:
+    """Entries that are rounding beside the largest one of their unit."""
+    found = set()
+    for group in groups.values():
+        sizes = {pair: float(np.nanmax(response.magnitude(*pair), initial=0.0)) for _, pair in group}
+        most = max(sizes.values())
+        found |= {pair for pair, size in sizes.items() if size < ZERO * most or size == 0.0}
+    return found
 
 
 def _entries(response: FrequencyResponse, pairs: tuple[Any, ...]) -> list[Pair]:
@@ -127,19 +142,22 @@ def _label(response: FrequencyResponse, pair: Pair, inputs: int | None = None) -
 
 
 def _draw_magnitudes(
-    ax: Axes, response: FrequencyResponse, group: list[tuple[int, Pair]], x: FloatArray, order: Any, how: str
-) -> None:
+    ax: Axes, response: FrequencyResponse, group: list[tuple[int, Pair]], x: FloatArray, order: Any, how: str,
+    zero: set[Pair],
+) -> None:  # fmt: skip
     for k, pair in group:
         size = response.decibels(*pair) if how == "dB" else response.magnitude(*pair)
         if how == "log":
             size = np.where(size > 0.0, size, np.nan)
         style = "-" if k < len(COLORS) else "--"
         marker = "." if len(x) == 1 else ""
-        ax.plot(
-            x[order], size[order], style, marker=marker, color=COLORS[k % len(COLORS)], label=_label(response, pair)
-        )
-    if how == "log":
-        values = np.concatenate([response.magnitude(*pair) for _, pair in group])
+        label = _label(response, pair)
+        if pair in zero:  # named, but not drawn: it would stretch the axis over many empty decades
+            size, label = np.full(len(x), np.nan), f"{label} (zero)"
+        ax.plot(x[order], size[order], style, marker=marker, color=COLORS[k % len(COLORS)], label=label)
+    drawn = [pair for _, pair in group if pair not in zero]
+    if how == "log" and drawn:
+        values = np.concatenate([response.magnitude(*pair) for pair in drawn])
         if (values > 0.0).any():
             ax.set_yscale("log")
             # exact zeros of a computed response are rounding: they would stretch the axis over many empty decades

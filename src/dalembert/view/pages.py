@@ -97,11 +97,12 @@ class Listing:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under their heads; the first column names the row."""
+    """Rows under their heads; the first column names the row. ``folded``: words behind which it opens on a click."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
+    folded: str = ""
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,9 @@ def _html(piece: Piece) -> str:
             return f"<pre>{escape(text)}</pre>"
         case Listing(lines):
             return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-        case Table(head, rows, caption):
-            return _table(head, rows, caption)
+        case Table(head, rows, caption, folded):
+            table = _table(head, rows, caption)
+            return f"<details><summary>{escape(folded)}</summary>{table}</details>" if folded else table
         case Picture(name, figure, caption):
             return f"<figure>{picture(figure, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
         case Moving(name, animation, caption):
