@@ -250,3 +250,13 @@ def test_a_record_of_another_quantity_does_not_drive_an_input(tmp_path):
     result = run("simulate", "four-bar", "--until", 0.1, "--input", f"torque={file}:force")
     assert result.exit_code == 1, result.output
     assert "input 'torque' is in kN in the record and in N m in the model" in said(result)
+
+
+def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
+    swing = ("simulate", "pendulum", "--until", 2, "--every", 0.01, "--out", tmp_path / "run.csv")
+    assert run(*swing).exit_code == 0
+    result = run("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
+    assert result.exit_code == 0, result.output
+    assert "warning: its deviations are not to be trusted: innovations are" in said(result)
+    found = document("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
+    assert found["warning"].startswith("its deviations are not to be trusted")

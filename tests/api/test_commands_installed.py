@@ -71,7 +71,7 @@ def test_every_command_prints_one_json_document_and_nothing_else(folder):
         assert isinstance(found, dict), name
         for file in found.get("files", ()):
             assert (folder / file).is_file(), (name, file)
-    assert strictly(results["animate"].stdout)["files"] == ["pendulum.html"]
+    assert strictly(results["animate"].stdout)["files"] == ["pendulum-animation.html"]
     assert strictly(results["library"].stdout)["text"].startswith("#")
     assert {"linearize", "animate", "schema"} <= {n for n, r in results.items() if "wrote" in r.stderr}
 

@@ -457,3 +457,23 @@ def test_view_serves_the_machine_on_this_machine_only_until_it_is_stopped():
             finally:
                 process.kill()
     assert process.returncode in (0, 130) and "Traceback" not in told
+
+
+def test_an_animation_does_not_take_the_name_of_a_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert document("animate", "pendulum", "--until", 0.1)["files"] == ["pendulum-animation.html"]
+
+
+def test_mode_shapes_move_on_a_page(tmp_path):
+    found = document("modes", "pendulum", "--out", tmp_path / "shapes.html")
+    assert found["files"] == [str(tmp_path / "shapes.html")]
+    assert "<canvas" in (tmp_path / "shapes.html").read_text(encoding="utf-8")
+
+
+def test_times_are_given_with_their_unit():
+    found = document(
+        "simulate", "pendulum", "--until", "100 ms", "--every", "20 ms", "--method", "rk4", "--step", "5 ms"
+    )
+    assert found["end"] == pytest.approx(0.1, rel=1e-12) and found["samples"] == 6
+    result = run("simulate", "pendulum", "--until", "2 m")
+    assert result.exit_code == 2 and "'2 m': this is in m; expected s." in said(result)

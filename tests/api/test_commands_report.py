@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import shlex
 
 import pytest
 
@@ -103,3 +105,16 @@ def test_a_run_without_a_scene_says_so_on_its_page(tmp_path):
     run_report(tmp_path / "page.html", bare, m, eqs)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<iframe" not in page and "scene" in page
+
+
+def test_the_page_holds_the_command_that_makes_the_same_run(tmp_path):
+    given = ("--until", "100 ms", "--method", "rk4", "--step", "5 ms", "--start", "A.angle=80 deg", "--guess",
+             "D.angle=1", "--input", "torque=0.1*sin(2*t)", "--set", "crank=0.18")  # fmt: skip
+    result = run("simulate", "four-bar", *given, "--report", tmp_path / "first.html")
+    assert result.exit_code == 0, result.output
+    page = html.unescape((tmp_path / "first.html").read_text(encoding="utf-8"))
+    command = re.search(r"dalembert simulate four-bar [^<]*", page).group()
+    assert shlex.split(command)[3:] == [
+        "--until", "0.1", "--method", "rk4", "--step", "0.005", "--set", "crank=0.18", "--start", "A.angle=80 deg",
+        "--guess", "D.angle=1", "--input", "torque=0.1*sin(2*t)",
+    ]  # fmt: skip

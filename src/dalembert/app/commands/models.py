@@ -197,12 +197,13 @@ def declared_unit(model: str, name: str) -> str | None:
     return None if dimension is None or not any(dimension) else unit_text(dimension)
 
 
-def until_of(machine: Machine, until: float | None) -> float:
+def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
     """How long to simulate."""
     if until is not None:
         return until
     own = machine.mechanism.simulation.get("until")
     if own is None:
-        terminal.say(f"the model says nothing of how long: {DEFAULT_UNTIL:g} s; --until says otherwise")
+        if say:
+            terminal.say(f"the model says nothing of how long: {DEFAULT_UNTIL:g} s; --until says otherwise")
         return DEFAULT_UNTIL
     return float(own)

@@ -13,6 +13,7 @@ from dalembert.app.commands.models import Machine, Model, Near, Set, Start, load
 from dalembert.app.commands.running import FLAG, Json
 from dalembert.app.commands.simulating import FIGURES, TABLES
 from dalembert.app.commands.small_motions import linear_model, rest
+from dalembert.errors import DataError
 
 if TYPE_CHECKING:
     from dalembert.estimate.filtering import Filter
@@ -104,7 +105,9 @@ def estimate(
         bool, typer.Option("--smooth", metavar=FLAG, help="Use the whole record at every sample.")
     ] = False,
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
-    dt: Annotated[float | None, typer.Option(help="Sample time (s) of data without a column of time.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(**values.TIME, help="Sample time (s) of data without a column of time.")
+    ] = None,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
@@ -117,7 +120,7 @@ def estimate(
     Example: dalembert estimate pendulum measured.csv --Q 1e-6 --R 1e-4 --out estimated.csv
 
     JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
-    "unit"}}, "errors": {name: rms} or null, "files"}.
+    "unit"}}, "errors": {name: rms} or null, "warning": text or null, "files"}.
     """
     from dalembert.files.records import read_record, write_record
 
@@ -152,6 +155,9 @@ def estimate(
     errors = None if true is None else rms_errors(found, true)
     used = int(found.measured.sum())
     per = float(found.nis.sum()) / used if used else float("nan")
+    doubt = doubts(found)
+    if doubt is not None:
+        terminal.say(f"warning: {doubt}")
     names = found.record.names
     last = {
         name: {"value": found.record.data[-1, k], "deviation": found.deviations.data[-1, k],
@@ -162,7 +168,8 @@ def estimate(
         terminal.give(
             {
                 "model": machine.mechanism.name, "filter": kind.value, "samples": len(found), "nis_per_output": per,
-                "log_likelihood": found.log_likelihood, "last": last, "errors": errors, "files": files,
+                "log_likelihood": found.log_likelihood, "last": last, "errors": errors,
+                "warning": doubt, "files": files,
             }
         )  # fmt: skip
         return
@@ -175,6 +182,19 @@ def estimate(
     head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
     terminal.show_table(f"{machine.mechanism.name}: {kind.value} over {len(found)} samples", head, rows, left=(0, 3))
     terminal.show(f"NIS {per:.3g} per sample and output (1 where the variances are right)")
+
+
+def doubts(found: Any) -> str | None:
+    """Why deviations of an estimate are not to be trusted, in the words of its report; None where they are."""
+    try:
+        judged = found.consistency()
+    except DataError:  # too few samples to judge
+        return None
+    if judged.consistent:
+        return None
+    low, high = judged.nis_band
+    band = f"NIS {judged.nis_mean:.3g}; {low:.3g} to {high:.3g} is consistent"
+    return f"its deviations are not to be trusted: {judged.verdict} ({band})."
 
 
 def rms_errors(found: Any, truth: Any) -> dict[str, float]:
@@ -192,7 +212,7 @@ def rms_errors(found: Any, truth: Any) -> dict[str, float]:
 def export(
     model: Model,
     out: Annotated[Path, typer.Option(help="Folder for the C files.")],
-    dt: Annotated[float, typer.Option(help="Sampling interval (s).")],
+    dt: Annotated[float, typer.Option(**values.TIME, help="Sampling interval (s).")],
     kind: Annotated[
         Kind | None,
         typer.Option("--filter", help="A Kalman filter: extended, iterated extended, unscented or cubature."),
@@ -235,7 +255,7 @@ def export(
 
     JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
     """
-    from dalembert.files.c_export import export_c
+    from dalembert.files.c_export import export_c, identifier
 
     if (kind is None) == (not lqr):
         raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")
@@ -247,7 +267,8 @@ def export(
     else:
         step = law_of(machine, guess, start, inputs, Q, R, dt)
     with terminal.waiting("writing C"):
-        written = export_c(step, out, name=name, dt=dt if kind is not None else None, real=real.value)
+        prefix = identifier(machine.mechanism.name)[:41] if name is None else name
+        written = export_c(step, out, name=prefix, dt=dt if kind is not None else None, real=real.value)
     terminal.wrote(*written.files)
     if as_json:
         terminal.give(

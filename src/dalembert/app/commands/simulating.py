@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +14,7 @@ import typer
 from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import SUFFIXES, Input, Machine, Model, Near, Set, Start, completed, load, until_of
 from dalembert.app.commands.running import Json
+from dalembert.app.commands.values import TIME
 
 if TYPE_CHECKING:
     from dalembert.record import Record
@@ -36,9 +39,10 @@ NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
 
 def simulate(
     model: Model,
-    until: Annotated[float | None, typer.Option(help="End time (s); the model's own, else 10.")] = None,
+    until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
     every: Annotated[
-        float | None, typer.Option(help="Sampling interval of the record (s); the model's own, else 1000 samples.")
+        float | None,
+        typer.Option(**TIME, help="Sampling interval of the record (s); the model's own, else 1000 samples."),
     ] = None,
     method: Annotated[
         Method | None,
@@ -48,7 +52,7 @@ def simulate(
             "dormand-prince.",
         ),
     ] = None,
-    step: Annotated[float | None, typer.Option(help="Fixed step (s), for rk4 and generalized-alpha.")] = None,
+    step: Annotated[float | None, typer.Option(**TIME, help="Fixed step (s), for rk4 and generalized-alpha.")] = None,
     rtol: Annotated[
         float | None, typer.Option(help="Relative and absolute tolerance, for the methods with steps of their own.")
     ] = None,
@@ -92,7 +96,11 @@ def simulate(
     if report is not None:
         from dalembert.view.run_report import run_report
 
-        run_report(report, run, machine.mechanism, machine.eqs, names=values.names(plot), provenance=origin(machine))
+        told = origin(machine) | {"command": command_line(model, {
+            "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
+            "set": changes, "start": start, "guess": guess, "input": inputs,
+        })}  # fmt: skip
+        run_report(report, run, machine.mechanism, machine.eqs, names=values.names(plot), provenance=told)
         files.append(report)
     terminal.wrote(*files)
     chosen = summary_channels(run, machine)
@@ -211,6 +219,18 @@ def origin(machine: Machine) -> dict[str, Any]:
     return {**found, HASH: machine.eqs.content_hash, **versions()}
 
 
+def command_line(model: str, given: Mapping[str, Any]) -> str:
+    """The command that makes the same run, for a shell; the model by its name, without the folders of this machine."""
+    parts = ["dalembert", "simulate", Path(model).name if Path(model).exists() else model]
+    for name, value in given.items():
+        for one in value if isinstance(value, list) else [] if value is None else [value]:
+            parts += [
+                f"--{name}",
+                one.value if isinstance(one, Method) else f"{one:.12g}" if isinstance(one, float) else one,
+            ]
+    return shlex.join(parts)
+
+
 def shown(incomplete: str) -> list[str]:
     """Models and records, for the shell's completion."""
     return completed(incomplete, (*SUFFIXES, ".nc", ".parquet"))
@@ -225,8 +245,8 @@ def animate(
             autocompletion=shown,
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="The page to write; NAME.html when left out.")] = None,
-    until: Annotated[float | None, typer.Option(help="End time (s); the model's own, else 10.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write; NAME-animation.html when left out.")] = None,
+    until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
@@ -244,7 +264,7 @@ def animate(
 
     JSON: {"source", "end", "samples", "files"}.
     """
-    out = Path(f"{Path(source).stem}.html") if out is None else out
+    out = Path(f"{Path(source).stem}-animation.html") if out is None else out
     values.writable(out, "--out", ".html")
     if Path(source).suffix.lower() in values.RECORDS:
         for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--guess", guess),

@@ -152,7 +152,9 @@ def stability(machine: Machine, at: State, held: Mapping[str, float]) -> str | N
 def modes(
     model: Model, changes: Set = None, start: From = None, guess: Guess = None, hold: Hold = None, inputs: Held = None,
     rates: Rates = None,
-    out: Annotated[Path | None, typer.Option(help="Write a figure of the shapes: .png, .svg or .pdf.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the shapes: .html, where they move, or a figure: .png, .svg or .pdf.")
+    ] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Natural frequencies, damping and shapes of small motions about the equilibrium or a steady motion.
@@ -161,14 +163,17 @@ def modes(
 
     JSON: {"model", "coordinates", "modes": [{"frequency_hz", "damping_ratio", "eigenvalue", "shape"}], "files"}.
     """
-    values.writable(out, "--out", *FIGURES)
+    values.writable(out, "--out", ".html", *FIGURES)
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
     found = linear_model(machine, at, held).modes()
     if out is not None:
-        from dalembert.view import plot
+        from dalembert.view import animate, plot
 
-        plot(found, file=out, title=f"{machine.mechanism.name}: mode shapes")
+        if out.suffix.lower() == ".html":
+            animate(found, out, structure=at)
+        else:
+            plot(found, file=out, title=f"{machine.mechanism.name}: mode shapes")
         terminal.wrote(out)
     if as_json:
         rows = [

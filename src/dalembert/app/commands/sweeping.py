@@ -68,13 +68,16 @@ def sweep(
         int | None, typer.Option(min=1, help="Points (64 when left out); of a grid: values along an axis (5).")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the design.")] = 0,
-    until: Annotated[float | None, typer.Option(help="End time of a run (s); the model's own, else 10.")] = None,
+    until: Annotated[
+        float | None, typer.Option(**values.TIME, help="End time of a run (s); the model's own, else 10.")
+    ] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
     inputs: Input = None,
     every: Annotated[
-        float | None, typer.Option(help="Sampling interval of a run (s); peaks between samples are not seen.")
+        float | None,
+        typer.Option(**values.TIME, help="Sampling interval of a run (s); peaks between samples are not seen."),
     ] = None,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")

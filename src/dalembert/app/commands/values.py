@@ -14,23 +14,42 @@ MOST_ALONG = 1_000_000  # values along an axis of a sweep
 RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")
 
 
+def seconds(text: str) -> float:
+    """A time on the command line, in s: "2", "20 ms", "1/200".
+
+    Examples
+    --------
+    >>> seconds("20 ms")
+    0.02
+    """
+    try:
+        return _si(str(text), "s")
+    except DataError as error:
+        raise typer.BadParameter(f"{text!r}: {error}") from None  # typer knows which option this is
+
+
+TIME: Any = {"parser": seconds, "metavar": "TIME"}  # of options that take a time with or without its unit
+
+
 def quantity(text: str, option: str, unit: str | None = None) -> float:
     """A number in SI units: "0.5", "20 mm", "90 deg", "2*pi". A unit that does not fit ``unit`` is refused."""
-    from dalembert.files.models.arithmetic import parse, value
+    try:
+        return _si(text, unit)
+    except DataError as error:
+        raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
+
+
+def _si(text: str, unit: str | None) -> float:
+    from dalembert.files.models.arithmetic import CONSTANTS, parse, value
 
     def constant(name: str) -> Any:
-        from dalembert.files.models.arithmetic import CONSTANTS
-
         if name in CONSTANTS:
             return CONSTANTS[name]
         raise DataError(f"{name!r} is not a number or a unit.")
 
-    try:
-        tree = parse(text)
-        fits(tree, unit)
-        return float(value(tree, constant))
-    except DataError as error:
-        raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from None
+    tree = parse(text)
+    fits(tree, unit)
+    return float(value(tree, constant))
 
 
 def fits(tree: Any, unit: str | None) -> None:
