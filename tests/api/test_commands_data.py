@@ -260,3 +260,10 @@ def test_estimate_warns_where_its_deviations_are_not_to_be_trusted(tmp_path):
     assert "warning: its deviations are not to be trusted: innovations are" in said(result)
     found = document("estimate", "pendulum", tmp_path / "run.csv", "--Q", 1e-6, "--R", 1)
     assert found["warning"].startswith("its deviations are not to be trusted")
+
+
+def test_exported_code_has_the_name_of_the_machine(tmp_path):
+    found = document(
+        "export", "pendulum", "--filter", "ekf", "--Q", 1e-6, "--R", 1e-4, "--dt", "10 ms", "--out", tmp_path
+    )
+    assert found["name"] == "pendulum" and (tmp_path / "pendulum.h").exists()

@@ -153,3 +153,18 @@ def test_a_drive_is_a_number_or_a_law_of_time():
     eqs = da.equations(da.read_model("four-bar"))
     run_ = da.simulate(eqs, 2.0, inputs={"torque": law}, every=0.5)
     assert run_["torque"].tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
+
+
+def test_an_unknown_channel_is_told_before_the_first_run(tmp_path, monkeypatch):
+    from dalembert import sweeps
+
+    monkeypatch.setattr(sweeps, "sweep", lambda *_, **__: pytest.fail("a point was run"))
+    result = run("sweep", "pendulum", "--over", "length=0.5:2", "--output", "peak=hinge.rat:peak", "--until", 0.5)
+    assert result.exit_code == 1, result.output
+    assert "no channel named 'hinge.rat' in output 'peak'. Did you mean 'hinge.rate'?" in said(result)
+
+
+def test_a_sweep_that_goes_on_says_how_far_it_is(tmp_path):
+    arguments = ["sweep", "pendulum", "--over", "length=0.5,1", *PEAK, "--store", tmp_path / "store"]
+    assert "already done" not in said(run(*arguments))
+    assert "2 of 2 points already done" in said(run(*arguments))

@@ -24,13 +24,21 @@ def demo(
     result = crank_rocker.demo(out)
     terminal.wrote(*result.files)
     if as_json:
-        rows = [{"quantity": q, "value": v, "unit": u} for q, v, u in result.rows]
+        rows = [{"quantity": q, "value": number(v), "unit": u} for q, v, u in result.rows]
         terminal.give({"results": rows, "files": list(result.files)})
         return
     terminal.show_table("Crank-rocker four-bar, 10 s", ("quantity", "value", "unit"), result.rows, left=(0, 2))
     page = next((path for path in result.files if path.suffix == ".html"), None)
     if page is not None:
         terminal.say(f"open {page} in a browser to see it move")
+
+
+def number(text: str) -> float | int | None:
+    """A number of a table as a number; None where there is none."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return None
 
 
 def studies(incomplete: str) -> list[str]:

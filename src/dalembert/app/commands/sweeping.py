@@ -112,6 +112,9 @@ def sweep(
         {**machine.mechanism.start, **wanted, "options": options},
     )  # fmt: skip
     machine.inputs(inputs)  # what is wrong with them is told now, and once
+    trial.check(plan.names)
+    require_channels(machine, trial, start, guess, inputs)
+    tell_done(store, len(plan.points))
     found = run(trial, plan, store=store, workers=workers, progress=terminal.progress())
     if out is not None:
         write(found, out)
@@ -160,6 +163,40 @@ def design_of(
         spread[name] = Normal(kind[1], kind[2]) if kind[0] == "normal" else (kind[1], kind[2])
     kinds = {Plan.lhs: LatinHypercube, Plan.sobol: Sobol}
     return kinds[chosen](spread, samples or DEFAULT_SAMPLES, seed=seed)
+
+
+def require_channels(
+    machine: Machine, trial: ModelTrial, start: list[str] | None, guess: list[str] | None, inputs: list[str] | None
+) -> None:
+    """Refuse outputs that a run does not have, before the first one: a moment of motion has all channels of a run."""
+    from dalembert.errors import DalembertError, DataError, Interrupted, unknown_name
+    from dalembert.solve.integrate import simulate
+
+    moment = 1e-6 * trial.until
+    try:
+        run = simulate(
+            machine.eqs, moment, start=machine.start(start, guess), inputs=machine.inputs(inputs), every=moment,
+            method=machine.mechanism.simulation.get("method"), progress=False,
+        )  # fmt: skip
+    except Interrupted:
+        raise
+    except DalembertError:  # the points may do better than what they depart from
+        return
+    for label, (channel, _) in trial.outputs.items():
+        try:
+            run[channel]
+        except DalembertError:
+            raise DataError(unknown_name("channel", channel, run.names, f"output {label!r}")) from None
+
+
+def tell_done(store: Path | None, count: int) -> None:
+    """Say how far a sweep is that goes on."""
+    from dalembert.sweeps.store import LINES, read_lines
+
+    if store is not None and (store / LINES).exists():
+        done = sum(1 for _ in read_lines(store / LINES))
+        if done:
+            terminal.say(f"{done} of {count} points already done in {store}")
 
 
 def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:

@@ -32,6 +32,9 @@ VALUE = r"""da\.(?P<kind>\w+)\((?P<inside>[^()]*)\)|\{[^{}]*\}|\[[^\[\]]*\]|'[^'
 KEYWORD = re.compile(rf"(?<![\w.'\"-])(?P<key>{'|'.join(MEANT)})=(?P<value>{VALUE})?(?P<dots>\.\.\.)?")
 METHOD = re.compile(r"(?<!=)\bda\.(RK4|DormandPrince|Rosenbrock|GeneralizedAlpha|Sundials)\(([^()]*)\)")
 CALL = re.compile(r"\b(?:record\.)?resample\(every=([^()]*)\)")
+# a command writes what there is, or says that it did
+HELD = re.compile(r"(?<=\.) error\.record holds [^.;]*\.|(?:;| and)? ?\berror\.record holds [^.;]*")
+DECLARED = "Declare it with m.parameter(name, value) before da.equations(m)."
 BARE = re.compile(r"(?<=[Gg]ive )P0\b(?!=)")
 
 
@@ -48,6 +51,10 @@ def in_options(message: str, options: Collection[str]) -> str:
     'Try --method rosenbrock, --method generalized-alpha --step or a tolerance.'
     >>> in_options("Use form='square-root'.", ["--method"])
     "Use form='square-root'."
+    >>> in_options("interrupted at t = 1 s; error.record holds the run so far.", [])
+    'interrupted at t = 1 s.'
+    >>> in_options("It diverges. error.record holds the run until then.", [])
+    'It diverges.'
     """
 
     def said(found: re.Match[str]) -> str:
@@ -63,7 +70,7 @@ def in_options(message: str, options: Collection[str]) -> str:
         shown = value.strip("'\"") if takes is None else takes
         return f"{option} {shown}" if shown else option
 
-    text = message
+    text = HELD.sub("", message).replace(DECLARED, "Declare it under [parameters] in the model file.")
     if "--resample" in options:
         text = CALL.sub(r"--resample \1", text)
     if "--method" in options:
