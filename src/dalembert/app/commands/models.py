@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.app.commands import terminal, values
+from dalembert.app.commands import closing, terminal, values
 from dalembert.errors import DalembertError, ModelError, unknown_name
 
 if TYPE_CHECKING:
@@ -92,7 +92,17 @@ class Machine:
 
     def start(self, given: list[str] | None = None, guess: list[str] | None = None) -> State:
         """Where the motion starts: as the file says, with what was given instead."""
-        return started(self.eqs, self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess"))
+        own, wanted, near = self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess")
+        state = started(self.eqs, own, wanted, near)
+        hints = near or own.get("guess", {})
+        turned = closing.turned_bodies(
+            self.mechanism,
+            state,
+            lambda drawn: started(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
+        )
+        if turned:
+            terminal.say(closing.warning(self.mechanism, turned))
+        return state
 
     def wanted(self, given: list[str] | None, option: str = "--start") -> dict[str, float]:
         """Values of coordinates and rates by name, in units that fit them."""
