@@ -102,3 +102,16 @@ BAD = [
 def test_wrong_questions_are_answered_with_what_is_known(ask, message):
     with pytest.raises(DataError, match=message):
         ask(system().modes())
+
+
+def test_what_rounding_leaves_of_a_rigid_body_is_no_oscillation():
+    table = Modes([2.4e-7j, 30j], np.eye(2), ["a", "b"]).table().splitlines()
+    assert table[1].split() == ["1", "0", "0", "0", "rigid", "body", "(0", "to", "rounding)"]
+    assert table[2].endswith("oscillation")
+    # slow beside a very fast one, but not slow: it keeps its name
+    assert Modes([0.01j, 1e9j], np.eye(2), ["a", "b"]).table().splitlines()[1].endswith("  oscillation")
+
+
+def test_rounding_in_a_matrix_is_printed_as_zero_and_small_matrices_are_not():
+    assert "e-16" not in repr(SecondOrder(np.eye(2), [[2.0, -2.22e-16], [-2.22e-16, 3.0]]))
+    assert "3e-16" in repr(SecondOrder([[2e-16, 0.0], [0.0, 3e-16]], np.eye(2)))

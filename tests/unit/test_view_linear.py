@@ -451,3 +451,16 @@ def test_the_help_names_every_kind() -> None:
         "Fidelity",
     ):
         assert re.search(rf"\b{kind}\b", plot.__doc__ or "")
+
+
+def test_a_response_of_rounding_is_named_and_does_not_stretch_the_axis() -> None:
+    values = np.array([[[1.0], [1e-15], [2.0]], [[3.0], [2e-15], [1.0]], [[1.0], [1e-15], [1.0]]])
+    units = {"a": "m", "b": "m", "c": "rad"}
+    found = FrequencyResponse([1.0, 2.0, 3.0], values, ["torque"], ["a", "b", "c"], kind="output",
+                              input_units={"torque": "N m"}, output_units=units)  # fmt: skip
+    figure = plot(found)
+    named = [text.get_text() for ax in figure.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
+    assert named == ["a", "b (zero)", "c"]
+    assert figure.axes[0].get_ylim()[0] > 0.1
+    assert figure.axes[0].get_ylabel() == "magnitude [m/(N m)]"
+    assert figure.get_suptitle() == "response to torque"

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import DataError, unknown_name
 from dalembert.linear import checks
 from dalembert.linear.checks import ComplexArray, FloatArray
+from dalembert.record.notebook import small_table
 
 # The real part of a computed eigenvalue below this, relative to the largest modulus, is not told from zero
 # when a mode is called growing or decaying: companion-form rounding is some hundred times 2⁻⁵².
@@ -271,6 +272,12 @@ class Modes(checks.Frozen):
            1             0.5              0           0+3.1416i  oscillation
            2         0.31831              1                  -2  decay
         """
+        return checks.columns(*self._cells(directions, groups))
+
+    def _cells(
+        self, directions: Sequence[str] = (), groups: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Head and rows of the table."""
         extra = {f"mass {name}": self.effective_masses(name) for name in directions}
         if groups:
             extra |= {f"energy {name}": share for name, share in self.energy_shares(groups).items()}
@@ -284,7 +291,7 @@ class Modes(checks.Frozen):
              *(f"{column[i]:.4g}" for column in extra.values()), kind)
             for i, kind in enumerate(self._kinds())
         ]  # fmt: skip
-        return checks.columns(head, rows)
+        return head, rows
 
     def _direction(self, direction: Direction) -> FloatArray:
         n = len(self.coordinates)
@@ -341,6 +348,11 @@ class Modes(checks.Frozen):
             else:
                 kinds.append("decaying oscillation" if s.real < 0.0 else "growing oscillation (unstable)")
         return kinds
+
+    def _repr_html_(self) -> str:
+        head, rows = self._cells()
+        title = f"Modes: {len(self)} on {checks.counted(len(self.coordinates), 'coordinate')}"
+        return small_table(title, head, rows[:40], max(len(rows) - 40, 0))
 
     def __repr__(self) -> str:
         size = checks.counted(len(self.coordinates), "coordinate")

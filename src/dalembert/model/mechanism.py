@@ -12,6 +12,7 @@ from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rot
 from dalembert.model.forces import ForceMethods
 from dalembert.model.joints import Coupler, Driver, Joint, JointMethods, UserConstraint, Variable
 from dalembert.model.measures import Measure
+from dalembert.record.notebook import small_table
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,15 @@ class Mechanism(JointMethods, ForceMethods):
             f"Mechanism({self.name!r}, {kind}, {len(self.bodies)} bodies, {len(self.joints)} joints, "
             f"{len(self.forces)} forces, {len(self.sensors)} sensors)"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (part.name, word, str(getattr(part, "kind", "") or type(part).__name__.lower()))
+            for word, group in (("body", self.bodies), ("joint", self.joints), ("force", self.forces),
+                                ("sensor", self.sensors), ("driver", self.drivers))
+            for part in group
+        ]  # fmt: skip
+        return small_table(repr(self), ("name", "part", "kind"), rows[:40], max(len(rows) - 40, 0))
 
     def parts(self) -> list[Any]:
         """Everything that has a name: bodies, joints, gears, drivers, constraints, variables, forces, sensors."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypedDict, Unpack
@@ -23,6 +22,7 @@ from dalembert.record.checks import (
     numbers,
 )
 from dalembert.record.interpolate import cubic, inside, linear, regular
+from dalembert.record.notebook import small_table
 from dalembert.record.sampling import Gaps
 
 _AXES = ("x", "y", "z")
@@ -347,12 +347,7 @@ class Record:
         holes = sampling.filled(self._time, wanted)
         if not holes:
             return made
-        warnings.warn(
-            f"{self._label()}: {'; '.join(holes[:5])}{'; ...' if len(holes) > 5 else ''}: filled by interpolation. "
-            "Cut the record there with parts() if it shall be measured data only.",
-            sampling.GapWarning,
-            stacklevel=2,
-        )
+        sampling.warn_of_filled(holes, self._label())
         return made._told("filled", *holes)
 
     # ---- to others
@@ -386,6 +381,13 @@ class Record:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Record, **self._about), (self._time, self._data, self.names, self._units)
+
+    def _repr_html_(self) -> str:
+        t, most = self._time, 2 * _ROWS_SHOWN
+        title = f"{self.name or 'Record'}: {t.size} samples, {t[0]:.6g} to {t[-1]:.6g} s, {self.status}"
+        columns = zip(self.names[:most], self._units, self._data.T, strict=False)
+        rows = [(n, u, f"{np.fmin.reduce(c):.5g}", f"{np.fmax.reduce(c):.5g}") for n, u, c in columns]
+        return small_table(title, ("channel", "unit", "min", "max"), rows, max(len(self.names) - most, 0))
 
     def __repr__(self) -> str:
         t = self._time

@@ -1,0 +1,26 @@
+"""What a notebook shows of machines, records and modes."""
+
+from __future__ import annotations
+
+import dalembert as da
+from dalembert.linear import Modes
+
+
+def test_a_record_shows_its_channels_escaped_with_unit_and_range() -> None:
+    shown = da.Record([0.0, 1.0], [[1.0, -2.0], [3.0, 4.5]], ["<b>", "place"], ["", "m"], name="<i>")._repr_html_()
+    assert "<td>place</td><td>m</td><td>-2</td><td>4.5</td>" in shown
+    assert "&lt;b&gt;" in shown and "&lt;i&gt;" in shown and "<i>" not in shown
+    many = da.Record([0.0], [range(100)], [f"c{k}" for k in range(100)])._repr_html_()
+    assert "and 60 more" in many and "c39" in many and "c40" not in many
+
+
+def test_a_mechanism_shows_its_parts() -> None:
+    m = da.read_model("quarter-car")
+    shown = m._repr_html_()
+    assert all(f"<td>{part.name}</td>" in shown for part in [*m.bodies, *m.joints, *m.sensors])
+    assert "<td>prismatic</td>" in shown
+
+
+def test_modes_show_their_table() -> None:
+    shown = Modes([2j, -1.0], [[1.0, 1.0]], ["x"])._repr_html_()
+    assert "<th>frequency [Hz]</th>" in shown and "<td>oscillation</td>" in shown and "<td>decay</td>" in shown
