@@ -73,7 +73,7 @@ def test_automatic_identification_of_a_filled_record_says_so() -> None:
         even = with_gap().resample(every=0.01)
     with pytest.warns(IdentificationWarning, match="filled by interpolation, which shifts damping"):
         found = da.identify.auto(even, "force", "sway", refined=False)
-    assert "filled by interpolation before (0.5 s without samples" in found.decisions[0]
+    assert "filled by interpolation where time jumps (0.5 s without samples" in found.decisions[0]
     assert "no gaps" not in found.decisions[0]
     assert any("filled by interpolation" in text for text in found.warnings)
 
@@ -86,7 +86,14 @@ def test_parts_too_short_are_left_out_and_told() -> None:
         cut_at_gaps(Record(stutter, stutter[:, None], ["x"]))
 
 
-@pytest.mark.parametrize("more", [(), ("--resample", "0.01")], ids=["as measured", "resampled"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param((), id="as measured", marks=pytest.mark.slow),
+        pytest.param(("--resample", "0.01"), id="resampled"),
+        pytest.param(("--method", "moesp"), id="another method"),
+    ],
+)
 def test_the_command_cuts_at_a_gap_and_the_report_tells_it(tmp_path: Path, more: tuple[str, ...]) -> None:
     da.write_record(with_gap(), tmp_path / "ham.csv")
     page = tmp_path / "ham.html"
@@ -94,3 +101,11 @@ def test_the_command_cuts_at_a_gap_and_the_report_tells_it(tmp_path: Path, more:
     assert done.exit_code == 0, done.output
     assert "0.5 s without samples from t = 9.99 s" in done.stderr
     assert "cut where time jumps" in page.read_text(encoding="utf-8")
+
+
+def test_the_report_of_a_filled_record_says_so(tmp_path: Path) -> None:
+    with pytest.warns(GapWarning):
+        even = with_gap().resample(every=0.01)
+    da.report(even, tmp_path / "even.html")
+    told = "0.5 s without samples from t = 9.99 s: filled by interpolation"
+    assert told in (tmp_path / "even.html").read_text(encoding="utf-8")

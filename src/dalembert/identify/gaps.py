@@ -63,14 +63,11 @@ def _step(parts: Sequence[Record]) -> float:
     return float(np.median(np.concatenate([np.diff(part.time) for part in parts])))
 
 
-def gaps_told(provenance: Mapping[str, Any]) -> str:
-    """What became of gaps, for the list of what was done."""
-    told = []
-    if provenance.get("parted"):
-        told.append(f"cut where time jumps ({'; '.join(provenance['parted'])})")
-    if provenance.get("filled"):
-        told.append(f"gaps filled by interpolation before ({'; '.join(provenance['filled'])})")
-    return ", ".join(told) or "no gaps"
+def gaps_told(provenance: Mapping[str, Any], none: str = "no gaps") -> str:
+    """What became of gaps, for the list of what was done; ``none`` where there were none."""
+    ways = (("parted", "cut where time jumps"), ("filled", "filled by interpolation where time jumps"))
+    told = [f"{words} ({'; '.join(provenance[key])})" for key, words in ways if provenance.get(key)]
+    return ", ".join(told) or none
 
 
 def filled_told(provenance: Mapping[str, Any]) -> str:

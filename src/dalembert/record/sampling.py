@@ -6,6 +6,7 @@ samples of all channels must have been lost.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ HOLE = 3.0  # steps: over a longer one nobody knows what happened, and values in
 MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and not the way of the record
 EVERY = "(all)"
 _ROWS_SHOWN = 30
+_HOLES_TOLD = 5
 
 
 class GapWarning(UserWarning):
@@ -124,6 +126,17 @@ def in_words(gap: Gap, time: Array) -> str:
 def filled(time: Array, wanted: Array) -> list[str]:
     """In words the holes that wanted times fall into."""
     return [in_words(gap, time) for gap in holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]
+
+
+def warn_of_filled(holes: Sequence[str], label: str) -> None:
+    """Say what was made up, at the place of the user's call."""
+    more = "; ..." if len(holes) > _HOLES_TOLD else ""
+    warnings.warn(
+        f"{label}: {'; '.join(holes[:_HOLES_TOLD])}{more}: filled by interpolation. Cut the record there with parts() "
+        "if it shall be measured data only.",
+        GapWarning,
+        stacklevel=3,
+    )
 
 
 def missing(data: Array) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dalembert.errors import DataError
+from dalembert.identify.gaps import gaps_told
 from dalembert.identify.identified import Identified
 from dalembert.record import Record
 from dalembert.view import origin
@@ -57,11 +58,12 @@ def _fit(model: Any, records: Sequence[Record]) -> Any:
 
 def _found(model: Any, records: Sequence[Record]) -> str:
     fit = _fit(model, records)
+    gaps = gaps_told(model.provenance, "")
     return (
         f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
         f"found from {listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. "
         f"{modes_told(model)}It reproduces {fit.mean:.1f} % of the data it was found from ({fit.kind}); no data were "
-        "held out to judge it."
+        f"held out to judge it.{f' The data were {gaps}.' if gaps else ''}"
     )
 
 

@@ -113,6 +113,8 @@ def in_words(run: Record, shown: Sequence[str]) -> str:
     gaps = run.gaps()
     if len(gaps):
         sentences.append(f"{sum(gap.samples for gap in gaps)} samples are missing")
+    if filled := run.provenance.get("filled"):
+        sentences.append(f"{'; '.join(filled)}: filled by interpolation")
     happened = events_told(run)
     return text + "".join(f" {one}." for one in [*sentences, *([happened] if happened else [])])
 
