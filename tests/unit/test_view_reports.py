@@ -93,6 +93,21 @@ def test_errors_are_told_where_the_truth_is_given(tmp_path: Path, estimate: da.e
     assert "After 1 s" in page
 
 
+def test_a_long_estimate_begins_with_what_moves_and_folds_the_rest(tmp_path: Path) -> None:
+    n = 15
+    names = [f"s{k}" for k in range(n)]
+    rows = np.eye(n)[[n - 1]]
+    chain = da.StateSpace(-np.eye(n), np.ones((n, 1)), rows, states=names, inputs="push", outputs="seen")
+    t = 0.1 * np.arange(30)
+    record = da.Record(t, np.column_stack([np.ones(30), 1 - np.exp(-t)]), ["push", "seen"])
+    da.report(da.estimate.Kalman(chain, dt=0.1, Q=1e-4, R=1e-4, P0=1.0).run(record), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    table = page[page.index("What was estimated") : page.index("<details>")]
+    assert table.count("<td>s") == 12
+    folded = page[page.index("<details>") : page.index("</details>")]
+    assert "3 more, among them all that do not move" in folded and folded.count("<td>s") == 3
+
+
 def test_pages_are_the_same_when_written_twice(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
     for name in ("one.html", "two.html"):
         da.report(estimate, tmp_path / name)
