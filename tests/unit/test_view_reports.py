@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.errors import DataError, FileFormatError
+from dalembert.view.estimate_report import in_order
+from dalembert.view.pages import Table, html_page
 
 
 @pytest.fixture(scope="module")
@@ -93,19 +96,20 @@ def test_errors_are_told_where_the_truth_is_given(tmp_path: Path, estimate: da.e
     assert "After 1 s" in page
 
 
-def test_a_long_estimate_begins_with_what_moves_and_folds_the_rest(tmp_path: Path) -> None:
-    n = 15
-    names = [f"s{k}" for k in range(n)]
-    rows = np.eye(n)[[n - 1]]
-    chain = da.StateSpace(-np.eye(n), np.ones((n, 1)), rows, states=names, inputs="push", outputs="seen")
-    t = 0.1 * np.arange(30)
-    record = da.Record(t, np.column_stack([np.ones(30), 1 - np.exp(-t)]), ["push", "seen"])
-    da.report(da.estimate.Kalman(chain, dt=0.1, Q=1e-4, R=1e-4, P0=1.0).run(record), tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    table = page[page.index("What was estimated") : page.index("<details>")]
-    assert table.count("<td>s") == 12
-    folded = page[page.index("<details>") : page.index("</details>")]
-    assert "3 more, among them all that do not move" in folded and folded.count("<td>s") == 3
+def test_a_long_estimate_begins_with_what_is_measured_and_carried_and_ends_with_what_rests() -> None:
+    t = np.linspace(0.0, 1.0, 9)
+    moving = {f"m{k}": k + t for k in range(14)}
+    record = da.Record.from_channels(t, {"rest": 1.0 + 1e-16 * t, **moving, "mass": 2.0 + 0.0 * t, "seen": t})
+    carried, outputs = SimpleNamespace(names=("m3", "mass")), SimpleNamespace(names=("seen", "elsewhere"))
+    model = SimpleNamespace(outputs=outputs, errors=carried, carried=carried)
+    first, rest = in_order(SimpleNamespace(record=record, filter=SimpleNamespace(process=model)))  # type: ignore[arg-type]
+    assert first == ["seen", "m3", "mass", "m0", "m1", "m2", *(f"m{k}" for k in range(4, 10))]
+    assert rest == ["m10", "m11", "m12", "m13", "rest"]
+
+
+def test_a_table_can_be_folded() -> None:
+    page = html_page("page", [Table(("name",), (("x",),), folded="1 < 2 more")])
+    assert "<details><summary>1 &lt; 2 more</summary><figure>" in page
 
 
 def test_pages_are_the_same_when_written_twice(tmp_path: Path, estimate: da.estimate.Estimate) -> None:
