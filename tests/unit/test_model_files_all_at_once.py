@@ -182,3 +182,8 @@ def test_a_file_that_cannot_be_included_leaves_its_names_known(tmp_path: Path) -
     with pytest.raises(da.FileFormatError, match="there is no such file") as caught:
         da.read_model(tmp_path / "outer.toml")
     assert "no body named" not in str(caught.value)
+
+
+def test_a_misspelt_key_is_not_also_told_as_missing() -> None:
+    found = problems(GOOD + '[drivers.d]\ncoordinat = "hinge"\nmotion = "t"\n')
+    assert [n for n, _ in found] == [12] and "Did you mean 'coordinate'?" in found[0][1], found

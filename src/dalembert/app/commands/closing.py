@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from dalembert.equations import State
 from dalembert.errors import DalembertError
-from dalembert.model import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.equations import State
+    from dalembert.model import Mechanism
 
 
 def turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:

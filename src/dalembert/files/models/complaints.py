@@ -64,7 +64,7 @@ def _short(value: Any) -> str:
 def keys_at(location: tuple[int | str, ...]) -> list[str]:
     """Keys that a table at this location of pydantic may have."""
     here = kind_at(location)
-    return [] if here is None else list(here.model_fields)
+    return [] if here is None else [field.alias or key for key, field in here.model_fields.items()]
 
 
 def kind_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:

@@ -43,18 +43,19 @@ def validated(source: Source) -> Any:
 
 def _mend(source: Source, document: dict[str, Any], problems: list[Any]) -> bool:
     """Note every problem and take what is wrong out of the document; False where nothing sensible is left."""
-    flagged = set()
+    places = [place_of(problem["loc"]) for problem in problems]
+    flagged, renamed = set(), set()
     sound = True
-    for problem in problems:
-        where = place_of(problem["loc"])
-        if not any(where[:n] in source.dropped for n in range(1, len(where) + 1)):
+    for problem, where in zip(problems, places, strict=True):
+        if problem["type"] == "extra_forbidden":
+            renamed.add(_other_key(source, document, problem["loc"], where))
+    for problem, where in zip(problems, places, strict=True):
+        follows = where in renamed or any(where[:n] in source.dropped for n in range(1, len(where) + 1))
+        if not follows or problem["type"] == "extra_forbidden":
             source.problem(where, message_of(problem, where))
             flagged.add(where)
-    for problem in problems:
-        where = place_of(problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            _other_key(source, document, problem["loc"], where)
-        else:
+    for problem, where in zip(problems, places, strict=True):
+        if problem["type"] != "extra_forbidden" and where not in renamed:
             sound &= _leave_out(source, document, problem, where)
     for part, (kind, table) in source.remains.items():
         kept = {key: value for key, value in table.items() if (*part, key) not in {w[: len(part) + 1] for w in flagged}}
@@ -71,16 +72,16 @@ def _table_at(document: Any, where: Path) -> Any:
     return here
 
 
-def _other_key(source: Source, document: dict[str, Any], location: Path, where: Path) -> None:
-    """A key that does not exist: the near one in its place, or nothing."""
+def _other_key(source: Source, document: dict[str, Any], location: Path, where: Path) -> Path | None:
+    """A key that does not exist: the near one in its place, or nothing; the place of the near one."""
     here: Any = document
     for step in where[:-1]:
         inside = step in here if isinstance(here, dict) else isinstance(here, list) and step in range(len(here))
         if not inside:
-            return  # taken away with what holds it
+            return None  # taken away with what holds it
         here = here[step]
     if not isinstance(here, dict) or where[-1] not in here:
-        return
+        return None
     value = here.pop(where[-1])
     free = [key for key in keys_at(location[:-1]) if key not in here]
     near = difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=CERTAIN)
@@ -88,8 +89,10 @@ def _other_key(source: Source, document: dict[str, Any], location: Path, where: 
         here[near[0]] = value
         old, new = len(where), (*where[:-1], near[0])
         source.lines.update({(*new, *path[old:]): n for path, n in list(source.lines.items()) if path[:old] == where})
-    elif difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKELY):
+        return new
+    if difflib.get_close_matches(str(where[-1]), free, n=1, cutoff=LIKELY):
         source.dropped.add(where)
+    return None
 
 
 def _leave_out(source: Source, document: dict[str, Any], problem: Any, where: Path) -> bool:
