@@ -46,7 +46,7 @@ def record_report(
 
     Parameters
     ----------
-    names : channels to draw; joint coordinates and energy when left out
+    names : channels to draw; what is measured and what moves when left out
     mechanism, equations : what was simulated; with both, the page has the machine in full and its hash
     provenance : more to tell at the end
     """
