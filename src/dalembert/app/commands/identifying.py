@@ -52,8 +52,10 @@ def identify(
         ),
     ] = Way.auto,
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the files.")] = "time",
-    dt: Annotated[float | None, typer.Option(help="Sample time (s) of files without a column of time.")] = None,
-    resample: Annotated[float | None, typer.Option(help="Resample to this interval (s) first.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(**values.TIME, help="Sample time (s) of files without a column of time.")
+    ] = None,
+    resample: Annotated[float | None, typer.Option(**values.TIME, help="Resample to this interval (s) first.")] = None,
     hold_out: Annotated[
         float, typer.Option(show_default="1/3", help="Part of the data kept to judge the model (auto).")
     ] = 1 / 3,
