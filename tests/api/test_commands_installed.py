@@ -268,4 +268,4 @@ def test_the_commands_on_the_page_run(tmp_path, monkeypatch):
         assert words[0] == "dalembert"
         result = run(*words[1:])
         assert result.exit_code == 0, (line, result.output)
-    assert os.path.exists("crane.html")
+    assert os.path.exists("crane-animation.html")
