@@ -352,7 +352,7 @@ def test_ball_bounces_to_its_height_without_damping_and_less_with_it() -> None:
         m.add_contact("floor", m.ground, ball, radius=0.1, stiffness=1e5, damping=damping, exponent=1.5)
         run = da.simulate(da.equations(m), 3.0, every=1e-3)
         free = run["ball.z"] > 0.1
-        assert balance(run) < 1e-7
+        assert balance(run) < 2e-9 * run.statistics["steps"]  # each misses a speed by rtol = 1e-9 at most
         top = run["energy"][free]
         if damping:
             assert top[-1] < 0.8 * top[0]

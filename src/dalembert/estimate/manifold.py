@@ -27,7 +27,7 @@ from dalembert.errors import ModelError
 from dalembert.estimate.coordinates import lasting
 from dalembert.estimate.machine_rates import factor_at, still
 from dalembert.expressions import Array
-from dalembert.mechanics.rotations import exponential, multiply, rate_matrix, rotation
+from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
 from dalembert.solve.chart import Chart
 from dalembert.solve.tangent import Candidate, Point, accelerations, turn_columns
 
@@ -57,21 +57,11 @@ class Manifold(Protocol):
 # ---- poses in the tangent space
 
 
-def turned(p: Any) -> Any:
-    """Rotation vector of unit Euler parameters, the shorter way round; smooth through zero."""
-    sign = ca.if_else(p[0] < 0, -1, 1)
-    w, x = sign * p[0], sign * p[1:4]
-    square = ca.dot(x, x)
-    small = square < 1e-8
-    size = ca.sqrt(ca.if_else(small, 1, square))
-    return ca.if_else(small, (2 - 2 / 3 * square / (w * w)) / w, 2 * ca.atan2(size, w) / size) * x
-
-
 @lru_cache(maxsize=1)
 def turn_function() -> ca.Function:
     """(p, p₀) -> rotation vector θ in body axes with p = p₀ ⊗ exp θ, and ∂θ/∂ξ for p ⊗ exp ξ (3, 3)."""
     p, p0 = SX.sym("p", 4), SX.sym("p0", 4)
-    theta = turned(multiply(ca.vertcat(p0[0], -p0[1:4]), p))
+    theta = logarithm(multiply(conjugate(p0), p))
     return ca.Function("turn", [p, p0], [theta, ca.densify(ca.jacobian(theta, p) @ rate_matrix(p))], {"cse": True})
 
 

@@ -206,6 +206,18 @@ class PiecewiseLinear:
             result = result + change * maximum(value - knot, 0.0)
         return result
 
+    def integral(self, value: Any) -> Any:
+        """Integral of the function from 0 to `value`."""
+        slopes = np.diff(self.y) / np.diff(self.x)
+
+        def primitive(at: Any) -> Any:
+            result = self.y[0] * at + 0.5 * slopes[0] * (at - self.x[0]) ** 2
+            for knot, change in zip(self.x[1:-1], np.diff(slopes), strict=True):
+                result = result + 0.5 * change * maximum(at - knot, 0.0) ** 2
+            return result
+
+        return primitive(value) - primitive(0.0)
+
 
 def table(x: Sequence[float], y: Sequence[float]) -> PiecewiseLinear:
     """Piecewise linear function through the points (x, y), continued with its end slopes.

@@ -131,6 +131,13 @@ class Absolute:
         k = self.body_index[id(body)]
         return self.poses[k], self.twists[k]
 
+    def euler_parameters(self, body: Body) -> Any:
+        """Of a spatial body."""
+        if body.is_ground:
+            return SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
+        first = self.space.nq * self.body_index[id(body)] + self.space.dim
+        return self.q[first : first + 4]
+
     def body_columns(self, body: Body) -> range | None:
         if body.is_ground:
             return None

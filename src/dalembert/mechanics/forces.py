@@ -1,7 +1,8 @@
 """Force laws: from the model's data to generalized forces, potential energy and internal states.
 
-Forces with a potential (gravity, linear springs) are kept apart from all others, so that the energy balance
-d(T + V)/dt = power of the others can be recorded in every run.
+Forces with a potential are kept apart from all others, so that the energy balance d(T + V)/dt = power of the others
+can be recorded in every run. Everything elastic has one: gravity, springs, bushings, stops, contacts, and of a law of
+extension and speed the part at zero speed. What is left of them (damping, friction) belongs to the others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import casadi as ca
 from dalembert.errors import ModelError
 from dalembert.expressions import call_user
 from dalembert.mechanics.assembly_rows import Measured
+from dalembert.mechanics.law_energy import law_energy
 from dalembert.mechanics.reactions import reaction_of
+from dalembert.mechanics.rotations import conjugate, logarithm_and_rate, multiply, quaternion_from_matrix
 from dalembert.mechanics.view import as_column
 from dalembert.model import Body
 from dalembert.model.actuators import DCMotor, FirstOrderLag
@@ -165,48 +168,61 @@ class ForceBuilder:
         )
 
     def _effort(self, force: Any, extension: Any, speed: Any, act: Any, unit: str) -> None:
-        """Elastic part with a potential, damping and laws without."""
+        """Elastic part with a potential; damping, and of a law what the speed adds, without."""
         host = self.host
         stiffness, damping, preload = (host.number(x) for x in (force.stiffness, force.damping, force.preload))
         elastic = preload + stiffness * extension
         self.potential = self.potential + preload * extension + 0.5 * stiffness * extension**2
-        act(SX(elastic), True)
         rest = damping * speed
         if force.law is not None:
-            rest = rest + self._law(force, extension, speed)
+            x, rate = SX.sym("extension"), SX.sym("speed")
+            law = ca.Function("law", [x, rate, host.p], [self._law(force, x, rate)])
+            energy = law_energy(
+                force.law, ca.substitute(law(x, rate, host.p), rate, 0), x, host.p, host.m.parameters.values()
+            )
+            at_rest = SX(0)
+            if energy is not None:
+                at_rest = law(extension, 0, host.p)
+                self.potential = self.potential + ca.substitute(energy, x, extension)
+            elastic = elastic + at_rest
+            rest = rest + (law(extension, speed, host.p) - at_rest)
+        act(SX(elastic), True)
         act(SX(rest), False)
         self.tensions[force.name] = (elastic + rest, unit)
 
     def _bushing(self, force: Bushing) -> None:
-        """Springs along the axes of frame a; rotation measured by small-angle components of the relative rotation."""
+        """Springs along and about the axes of frame a, acting at the origin of frame b.
+
+        V = ½ Σ k d² + ½ Σ k_r θ² with d = Eᵀ (r_b - r_a) and θ the rotation vector of Eᵀ G (E, G: axes of a and b).
+        Its rate for a relative angular velocity w in the axes of a, θ̇ = T(θ) w, gives the torque -Tᵀ (k_r θ).
+        """
         host, space = self.host, self.space
         arm_b, at_b, v_b = self._point(force.b)
         pose_a, twist_a = host.body_state(force.a.body)
         pose_b, twist_b = host.body_state(force.b.body)
         E = pose_a.R @ host.frame_axes(force.a)
-        G = pose_b.R @ host.frame_axes(force.b)
         origin = pose_a.r + pose_a.R @ host.place(force.a)
         # the point of body a that is at b's origin now: the force acts there on both bodies
         here = pose_a.R.T @ (at_b - pose_a.r)
         d = E.T @ (at_b - origin)
         slide = E.T @ (v_b - twist_a.v - space.turn_velocity(pose_a, twist_a.w, here))
         k, c = host.vector(force.stiffness), host.vector(force.damping)
-        pull = E @ (-(k * d) - c * slide)
-        self.push(force.b.body, arm_b, pull)
-        self.push(force.a.body, at_b - pose_a.r, -pull)
         kr, cr = host.vector(force.rotational_stiffness), host.vector(force.rotational_damping)
         if space.planar:
-            own = host.number(force.b.angle) - host.number(force.a.angle)
-            turn = -kr * (pose_b.angle - pose_a.angle + own) - cr * (twist_b.w - twist_a.w)
+            theta = pose_b.angle - pose_a.angle + host.number(force.b.angle) - host.number(force.a.angle)
+            torque, spin, axes = -kr * theta, twist_b.w - twist_a.w, SX(1)
         else:
-            relative = E.T @ G
-            angles = 0.5 * ca.vertcat(
-                relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0], relative[1, 0] - relative[0, 1]
+            p_a, p_b = (
+                multiply(host.euler_parameters(f.body), quaternion_from_matrix(f.axes)) for f in (force.a, force.b)
             )
-            spin = E.T @ (pose_b.R @ twist_b.w - pose_a.R @ twist_a.w)
-            turn = E @ (-(kr * angles) - cr * spin)
-        self.turn(force.b.body, turn)
-        self.turn(force.a.body, -turn)
+            theta, T = logarithm_and_rate(multiply(conjugate(p_a), p_b))
+            torque, spin, axes = -(T.T @ (kr * theta)), E.T @ (pose_b.R @ twist_b.w - pose_a.R @ twist_a.w), E
+        self.potential = self.potential + 0.5 * ca.dot(k, d * d) + 0.5 * ca.dot(kr, theta * theta)
+        for pull, turn, has in ((-k * d, torque, True), (-c * slide, -cr * spin, False)):
+            self.push(force.b.body, arm_b, E @ pull, has_potential=has)
+            self.push(force.a.body, at_b - pose_a.r, -(E @ pull), has_potential=has)
+            self.turn(force.b.body, axes @ turn, has_potential=has)
+            self.turn(force.a.body, -(axes @ turn), has_potential=has)
 
     def _amount(self, force: Any, given: Any, size: int, what: str) -> Any:
         """A constant or user-given vector, times its input channel where it has one."""
@@ -265,15 +281,19 @@ class ForceBuilder:
         host = self.host
         measured = host.measure(force.coordinate)
         k, c = host.number(force.stiffness), host.number(force.damping)
-        effort = SX(0)
-        if force.lower is not None:
-            depth = host.number(force.lower) - measured.value
-            effort = effort + ca.if_else(depth > 0, ca.fmax(k * depth - c * measured.rate, 0), 0)
-        if force.upper is not None:
-            depth = measured.value - host.number(force.upper)
-            effort = effort - ca.if_else(depth > 0, ca.fmax(k * depth + c * measured.rate, 0), 0)
-        self.drive(measured, effort)
-        self.tensions[force.name] = (effort, "N m" if measured.unit == "rad" else "N")
+        elastic = rest = SX(0)
+        for limit, sign in ((force.lower, 1), (force.upper, -1)):
+            if limit is None:
+                continue
+            depth = sign * (host.number(limit) - measured.value)
+            push = k * ca.fmax(depth, 0)
+            elastic = elastic + sign * push
+            damped = ca.fmax(-sign * c * measured.rate, -push)
+            rest = rest + sign * ca.if_else(depth > 0, damped, 0)
+            self.potential = self.potential + 0.5 * push * ca.fmax(depth, 0)
+        self.drive(measured, elastic, has_potential=True)
+        self.drive(measured, rest)
+        self.tensions[force.name] = (elastic + rest, "N m" if measured.unit == "rad" else "N")
 
     def _contact(self, force: Contact) -> None:
         """Normal force k δⁿ (1 + d δ̇), not negative; regularised friction against the slip (Hunt-Crossley form)."""
@@ -297,16 +317,19 @@ class ForceBuilder:
         safe = ca.fmax(depth, 0)
         exponent = host.number(force.exponent)
         elastic = safe if isinstance(exponent, float) and exponent == 1.0 else (safe + 1e-300) ** exponent
-        push = host.number(force.stiffness) * elastic * ca.fmax(1 + host.number(force.damping) * closing, 0)
-        push = ca.if_else(depth > 0, push, 0)
+        spring = ca.if_else(depth > 0, host.number(force.stiffness) * elastic, 0)
+        damped = spring * ca.fmax(host.number(force.damping) * closing, -1)
+        push = spring + damped
         self.tensions[force.name] = (push, "N")
-        total = push * normal
+        self.potential = self.potential + spring * safe / (exponent + 1)
+        total = damped * normal
         mu = host.number(force.friction)
         if not (isinstance(mu, float) and mu == 0.0):
             along = slip - ca.dot(normal, slip) * normal
             total = total - mu * push * along / ca.sqrt(ca.dot(along, along) + host.number(force.speed) ** 2)
-        self.push(force.point.body, touch - pose_b.r, total)
-        self.push(force.plane.body, touch - pose_a.r, -total)
+        for value, has in ((spring * normal, True), (total, False)):
+            self.push(force.point.body, touch - pose_b.r, value, has_potential=has)
+            self.push(force.plane.body, touch - pose_a.r, -value, has_potential=has)
 
     def _actuator(self, force: Actuator) -> None:
         host, model = self.host, force.model

@@ -7,6 +7,7 @@ All functions take CasADi expressions or NumPy arrays shaped as columns.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import casadi as ca
@@ -62,6 +63,11 @@ def multiply(p: Any, r: Any) -> Any:
     )
 
 
+def conjugate(p: Any) -> Any:
+    """Euler parameters of the inverse rotation."""
+    return ca.vertcat(p[0], -p[1:4])
+
+
 def exponential(turn: Any) -> Any:
     """Euler parameters of a rotation vector (smooth through zero)."""
     square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
@@ -71,6 +77,40 @@ def exponential(turn: Any) -> Any:
     factor = ca.if_else(small, 0.5 - square / 48, ca.sin(half) / (2 * half))
     scalar = ca.if_else(small, 1 - square / 8 + square * square / 384, ca.cos(half))
     return ca.vertcat(scalar, factor * turn[0], factor * turn[1], factor * turn[2])
+
+
+HALVINGS = 3
+# asin(s)/s = Σ c_k s²ᵏ with c_k = (2k)! / (4ᵏ k!² (2k + 1)); s² ≤ sin²(π/16) = 0.038: what is left out is below 1e-18
+ARCSINE = tuple(math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(12))
+
+
+def logarithm(p: Any) -> Any:
+    """Rotation vector θ of unit Euler parameters, |θ| ≤ π; smooth, with all derivatives, for |θ| < π.
+
+    With p = (cos h, n sin h) and h = |θ|/2 the half angle is halved three more times by square roots that never vanish,
+    sin²(h/2) = sin² h / (2 (1 + cos h)), and the arc sine of what is left is a short series in sin²: no quotient 0/0 at
+    θ = 0, no branch. p and -p are the same rotation: the one with a scalar part ≥ 0 is taken, so θ jumps to -θ at π.
+    """
+    p = ca.if_else(p[0] < 0, -1, 1) * p
+    cosine = p[0]
+    square = p[1] * p[1] + p[2] * p[2] + p[3] * p[3]
+    product = 1.0
+    for _ in range(HALVINGS):
+        square = square / (2 * (1 + cosine))
+        cosine = ca.sqrt((1 + cosine) / 2)
+        product = product * cosine
+    series = ARCSINE[-1]
+    for c in reversed(ARCSINE[:-1]):
+        series = c + square * series
+    return 2 * (series / product) * p[1:4]
+
+
+def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
+    """θ = logarithm(p) and T with θ̇ = T w, where Ṙ = skew(w) R: ṗ = ½ (0, w) p."""
+    own = ca.SX.sym("p", 4)
+    theta = logarithm(own)
+    rate = 0.5 * ca.vertcat(-own[1:4].T, own[0] * ca.SX.eye(3) - skew(own[1:4]))
+    return tuple(ca.Function("logarithm", [own], [theta, ca.jacobian(theta, own) @ rate])(p))
 
 
 def quaternion_from_matrix(matrix: Any) -> Array:

@@ -179,7 +179,8 @@ class ForceMethods:
         """Spring-damper between two points, or along a joint coordinate (``joint="A"``).
 
         Without load, two points are `free_length` apart [m] and a joint stands at `free` [rad or m]; both zero if left
-        out. `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping.
+        out. `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping; its
+        value at zero speed counts as elastic, its integral over the extension as potential energy.
         """
         what = f"spring {name!r}"
         if joint is not None and free_length is not None:
@@ -220,7 +221,11 @@ class ForceMethods:
         rotational_stiffness: Any = 0.0,
         rotational_damping: Any = 0.0,
     ) -> Bushing:
-        """Elastic joint: springs and dampers along and about the axes of the first frame (small angles)."""
+        """Elastic joint: springs and dampers along and about the axes of the first frame, at the second's origin.
+
+        The angles are the rotation vector θ from the first frame to the second: V = ½ Σ kᵢ θᵢ², the torque its
+        derivative, for turns below half a turn (beyond it θ takes the shorter way round and the torque changes sign).
+        """
         what = f"bushing {name!r}"
         turns = 1 if self.planar else 3
         size = 2 if self.planar else 3

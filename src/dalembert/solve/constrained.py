@@ -288,7 +288,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
     """The last stage of an explicit step, the projection, and the derivative at the new state, in one.
 
     (q,v,z,λ of the last stage; q,v,z,work of the step without it; weight of it; u,p,t at the end of the step)
-    -> q̇,v̇,ż of the last stage; q,v,z,work of the step; v̇,ż,power,λ,change there.
+    -> q̇,v̇,ż,power of the last stage; q,v,z,work of the step; v̇,ż,power,λ,change there.
     The factor of the last stage, an integration error away, closes the joints; the factor of the closed pose serves
     speeds and accelerations. So a projected step costs one factorization more than its stages, none for the next.
     """
@@ -306,7 +306,7 @@ def closing_function(eqs: EquationsOfMotion) -> ca.Function:
         final = Evaluation(eqs, replace(rough, q=q, v=v), factor=at.factor)
         a1, lam1, zdot1, power1, change = final.solve()
         inputs = [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t]
-        outputs = [*last[:3], q, v, z, work, a1, zdot1, power1, lam1, change]
+        outputs = [*last, q, v, z, work, a1, zdot1, power1, lam1, change]
         return _function(eqs, "closing", inputs, outputs)
 
     return eqs.cached("closing function", make)

@@ -134,7 +134,7 @@ class Stepper:
         last = self.F(*stage, u, self.p, t, lam)
         new = [y + weight * k for y, k in zip(base, last[:4], strict=True)]
         _, a, zdot, power, lam, change = self.F(*new[:3], u, self.p, t, last[4])
-        return (*last[:3], *new, a, zdot, power, lam, change)
+        return (*last[:4], *new, a, zdot, power, lam, change)
 
     def step(self) -> ca.Function:
         """(x, p, constants, end, numbers) -> x after one attempt."""
@@ -182,7 +182,7 @@ class Stepper:
             t1, last, stages[-1][4], base, h * weights[-1]
         )
         N, n = self.eqs.functions["kinematics"](q1, self.p, t1)
-        stages += [tuple(rates), (N @ v1 + n, a, zdot)]
+        stages += [tuple(rates), (N @ v1 + n, a, zdot, power)]
         new = {"t": t1, "q": q1, "v": v1, "z": z1, "work": work, "a": a, "zdot": zdot, "power": power, "lam": lam}
         new["change"] = ca.fmax(s["change"], change)
         new["events"] = self.event_values(t1, q1, v1, z1, a, lam)
@@ -220,15 +220,23 @@ class Stepper:
     def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: Any) -> Any:
         """Largest local error in units of its tolerance; infinite where a stage left finite numbers.
 
-        A maximum overlooks what is not a number, a sum does not.
+        The work of the forces without a potential counts with the states, in proportion to the energies: where it
+        changes form while the motion does not feel it (a stop that lets go before its spring is slack), only this
+        keeps the energy balance. A maximum overlooks what is not a number, a sum does not.
         """
         rtol, atol = self.numbers[0], self.numbers[1]
+        names = ["q", "v", "z"]
+        kinetic = MX(0)
+        if does_work(self.eqs):
+            names.append("work")
+            kinetic = 0.5 * ca.dot(new["v"], self.eqs.functions["inertia"](new["q"], self.p, new["t"]) @ new["v"])
         sizes, total = [], MX(0)
         for row in self.tableau[3]:
             size = MX(0)
-            for i, name in enumerate(("q", "v", "z")):
+            for i, name in enumerate(names):
                 if s[name].shape[0]:
-                    weight = atol + rtol * ca.fmax(ca.fabs(s[name]), ca.fabs(new[name]))
+                    largest = ca.fmax(ca.fabs(s[name]), ca.fabs(new[name]))
+                    weight = atol + rtol * (largest + kinetic if name == "work" else largest)
                     local = ca.fabs(h * combine(row, stages, i) / weight)
                     size = ca.fmax(size, ca.norm_inf(local))
                     total += ca.sum1(local) + ca.sum1(ca.fabs(new[name]))
@@ -238,6 +246,11 @@ class Stepper:
             damped = worst**2 / ca.sqrt(worst**2 + 0.01 * sizes[1] ** 2 + 1e-300)
             worst = ca.if_else(ca.fmax(worst, sizes[1]) <= 1e100, damped, np.inf)
         return ca.if_else(total <= FINITE, worst, np.inf)
+
+
+def does_work(eqs: EquationsOfMotion) -> bool:
+    """Whether any force has no potential."""
+    return bool(eqs.functions["power"].jac_sparsity(0, 1).nnz() > 0)
 
 
 def inlined(step: ca.Function, calls: int, kernel: ca.Function) -> ca.Function:

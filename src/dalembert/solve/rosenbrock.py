@@ -26,7 +26,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.solve.constrained import TINY, mass_is_singular, projection_function
 from dalembert.solve.elimination import Elimination
-from dalembert.solve.explicit import SAFETY, Stepper, inlined
+from dalembert.solve.explicit import SAFETY, Stepper, does_work, inlined
 from dalembert.solve.inputs import Inputs
 from dalembert.solve.methods import RK4
 
@@ -198,6 +198,10 @@ class RosenbrockStepper:
             if before.shape[0]:
                 weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
                 size = ca.fmax(size, ca.norm_inf(last[i] / weight))
+        if does_work(self.eqs):  # see the explicit methods
+            kinetic = 0.5 * ca.dot(v1, self.eqs.functions["inertia"](q1, common.p, t1) @ v1)
+            energy = ca.fmax(ca.fabs(x["work"]), ca.fabs(new["work"])) + kinetic
+            size = ca.fmax(size, ca.norm_inf(last[2] / (atol + rtol * energy)))
         size = ca.if_else(fixed, 0, size)
         good = ca.logic_and(moving, size <= 1)
         k = 1 / ORDER

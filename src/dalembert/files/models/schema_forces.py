@@ -70,7 +70,7 @@ class Damper(Table):
 
 
 class Bushing(Table):
-    """An elastic joint: springs and dampers along and about the axes of the first frame, for small angles."""
+    """An elastic joint: springs and dampers along and about the axes of the first frame, below half a turn."""
 
     type: Literal["bushing"]
     a: Place = Field(description="frame on the first body")

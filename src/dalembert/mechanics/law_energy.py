@@ -1,0 +1,113 @@
+"""Elastic energy of a force law: V(x) = ∫ F(ξ) dξ from the free length to x, as an expression of x.
+
+Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form where `da.where`, `da.maximum`,
+`da.absolute` ... switch. A switch that is linear in x, whatever branch it stands in itself, is found in the expression
+and its root parts the range of integration, so a gap, a dead band or two stiffnesses are integrated exactly. What is
+left (a switch that is not linear, a step much narrower than the range) shows as an error of `energy.balance`: the
+force itself is never replaced by the derivative of the quadrature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise, product
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.expressions.quantities import PiecewiseLinear
+
+SX = ca.SX
+NODES = 24  # per piece: exact for polynomials of degree 47; tanh(x / w) to 2e-9 of its value for x = 20 w
+MOST_FORMS = 64  # of one switch: nested choices multiply
+TRUTHS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
+
+
+def law_energy(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) -> Any | None:
+    """Integral over x of the force `value`, an expression of x and the parameters p.
+
+    From zero; from 1 (m or rad) where the law is not finite at zero. None where it is finite at neither: such a law
+    has no elastic part. Both are judged at the values `defaults` of the parameters. A table has its own integral.
+    """
+    if isinstance(law, PiecewiseLinear):
+        return law.integral(x)
+    force = ca.Function("law", [x, p], [value])
+    now = ca.DM(list(defaults))
+    begin = next((place for place in (0.0, 1.0) if math.isfinite(float(force(place, now)))), None)
+    if begin is None:
+        return None
+    lower, upper = ca.fmin(x, begin), ca.fmax(x, begin)
+    inside = [ca.fmin(ca.fmax(root, lower), upper) for root in changes_of_form(value, x)]
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    total = SX(0)
+    for left, right in pairwise([lower, *_ascending(inside), upper]):
+        middle, half = 0.5 * (left + right), 0.5 * (right - left)
+        terms = [w * force(middle + half * node, p) for node, w in zip(nodes, weights, strict=True)]
+        total = total + ca.if_else(half > 0, half * sum(terms), 0)
+    return ca.if_else(x < begin, -total, total)
+
+
+def _ascending(values: list[Any]) -> list[Any]:
+    """Sorted by exchanges of neighbours: expressions have no order of their own."""
+    values = list(values)
+    for last in range(len(values) - 1, 0, -1):
+        for k in range(last):
+            a, b = values[k], values[k + 1]
+            values[k], values[k + 1] = ca.fmin(a, b), ca.fmax(a, b)
+    return values
+
+
+def changes_of_form(value: Any, argument: Any) -> list[Any]:
+    """Arguments at which a linear switch of an expression changes side: numbers, or expressions of parameters."""
+    found: dict[Any, Any] = {}
+    forms: dict[int, list[Any]] = {}
+    waiting, seen = [value], set()
+    while waiting:
+        node = waiting.pop()
+        if node.element_hash() in seen or not node.n_dep():
+            continue
+        seen.add(node.element_hash())
+        parts = [node.dep(k) for k in range(node.n_dep())]
+        waiting += parts
+        if node.op() in (ca.OP_LT, ca.OP_LE, ca.OP_FMIN, ca.OP_FMAX):
+            sides = [a - b for a, b in product(_forms(parts[0], forms), _forms(parts[1], forms))]
+        elif node.op() in (ca.OP_FABS, ca.OP_SIGN):
+            sides = _forms(parts[0], forms)
+        else:
+            continue
+        for side in sides[:MOST_FORMS]:
+            slope = ca.simplify(ca.jacobian(side, argument))
+            if ca.depends_on(slope, argument) or slope.is_zero():
+                continue
+            root = ca.simplify(-ca.substitute(side, argument, SX(0)) / slope)
+            found[float(root) if root.is_constant() else root.element_hash()] = root
+    return list(found.values())
+
+
+def _forms(node: Any, known: dict[int, list[Any]]) -> list[Any]:
+    """The smooth expressions that a node may stand for: every choice inside it made one way or the other."""
+    key = node.element_hash()
+    if key not in known:
+        parts = [node.dep(k) for k in range(node.n_dep())]
+        kind = node.op()
+        if not parts:
+            forms = [node]
+        elif kind in TRUTHS:
+            forms = [SX(0), SX(1)]
+        elif kind == ca.OP_SIGN:
+            forms = [SX(-1), SX(1)]
+        elif kind == ca.OP_FABS:
+            forms = [sign * form for form in _forms(parts[0], known) for sign in (-1, 1)]
+        elif kind in (ca.OP_FMIN, ca.OP_FMAX):
+            forms = [*_forms(parts[0], known), *_forms(parts[1], known)]
+        elif kind == ca.OP_IF_ELSE_ZERO:
+            forms = [SX(0), *_forms(parts[1], known)]
+        elif len(parts) == 1:
+            forms = [SX.unary(kind, form) for form in _forms(parts[0], known)]
+        else:
+            forms = [SX.binary(kind, a, b) for a, b in product(_forms(parts[0], known), _forms(parts[1], known))]
+        distinct = {form.element_hash(): form for form in forms}
+        known[key] = list(distinct.values())[:MOST_FORMS]
+    return known[key]
