@@ -204,6 +204,50 @@ def test_a_run_that_leaves_finite_numbers_says_when_and_keeps_its_record() -> No
         da.simulate(eqs, 5.0, start=start)
 
 
+def hinged_rod(stiffness: float = 0.0) -> Any:
+    m = da.Mechanism("rod", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=1 / 12)
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    m.add_torque("motor", joint="hinge", input="torque")
+    m.add_spring("spring", joint="hinge", stiffness=stiffness)
+    return da.equations(m)
+
+
+@pytest.mark.parametrize("method", [da.DormandPrince(max_steps=2000), da.Rosenbrock(max_steps=2000)])
+def test_a_run_that_makes_no_progress_ends_when_its_budget_is_spent(method: Any) -> None:
+    eqs = hinged_rod(stiffness=-1e10)
+    with pytest.raises(da.ConvergenceError, match=r"2000 steps brought the run from t = 0 s .*max_steps=") as caught:
+        da.simulate(eqs, 1.0, method=method)
+    record = caught.value.record
+    assert record.statistics["steps"] + record.statistics["rejected"] >= 2000
+    assert record.time[-1] == record.statistics["end"] > 0  # the last state is there, though no sample was due
+
+
+def test_an_exploding_input_ends_with_its_reason_and_the_record_so_far() -> None:
+    eqs = hinged_rod()
+    grow = {"torque": lambda t: da.exp(1000 * t)}
+    with pytest.raises(da.ConvergenceError, match=r"largest speed rod.rate = .* rad/s") as caught:
+        da.simulate(eqs, 1.0, inputs=grow, method=da.DormandPrince(max_steps=5000))
+    assert len(caught.value.record) > 5
+    assert np.isfinite(caught.value.record.data).all()
+
+
+def test_a_run_that_is_too_long_is_not_blamed_on_stiffness() -> None:
+    with pytest.raises(da.ConvergenceError) as caught:
+        da.simulate(hinged_rod(), 1e18, method=da.DormandPrince(max_steps=3000))
+    assert "to the end at 1e+18 s" in str(caught.value)
+    assert "fell" not in str(caught.value)
+    assert caught.value.record.time[-1] > 30  # where error control was once said to be stuck
+
+
+def test_the_budget_is_for_a_thousandth_of_the_run_and_can_be_raised() -> None:
+    eqs = hinged_rod()
+    whole = da.simulate(eqs, 10.0, method=da.DormandPrince(max_steps=300))
+    assert whole.statistics["steps"] > 300
+    with pytest.raises(da.DataError, match="max_steps"):
+        da.DormandPrince(max_steps=0)
+
+
 def test_a_start_whose_joints_are_open_is_refused(four_bar: Any) -> None:
     eqs, start = four_bar
     q = np.array(start.q)

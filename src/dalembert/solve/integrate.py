@@ -22,7 +22,7 @@ from dalembert.solve.running import Run
 
 MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
 LOOP = ("controller", "observer", "noise", "references", "actuators", "switch_on")
-METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "first_step", "index", "solver")
+METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "max_steps", "first_step", "index", "solver")
 
 
 def simulate(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from dalembert.errors import DataError
 from dalembert.solve.constrained import Baumgarte
 
+MAX_STEPS = 100_000  # for a thousandth of a run: seconds of work where nothing advances, 1e8 steps where all does
+
 
 def _positive(**values: float) -> None:
     for name, value in values.items():
@@ -34,6 +36,8 @@ class DormandPrince:
 
     The local error of every coordinate, speed and internal state is kept below atol + rtol |x|.
     Order 8 needs fewer evaluations from about 1e-5 on. With a `step` the step is fixed and errors are not looked at.
+
+    max_steps : attempts for a thousandth of the run, after which it ends with a `ConvergenceError`.
     """
 
     order: int = 8
@@ -43,13 +47,15 @@ class DormandPrince:
     first_step: float = 1e-4
     max_step: float = float("inf")
     stabilise: Baumgarte | None = None
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
         if self.order not in (5, 8):
             raise DataError(f"order must be 5 or 8, got {self.order!r}.")
         _positive(
-            rtol=self.rtol, atol=self.atol, first_step=self.first_step, step=1.0 if self.step is None else self.step
-        )
+            rtol=self.rtol, atol=self.atol, first_step=self.first_step, step=1.0 if self.step is None else self.step,
+            max_steps=self.max_steps,
+        )  # fmt: skip
         if not self.max_step > 0:
             raise DataError(f"max_step must be positive, got {self.max_step!r}.")
 
@@ -62,6 +68,7 @@ class Rosenbrock:
     much faster than the step are no trouble.
 
     step : fixed step [s]; None chooses steps by `rtol` and `atol`, as `DormandPrince` does.
+    max_steps : attempts for a thousandth of the run, after which it ends with a `ConvergenceError`.
     """
 
     step: float | None = None
@@ -69,11 +76,13 @@ class Rosenbrock:
     atol: float = 1e-8
     first_step: float = 1e-5
     max_step: float = float("inf")
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self) -> None:
         _positive(
-            rtol=self.rtol, atol=self.atol, first_step=self.first_step, step=1.0 if self.step is None else self.step
-        )
+            rtol=self.rtol, atol=self.atol, first_step=self.first_step, step=1.0 if self.step is None else self.step,
+            max_steps=self.max_steps,
+        )  # fmt: skip
         if not self.max_step > 0:
             raise DataError(f"max_step must be positive, got {self.max_step!r}.")
 
@@ -116,6 +125,8 @@ class Sundials:
     CVODES integrates the index-1 form with the drift of the joints fed back, IDAS the same form with accelerations and
     multipliers as unknowns outside the error test. Both start anew from a projected state some sixteen times in a run;
     rtol and atol are of the run, a single step gets a fiftieth.
+
+    max_steps : steps for a sixteenth of the run, after which it ends with a `ConvergenceError`.
     """
 
     rtol: float = 1e-8

@@ -27,6 +27,8 @@ NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an 
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
 SMALLEST_STEP = 1e-14
 PATIENCE, SLOWEST = 400, 1e-9  # attempts that together must do more than this share of what is left
+FARTHEST = 1e6  # times as long as the run so far: what lies beyond says nothing of a step that fell
+STRETCHES = 1000  # of a run; each has the method's budget of attempts
 
 
 class Run:
@@ -72,6 +74,7 @@ class Run:
             self.sampler.next = 1
         self.first = x.copy()  # what loads are usual, should a run get stuck
         self.slow = (begin.t, 0)  # since when, and how many attempts
+        self.stretch = (begin.t, 0.0)  # its first time, and the attempts before it
         pace = 0.0
         stopped = ""
         try:
@@ -92,9 +95,8 @@ class Run:
                 self._take(x, block)
                 if broken is not None and crossing is None:
                     raise broken
-                after = block[-1].copy()
-                self._advances(after, size)
-                x = after
+                x = block[-1].copy()
+                self._advances(x, size)
                 if crossing is not None:
                     x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
@@ -259,16 +261,39 @@ class Run:
                 raise self._opened(float(x[0]), f" ({self._widest(x)})")
 
     def _advances(self, x: Array, attempts: int) -> None:
-        """Give up where error control would need 1e11 steps or more to the end."""
+        """Give up where the step fell to nothing, or where the budget of attempts for a stretch is spent."""
         if getattr(self.method, "step", None) is not None or isinstance(self.method, Sundials):
             return
+        made = float(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
+        if x[0] - self.stretch[0] > self.span / STRETCHES or x[0] >= self.end:
+            self.stretch = (float(x[0]), made)
+        elif made - self.stretch[1] >= self.method.max_steps:
+            raise self._spent(x)
         since, tried = self.slow
-        if x[0] - since > SLOWEST * (self.end - since) or x[0] >= self.end:
+        left = min(self.end - since, FARTHEST * (since - self.first[0]))
+        if x[0] - since > SLOWEST * left or x[0] >= self.end:
             self.slow = (float(x[0]), 0)
             return
         self.slow = (since, tried + attempts)
         if self.slow[1] >= PATIENCE:
             raise self._stuck(x)
+
+    def _spent(self, x: Array) -> ConvergenceError:
+        """The last state is sound and goes into the record, even where no sample is due yet."""
+        if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
+            self.sampler.blocks.append(x[None, :].copy())
+        since = self.stretch[0]
+        more = (self.end - x[0]) / max(x[0] - since, 1e-300) * self.method.max_steps
+        v = x[slice(*self.where["v"])]
+        k = int(np.argmax(np.abs(v))) if len(v) else -1
+        speeds = self.eqs.speeds
+        fastest = f", largest speed {speeds.names[k]} = {v[k]:.1e} {speeds.units[k]}" if len(v) else ""
+        return ConvergenceError(
+            f"{self.method.max_steps} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
+            f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}. If something is "
+            "much faster than the motion of interest (a stiff or unstable spring, a growing input), mend it or use "
+            "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
+        )
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "

@@ -123,7 +123,7 @@ class SundialsSteps:
         except RuntimeError as error:
             raise ConvergenceError(
                 f"SUNDIALS ({self.method.solver}) gave up between t = {t0:.6g} and {end:.6g} s: "
-                f"{_reason(str(error))} Try a looser tolerance, or method=da.Rosenbrock()."
+                f"{_reason(str(error))} Try a shorter run, a looser tolerance, or method=da.Rosenbrock()."
             ) from None
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         at = times[:, None]

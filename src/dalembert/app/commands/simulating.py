@@ -56,6 +56,10 @@ def simulate(
     rtol: Annotated[
         float | None, typer.Option(help="Relative and absolute tolerance, for the methods with steps of their own.")
     ] = None,
+    max_steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Steps for a thousandth of the run (sundials: a sixteenth) before it is given up."),
+    ] = None,
     changes: Set = None,
     start: Start = None,
     guess: Near = None,
@@ -80,7 +84,7 @@ def simulate(
     values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
     began = time.perf_counter()
-    run = run_of(machine, until, every, method_of(method, step, rtol, machine), start, guess, inputs, out)
+    run = run_of(machine, until, every, method_of(method, step, rtol, max_steps, machine), start, guess, inputs, out)
     seconds = time.perf_counter() - began
     files = []
     if out is not None:
@@ -98,7 +102,7 @@ def simulate(
 
         told = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
-            "set": changes, "start": start, "guess": guess, "input": inputs,
+            "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
         })}  # fmt: skip
         run_report(report, run, machine.mechanism, machine.eqs, names=values.names(plot), provenance=told)
         files.append(report)
@@ -145,12 +149,14 @@ def run_of(
         raise
 
 
-def method_of(method: Method | None, step: float | None, rtol: float | None, machine: Machine) -> Any:
+def method_of(
+    method: Method | None, step: float | None, rtol: float | None, max_steps: int | None, machine: Machine
+) -> Any:
     """The method asked for, or that of the model."""
     from dalembert.solve import methods
 
     own = machine.mechanism.simulation.get("method")
-    if method is None and step is None and rtol is None:
+    if method is None and step is None and rtol is None and max_steps is None:
         return own
     kind = Method.dormand_prince if method is None else method
     kinds = {
@@ -164,10 +170,12 @@ def method_of(method: Method | None, step: float | None, rtol: float | None, mac
         raise typer.BadParameter(f"{kind.value} needs a step in seconds.", param_hint="--step")
     if rtol is not None:
         options |= {"rtol": rtol, "atol": rtol}
+    if max_steps is not None:
+        options["max_steps"] = max_steps
     fields = kinds[kind].__dataclass_fields__  # type: ignore[attr-defined]
     for name in options:
         if name not in fields:
-            raise typer.BadParameter(f"{kind.value} has no {name}.", param_hint=f"--{name}")
+            raise typer.BadParameter(f"{kind.value} has no {name}.", param_hint=f"--{name.replace('_', '-')}")
     return kinds[kind](**options)
 
 
@@ -226,7 +234,7 @@ def command_line(model: str, given: Mapping[str, Any]) -> str:
         for one in value if isinstance(value, list) else [] if value is None else [value]:
             parts += [
                 f"--{name}",
-                one.value if isinstance(one, Method) else f"{one:.12g}" if isinstance(one, float) else one,
+                one.value if isinstance(one, Method) else f"{one:.12g}" if isinstance(one, float) else str(one),
             ]
     return shlex.join(parts)
 

@@ -23,6 +23,7 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "order": (("--order",), None),
     "step": (("--step",), None),
     "rtol": (("--rtol",), None),
+    "max_steps": (("--max-steps",), None),
     "method": (("--method",), None),
     "P0": (("--P0",), None),
     "store": (("--store",), None),

@@ -332,7 +332,9 @@ class MethodTable(Table):
     max_step: Time | None = Field(None, description="longest step")
     index: int | None = Field(None, description="GeneralizedAlpha: joints closed at position (3) or velocity level (2)")
     solver: Literal["cvodes", "idas"] | None = Field(None, description="of Sundials")
-    max_steps: int | None = Field(None, description="Sundials: gives up after so many")
+    max_steps: int | None = Field(
+        None, description="gives up after so many steps for a thousandth of the run (Sundials: a sixteenth)"
+    )
 
 
 class SimulateTable(Table):
