@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -192,11 +193,55 @@ def test_broken_stores_are_told_with_file_and_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no sweep"):
         da.read_sweep(tmp_path)
     da.sweep(trials.square, LINE, workers=0, store=tmp_path)
-    (tmp_path / "results.jsonl").write_text('{"index": 0}\nnonsense\n')
+    (tmp_path / "results.jsonl").write_text('{"index": 0, "results": {}}\nnonsense\n')
     with pytest.raises(FileFormatError, match=r"results.jsonl:2"):
         da.read_sweep(tmp_path)
     (tmp_path / "sweep.json").write_text("{}")
     with pytest.raises(FileFormatError, match="version"):
+        da.read_sweep(tmp_path)
+
+
+BAD_LINES = {
+    "index beyond the points": '{"index": 99, "results": {}}',
+    "index before the points": '{"index": -1, "results": {}}',
+    "index of truth": '{"index": true, "results": {}}',
+    "index that is no number": '{"index": NaN, "results": {}}',
+    "no table": "[1, 2]",
+    "results that are no table": '{"index": 0, "results": [1]}',
+    "a text as result": '{"index": 0, "results": {"square": "1"}}',
+    "shape that is none": '{"index": 0, "results": {"square": {"shape": [-1], "data": ""}}}',
+    "shape that does not fit": '{"index": 0, "results": {"square": {"shape": [9999999], "data": "AAAA"}}}',
+    "data that are none": '{"index": 0, "results": {"square": {"shape": [1], "data": "%%%"}}}',
+    "nesting": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_hostile_line_of_a_store_is_a_data_error_with_its_place(line: str, tmp_path: Path) -> None:
+    da.sweep(trials.square, LINE, workers=0, store=tmp_path)
+    (tmp_path / "results.jsonl").write_text(line + "\n")
+    with pytest.raises(DataError, match=r"results.jsonl:1: not a line of results"):
+        da.read_sweep(tmp_path)
+    with pytest.raises(DataError, match=r"results.jsonl:1: not a line of results"):
+        da.sweep(trials.square, LINE, workers=0, store=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("names", 3),
+        ("names", [1]),
+        ("seed", "x"),
+        ("points", {"shape": [2], "data": ""}),
+        ("points", 1.0),
+        ("count", 9),
+    ],
+)
+def test_a_hostile_head_of_a_store_is_a_data_error(key: str, value: object, tmp_path: Path) -> None:
+    da.sweep(trials.square, LINE, workers=0, store=tmp_path)
+    head = json.loads((tmp_path / "sweep.json").read_text())
+    (tmp_path / "sweep.json").write_text(json.dumps({**head, key: value}))
+    with pytest.raises(DataError, match=r"sweep.json: not the head"):
         da.read_sweep(tmp_path)
 
 

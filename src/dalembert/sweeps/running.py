@@ -6,6 +6,8 @@ import hashlib
 import multiprocessing
 import os
 import pickle
+import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -175,7 +177,10 @@ def _runs(
     if executor is not None:
         yield from _submitted(task, executor, _batches(points, todo, seed, count), count)
         return
-    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        count, mp_context=multiprocessing.get_context("spawn"), initializer=_depend_on_parent
+    )  # fmt: skip
     try:
         yield from _submitted(task, pool, _batches(points, todo, seed, count), count)
     except BrokenProcessPool as error:
@@ -183,8 +188,25 @@ def _runs(
             "a worker process died (killed, or out of memory). What was finished is kept if store= is given: run the "
             "same sweep again."
         ) from error
+    except (KeyboardInterrupt, GeneratorExit):  # a trial under way may take long
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _depend_on_parent() -> None:
+    """In a worker: leave Ctrl-C to the parent, and end when the parent is no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def wait_for_end() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
 
 
 def _submitted(task: _Task, executor: Executor, batches: Iterator[Any], workers: int) -> Iterator[list[dict[str, Any]]]:

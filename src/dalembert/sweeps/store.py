@@ -25,6 +25,10 @@ LONGEST = 64_000_000  # bytes of a line
 FORMAT = 1
 
 
+class StoreError(FileFormatError, DataError):
+    """A file of a sweep holds what no sweep writes."""
+
+
 class Store:
     """Folder of a sweep under way."""
 
@@ -42,7 +46,7 @@ class Store:
                     )
         else:
             write_text(known, json.dumps({"format": FORMAT, **head}, indent=1))
-        self.done = {line["index"]: line for line in read_lines(self.folder / LINES)}
+        self.done = read_lines(self.folder / LINES, int(head["count"]))
         self._file = (self.folder / LINES).open("a", encoding="utf-8")
 
     def add(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -71,42 +75,47 @@ def packed(value: Any) -> Any:
 
 def unpacked(value: Any) -> Any:
     if not isinstance(value, dict):
+        if not isinstance(value, int | float):
+            raise ValueError(f"{value!r:.40} is not a number")
         return float(value)
-    shape = tuple(int(n) for n in value["shape"])
-    return np.frombuffer(base64.b64decode(value["data"]), dtype="<f8").reshape(shape)
+    shape, data = value.get("shape"), value.get("data")
+    if not (isinstance(shape, list) and all(isinstance(n, int) and n >= 0 for n in shape) and isinstance(data, str)):
+        raise ValueError("an array has a shape and data")
+    return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
 def read_head(folder: Path) -> dict[str, Any]:
     path = folder / HEAD
     try:
+        if path.stat().st_size > LONGEST:
+            raise StoreError("the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{folder} holds no sweep ({HEAD} is missing).") from None
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"not the head of a sweep: {error}", path=str(path)) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"not the head of a sweep: {error}", path=str(path)) from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise FileFormatError("not the head of a sweep that this version can read.", path=str(path))
+        raise StoreError("not the head of a sweep that this version can read.", path=str(path))
     return head
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Whole lines; one that was cut off at the end is cut from the file too."""
+def read_lines(path: Path, count: int) -> dict[int, dict[str, Any]]:
+    """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too."""
     if not path.exists():
-        return []
-    found: list[dict[str, Any]] = []
+        return {}
+    found: dict[int, dict[str, Any]] = {}
     good = 0
     with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
+            if len(raw) > LONGEST:
+                raise StoreError("a line of results is too long.", path=str(path), line=number)
             if not raw.endswith(b"\n"):
                 break
-            if len(raw) > LONGEST:
-                raise FileFormatError("a line of results is too long.", path=str(path), line=number)
             try:
                 line = json.loads(raw)
-                int(line["index"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise FileFormatError(f"not a line of results: {error}", path=str(path), line=number) from error
-            found.append(line)
+                found[_checked(line, count)] = line
+            except (ValueError, RecursionError) as error:
+                raise StoreError(f"not a line of results: {error}.", path=str(path), line=number) from error
             good += len(raw)
     if good < path.stat().st_size:
         with path.open("r+b") as file:
@@ -114,17 +123,34 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _checked(line: Any, count: int) -> int:
+    """The index of a line whose parts are what they should be."""
+    index = line.get("index") if isinstance(line, dict) else None
+    if type(index) is not int or not 0 <= index < count:
+        raise ValueError(f"index {index!r:.40} is none of the {count} points")
+    if line.get("error") is not None:
+        return index
+    results = line.get("results")
+    if not isinstance(results, dict):
+        raise ValueError("results must be a table of numbers and arrays")
+    for value in results.values():
+        unpacked(value)
+    return index
+
+
 def read_sweep(folder: str | os.PathLike[str]) -> Swept:
     """A sweep, complete or not, from its folder."""
     where = Path(folder)
     head = read_head(where)
     try:
-        points = unpacked(head["points"])
-        names, seed = tuple(head["names"]), int(head["seed"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
-    lines = {line["index"]: line for line in read_lines(where / LINES)}
-    return swept_of(names, points, lines, seed)
+        points, names, seed = unpacked(head["points"]), head["names"], head["seed"]
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(seed) is int):
+            raise ValueError("names and seed of a sweep are texts and a number")
+        if np.shape(points) != (head["count"], len(names)):
+            raise ValueError(f"points have shape {np.shape(points)}, not ({head['count']!r:.40}, {len(names)})")
+    except (KeyError, ValueError) as error:
+        raise StoreError(f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
+    return swept_of(tuple(names), points, read_lines(where / LINES, len(points)), seed)
 
 
 def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any]], seed: int) -> Swept:

@@ -7,6 +7,7 @@
 | 2 | the command was used wrongly, or a file cannot be read or written |
 | 3 | something did not converge: a step, an equilibrium, joints that do not close |
 | 130 | interrupted from the keyboard |
+| 143 | ended by SIGTERM; what was computed is kept, as from the keyboard |
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator
@@ -27,9 +30,12 @@ from dalembert.app.commands.terminal import settings
 from dalembert.app.commands.wording import in_options
 from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
-WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
+WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 FLAG = " "  # an option without a value: help would show <bool> beside it
-CODES = "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted."
+CODES = (
+    "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted, "
+    "143 terminated."
+)
 
 Quiet = Annotated[
     bool, typer.Option("--quiet", metavar=FLAG, help="Say nothing but results and errors.", rich_help_panel="Common")
@@ -68,7 +74,7 @@ def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[
         @functools.wraps(function)
         def run(*, quiet: bool, debug: bool, outside: bool = False, **arguments: Any) -> None:
             settings.allow_outside = outside
-            with told(quiet, debug, options):
+            with told(quiet, debug, options), ended_by_signal():
                 function(**arguments)
 
         own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
@@ -93,6 +99,25 @@ def option_names(key: str, hint: Any) -> tuple[str, ...]:
         return ()
     given = [one for one in (about.default, *(about.param_decls or ())) if isinstance(one, str) and one[:2] == "--"]
     return tuple(given) or (f"--{key.replace('_', '-')}",)
+
+
+@contextmanager
+def ended_by_signal() -> Iterator[None]:
+    """SIGTERM, as batch systems and shutdowns send it, ends a command like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        settings.terminated = True  # not a kind of KeyboardInterrupt: CasADi raises one of its own instead
+        raise KeyboardInterrupt
+
+    settings.terminated = False
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -122,7 +147,7 @@ def told(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[No
 def exit_code(error: BaseException) -> int:
     """The code a command ends with."""
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED
+        return TERMINATED if settings.terminated else INTERRUPTED
     if isinstance(error, FileFormatError | OSError):
         return MISUSED
     if isinstance(error, ConvergenceError | AssemblyError):

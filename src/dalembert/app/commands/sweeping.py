@@ -194,7 +194,7 @@ def tell_done(store: Path | None, count: int) -> None:
     from dalembert.sweeps.store import LINES, read_lines
 
     if store is not None and (store / LINES).exists():
-        done = sum(1 for _ in read_lines(store / LINES))
+        done = len(read_lines(store / LINES, count))
         if done:
             terminal.say(f"{done} of {count} points already done in {store}")
 

@@ -28,6 +28,7 @@ class Settings:
     quiet: bool = False
     debug: bool = False
     allow_outside: bool = False  # models may include files outside their folder
+    terminated: bool = False  # by SIGTERM, not from the keyboard
 
 
 settings = Settings()
