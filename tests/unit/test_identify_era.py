@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert.errors import DataError
-from dalembert.identify import IdentificationWarning, era, era_dc, markov, okid, okid_era, physical
+from dalembert.identify import IdentificationWarning, era, era_dc, hankel_matrix, markov, okid, okid_era, physical
 from dalembert.identify.realization import correlations, hankel, order_from_gaps
-from dalembert.linear import StateSpace
-from dalembert.linear.forms import observability_matrix
+from dalembert.linear import StateSpace, controllability_matrix, observability_matrix
 from dalembert.record import Record
 from tests.storey_frame import FLOORS, played, pulse, relative, sampled_frame, storey_frame, white
 
@@ -34,14 +33,31 @@ def poles_off(found: StateSpace, true: StateSpace) -> float:
 
 @pytest.mark.spec("000-54")
 def test_a_hankel_matrix_is_observability_times_power_times_controllability() -> None:
-    """H(k) = P_a Aᵏ Q_b for a, b up to the order, with P_a and Q_b of the linear world."""
-    Y = FRAME.markov(30)[1:]
-    P = observability_matrix(FRAME)
-    Q = np.hstack([np.linalg.matrix_power(FRAME.A, j) @ FRAME.B for j in range(6)])
-    for k in (0, 1, 4):
-        H = hankel(Y, 6, 6, k)
-        assert H.shape == (18, 6)
-        np.testing.assert_allclose(H, P @ np.linalg.matrix_power(FRAME.A, k) @ Q, atol=1e-12)
+    """H(k) = P_a Aᵏ Q_b with a and b below, at and above the order, of three outputs and two inputs."""
+    system = FRAME.replace(B=np.hstack([FRAME.B, np.roll(FRAME.B, 1, axis=0)]), D=np.zeros((3, 2)), inputs=["f", "g"])
+    for a, b, k in ((6, 6, 0), (2, 9, 1), (8, 3, 4)):
+        P, Q = observability_matrix(system, a), controllability_matrix(system, b)
+        assert P.shape == (3 * a, 6) and Q.shape == (6, 2 * b)
+        for i in range(a):
+            np.testing.assert_allclose(P[3 * i : 3 * i + 3], system.C @ np.linalg.matrix_power(system.A, i), atol=1e-12)
+        for j in range(b):
+            np.testing.assert_allclose(Q[:, 2 * j : 2 * j + 2], np.linalg.matrix_power(system.A, j) @ system.B)
+        H = hankel_matrix(system.markov(a + b + k), a, b, k)
+        assert H.shape == (3 * a, 2 * b)
+        np.testing.assert_allclose(H, P @ np.linalg.matrix_power(system.A, k) @ Q, atol=1e-12 * np.abs(H).max())
+
+
+@pytest.mark.spec("000-54")
+def test_hankel_matrices_of_data_have_the_rank_of_the_model(exact: Record) -> None:
+    """From Markov parameters of a pulse test and of OKID: six states, so the seventh singular value is rounding."""
+    given = markov(played(FRAME, pulse(200)), 40, "force", FLOORS, memory=200)
+    for source in (given, okid(exact, "force", FLOORS, observer_order=4)):
+        H = hankel_matrix(source, 4, 12)
+        np.testing.assert_allclose(H, hankel_matrix(FRAME.markov(20), 4, 12), atol=1e-6 * np.abs(H).max())
+        s = np.linalg.svd(H, compute_uv=False)
+        assert s[5] > 1e-4 * s[0] and s[6] < 1e-6 * s[0]
+    with pytest.raises(DataError, match="need 60 Markov parameters besides Y_0; there are 39"):
+        hankel_matrix(given, 30, 31)
 
 
 @pytest.mark.spec("000-56")

@@ -9,8 +9,14 @@ import pytest
 import scipy.linalg
 
 from dalembert.errors import DataError
-from dalembert.linear import SecondOrder, StateSpace, connect
-from dalembert.linear.forms import controllability_matrix, observability_matrix, symmetric_form
+from dalembert.linear import (
+    SecondOrder,
+    StateSpace,
+    connect,
+    controllability_matrix,
+    observability_matrix,
+    symmetric_form,
+)
 
 FRAME = {
     "M": np.diag([2.0, 3.0, 1.0]),
@@ -250,6 +256,12 @@ def test_controllability_and_observability_matrices_stack_powers():
     space = free_mass()
     np.testing.assert_allclose(controllability_matrix(space), [[0.0, 0.5], [0.5, 0.0]])
     np.testing.assert_allclose(observability_matrix(space), np.eye(2))
+    np.testing.assert_allclose(controllability_matrix(space, 3), [[0.0, 0.5, 0.0], [0.5, 0.0, 0.0]])
+    assert observability_matrix(space, 1).shape == (1, 2)
+    with pytest.raises(DataError, match="blocks must be a whole number from 1"):
+        controllability_matrix(space, 0)
+    with pytest.raises(DataError, match="needs a StateSpace, got SecondOrder"):
+        observability_matrix(SecondOrder(1.0, 1.0))
 
 
 # Kalman decomposition

@@ -11,7 +11,7 @@ from dalembert.identify.bounds import ModalBounds, cramer_rao, deviations, inter
 from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity, phase_deviation
 from dalembert.identify.damping_fit import ProportionalDamping, proportional_damping
 from dalembert.identify.data import Data, IdentificationWarning, read_data
-from dalembert.identify.eigensystem import era, era_dc, okid_era
+from dalembert.identify.eigensystem import era, era_dc, hankel_matrix, okid_era
 from dalembert.identify.family import Affine
 from dalembert.identify.fit_machine import fit
 from dalembert.identify.fitted import FittedMachine
@@ -87,6 +87,7 @@ __all__ = [
     "okid",
     "era",
     "era_dc",
+    "hankel_matrix",
     "okid_era",
     "observer_gain",
     "Decays",

@@ -111,6 +111,39 @@ def era_dc(
     return _realized(markov, order, rows, columns, lags, (dt, inputs, outputs), combined=combined)
 
 
+def hankel_matrix(markov: ObserverMarkov | ArrayLike | Any, rows: int, columns: int, shift: int = 0) -> FloatArray:
+    """Block Hankel matrix H(shift) of Markov parameters: block (i, j) is Y_{shift+1+i+j}.
+
+    Of a system it is the product of its observability matrix, A^shift and its controllability matrix
+    (:func:`dalembert.linear.observability_matrix`, :func:`dalembert.linear.controllability_matrix`).
+
+    Parameters
+    ----------
+    markov : as of :func:`era`, Y_0 first
+    rows, columns : number of block rows and block columns
+    shift : samples by which the first block is later than Y_1
+
+    Returns
+    -------
+    (rows ny, columns nu)
+
+    Examples
+    --------
+    >>> hankel_matrix([9.0, 1.0, 2.0, 3.0, 4.0], 2, 3).tolist()
+    [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
+    """
+    a, b, k = whole("rows", rows, 1), whole("columns", columns, 1), whole("shift", shift, 0)
+    need = a + b + k
+    observer = markov if isinstance(markov, ObserverMarkov) else None
+    pulse = of_observer(observer, need, False) if observer else pulse_of(markov, getattr(markov, "dt", 1.0), None, None)
+    if len(pulse.values) < need:
+        raise DataError(
+            f"{a} block rows and {b} block columns from Y_{k + 1} on need {need - 1} Markov parameters besides Y_0; "
+            f"there are {len(pulse.values) - 1}. Use smaller rows, columns or shift."
+        )
+    return hankel(pulse.values[1:], a, b, k)
+
+
 def okid_era(
     records: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),

@@ -3,7 +3,7 @@
 from dalembert.linear.balance import BalancedTruncation
 from dalembert.linear.classify import Classification
 from dalembert.linear.convolution import duhamel, impulse_function, release_function
-from dalembert.linear.forms import symmetric_form
+from dalembert.linear.forms import controllability_matrix, observability_matrix, symmetric_form
 from dalembert.linear.fourier import FourierSeries, PeriodicResponse, fourier_series, periodic_response
 from dalembert.linear.frequency import FrequencyResponse
 from dalembert.linear.harmonic import frequency_response, harmonic_response
@@ -42,6 +42,7 @@ __all__ = [
     "campbell",
     "care",
     "connect",
+    "controllability_matrix",
     "dare",
     "duhamel",
     "energy_damping",
@@ -55,6 +56,7 @@ __all__ = [
     "impulse_response",
     "modal_damping",
     "modal_frequency_response",
+    "observability_matrix",
     "periodic_response",
     "rayleigh_coefficients",
     "release_function",

@@ -304,21 +304,47 @@ def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
     return R @ Vt[inside].T, R @ Vt[~inside].T
 
 
-def controllability_matrix(system: StateSpace) -> FloatArray:
-    """[B, A B, ..., A^(nx-1) B], (nx, nx nu)."""
-    return _powers(system.A, system.B)
+def controllability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+    """[B, A B, ..., A^(blocks-1) B], (nx, blocks nu); ``blocks`` is nx when left out.
+
+    For rank decisions use :func:`dalembert.control.controllability`, which does not raise A to powers.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> controllability_matrix(StateSpace([[1, 1], [0, 1]], [0, 1], dt=1.0), 3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]
+    """
+    _require_state_space(system, "a controllability matrix")
+    return _powers(system.A, system.B, blocks)
 
 
-def observability_matrix(system: StateSpace) -> FloatArray:
-    """[C; C A; ...; C A^(nx-1)], (nx ny, nx)."""
-    return _powers(system.A.T, system.C.T).T
+def observability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+    """[C; C A; ...; C A^(blocks-1)], (blocks ny, nx); ``blocks`` is nx when left out.
+
+    For rank decisions use :func:`dalembert.control.observability`, which does not raise A to powers.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> observability_matrix(StateSpace([[1, 1], [0, 1]], C=[[1, 0]], dt=1.0), 3).tolist()
+    [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+    """
+    _require_state_space(system, "an observability matrix")
+    return _powers(system.A.T, system.C.T, blocks).T
 
 
-def _powers(A: FloatArray, B: FloatArray) -> FloatArray:
-    blocks = [B]
-    for _ in range(len(A) - 1):
-        blocks.append(A @ blocks[-1])
-    return np.hstack(blocks)
+def _require_state_space(system: Any, what: str) -> None:
+    if not all(hasattr(system, name) for name in ("A", "B", "C", "states")):  # StateSpace itself builds on this module
+        raise DataError(f"{what} needs a StateSpace, got {type(system).__name__}; a SecondOrder has state_space().")
+
+
+def _powers(A: FloatArray, B: FloatArray, blocks: int | None) -> FloatArray:
+    count = len(A) if blocks is None else whole_number("blocks", blocks, 1)
+    found = [B]
+    for _ in range(count - 1):
+        found.append(A @ found[-1])
+    return np.hstack(found)
 
 
 def markov(system: StateSpace, count: int) -> FloatArray:
