@@ -6,9 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.integrate import solve_ivp
 
 from dalembert.control import StateFeedback, lqr
-from dalembert.control.regulator import finite_horizon
 from dalembert.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.riccati import care, dare
@@ -115,16 +115,79 @@ def test_a_long_horizon_begins_with_the_steady_gain_and_ends_with_that_of_its_en
 
 @pytest.mark.spec("000-65")
 def test_gains_between_the_nodes_of_a_horizon_are_exact():
-    """Against the differential Riccati equation over the rest of the horizon."""
+    """Against the first gain of the rest of the horizon."""
     system = frame().state_space()
     T, Q, R = 6.0, np.eye(6), 0.5 * np.eye(2)
     design = lqr(system, Q=Q, R=R, horizon=T, Q_T=3.0)
     law, largest = design.law(), np.abs(design.schedule.gains).max()
     for t in (0.123, 2.345, 4.9876, 5.987):
-        _, costs = finite_horizon(system.A, system.B, Q, R, np.zeros((6, 2)), 3.0 * np.eye(6), T - t, None)
-        gain = np.linalg.solve(R, system.B.T @ costs[0])
+        gain = lqr(system, Q=Q, R=R, horizon=T - t, Q_T=3.0).K
         found = np.column_stack([-call(law, e, t=t)[0] for e in np.eye(6)])
         np.testing.assert_allclose(found, gain, rtol=0, atol=1e-6 * largest)
+
+
+def with_cross_term() -> tuple[StateSpace, dict]:
+    """Three states, two inputs, weights whose N is as large as Q and R allow within a factor of two; a full Q_T."""
+    rng = np.random.default_rng(11)
+    system = StateSpace(rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), states=["a", "b", "c"], inputs=["u", "w"])
+    root, end = rng.normal(size=(5, 5)), rng.normal(size=(3, 3))
+    whole = root @ root.T
+    return system, {"Q": whole[:3, :3], "N": whole[:3, 3:], "R": whole[3:, 3:], "Q_T": end @ end.T}
+
+
+@pytest.mark.spec("000-65")
+def test_a_horizon_with_cross_term_solves_its_differential_equation():
+    """-X′ = Aᵀ X + X A + Q - (X B + N) R⁻¹ (X B + N)ᵀ from X(T) = Q_T, by SciPy's integrator at 1e-11."""
+    system, given = with_cross_term()
+    A, B, Q, R, N = system.A, system.B, given["Q"], given["R"], given["N"]
+
+    def rate(t, x):
+        X = x.reshape(3, 3)
+        K = np.linalg.solve(R, B.T @ X + N.T)
+        return (A.T @ X + X @ A + Q - K.T @ R @ K).ravel()
+
+    for T in (0.3, 1.5):
+        X = solve_ivp(rate, (0.0, T), given["Q_T"].ravel(), rtol=1e-11, atol=1e-12).y[:, -1].reshape(3, 3)
+        design = lqr(system, horizon=T, **given)
+        np.testing.assert_allclose(design.cost, X, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(design.K, np.linalg.solve(R, B.T @ X + N.T), rtol=1e-8, atol=1e-8)
+    largest = np.abs(design.schedule.gains).max()
+    for t in (0.21, 1.23):  # between the nodes, where slopes count
+        found = np.column_stack([-call(design.law(), e, t=t)[0] for e in np.eye(3)])
+        np.testing.assert_allclose(found, lqr(system, horizon=T - t, **given).K, rtol=0, atol=2e-6 * largest)
+
+
+def least_squares_plan(system: StateSpace, given: dict, x0: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+    """Inputs (count, nu) and cost of the sampled problem as one minimisation over all inputs at once."""
+    n, m = system.B.shape
+    through = np.zeros((n, count * m))  # x_k = free + through @ u
+    free, whole, slope, rest = x0, np.zeros((count * m, count * m)), np.zeros(count * m), 0.0
+    for k in range(count):
+        pick = np.eye(count * m)[k * m : k * m + m]
+        whole += through.T @ given["Q"] @ through + pick.T @ given["R"] @ pick
+        whole += through.T @ given["N"] @ pick + pick.T @ given["N"].T @ through
+        slope += through.T @ given["Q"] @ free + pick.T @ given["N"].T @ free
+        rest += free @ given["Q"] @ free
+        free, through = system.A @ free, system.A @ through + system.B @ pick
+    whole += through.T @ given["Q_T"] @ through
+    slope += through.T @ given["Q_T"] @ free
+    rest += free @ given["Q_T"] @ free
+    u = -np.linalg.solve(whole, slope)
+    return u.reshape(count, m), float(rest + slope @ u)
+
+
+@pytest.mark.spec("000-65", "000-67")
+def test_a_sampled_horizon_with_cross_term_is_the_minimum_over_all_inputs():
+    system, given = with_cross_term()
+    sampled = system.to_discrete(0.1)
+    x = x0 = np.array([1.0, -2.0, 0.5])
+    wanted, cost = least_squares_plan(sampled, given, x0, 8)
+    design = lqr(sampled, horizon=0.8, **given)
+    assert x0 @ design.cost @ x0 == pytest.approx(cost, rel=1e-10)
+    for k in range(8):
+        u = -design.schedule.gains[k] @ x
+        np.testing.assert_allclose(u, wanted[k], rtol=1e-8, atol=1e-9)
+        x = sampled.A @ x + sampled.B @ u
 
 
 @pytest.mark.spec("000-67")
@@ -147,13 +210,13 @@ def test_the_two_forms_of_the_difference_equation_agree():
     """S - S B (R + Bᵀ S B)⁻¹ Bᵀ S = (S⁻¹ + B R⁻¹ Bᵀ)⁻¹, and F = -R⁻¹ Bᵀ S' A, where S can be inverted."""
     system = frame().state_space().to_discrete(0.1)
     A, B, R = system.A, system.B, np.eye(2)
-    schedule, costs = finite_horizon(A, B, np.eye(6), R, np.zeros((6, 2)), np.eye(6), 0.5, 0.1)
+    schedule = lqr(system, Q=1.0, R=R, horizon=0.5, Q_T=1.0).schedule
     S = np.eye(6)
     for k in range(4, -1, -1):
         inner = np.linalg.inv(np.linalg.inv(S) + B @ np.linalg.solve(R, B.T))
         np.testing.assert_allclose(schedule.gains[k], np.linalg.solve(R, B.T) @ inner @ A, rtol=1e-9, atol=1e-12)
         S = A.T @ inner @ A + np.eye(6)
-        np.testing.assert_allclose(costs[k], S, rtol=1e-10)
+    np.testing.assert_allclose(lqr(system, Q=1.0, R=R, horizon=0.5, Q_T=1.0).cost, S, rtol=1e-10)
 
 
 @pytest.mark.parametrize("dt", [None, 0.05])

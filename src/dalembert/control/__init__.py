@@ -4,6 +4,7 @@ from dalembert.control.control_forces import control_forces
 from dalembert.control.custom_law import custom_law
 from dalembert.control.gaussian_regulator import lqg
 from dalembert.control.loop_margins import ChannelMargins, Margins, complementary, margins, sensitivity
+from dalembert.control.motion_plan import plan_motion
 from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
 from dalembert.control.output_feedback import OutputFeedback
 from dalembert.control.placement import place
@@ -33,6 +34,7 @@ __all__ = [
     "observability",
     "observer_gain",
     "place",
+    "plan_motion",
     "sensitivity",
     "Realizability",
     "ServoConstraints",

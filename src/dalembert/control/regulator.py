@@ -87,15 +87,7 @@ def lqr(
     >>> lqr(cart, Q={"position": 1.0, "speed": 1.0}, R=1.0).K.round(6).tolist()
     [[1.0, 1.732051]]
     """
-    model = plant(system, dt=None, what="lqr")
-    drives = chosen_inputs(model, inputs)
-    Q_, R_, N_ = _weights(model, drives, Q, R, N, Qy)
-    if cost not in ("sum", "integral"):
-        raise DataError(f"cost must be 'sum' (weights of samples) or 'integral' (of continuous time), got {cost!r}.")
-    if dt is not None:
-        if cost == "integral" and model.dt is None:
-            Q_, R_, N_ = sampled_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
-        model = plant(model, dt=dt, what="lqr")
+    model, drives, Q_, R_, N_ = posed(system, inputs, Q, R, N, Qy, dt, cost, "lqr")
     integrals, Q_i = _integral(model, integral)
     followed = () if tracking is None else chosen_outputs(model, tracking)
     A, B = with_integrals(model, drives, integrals)
@@ -138,6 +130,23 @@ def solved(
     if does_not_decay(found.poles.values, dt).any():
         why()
     return found
+
+
+def posed(
+    system: Any, inputs: str | Iterable[str] | None, Q: Any, R: Any, N: Any, Qy: Any, dt: float | None, cost: str,
+    what: str,
+) -> tuple[StateSpace, tuple[str, ...], FloatArray, FloatArray, FloatArray]:  # fmt: skip
+    """The model, sampled where asked; the inputs driven; Q, R and N of their cost."""
+    model = plant(system, what=what)
+    drives = chosen_inputs(model, inputs)
+    Q_, R_, N_ = _weights(model, drives, Q, R, N, Qy)
+    if cost not in ("sum", "integral"):
+        raise DataError(f"cost must be 'sum' (weights of samples) or 'integral' (of continuous time), got {cost!r}.")
+    if dt is not None:
+        if cost == "integral" and model.dt is None:
+            Q_, R_, N_ = sampled_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
+        model = plant(model, dt=dt, what=what)
+    return model, drives, Q_, R_, N_
 
 
 def _weights(
@@ -210,14 +219,9 @@ def finite_horizon(
     A sampled horizon of N steps has N gains, at 0, dt, ..., (N - 1) dt, and N + 1 costs; a continuous one has nodes
     where the cubics between them need them.
     """
-    T = real_number("horizon", horizon)
-    if T <= 0.0:
-        raise DataError(f"horizon is a time in seconds above 0, got {T:g}.")
+    T, count = horizon_steps(horizon, dt)
     if dt is None:
         return _continuous_horizon(A, B, Q, R, N, end, T)
-    count = round(T / dt)
-    if count < 1 or abs(count * dt - T) > 1e-6 * dt:
-        raise DataError(f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.")
     costs, gains = [end], []
     for _ in range(count):
         X_ = costs[-1]
@@ -232,13 +236,33 @@ def finite_horizon(
     return Schedule(times, np.array(gains[::-1])), np.array(costs[::-1])
 
 
+def horizon_steps(horizon: float, dt: float | None) -> tuple[float, int]:
+    """The horizon [s], checked, and its number of samples (0 of a continuous system)."""
+    T = real_number("horizon", horizon)
+    if T <= 0.0:
+        raise DataError(f"horizon is a time in seconds above 0, got {T:g}.")
+    if dt is None:
+        return T, 0
+    count = round(T / dt)
+    if count < 1 or abs(count * dt - T) > 1e-6 * dt:
+        raise DataError(f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.")
+    return T, count
+
+
+def without_cross_term(
+    A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """A, G = B R⁻¹ Bᵀ and Q of the same problem in u + R⁻¹ Nᵀ x, whose cost has no N; R⁻¹ Bᵀ and R⁻¹ Nᵀ."""
+    inverse = scipy.linalg.solve(R, np.hstack([B.T, N.T]), assume_a="pos")
+    RB, RN = inverse[:, : len(A)], inverse[:, len(A) :]
+    return A - B @ RN, B @ RB, Q - N @ RN, RB, RN
+
+
 def _continuous_horizon(
     A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, end: FloatArray, T: float
 ) -> tuple[Schedule, FloatArray]:
     """From the end backwards, by exact steps that are halved until a cubic meets the gain in their middle."""
-    inverse = scipy.linalg.solve(R, np.hstack([B.T, N.T]), assume_a="pos")
-    RB, RN = inverse[:, : len(A)], inverse[:, len(A) :]
-    A_, G, Q_ = A - B @ RN, B @ RB, Q - N @ RN
+    A_, G, Q_, RB, RN = without_cross_term(A, B, Q, R, N)
     triples: dict[int, doubling.Triple] = {}
 
     def back(X: FloatArray, level: int) -> FloatArray:

@@ -1,19 +1,23 @@
 """Optimal costs over an interval as a triple, and the doubling of intervals.
 
-Over a time h the cost-to-go X₁ at its end and X₀ at its start, and the states, are tied by three matrices (A, G, H):
+Over a time h the states x and adjoints λ at its start (0) and end (1) are tied by three matrices (A, G, H),
+
+    x₁ = A x₀ - G λ₁ ,    λ₀ = H x₀ + Aᵀ λ₁ ,
+
+and so are the costs-to-go X of λ = X x:
 
     X₀ = H + Aᵀ X₁ (I + G X₁)⁻¹ A                                                                     (1)
 
-G and H are symmetric and, for weights that are, positive semidefinite: I + G X is never singular. Two equal
-intervals one after the other have the triple
+G and H are symmetric and, for weights that are, positive semidefinite: I + G X is never singular. Two intervals
+(A₁, G₁, H₁) and (A₂, G₂, H₂) one after the other have, with W = (I + G₁ H₂)⁻¹, the triple
 
-    A (I + G H)⁻¹ A ,    G + A (I + G H)⁻¹ G Aᵀ ,    H + Aᵀ H (I + G H)⁻¹ A                                          (2)
+    A₂ W A₁ ,    G₂ + A₂ W G₁ A₂ᵀ ,    H₁ + A₁ᵀ H₂ W A₁                                                            (2)
 
 sampled time       one step:          A, B R⁻¹ Bᵀ, Q
 continuous time    a short h:         from the exponential of the Hamiltonian [[A, -B R⁻¹ Bᵀ], [-Q, -Aᵀ]] h
                    in the limit:      from its Cayley transform (A_γ = A - γ I)⁻¹, ...
 
-Repeating (2) gives A → 0 and H → X∞, quadratically: the structure-preserving doubling algorithm (Chu, Fan, Lin and
+Repeating (2) with equal intervals gives A → 0 and H → X∞, quadratically: the structure-preserving doubling algorithm (Chu, Fan, Lin and
 Wang 2004), some 15 n³ operations a step, all of them matrix products and one LU factorization. (1) with a step of any
 length is a stable way over a finite horizon: no growing mode of the Hamiltonian is ever formed (spec 000, 65, 67).
 """
@@ -34,17 +38,23 @@ OVERFLOW = 1e100  # entries of X beyond which it diverges
 SHORT = 0.5  # ‖Hamiltonian‖ h of the interval that doubling starts from
 
 
-def doubled(A: FloatArray, G: FloatArray, H: FloatArray) -> Triple:
-    """Two equal intervals as one, (2)."""
-    n = len(A)
-    W = G @ H
+def joined(first: Triple, second: Triple) -> Triple:
+    """Two intervals one after the other as one, (2)."""
+    (A1, G1, H1), (A2, G2, H2) = first, second
+    n = len(A1)
+    W = G1 @ H2
     W[np.diag_indices(n)] += 1.0
-    both = scipy.linalg.lu_solve(scipy.linalg.lu_factor(W, overwrite_a=True, check_finite=False), np.hstack([A, G]),
+    both = scipy.linalg.lu_solve(scipy.linalg.lu_factor(W, overwrite_a=True, check_finite=False), np.hstack([A1, G1]),
                                  overwrite_b=True, check_finite=False)  # fmt: skip
     WA, WG = both[:, :n], both[:, n:]
-    G_ = G + A @ WG @ A.T
-    H_ = H + A.T @ (H @ WA)
-    return A @ WA, 0.5 * (G_ + G_.T), 0.5 * (H_ + H_.T)
+    G_ = G2 + A2 @ WG @ A2.T
+    H_ = H1 + A1.T @ (H2 @ WA)
+    return A2 @ WA, 0.5 * (G_ + G_.T), 0.5 * (H_ + H_.T)
+
+
+def doubled(A: FloatArray, G: FloatArray, H: FloatArray) -> Triple:
+    """Two equal intervals as one."""
+    return joined((A, G, H), (A, G, H))
 
 
 def back(triple: Triple, X: FloatArray) -> FloatArray:
