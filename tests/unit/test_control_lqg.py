@@ -86,6 +86,19 @@ def test_intensities_carried_to_samples_tend_to_the_continuous_filter():
     assert apart[0] / apart[1] == pytest.approx(2.0, rel=0.05)
 
 
+def test_intensities_are_carried_to_samples_as_their_integral():
+    """Q_d = ∫₀^dt e^{As} Q e^{Aᵀs} ds by Gauss's rule (8 points, |A| dt ~ 1: to rounding), R_d = R / dt."""
+    system, dt = frame().state_space(), 0.2
+    Q = np.diag([1.0, 2.0, 0.0, 3.0, 0.5, 1.0])
+    x, w = np.polynomial.legendre.leggauss(8)
+    flows = [scipy.linalg.expm(system.A * 0.5 * dt * (1 + s)) for s in x]
+    Q_d = sum(0.5 * dt * each * F @ Q @ F.T for each, F in zip(w, flows, strict=True))
+    found = kalman_gain(system, Qn=Q, Rn=[1e-2, 4e-2], dt=dt, noise="intensity")
+    other = kalman_gain(system, Qn=Q_d, Rn=np.array([1e-2, 4e-2]) / dt, dt=dt)
+    np.testing.assert_allclose(found.covariance, other.covariance, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.L, other.L, rtol=1e-8, atol=1e-11)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

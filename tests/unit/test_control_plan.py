@@ -74,7 +74,7 @@ def test_a_sampled_plan_is_the_minimum_over_all_inputs(count):
 
 @pytest.mark.spec("000-65")
 def test_a_plan_brings_some_states_to_given_values_and_leaves_the_others_free():
-    """A cart pushed to 1 m, speed free: u = 3 (T - t)/T³, cost 3/T³; with the speed zero too u = 6 (T - 2t)/T³, 12/T³."""
+    """A cart pushed to 1 m, speed free: u = 3 (T - t)/T³, cost 3/T³; speed zero too: u = 6 (T - 2t)/T³, 12/T³."""
     T = 2.0
     free = plan_motion(cart(), {}, horizon=T, end={"position": 1.0}, steps=10)
     np.testing.assert_allclose(free["push"], 3.0 * (T - free.time) / T**3, atol=1e-13)

@@ -118,6 +118,17 @@ def test_modal_damping_matrix_returns_its_ratios():
     np.testing.assert_allclose(plain.replace(C=modal_damping(plain, 0.03)).modes().damping_ratios, 0.03, rtol=1e-11)
 
 
+@pytest.mark.parametrize("how", ["largest", "unit", "x2"])
+def test_modal_damping_does_not_depend_on_the_size_of_the_shapes(how):
+    """C = M Φ diag(2 ζ ω / m̄) Φᵀ M, with modal masses m̄ far from 1."""
+    plain = SecondOrder(np.diag([10.0, 20, 30]), chain(3, 5.0), coordinates=["x1", "x2", "x3"])
+    modes = plain.modes().normalised(how)
+    assert np.abs(modes.modal_masses - 1.0).min() > 1.0
+    C = modal_damping(plain, [0.01, 0.05, 0.002], modes)
+    np.testing.assert_allclose(C, modal_damping(plain, [0.01, 0.05, 0.002]), rtol=1e-11)
+    np.testing.assert_allclose(plain.replace(C=C).modes().damping_ratios, [0.01, 0.05, 0.002], rtol=1e-11)
+
+
 def test_rayleigh_coefficients_meet_two_ratios_and_fit_more():
     alpha, beta = rayleigh_coefficients([3.0, 40.0], [0.01, 0.03])
     for omega, zeta in ((3.0, 0.01), (40.0, 0.03)):
@@ -136,7 +147,12 @@ def test_elastic_energy_is_shared_among_parts_and_weighs_their_loss_factors():
     soft, stiff = np.zeros((3, 3)), np.zeros((3, 3))
     soft[:2, :2] = [[1, -1], [-1, 1]]
     stiff[1:, 1:] = [[4, -4], [-4, 8]]
-    modes = SecondOrder(np.eye(3), soft + stiff, coordinates=["a.x", "b.x", "b.y"]).modes()
+    M = np.array([[2.0, 0.3, 0], [0.3, 1, 0], [0, 0, 0.5]])
+    modes = SecondOrder(M, soft + stiff, coordinates=["a.x", "b.x", "b.y"]).modes()
+    np.testing.assert_allclose(modes.shapes.T @ M @ modes.shapes, np.eye(3), atol=1e-13)
+    np.testing.assert_allclose(
+        modes.frequencies_hz, np.sqrt(scipy.linalg.eigh(soft + stiff, M, eigvals_only=True)) / (2 * np.pi), rtol=1e-12
+    )
     shares = modes.energy_shares({"soft": soft, "stiff": scipy.sparse.csc_array(stiff)})
     np.testing.assert_allclose(shares["soft"] + shares["stiff"], 1.0, rtol=1e-12)
     for i, phi in enumerate(modes.shapes.T):

@@ -13,6 +13,7 @@ from dalembert.control.realizability import Realizability
 from dalembert.control.regulator import lqr
 from dalembert.control.state_feedback import StateFeedback
 from dalembert.control.udwadia_kalaba import ServoConstraints, computed_torque, udwadia_kalaba
+from dalembert.control.vibration_reduction import reduction
 from dalembert.control.virtual_constraints import VirtualConstraint
 from dalembert.solve.closing import close_loop
 
@@ -35,6 +36,7 @@ __all__ = [
     "observer_gain",
     "place",
     "plan_motion",
+    "reduction",
     "sensitivity",
     "Realizability",
     "ServoConstraints",

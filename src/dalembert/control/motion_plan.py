@@ -4,8 +4,8 @@
     sampled      x(k+1) = A x + B u ,     λ(k) = Q x + N u + Aᵀ λ(k+1) ,           u = -R⁻¹ (Bᵀ λ(k+1) + Nᵀ x)
 
 with x(0) given and, of every state, either its end x(T) given or λ(T) = Q_T x(T). Over an interval states and adjoints
-are tied by a triple (A, G, H) of `dalembert.linear.doubling`; that of the whole horizon leaves n equations for λ(T), and
-those before and after an instant, (A₁, G₁, H₁) and (A₂, G₂, H₂), give what happens there:
+are tied by a triple (A, G, H) of `dalembert.linear.doubling`; that of the whole horizon leaves n equations for λ(T),
+and those before and after an instant, (A₁, G₁, H₁) and (A₂, G₂, H₂), give what happens there:
 
     (I + G₁ H₂) x = A₁ x(0) - G₁ A₂ᵀ λ(T) ,    λ = H₂ x + A₂ᵀ λ(T) .
 
@@ -32,7 +32,7 @@ from dalembert.linear.checks import FloatArray
 from dalembert.record import Record
 
 STEPS = 200
-# Reciprocal condition of the balanced equations of the end below which a prescribed state is out of reach: 1e4 roundings.
+# Reciprocal condition of the balanced equations of the end below which a given state is out of reach: 1e4 roundings.
 OUT_OF_REACH = 1e-12
 
 
@@ -128,7 +128,7 @@ def _prescribed(
 
 
 def _spans(one: doubling.Triple, count: int) -> list[doubling.Triple]:
-    """Triples over 0, 1, ... ``count`` intervals; of equal ones, so those of the first k and of the last k are alike."""
+    """Triples over 0, 1, ... ``count`` intervals: of equal ones, so the first k and the last k of them are alike."""
     n = len(one[0])
     spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
     for _ in range(count):
@@ -180,4 +180,6 @@ def _record(
     data = np.hstack([u + reference_values(model, drives), x + reference, y[:, seen], adjoint])
     every = (*drives, *names, *outputs, *(f"adjoint.{name}" for name in names))
     units = [*units_of(model, drives), *units_of(model, model.states), *units_of(model, outputs), *[""] * len(names)]
-    return Record(time, data, every, units, statistics={"cost": total}, provenance={"made by": "da.control.plan_motion"})
+    return Record(
+        time, data, every, units, statistics={"cost": total}, provenance={"made by": "da.control.plan_motion"}
+    )

@@ -129,7 +129,7 @@ def _euk_results(held: dict[str, servo.Held]) -> dict[str, Any]:
         },
         "floor_force": {
             "on_s": push.on, "residual_max": push.residual, "force_peak_N": float(np.abs(push.run["push"]).max()),
-            "reduction_percent": servo.reduction(push.run),
+            "reduction_percent": control.reduction(push.run, servo.MEASURED),
             "drift_m": float(np.ptp(push.run.between(push.on + 1e-9, None)["floor3.x"])),
         },
     }  # fmt: skip

@@ -107,14 +107,12 @@ def run(plant: da.StateSpace, made: OutputFeedback, seed: int | None) -> da.Reco
     return da.simulate(plant, SPAN, start=start, inputs={"force": force}, controller=law, noise=noise)
 
 
-def reduction(record: da.Record) -> FloatArray:
-    """Decrease of the largest |x_i| and |x_i'| from before to after, in percent."""
-    names = [f"{name}{end}" for end in ("", ".rate") for name in ("x1", "x2", "x3")]
-    largest = []
-    for first, last in WINDOWS:
-        part = record.between(first, last)
-        largest.append(np.abs(part[names]).max(axis=0))
-    return np.asarray(100.0 * (largest[0] - largest[1]) / largest[0])
+def reduction(
+    record: da.Record, names: tuple[str, ...] = (*STATES[:3], *STATES[4:7]), span: float = SPAN
+) -> FloatArray:
+    """Decrease of the largest |x_i| and |x_i'| from before to after, in percent; windows scale with the span."""
+    before, after = (record.between(first * span / SPAN, last * span / SPAN) for first, last in WINDOWS)
+    return np.array(list(da.control.reduction(before, after, *names).values()))
 
 
 def loop(structure: da.SecondOrder, pendulum: Pendulum, seeds: int = SEEDS) -> Loop:
