@@ -76,8 +76,9 @@ def test_an_estimate_tells_every_channel_of_a_run_that_makes_sense() -> None:
     run = da.simulate(eqs, until=0.02, start=start, every=0.01)
     model = process(eqs, at=start, report="all")
     told = Kernel(model.functions["report"])(model.start, np.zeros(0), model.p, 0.0)[0]
-    bookkeeping = {"energy", "energy.balance", "residual.position", "residual.velocity"}
-    assert set(model.reported.names) == set(run.names) - bookkeeping
+    left_out = {"energy", "energy.balance", "residual.position", "residual.velocity"}
+    left_out |= {name for name, unit in run.units.items() if unit.endswith("/s^2") and name not in eqs.outputs.names}
+    assert set(model.reported.names) == set(run.names) - left_out
     for name, value in zip(model.reported.names, told, strict=True):
         assert value == pytest.approx(run[name][0], rel=1e-9, abs=1e-9)
 

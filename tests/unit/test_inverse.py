@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.inverse import lexicographic
+from dalembert.solve.motion import MotionWarning
 
 G, LENGTH, MASS = 9.81, 1.0, 1.0
 
@@ -16,6 +17,14 @@ def pendulum(**actuator) -> da.Mechanism:
     rod = m.add_body("rod", mass=MASS, inertia=da.rod(LENGTH), position=(0.5, 0))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     m.add_actuator("motor", "hinge", input="torque", **actuator)
+    return m
+
+
+def spatial_pendulum() -> da.Mechanism:
+    m = da.Mechanism("pendulum")
+    rod = m.add_body("rod", mass=MASS, inertia=da.box(LENGTH, 0.1, 0.1), position=(0.5, 0, 0))
+    m.add_revolute("hinge", m.ground, rod, at=(0, 0, 0), axis=(0, 1, 0))
+    m.add_actuator("motor", "hinge", input="torque")
     return m
 
 
@@ -90,11 +99,56 @@ def test_a_simulated_run_gives_its_inputs_back():
     start = da.assemble(eqs, {"shoulder": -1.0, "elbow": 0.5})
     inputs = {"shoulder torque": lambda t: 8 * da.sin(3 * t), "elbow torque": lambda t: 2 * da.cos(2 * t)}
     run = da.simulate(eqs, 1.0, start=start, inputs=inputs, every=2e-3)
-    back = da.inverse_dynamics(eqs, run)
+    back = da.inverse_dynamics(eqs, da.Record(run.time, run[[*eqs.coordinates.names, *eqs.speeds.names]],
+                                              [*eqs.coordinates.names, *eqs.speeds.names]))  # fmt: skip
     assert "accelerations differentiated by splines" in back.provenance["motion"]
     for name in inputs:  # speeds change within 0.1 s; a spline of degree five: (2e-3 / 0.1)⁵ of 10 N m, ends worse
         assert np.abs(back[name] - run[name])[8:-8].max() < 1e-6
         assert np.abs(back[name] - run[name]).max() < 1e-3
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_run_sampled_coarsely_gives_its_inputs_back(planar):
+    """A free pendulum, 0.2 s apart: the run brings its accelerations, so rounding is left of the torque."""
+    eqs = da.equations(pendulum() if planar else spatial_pendulum())
+    run = da.simulate(eqs, 4.0, every=0.2)
+    back = da.inverse_dynamics(eqs, run)
+    assert back.provenance["motion"] == "speeds and accelerations given"
+    assert np.abs(back["torque"]).max() < 1e-13 and back.statistics["estimated error"] == {}
+    along = da.inverse_dynamics(eqs, run.select("hinge.angle", "hinge.rate", "hinge.acceleration"))
+    assert np.abs(along["torque"]).max() < 1e-12
+
+
+@pytest.mark.parametrize("channels", [("hinge.angle",), ("hinge.angle", "hinge.rate"), ("rod.x", "rod.y", "rod.angle")])
+def test_a_motion_sampled_too_coarsely_is_warned_of_with_the_size_of_the_error(channels):
+    """Torque is zero in truth, so what is found is the error; its estimate is of that size, and falls with it."""
+    eqs = da.equations(pendulum())
+    coarse, fine = (da.simulate(eqs, 4.0, every=h).select(*channels) for h in (0.2, 0.02))
+    with pytest.warns(MotionWarning, match="'torque' is uncertain"):
+        found = da.inverse_dynamics(eqs, coarse)
+    error, estimate = np.abs(found["torque"]).max(), found.statistics["estimated error"]["torque"]
+    assert error > 1 and error / 10 < estimate < 10 * error
+    found = da.inverse_dynamics(eqs, fine)  # no warning
+    error, estimate = np.abs(found["torque"]).max(), found.statistics["estimated error"]["torque"]
+    assert error < 1e-2 and error / 10 < estimate < 10 * error
+
+
+def test_recorded_rates_that_contradict_the_coordinates_are_warned_of():
+    eqs = da.equations(pendulum())
+    swing = 0.4 * np.sin(3 * TIMES)
+    in_degrees = da.Record.from_channels(
+        TIMES, {"hinge.angle": swing, "hinge.rate": np.degrees(1.2 * np.cos(3 * TIMES))}
+    )
+    with pytest.warns(MotionWarning, match="'hinge.rate' is not the rate of 'hinge.angle'"):
+        da.inverse_dynamics(eqs, in_degrees)
+
+
+def test_kinematics_of_a_coarse_record_is_warned_of():
+    eqs = da.equations(pendulum())
+    coarse = da.simulate(eqs, 4.0, every=0.2).select("hinge.angle")
+    with pytest.warns(MotionWarning, match="accelerations of the recorded motion are uncertain"):
+        run = da.kinematics(eqs, motion=coarse)
+    assert run.statistics["estimated error"] > 0.1
 
 
 @pytest.mark.spec("002-G4")

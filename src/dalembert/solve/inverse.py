@@ -13,6 +13,7 @@ Internal states: the forces give z(t), its splined derivative and ż = g(q,v,z,u
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,18 @@ from dalembert.errors import ConvergenceError, DataError, ModelError, unknown_na
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained import Factor
-from dalembert.solve.kinematics import RANK, Poses, _times, acceleration_channels, follow
-from dalembert.solve.motion import acceleration_name, derivative, read_motion
+from dalembert.solve.kinematics import RANK, Poses, _times, follow
+from dalembert.solve.motion import (
+    DOUBT,
+    LEAST,
+    MotionWarning,
+    RecordMotion,
+    acceleration_name,
+    differentiate,
+    read_motion,
+    spline,
+)
+from dalembert.solve.prescribed import analysis
 from dalembert.solve.sampling import Samples, to_record
 
 SX = ca.SX
@@ -34,6 +45,7 @@ BLOCK = 256  # samples at a time, fewer for large machines
 NUMBERS = 4_000_000  # in one matrix of a block
 ITERATIONS = 60
 SETTLED = 1e-11  # last relative change of inputs and reactions
+TURNED = ".turned"  # ends the names of coordinates that count the turns of joints in space; no record holds them
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
 
@@ -63,7 +75,8 @@ def inverse_dynamics(
     Returns
     -------
     Record with all channels of a run; ``<driver>.effort``; ``residual.force``, the norm of the generalized force that
-    the inputs cannot supply. ``statistics``: degrees of freedom, rank, determination, largest residual.
+    the inputs cannot supply. ``statistics``: degrees of freedom, rank, determination, largest residual, and of every
+    input the estimated error that differentiating a record caused; above 2 % a warning says so.
 
     Examples
     --------
@@ -77,31 +90,45 @@ def inverse_dynamics(
     (2.0, 'determined')
     """
     problem = _Problem(eqs, inputs, weights)
-    poses, how = _poses(eqs, motion, times, start)
+    poses, doubtful, how = _poses(eqs, motion, times, start)
     solution = problem.solve(poses)
-    return _record(eqs, problem, poses, solution, how)
+    if doubtful is None and problem.behind and len(poses.t[::2]) >= LEAST:
+        doubtful = poses.every_second()
+    errors = {} if doubtful is None else problem.errors(doubtful, solution)
+    return _record(eqs, problem, poses, solution, how, errors)
 
 
 # --- the motion ------------------------------------------------------------------------------------------------------
 
 
-def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None) -> tuple[Poses, str]:
+def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None) -> tuple[Poses, Poses | None, str]:
+    """Poses; every second one with its speeds and accelerations off by their estimated errors; how they were found."""
     if isinstance(motion, Record) and _is_whole(eqs, motion):
         if times is not None:
             raise DataError("a record of whole poses brings its own times; resample it instead of giving times=.")
         return _whole_poses(eqs, motion)
     prescribed = read_motion(eqs, motion)
-    return follow(eqs, prescribed, _times(times, prescribed, start, None), start), prescribed.how
+    grid = _times(times, prescribed, start, None)
+    poses = follow(eqs, prescribed, grid, start)
+    doubtful = None
+    if isinstance(prescribed, RecordMotion) and any(x.any() for x in prescribed.errors):
+        errors = [spline(prescribed.times, x)(grid)[::2] for x in prescribed.errors]
+        _, ds, dds = (x[::2] for x in prescribed.at(grid))
+        some = poses.every_second()
+        kernel = analysis(eqs, prescribed.targets).rates_kernel
+        v, a, _ = kernel.many(some.q, some.v, eqs.p, some.t.reshape(-1, 1), ds - errors[0], dds - errors[1])
+        doubtful = Poses(some.t, some.q, v, a)
+    return poses, doubtful, prescribed.how
 
 
 def _is_whole(eqs: EquationsOfMotion, record: Record) -> bool:
-    return all(name in record for name in eqs.coordinates.names)
+    return all(name in record for name in eqs.coordinates.names if not name.endswith(TURNED))
 
 
-def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, str]:
+def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses | None, str]:
     """Poses of a record that has every coordinate, closed and made consistent with the joints."""
     time = record.time
-    q = np.array(record[list(eqs.coordinates.names)])
+    q = np.column_stack([_coordinate(record, name) for name in eqs.coordinates.names])
     if not np.isfinite(q).all():
         raise DataError("the motion has gaps (coordinates that are not finite).")
     close, settle = _closers(eqs)
@@ -113,24 +140,35 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, str]:
         raise DataError(f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).")
     seconds = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
     how = "speeds and accelerations given"
+    v_error = a_error = np.zeros((len(time), eqs.nv))
     if all(n in record for n in eqs.speeds.names):
         v = np.array(record[list(eqs.speeds.names)])
     else:
-        v = _speeds_by_spline(eqs, time, q)
+        v, v_error = _speeds_by_spline(eqs, time, q)
         how = "speeds and accelerations differentiated by splines"
     if all(n in record for n in seconds):
         a = np.array(record[seconds])
     else:
-        a = derivative(time, v, 1)
+        a, a_error = differentiate(time, v, 1)
+        a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
         how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
-    v, a = settle.many(q, v, a, eqs.p, time.reshape(-1, 1))
-    return Poses(time, q, v, a), how
+    exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
+    poses = Poses(time, q, *exact)
+    doubtful = Poses(time, q, *shifted).every_second() if how.endswith("splines") else None
+    return poses, doubtful, how
 
 
-def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> Array:
-    rates = derivative(time, q, 1)
+def _coordinate(record: Record, name: str) -> Array:
+    """A coordinate's channel; turns of a joint in space are counted from its angle where that is recorded."""
+    angle = name.removesuffix(TURNED)
+    return record[angle] if angle in record else np.zeros(len(record))
+
+
+def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:
+    rates, error = differentiate(time, q, 1)
     N, n = eqs.kernel("kinematics").many(q, eqs.p, time.reshape(-1, 1))
-    return np.asarray(np.einsum("bij,bj->bi", np.linalg.pinv(N), rates - n.reshape(rates.shape)))
+    back = np.linalg.pinv(N)
+    return tuple(np.einsum("bij,bj->bi", back, x) for x in (rates - n.reshape(rates.shape), error))
 
 
 def _closers(eqs: EquationsOfMotion) -> tuple[Kernel, Kernel]:
@@ -252,6 +290,43 @@ class _Problem:
             z, u, lam, residual, freedom, min(p[5] for p in parts), len(self.weight), max(p[6] for p in parts)
         )
 
+    def errors(self, doubtful: Poses, found: _Solution) -> dict[str, float]:
+        """Largest change of every input and driver when the motion is off by its estimated error; warns of large ones.
+
+        A change counts against the largest effort, or against the share of the inertia forces M v̇ along it.
+        """
+        eqs = self.eqs
+        other = self.solve(doubtful)
+        some = (doubtful.q, doubtful.v)
+        rest = (other.z, other.u, other.lam, eqs.p, doubtful.t.reshape(-1, 1))
+        r, W, L = self.kernel.many(*some, doubtful.a, *rest)
+        inertia = r - self.kernel.many(*some, np.zeros_like(doubtful.a), *rest)[0]
+        columns = np.concatenate([x.reshape(len(r), eqs.nv, -1) for x in (W, L)], axis=2)
+        along = np.abs(np.einsum("bij,bi->bj", columns, inertia)) / np.maximum((columns**2).sum(axis=1), 1e-300)
+        shares = along.max(axis=0, initial=0.0)
+        places = {k: eqs.nz + i for i, k in enumerate(self.direct)}
+        chosen = self.direct + self.behind
+        values = {eqs.inputs.names[k]: (found.u[:, k], other.u[:, k], places.get(k)) for k in chosen}
+        for i, k in enumerate(self.rows):
+            owner = eqs.rows[k].owner
+            if owner in eqs.drivers:
+                values[f"{owner}.effort"] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
+        errors = {}
+        for name, (values_found, values_other, place) in values.items():
+            change = np.abs(values_found[::2] - values_other)
+            errors[name] = float(change.max())
+            size = max(float(np.abs(values_found).max()), 0.0 if place is None else float(shares[place]))
+            if errors[name] > DOUBT * size:
+                warnings.warn(
+                    f"inverse dynamics: {name!r} is uncertain by about {errors[name]:.2g} (largest value "
+                    f"{np.abs(values_found).max():.2g}), most at t = {doubtful.t[int(np.argmax(change))]:.6g} s. "
+                    "The motion is sampled too coarsely, or too noisy, to be differentiated. Record more samples, or "
+                    "channels of accelerations.",
+                    MotionWarning,
+                    stacklevel=3,
+                )
+        return errors
+
     def _block(self, poses: Poses, part: slice) -> tuple[Array, Array, Array, Array, int, int, int]:
         eqs = self.eqs
         t, q, v, a = poses.t[part], poses.q[part], poses.v[part], poses.a[part]
@@ -301,13 +376,13 @@ class _Problem:
     def _inputs_behind(self, poses: Poses, z: Array, u: Array, lam: Array) -> None:
         """Inputs of actuators with internal states: g(q,v,z,u,λ) = ż by Newton."""
         eqs = self.eqs
-        if len(poses.t) < 4:
+        if len(poses.t) < LEAST:
             actuator = eqs.internal.names[0].rpartition(".")[0]
             raise DataError(
-                f"the input of actuator {actuator!r} needs the rate of its internal state: give at least 4 times, "
-                f"got {len(poses.t)}."
+                f"the input of actuator {actuator!r} needs the rate of its internal state: give at least {LEAST} "
+                f"times, got {len(poses.t)}."
             )
-        wanted = derivative(poses.t, z, 1)
+        wanted = differentiate(poses.t, z, 1)[0]
 
         def make() -> Kernel:
             s = eqs.symbols()
@@ -376,20 +451,15 @@ def _columns_scaled(J: Array) -> Array:
 # --- the record ------------------------------------------------------------------------------------------------------
 
 
-def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Solution, how: str) -> Record:
+def _record(
+    eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Solution, how: str, errors: dict[str, float]
+) -> Record:
     t = poses.t
     (power,) = eqs.kernel("power").many(poses.q, poses.v, found.z, found.u, eqs.p, t.reshape(-1, 1), found.lam)
     work = _integral(t, power.reshape(-1))
     samples = Samples(t, poses.q, poses.v, found.z, work, poses.a, found.lam)
     full = to_record(eqs, samples, found.u)
-    names, units, values = acceleration_channels(eqs, poses)
-    columns = [values]
     norm = np.linalg.norm(found.residual, axis=1)
-    names.append("residual.force")
-    units.append("")
-    columns.append(norm[:, None])
-    more = np.hstack(columns)
-    fresh = [k for k, name in enumerate(names) if name not in full and name not in names[:k]]
     if found.rank < found.freedom:
         kind = "under-actuated: least squares"
     elif found.unknowns > found.rank:
@@ -398,9 +468,9 @@ def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Sol
         kind = "determined"
     return Record(
         t,
-        np.hstack((full.data, more[:, fresh])),
-        [*full.names, *(names[k] for k in fresh)],
-        [*full.units.values(), *(units[k] for k in fresh)],
+        np.hstack((full.data, norm[:, None])),
+        [*full.names, "residual.force"],
+        [*full.units.values(), ""],
         name=eqs.name,
         statistics={
             "degrees of freedom": found.freedom,
@@ -408,6 +478,7 @@ def _record(eqs: EquationsOfMotion, problem: _Problem, poses: Poses, found: _Sol
             "rank": found.rank,
             "determination": kind,
             "largest residual": float(norm.max()),
+            "estimated error": errors,
             "iterations": found.iterations,
         },
         provenance={

@@ -6,6 +6,7 @@ end effector): h(q,t) = s(t), ḣ = H v + ... = ṡ, ḧ = H v̇ + bias = s̈.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,8 +21,14 @@ from dalembert.record import Record
 
 SX = ca.SX
 DEGREE = 5  # of the splines that differentiate samples; the error of an acceleration goes with interval⁴
+LEAST = 4  # samples to differentiate
+DOUBT = 0.02  # estimated error, as a share of the largest value, that is warned of
 _AXES = ("x", "y", "z")
 _ACCELERATION = {"rate": "acceleration", "speed": "acceleration", "parameter_rate": "parameter_acceleration"}
+
+
+class MotionWarning(UserWarning):
+    """A recorded motion is sampled too coarsely, or contradicts itself."""
 
 
 def acceleration_name(rate: str, others: Any = ()) -> str:
@@ -190,6 +197,7 @@ class RecordMotion:
         self.times = record.time
         columns = []
         splined = set()
+        exact = np.zeros(len(record))
         for name, full in zip(names, self.targets.names, strict=True):
             k = eqs.measures.index.get(full)
             rate = f"{full}.rate" if k is None else eqs.measure_rates.names[k]
@@ -197,19 +205,43 @@ class RecordMotion:
             value = _finite(record, name)
             first = _finite(record, rate) if rate in record.names else None
             last = _finite(record, second) if second in record.names else None
-            if first is None:
-                first = derivative(record.time, value, 1)
+            first_error, last_error = exact, exact
+            given = first
+            if given is None:
+                first, first_error = differentiate(record.time, value, 1)
                 splined.add("rates")
-                if last is None:
-                    last = derivative(record.time, value, 2)
-                    splined.add("accelerations")
-            elif last is None:
-                last = derivative(record.time, first, 1)
+            elif len(record) >= LEAST:
+                compare_rates(record.time, name, value, rate, given)
+            if last is None:
+                source, order = (value, 2) if given is None else (given, 1)
+                last, last_error = differentiate(record.time, source, order)
                 splined.add("accelerations")
-            columns.append((value, first, last))
+            columns.append((value, first, last, first_error, last_error))
         self._data = [np.column_stack(x) for x in zip(*columns, strict=True)]
         what = " and ".join(sorted(splined, reverse=True))
         self.how = f"{what} differentiated by splines of degree {DEGREE}" if what else "rates and accelerations given"
+
+    @property
+    def errors(self) -> tuple[Array, Array]:
+        """Estimated errors of rates and accelerations at the samples; zero where they were given."""
+        return self._data[3], self._data[4]
+
+    @property
+    def estimated_error(self) -> float:
+        """Largest estimated error of an acceleration, as a share of the largest acceleration of that coordinate."""
+        error, size = (np.abs(self._data[k]).max(axis=0) for k in (4, 2))
+        return float((error / np.where(error > 0, np.maximum(size, error), 1.0)).max())
+
+    def warn(self) -> None:
+        """Warn of accelerations that the samples do not tell."""
+        if self.estimated_error > DOUBT:
+            warnings.warn(
+                f"accelerations of the recorded motion are uncertain by about {100 * self.estimated_error:.0f} %: it "
+                "is sampled too coarsely, or too noisy, to be differentiated. Record more samples, or channels of "
+                "accelerations.",
+                MotionWarning,
+                stacklevel=3,
+            )
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         if len(times) == len(self.times) and np.array_equal(times, self.times):
@@ -220,7 +252,13 @@ class RecordMotion:
                 f"the motion runs from {self.times[0]:g} to {self.times[-1]:g} s, "
                 f"asked for {times[0]:g} to {times[-1]:g} s."
             )
-        value, rate, acceleration = (np.asarray(spline(self.times, x)(times)) for x in self._data)
+        if len(self.times) < 2:
+            return tuple(np.repeat(x, len(times), axis=0) for x in self._data[:3])  # type: ignore[return-value]
+        from scipy.interpolate import BPoly
+
+        # piecewise of degree five through values, rates and accelerations: its rates are the derivatives of its values
+        through = BPoly.from_derivatives(self.times, np.stack(self._data[:3], axis=1))
+        value, rate, acceleration = (through.derivative(k)(times) if k else through(times) for k in range(3))
         return value, rate, acceleration
 
 
@@ -232,21 +270,56 @@ def _finite(record: Record, name: str) -> Array:
 
 
 def spline(times: Array, values: Array) -> Any:
+    """Spline of degree five (less with few samples) through samples, two at least; one sample stands for a constant."""
     from scipy.interpolate import make_interp_spline
 
     if len(times) < 2:
-        return lambda wanted: np.repeat(values, len(wanted), axis=0)
+        return make_interp_spline([times[0], times[0] + 1.0], np.repeat(values, 2, axis=0), k=1)
     degree = min(DEGREE, len(times) - 1)
     return make_interp_spline(times, values, k=degree if degree % 2 else degree - 1)
 
 
-def derivative(times: Array, values: Array, order: int) -> Array:
-    """Derivative of samples, by a spline through them."""
-    if len(times) < 4:
+def differentiate(times: Array, values: Array, order: int) -> tuple[Array, Array]:
+    """Derivative of samples by a spline through them, and an estimate of its error.
+
+    The splines of every second and of every fourth sample give the error and the rate at which it falls; where it does
+    not fall as the theory says (noise, too few samples), the whole difference counts.
+    """
+    if len(times) < LEAST:
         raise DataError(
-            f"{len(times)} sample(s) are too few to differentiate: give 4, or channels of rates and accelerations."
+            f"{len(times)} sample(s) are too few to differentiate: give {LEAST}, or channels of rates and "
+            "accelerations."
         )
-    return np.asarray(spline(times, values).derivative(order)(times))
+    found, half, quarter = (
+        np.asarray(spline(times[::k], values[::k]).derivative(order)(times[::k])) for k in (1, 2, 4)
+    )
+    change = found[::2] - half
+    share = 1.0
+    if len(times[::4]) >= LEAST:
+        before = float(np.abs(half[::2] - quarter).max(initial=0.0))
+        ratio = before / max(float(np.abs(change).max(initial=0.0)), 1e-300)
+        share = 1 / (min(ratio, 2.0 ** (DEGREE - 1)) - 1) if ratio > 2 else 1.0
+    error = np.zeros_like(found)
+    error[::2] = share * change
+    inner = error[1:-1:2]
+    inner[:] = (error[:-2:2] + error[2::2])[: len(inner)] / 2
+    if len(times) % 2 == 0:
+        error[-1] = error[-2]
+    return found, error
+
+
+def compare_rates(times: Array, name: str, values: Array, rate: str, rates: Array) -> None:
+    """Warn where recorded rates are not the derivative of the recorded values, beyond what the sampling explains."""
+    found, error = differentiate(times, values, 1)
+    gap, size = float(np.abs(found - rates).max()), float(np.abs(rates).max())
+    if gap > DOUBT * size + 10 * float(np.abs(error).max()) + 1e-9 * float(np.abs(values).max()):
+        where = float(times[int(np.argmax(np.abs(found - rates)))])
+        warnings.warn(
+            f"channel {rate!r} is not the rate of {name!r}: they differ by {gap:.2g} at t = {where:.6g} s (largest "
+            f"rate {size:.2g}). The rates are taken as they are; check units and signs, or leave the channel out.",
+            MotionWarning,
+            stacklevel=2,
+        )
 
 
 def read_motion(eqs: EquationsOfMotion, motion: Any) -> FunctionMotion | RecordMotion:

@@ -13,6 +13,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.explicit import Layout
+from dalembert.solve.motion import acceleration_name
 
 SX = ca.SX
 
@@ -81,7 +82,7 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
     def make() -> tuple[Kernel, tuple[str, ...], tuple[str, ...]]:
         s = eqs.symbols()
         F = eqs.functions
-        value, rate, _, _ = F["measures"](s.q, s.v, s.p, s.t)
+        value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
         chosen = list(eqs.recorded_measures)
         kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
         phi = F["position"](s.q, s.p, s.t)
@@ -95,6 +96,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             potential,
             ca.norm_inf(phi) if phi.shape[0] else SX(0),
             ca.norm_inf(rates) if rates.shape[0] else SX(0),
+            s.a,
+            (S @ s.a + bias)[chosen],
         ]
         inputs = [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t]
         kernel = Kernel(
@@ -114,6 +117,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "energy.potential",
             "residual.position",
             "residual.velocity",
+            *(acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names),
+            *(acceleration_name(r.names[k], r.index) for k in chosen),
             "energy",
             "energy.balance",
         )
@@ -130,10 +135,13 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
             "m",  # a wrong direction counts with the gap it makes 1 m away
             "m/s",
+            *(f"{u}^2" if u.endswith("/s") else "" for u in eqs.speeds.units),
+            *(f"{m.units[k]}/s^2" if m.units[k] else "" for k in chosen),
             "J",
             "J",
         )
-        # a curve parameter is both coordinate and measure; counters of turns are bookkeeping
+        # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is; counters of
+        # turns are bookkeeping
         keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith(".turned")]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
@@ -148,8 +156,8 @@ def to_record(
     kernel, names, units, keep = observation(eqs)  # type: ignore[misc]
     time = samples.t
     (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time.reshape(-1, 1))
-    n = derived.shape[1]
-    energy = derived[:, n - 4] + derived[:, n - 3]
+    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
+    energy = derived[:, first] + derived[:, first + 1]
     balance = energy - energy[0] - (samples.work - samples.work[0])
     data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
     if len(keep) != data.shape[1]:
