@@ -126,15 +126,15 @@ def test_stresses_at_the_extreme_fibres():
     assert root.highest[0] == pytest.approx(1e4 / A + bent, rel=1e-9)
     assert root.lowest[0] == pytest.approx(1e4 / A - bent, rel=1e-9)
     assert root.torsion[0] == pytest.approx(50 * 0.05 / (2 * inertia), rel=1e-9)
-    assert root.shear[0] == pytest.approx(500 / A, rel=1e-9)
-    tau = root.shear[0] + root.torsion[0]
-    assert root.von_mises[0] == pytest.approx(np.sqrt(root.highest[0] ** 2 + 3 * tau**2), rel=1e-12)
+    assert root.shear[0] == pytest.approx(4 / 3 * 500 / A, rel=1e-9)
+    # where bending is largest the shear force has no stress, torsion has
+    assert root.von_mises[0] == pytest.approx(np.sqrt(root.highest[0] ** 2 + 3 * root.torsion[0] ** 2), rel=1e-9)
     assert root.highest_strain[0] == pytest.approx(root.highest[0] / 210e9, rel=1e-12)
 
 
 def test_torsion_of_a_square_is_that_of_the_tables():
     """τ = T/(0.208 a³) (Timoshenko and Goodier, table for a/b = 1)."""
-    from dalembert.structures.stresses import torsion_modulus
+    from dalembert.structures.section_stresses import torsion_modulus
 
     assert torsion_modulus(Section.rectangle(1.0, 1.0)) == pytest.approx(0.208, abs=5e-4)
     assert torsion_modulus(Section.rectangle(2.0, 1.0)) == pytest.approx(0.246 * 2, abs=1e-3)
@@ -190,14 +190,21 @@ def test_heat_lengthens_what_is_free_and_presses_what_is_held(n):
     np.testing.assert_allclose(held.deflection, 0, atol=1e-12)
 
 
-def test_initial_curvature_about_y_bends_sideways():
-    f = beam(planar=False)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_initial_curvature_about_y_bends_sideways(n):
+    f = beam(n, planar=False)
     f.support("A", "fixed")
     f.add_strain("bow", "beam", curvature_y=0.01)
     solution = static(structure(f), "bow")
     local = solution.beam("beam", 2)
     assert local.deflection[-1, 2] == pytest.approx(-0.01 * L**2 / 2, rel=1e-9)
     assert local.rotation[-1, 1] == pytest.approx(0.01 * L, rel=1e-9)
+    # the point itself: local z is global -y, local y is global z
+    np.testing.assert_allclose(solution.displacement["B"], [0, 0.01 * L**2 / 2, 0, 0, 0, 0.01 * L], atol=1e-12)
+    f.support("B", "fixed")
+    held = static(structure(f), "bow")
+    np.testing.assert_allclose(held.beam("beam", 3).M_y, -0.01 * STEEL.E * PLANK.I_y, rtol=1e-9)
+    np.testing.assert_allclose(held.beam("beam", 3).deflection, 0, atol=1e-12)
 
 
 # -- solutions --------------------------------------------------------------------------------------------------------

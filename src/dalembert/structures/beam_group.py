@@ -315,13 +315,13 @@ class BeamGroup(Frozen):
         per_length[:, :, 3:] = -turning[:, None, :] * ends[:, :, 3:]
         return taken, per_length
 
-    def stresses(
-        self, u: FloatArray, factors: Mapping[str, float] | None = None, *, stations: int = 5
-    ) -> dict[str, float]:
-        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element."""
-        from dalembert.structures.stresses import Loaded
-
-        return Loaded(self, u, factors or {}).largest(stations)
+    def section_at(self, e: int, x: float) -> Section:
+        """Section of element e at x [m] from its start."""
+        one, other = self.sections[int(self.section_of[e, 0])], self.sections[int(self.section_of[e, 1])]
+        if one is other:
+            return one
+        low, high = self.span[e]
+        return one.between(other, float(min(max(low + (high - low) * x / self.length[e], 0.0), 1.0)))
 
     def pick(self, which: Any) -> BeamGroup:
         """The same group with some of its elements only (no load cases, no names)."""

@@ -57,7 +57,7 @@ def geometric_stiffness(
         b.length, STATIONS, WEIGHTS, elements.shapes(b, STATIONS), rates(b),
         ((b.EI_y + b.EI_z) / b.EA)[:, None],  # I_p/A, whatever the density
     )  # fmt: skip
-    return _second_order_work(places, start, end, bulge, couple)
+    return _with_ends(second_order_work(places, start, end, bulge, couple), start, end)
 
 
 def tapered_geometric_stiffness(
@@ -66,11 +66,11 @@ def tapered_geometric_stiffness(
     """As :func:`geometric_stiffness` for elements of varying section, with their own shape functions."""
     at = t.at_gauss
     places = Places(t.length, t.xi, t.weights, t.shapes(t.xi), t.rates(), (at["EI_y"] + at["EI_z"]) / at["EA"])
-    return _second_order_work(places, start, end, bulge, couple)
+    return _with_ends(second_order_work(places, start, end, bulge, couple), start, end)
 
 
 class Places(NamedTuple):
-    """Where the work is summed: ξ and weights (g,), shapes (ne, g, 6, 12), their rates, I_p/A (ne, g) or (ne, 1)."""
+    """Where the work is summed: ξ and weights (g,), shapes (ne, g, 6, n), their rates, I_p/A (ne, g) or (ne, 1)."""
 
     length: FloatArray
     xi: FloatArray
@@ -80,10 +80,10 @@ class Places(NamedTuple):
     polar: FloatArray
 
 
-def _second_order_work(
+def second_order_work(
     at: Places, start: FloatArray, end: FloatArray, bulge: FloatArray | None, couple: FloatArray | None
 ) -> FloatArray:
-    """(ne, 12, 12) of U, the module's formula."""
+    """(ne, n, n) of U between n motions, the module's formula without what stands at the ends."""
     xi, length = at.xi, at.length[:, None]
     N, _, _, T, M_y, M_z = np.moveaxis(start[:, None, :] + xi[:, None] * (end - start)[:, None, :], 2, 0)
     if bulge is not None:
@@ -104,14 +104,20 @@ def _second_order_work(
         (-0.5 * T, theta_y, bend_z), (0.5 * T, theta_z, bend_y),
         (0.5 * m[:, 1:2], phi, theta_z), (-0.5 * m[:, 2:], phi, theta_y),
     )  # fmt: skip
-    U = np.zeros((len(length), 12, 12))
+    U = np.zeros((len(length), phi.shape[-1], phi.shape[-1]))
     for weight, left, right in terms:
         U += np.matmul(((weight * at.weights * length)[..., None] * left).transpose(0, 2, 1), right)
+    return U + U.transpose(0, 2, 1)
+
+
+def _with_ends(inside: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """(ne, 12, 12) of the whole U: with the work of the moments at both ends."""
+    U = np.zeros_like(inside)
     U[:, 3, 5] -= 0.5 * start[:, 4]
     U[:, 3, 4] += 0.5 * start[:, 5]
     U[:, 9, 11] += 0.5 * end[:, 4]
     U[:, 9, 10] -= 0.5 * end[:, 5]
-    return U + U.transpose(0, 2, 1)
+    return inside + (U + U.transpose(0, 2, 1))
 
 
 def bar_geometric_stiffness(length: FloatArray, tension: FloatArray) -> FloatArray:

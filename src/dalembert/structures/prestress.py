@@ -20,29 +20,16 @@ import scipy.sparse as sp
 
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.linear.checks import FloatArray
-from dalembert.structures import geometric
+from dalembert.structures import initial
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
+from dalembert.structures.initial import InternalForces
+from dalembert.structures.loaded import Loaded
 from dalembert.structures.statics import load_vector, static
 from dalembert.structures.structure import DIRECTIONS, Structure, needs_structure
 
 # Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
 BALANCED = 1e-9
-
-
-@dataclass(frozen=True)
-class InternalForces:
-    """Forces inside the elements of a `BeamGroup`.
-
-    start, end : (ne, 6), N, V_y, V_z, T, M_y, M_z on the face that looks along +x [N, N m].
-    bulge : (ne,) tension at the middle beyond the mean of the ends [N].
-    couple : (ne, 3) mean moment per length on the element [N m/m].
-    """
-
-    start: FloatArray
-    end: FloatArray
-    bulge: FloatArray
-    couple: FloatArray
 
 
 def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
@@ -56,6 +43,8 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
     Returns
     -------
     Structure with the same coordinates, masses and supports; K is that of small motions about the stressed state.
+    Its static solutions are what a further load adds: displacements, reactions, and internal forces in equilibrium on
+    the deformed beams; ``solution.beam(name, total=True)`` gives them with the prestress.
 
     Examples
     --------
@@ -71,12 +60,20 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
     needs_structure("prestressed", structure)
     if load is None and tension is None:
         raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
-    K_g = sp.csc_array(structure.K.shape)
+    K_g, states = sp.csc_array(structure.K.shape), list(structure.initial or [None] * len(structure.groups))
     if load is not None:
-        K_g = K_g + geometric_stiffness(structure, load)
+        state = solved(structure, load)
+        K_g = K_g + stiffness_under(structure, state)
+        for k, group in enumerate(structure.groups):
+            if isinstance(group, BeamGroup):
+                states[k] = initial.added(states[k], group, beam_state(structure, k, state))
+            else:
+                states[k] = state.u if states[k] is None else states[k] + state.u
     if tension is not None:
-        K_g = K_g + _of_tensions(structure, tension)
-    return with_stiffness(structure, structure.K + K_g, "K + geometric stiffness")
+        for k, pull in _tensions(structure, tension).items():
+            K_g = K_g + beam_stiffness(structure.groups[k], initial.constant(pull))
+            states[k] = initial.added(states[k], structure.groups[k], pull)
+    return with_stiffness(structure, structure.K + K_g, "K + geometric stiffness", tuple(states))
 
 
 def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
@@ -126,37 +123,23 @@ def _hanging(structure: Structure, load: Any) -> FloatArray:
 def stiffness_under(structure: Structure, state: Solved) -> sp.csc_array:
     """(N, N) geometric stiffness of a static state."""
     total = link_stiffness(structure, state.u, state.f)
-    for group in known_groups(structure):
+    for k, group in enumerate(known_groups(structure)):
         if isinstance(group, BeamGroup):
-            total = total + beam_stiffness(group, beam_forces(group, state.u, state.factors))
+            total = total + beam_stiffness(group, beam_state(structure, k, state).internal())
         else:
             total = total + group.geometric_stiffness(state.u)
     return sp.csc_array(total)
 
 
-def beam_forces(group: BeamGroup, u: FloatArray, factors: Mapping[str, float]) -> InternalForces:
-    """Internal forces of a group of beams from displacements (N,) and the factors of the load cases."""
-    load = group.density(factors)
-    return from_ends(group, group.end_forces(u, factors), load[:, :, 0], load[:, :, 3:].mean(axis=1))
-
-
-def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray, couple: FloatArray) -> InternalForces:
-    """Internal forces from forces on the ends (ne, 12), load along the axis (ne, 2) [N/m] and mean couples (ne, 3)."""
-    bulge = (axial_load[:, 1] - axial_load[:, 0]) * group.length / 8
-    return InternalForces(-forces[:, :6], forces[:, 6:], bulge, couple)
+def beam_state(structure: Structure, number: int, state: Solved) -> Loaded:
+    """The beams of group ``number`` in a static state."""
+    before = structure.initial[number] if structure.initial else None
+    return Loaded(structure.groups[number], state.u, state.factors, before=before)
 
 
 def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
     """(N, N) geometric stiffness of a group of beams and bars."""
-    each = (forces.start, forces.end, forces.bulge, forces.couple)
-    K_g = geometric.geometric_stiffness(group.numbers, *each)
-    if group.tapered is not None:
-        some = (values[group.tapered_index] for values in each)
-        K_g[group.tapered_index] = geometric.tapered_geometric_stiffness(group.tapered, *some)
-    bars = group.is_bar
-    if bars.any():
-        mean = 0.5 * (forces.start[bars, 0] + forces.end[bars, 0])
-        K_g[bars] = geometric.bar_geometric_stiffness(group.length[bars], mean)
+    K_g = initial.element_stiffness(group, forces)
     total = group.assemble(K_g)
     if group.arms is not None:
         for end, force in ((0, -forces.start[:, :3]), (1, forces.end[:, :3])):
@@ -211,11 +194,15 @@ def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.
     return on_rotations(len(structure.points), keep, master, carried(force, arm))
 
 
-def with_stiffness(structure: Structure, K: sp.csc_array, note: str) -> Structure:
-    """Copy of a structure with another stiffness on all its coordinates."""
+def with_stiffness(
+    structure: Structure, K: sp.csc_array, note: str, states: tuple[Any, ...] | None = None
+) -> Structure:
+    """Copy of a structure with another stiffness on all its coordinates, and other initial forces in its groups."""
     fields = {name: value for name, value in structure.__dict__.items() if not name.startswith("_")}
     fields["K"] = sp.csc_array(0.5 * (K + K.T))
     fields["provenance"] = {**structure.provenance, "stiffness": note}
+    if states is not None:
+        fields["initial"] = states
     copy = object.__new__(type(structure))
     copy._freeze(**fields)
     return copy
@@ -234,23 +221,20 @@ def known_groups(structure: Structure) -> list[Any]:
     return list(structure.groups)
 
 
-def _of_tensions(structure: Structure, tension: Mapping[str, float]) -> sp.csc_array:
+def _tensions(structure: Structure, tension: Mapping[str, float]) -> dict[int, FloatArray]:
+    """Tension (ne,) [N] of the elements of every group of beams, by its number."""
     if not isinstance(tension, Mapping):
         raise DataError(f"tension must be a mapping such as {{'guy': 2e4}}, got {tension!r}.")
-    groups = [group for group in structure.groups if isinstance(group, BeamGroup)]
-    known = {name: (group, k) for group in groups for k, name in enumerate(group.beams)}
-    values = {id(group): np.zeros(len(group.points)) for group in groups}
+    groups = {k: group for k, group in enumerate(structure.groups) if isinstance(group, BeamGroup)}
+    known = {name: (k, place) for k, group in groups.items() for place, name in enumerate(group.beams)}
+    values = {k: np.zeros(len(group.points)) for k, group in groups.items()}
     for name, value in tension.items():
         if name not in known:
             raise DataError(unknown_name("beam or bar", name, known, f"structure {structure.name!r}"))
-        group, k = known[name]
-        values[id(group)][group.first[k] : group.first[k + 1]] = finite(value, f"the tension of beam {name!r} [N]")
-    total = sp.csc_array(structure.K.shape)
-    for group in groups:
-        ends = np.zeros((len(group.points), 6))
-        ends[:, 0] = values[id(group)]
-        total = total + beam_stiffness(group, InternalForces(ends, ends, np.zeros(len(ends)), np.zeros((len(ends), 3))))
-    return sp.csc_array(total)
+        k, place = known[name]
+        first = groups[k].first
+        values[k][first[place] : first[place + 1]] = finite(value, f"the tension of beam {name!r} [N]")
+    return values
 
 
 def finite(value: Any, what: str) -> float:

@@ -17,10 +17,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from dalembert.errors import DataError
 from dalembert.structures import shear
 from dalembert.structures.materials import is_number
+
+# Added to the shape of a section that is turned by 90 degrees.
+TURNED = " turned"
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,9 @@ class Section:
     fibres_y, fibres_z : (lowest, highest) coordinate from the centroid [m], optional
         ∓ height/2 and ∓ width/2 when left out.
     name : str
+    shear_peak_y, shear_peak_z : float, optional
+        Largest shear stress of a force along y and z over its mean V/A (1.5 for a rectangle), of a section by
+        properties; without it shear stresses are estimated as χ V/A. The usual shapes know their own shear flow.
     shape, dimensions : str, mapping
         How it was made (``"rectangle"``, ``{"height": ..., "width": ...}``); empty for a section by properties.
 
@@ -65,12 +72,15 @@ class Section:
     fibres_z: tuple[float, float] | None = None
     shape: str = ""
     dimensions: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    shear_peak_y: float | None = None
+    shear_peak_z: float | None = None
 
     def __post_init__(self) -> None:
         problems = []
-        for what in ("area", "I_y", "I_z", "J", "shear_y", "shear_z", "height", "width"):
+        optional = ("height", "width", "shear_peak_y", "shear_peak_z")
+        for what in ("area", "I_y", "I_z", "J", "shear_y", "shear_z", *optional):
             value = getattr(self, what)
-            if value is None and what in ("height", "width"):
+            if value is None and what in optional:
                 continue
             if not is_number(value) or not math.isfinite(value):
                 problems.append(f"{what} must be a finite number, got {value!r}")
@@ -264,7 +274,7 @@ class Section:
         """The same shape with the shear factors of another Poisson's ratio; a section by properties is unchanged."""
         if not self.shape:
             return self
-        return _MAKERS[self.shape](**self.dimensions, poisson=poisson, name=self.name)
+        return _make(self.shape, self.dimensions, poisson=poisson, name=self.name)
 
     def without_shear(self) -> Section:
         """The same section, rigid in shear."""
@@ -272,9 +282,10 @@ class Section:
 
     def turned(self) -> Section:
         """The section turned by 90 degrees about the beam axis: y and z exchanged."""
-        return Section(
-            self.area, self.I_z, self.I_y, self.J, self.shear_z, self.shear_y, self.width, self.height, self.name,
-            self.fibres_z, self.fibres_y,
+        return replace(
+            self, I_y=self.I_z, I_z=self.I_y, shear_y=self.shear_z, shear_z=self.shear_y, height=self.width,
+            width=self.height, fibres_y=self.fibres_z, fibres_z=self.fibres_y, shear_peak_y=self.shear_peak_z,
+            shear_peak_z=self.shear_peak_y, **_turned(self.shape, self.dimensions),
         )  # fmt: skip
 
     def scaled(self, factor: float) -> Section:
@@ -303,13 +314,14 @@ class Section:
         chi = (a * self.shear_y + b * other.shear_y, a * self.shear_z + b * other.shear_z)
         if self.shape and self.shape == other.shape:
             sizes = {name: a * value + b * other.dimensions[name] for name, value in self.dimensions.items()}
-            return replace(_MAKERS[self.shape](**sizes, name=self.name), shear_y=chi[0], shear_z=chi[1])
-        height = None if self.height is None or other.height is None else a * self.height + b * other.height
-        width = None if self.width is None or other.width is None else a * self.width + b * other.width
+            return replace(_make(self.shape, sizes, name=self.name), shear_y=chi[0], shear_z=chi[1])
+        height, width = _blend(self.height, other.height, t), _blend(self.width, other.width, t)
         return Section(
             a * self.area + b * other.area, a * self.I_y + b * other.I_y, a * self.I_z + b * other.I_z,
             a * self.J + b * other.J, chi[0], chi[1], height, width, self.name,
             _mixed(self.fibres_y, other.fibres_y, a, b), _mixed(self.fibres_z, other.fibres_z, a, b),
+            shear_peak_y=_blend(self.shear_peak_y, other.shear_peak_y, t),
+            shear_peak_z=_blend(self.shear_peak_z, other.shear_peak_z, t),
         )  # fmt: skip
 
     def table(self) -> str:
@@ -359,6 +371,10 @@ def _made(
     )  # fmt: skip
 
 
+def _blend(one: float | None, other: float | None, t: float) -> float | None:
+    return None if one is None or other is None else (1.0 - t) * one + t * other
+
+
 _Fibres = tuple[float, float] | None
 
 
@@ -366,6 +382,22 @@ def _mixed(one: _Fibres, other: _Fibres, a: float, b: float) -> _Fibres:
     if one is None or other is None:
         return None
     return (a * one[0] + b * other[0], a * one[1] + b * other[1])
+
+
+def _turned(shape: str, sizes: Mapping[str, float]) -> dict[str, Any]:
+    """Shape and dimensions of a section turned by 90 degrees."""
+    swapped = {"height": "width", "width": "height", **({"wall": "flange", "flange": "wall"} if shape == "box" else {})}
+    if shape in ("rectangle", "ellipse", "box"):
+        return {"dimensions": MappingProxyType({name: sizes[swapped[name]] for name in sizes})}
+    if not shape or shape in ("circle", "tube", "thin_tube", "thin_square_tube"):
+        return {}
+    return {"shape": shape.removesuffix(TURNED) if shape.endswith(TURNED) else shape + TURNED}
+
+
+def _make(shape: str, sizes: Mapping[str, float], **options: Any) -> Section:
+    """A section by its shape and dimensions."""
+    made = _MAKERS[shape.removesuffix(TURNED)](**sizes, **options)
+    return made.turned() if shape.endswith(TURNED) else made
 
 
 _MAKERS: dict[str, Callable[..., Section]] = {

@@ -23,6 +23,7 @@ from dalembert.structures import stresses
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.factors import Factor
 from dalembert.structures.free_motions import free_motions, not_held
+from dalembert.structures.loaded import Loaded
 from dalembert.structures.structure import Structure, needs_structure
 
 # Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
@@ -124,23 +125,34 @@ class StaticSolution(Frozen):
                     known["all"] += self._loaded(group).energy() - at_points
         return known["all"]
 
-    def beam(self, name: str, stations: int | Sequence[float] = 11) -> stresses.BeamResult:
-        """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m]."""
+    def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> stresses.BeamResult:
+        """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].
+
+        ``total``: forces and stresses of a prestressed structure with its prestress, instead of what the load adds.
+        """
         for group in self.structure.groups:
             if isinstance(group, BeamGroup) and name in group.beams:
-                return stresses.along_beam(self._loaded(group), name, stations)
+                return stresses.along_beam(self._loaded(group), name, stations, total=total)
         known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
         raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
 
-    def _loaded(self, group: BeamGroup) -> stresses.Loaded:
+    def _loaded(self, group: BeamGroup) -> Loaded:
         """Forces on the ends of all elements, found once."""
-        known: dict[int, stresses.Loaded] = self.__dict__.setdefault("_known", {})
+        known: dict[int, Loaded] = self.__dict__.setdefault("_known", {})
         if id(group) not in known:
-            known[id(group)] = stresses.Loaded(group, self.u, self.factors, self.acceleration)
+            before = self._before(group)
+            known[id(group)] = Loaded(group, self.u, self.factors, self.acceleration, before=before)
         return known[id(group)]
 
-    def largest_stresses(self, stations: int = 5) -> dict[str, float]:
+    def _before(self, group: Any) -> Any:
+        """What was inside a group before: initial forces of beams, displacements of solids, or None."""
+        s = self.structure
+        return s.initial[[one is group for one in s.groups].index(True)] if s.initial else None
+
+    def largest_stresses(self, stations: int = 5, *, total: bool = False) -> dict[str, float]:
         """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element.
+
+        ``total`` as for :meth:`beam`.
 
         NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
         """
@@ -149,15 +161,22 @@ class StaticSolution(Frozen):
         found: dict[str, float] = {}
         for group in self.structure.groups:
             if isinstance(group, BeamGroup):
-                found.update(self._loaded(group).largest(stations))
+                found.update(stresses.largest(self._loaded(group), stations, total=total))
         return found
 
-    def stresses(self, stations: int = 5) -> list[Any]:
-        """What every group of elements says about its stresses."""
-        return [
-            self._loaded(group).largest(stations) if isinstance(group, BeamGroup) else group.stresses(self.u)
-            for group in self.structure.groups
-        ]
+    def stresses(self, stations: int = 5, *, total: bool = False) -> list[Any]:
+        """What every group of elements says about its stresses; ``total`` as for :meth:`beam`.
+
+        Stresses of solids are in axes that turn with the material.
+        """
+        found: list[Any] = []
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup):
+                found.append(stresses.largest(self._loaded(group), stations, total=total))
+            else:
+                before = self._before(group) if total else None
+                found.append(group.stresses(self.u if before is None else self.u + before))
+        return found
 
     def table(self, most: int = 12) -> str:
         """The largest displacements and the reactions."""

@@ -57,6 +57,7 @@ class Structure(Frozen):
     ----------
     T : (N, n), all coordinates from the free ones.  free : names of the n free coordinates.
     T_held : (N, nh), all coordinates from the held ones, in their order.
+    initial : what was inside the groups before, made by :func:`prestressed`; empty without prestress.
 
     Examples
     --------
@@ -84,6 +85,7 @@ class Structure(Frozen):
     prescribed: FloatArray
     loads: Mapping[str, FloatArray]
     groups: tuple[Any, ...]
+    initial: tuple[Any, ...]
     damping: Damping | None
     units: Mapping[str, str]
     provenance: Mapping[str, Any]
@@ -147,6 +149,7 @@ class Structure(Frozen):
             M=_csc("M", M, N), K=_csc("K", K, N), C=_csc("C", C, N), K_loss=_csc("K_loss", K_loss, N),
             T=_frozen(maps[:, free]), T_held=T_held, free=tuple([names[i] for i in free]), free_index=free,
             held=held_, inactive=inactive_, prescribed=T_held @ shift[fixed], loads=cases, groups=tuple(groups),
+            initial=(),
             damping=damping, units={way: unit[way] for way in ways}, provenance=provenance or {},
             has_links=links is not None,
         )  # fmt: skip

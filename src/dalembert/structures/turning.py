@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.second_order import SecondOrder
-from dalembert.structures import elements, prestress, slices
+from dalembert.structures import elements, initial, prestress, slices
 from dalembert.structures.beam_group import BeamGroup
 from dalembert.structures.lumps import lumps_of
 from dalembert.structures.prestress import finite
@@ -242,7 +242,7 @@ def stiffening_of(structure: Structure, spin: Spin) -> sp.csc_array:
         if isinstance(group, BeamGroup):
             f_e, axial, couple = spin.element_loads[number]
             forces = np.einsum("eij,ej->ei", group.stiffness(), group.ends(solution.u, f_e)) - f_e
-            total = total + prestress.beam_stiffness(group, prestress.from_ends(group, forces, axial, couple))
+            total = total + prestress.beam_stiffness(group, initial.from_ends(group, forces, axial, couple))
         else:
             total = total + group.geometric_stiffness(solution.u)
     return total

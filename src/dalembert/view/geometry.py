@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dalembert.linear.checks import FloatArray
 from dalembert.structures.beam_group import BeamGroup
+from dalembert.structures.loaded import Loaded
 from dalembert.structures.meshes import Mesh
 from dalembert.structures.solid_group import SolidGroup
 from dalembert.structures.solid_shapes import KINDS
-from dalembert.structures.stresses import Loaded
 from dalembert.structures.structure import Structure
 
 # What is left of a matrix after a subtraction is rounding below this share of the diagonals it joins.

@@ -15,8 +15,9 @@ from matplotlib.colors import Normalize
 from dalembert.errors import DataError
 from dalembert.linear.checks import FloatArray
 from dalembert.structures.elastic_laws import STRAINS
+from dalembert.structures.loaded import Loaded
 from dalembert.structures.statics import StaticSolution
-from dalembert.structures.stresses import FORCES, Loaded
+from dalembert.structures.stresses import FORCES, stresses_at
 from dalembert.view import geometry, stage, structures
 from dalembert.view.figures import BLUE, GREY, INK, RED, choice, prefixed
 
@@ -68,8 +69,7 @@ def _load(solution: StaticSolution) -> str:
 
 
 def _loaded(solution: StaticSolution) -> list[Loaded]:
-    beams = geometry.beams(solution.structure)
-    return [Loaded(group, solution.u, solution.factors, solution.acceleration) for group in beams]
+    return [solution._loaded(group) for group in geometry.beams(solution.structure)]
 
 
 def _stage(solution: StaticSolution, reach: float, text: str, *, bar: bool = False) -> tuple[Figure, stage.Stage]:
@@ -224,6 +224,6 @@ def _stress_pieces(solution: StaticSolution, loaded: Loaded) -> tuple[list[Float
     lines = geometry.rest_lines(solution.structure, group, np.linspace(0.0, 1.0, count + 1))
     middle = (np.arange(count) + 0.5) / count
     e = np.repeat(np.arange(len(group.points)), count)
-    values = loaded.stresses(e, (middle[None, :] * group.length[:, None]).ravel())["von_mises"]
+    values = stresses_at(loaded, e, (middle[None, :] * group.length[:, None]).ravel())["von_mises"]
     pieces = np.stack([lines[:, :-1], lines[:, 1:]], axis=2).reshape(-1, 2, 3)
     return list(pieces), values

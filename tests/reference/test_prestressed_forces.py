@@ -1,0 +1,270 @@
+"""Internal forces and stresses of prestressed structures, against beam-column theory.
+
+Closed forms: Timoshenko & Gere, Theory of Elastic Stability, ch. 1 (compression) and Roark, table "ties" (tension),
+of slender beams: EI v⁗ − N v″ = q, M = EI v″, shear in the plane of the turned section V = −M′.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from dalembert.structures import (
+    Frame,
+    Section,
+    Solid,
+    box_mesh,
+    buckling,
+    material,
+    prestressed,
+    static,
+    structure,
+)
+
+STEEL = material("steel")
+SQUARE = Section.square(0.02)
+EI = STEEL.E * SQUARE.I_z
+EULER = np.pi**2 / 4 * EI  # cantilever of 1 m
+
+
+def member(elements: int, *, length: float = 1.0, theory: str = "euler-bernoulli", section: Section = SQUARE,
+           planar: bool = True) -> Frame:  # fmt: skip
+    """A beam AB along x, not yet held."""
+    frame = Frame("member", planar=planar, gravity=0)
+    rest = (0.0,) if planar else (0.0, 0.0)
+    frame.add_points(["A", "B"], [[0.0, *rest], [length, *rest]])
+    up = None if planar else (0, 1, 0)
+    frame.add_beam("b", "A", "B", section=section, material=STEEL, elements=elements, theory=theory, up=up)
+    return frame
+
+
+def cantilever(elements: int, **options: object) -> Frame:
+    frame = member(elements, **options)  # type: ignore[arg-type]
+    frame.support("A", "fixed")
+    zeros = (0.0,) * (1 if options.get("planar", True) else 2)
+    frame.add_force("P", "B", (-1.0, *zeros))
+    frame.add_force("H", "B", (0.0, 300.0, *zeros[1:]))
+    return frame
+
+
+class TestACantileverAtSixtyPercentOfBuckling:
+    """v = H/(P k) [k x − sin k x + tan k (cos k x − 1)] · (−1) for a force H at the tip."""
+
+    P = 0.6 * EULER
+    K = float(np.sqrt(P / EI))
+
+    def closed(self, x):
+        moment = 300.0 / self.K * (np.tan(self.K) * np.cos(self.K * x) - np.sin(self.K * x))
+        shear = 300.0 * (np.tan(self.K) * np.sin(self.K * x) + np.cos(self.K * x))
+        return moment, shear
+
+    @pytest.mark.parametrize(("elements", "within"), [(32, 1e-6), (4, 3e-4), (1, 0.05)])
+    def test_moment_and_shear_along_it(self, elements: int, within: float) -> None:
+        solution = static(prestressed(structure(cantilever(elements)), {"P": self.P}), "H")
+        x = np.linspace(0.0, 1.0, 101)
+        found = solution.beam("b", x)
+        moment, shear = self.closed(x)
+        assert np.abs(found.M_z - moment).max() < within * moment.max()
+        assert np.abs(found.V_y - shear).max() < within * shear.max()
+        assert found.V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
+        assert found.M_z[0] == pytest.approx(-solution.reaction["A.rz"], rel=1e-10)
+        assert np.abs(found.N).max() < 1e-9 * self.P  # to first order the load adds no axial force
+
+    @pytest.mark.parametrize("theory", ["euler-bernoulli", "timoshenko"])
+    def test_forces_at_the_clamp_are_the_reactions_in_space(self, theory: str) -> None:
+        model = prestressed(structure(cantilever(3, planar=False, theory=theory)), {"P": self.P})
+        solution = static(model, {"B.y": 200.0, "B.z": -90.0, "B.rx": 3.0})
+        found = solution.beam("b", 2)
+        start = [found.N[0], found.V_y[0], found.V_z[0], found.T[0], found.M_y[0], found.M_z[0]]
+        assert np.allclose(start, -solution.reaction["A"], rtol=1e-9, atol=1e-7)
+
+    def test_the_stress_is_that_of_moment_and_shear(self) -> None:
+        solution = static(prestressed(structure(cantilever(32)), {"P": self.P}), "H")
+        moment, _ = self.closed(0.0)
+        assert solution.beam("b", [0.0]).highest[0] == pytest.approx(moment * 0.01 / SQUARE.I_z, rel=1e-5)
+        with_it = solution.beam("b", [0.0], total=True)
+        assert with_it.N[0] == pytest.approx(-self.P, rel=1e-9)
+        assert with_it.lowest[0] == pytest.approx(-self.P / SQUARE.area - moment * 0.01 / SQUARE.I_z, rel=1e-5)
+
+    def test_the_whole_load_on_the_prestressed_structure_gives_the_whole_state(self) -> None:
+        solution = static(prestressed(structure(cantilever(32)), {"P": self.P}), {"P": self.P, "H": 1.0})
+        found = solution.beam("b", [0.0, 0.5])
+        assert pytest.approx([-self.P] * 2, rel=1e-9) == found.N
+        assert found.M_z == pytest.approx(self.closed(np.array([0.0, 0.5]))[0], rel=1e-5)
+
+    def test_it_survives_copying(self) -> None:
+        model = copy.deepcopy(prestressed(structure(cantilever(4)), {"P": self.P}))
+        solution = static(model, "H")
+        assert solution.beam("b", 2).V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
+
+
+class TestATie:
+    """Pinned tie, tension N, uniform load q: M(x) = q/k² [1 − cosh k(x − l/2)/cosh(k l/2)], k² = N/EI."""
+
+    LENGTH, ROD, Q = 4.0, Section.circle(0.02), 50.0
+
+    @pytest.mark.parametrize(("N", "elements"), [(1e3, 4), (1e4, 4), (1e4, 16), (1e5, 16), (1e5, 64)])
+    def test_its_stress(self, N: float, elements: int) -> None:
+        """Cubic elements of length h miss the stiffness of EI v⁗ − N v″ by (k h)⁴/720 (Przemieniecki, § 15.3)."""
+        frame = member(elements, length=self.LENGTH, section=self.ROD)
+        frame.support(["A", "B"], "pinned")
+        frame.add_line_load("q", "b", (0.0, -self.Q))
+        solution = static(prestressed(structure(frame), tension={"b": N}), "q")
+        x = np.linspace(0.0, self.LENGTH, 65)
+        k = np.sqrt(N / (STEEL.E * self.ROD.I_z))
+        moment = self.Q / k**2 * (1 - np.cosh(k * (x - 2.0)) / np.cosh(2.0 * k))
+        bending = moment * 0.01 / self.ROD.I_z
+        within = (k * self.LENGTH / elements) ** 4 / 720
+        assert np.abs(solution.beam("b", x).highest - bending).max() < within * bending.max()
+        total = solution.beam("b", x, total=True)
+        assert np.abs(total.highest - N / self.ROD.area - bending).max() < within * bending.max()
+        largest = solution.largest_stresses(total=True)["b"]
+        assert largest == pytest.approx(N / self.ROD.area + bending.max(), rel=within)
+
+    def test_a_bar_carries_no_shear_when_it_turns(self) -> None:
+        """Two tight bars and a force across their joint: N v′ takes it, the bars stay without bending."""
+        frame = Frame("ties", planar=True, gravity=0)
+        frame.add_points(["A", "B", "C"], [[0, 0], [1, 0], [2, 0]])
+        frame.add_bar("a", "A", "B", section=self.ROD, material=STEEL)
+        frame.add_bar("b", "B", "C", section=self.ROD, material=STEEL)
+        frame.support(["A", "C"], "pinned")
+        solution = static(prestressed(structure(frame), tension={"a": 1e4, "b": 1e4}), {"B.y": -10.0})
+        assert solution.displacement["B.y"] == pytest.approx(-10.0 / 2e4, rel=1e-9)
+        found = solution.beam("a", 5)
+        assert np.abs(found.V_y).max() < 1e-9
+        assert np.abs(found.M_z).max() < 1e-9
+
+
+class TestStability:
+    def test_a_clamped_beam_between_walls_under_pressure_and_uniform_load(self) -> None:
+        """Both ends clamped, 60 % of 4π²EI/l²: M(0) = q/k² (1 − (kl/2)/tan(kl/2)) (Timoshenko & Gere, art. 1.11)."""
+        q, P = 100.0, 0.6 * 4 * np.pi**2 * EI
+        frame = member(32)
+        frame.support("A", "fixed")
+        frame.support("B", "y rz")
+        frame.add_force("P", "B", (-1.0, 0.0))
+        frame.add_line_load("q", "b", (0.0, -q))
+        k = np.sqrt(P / EI)
+        x = np.linspace(0.0, 1.0, 65)
+        found = static(prestressed(structure(frame), {"P": P}), "q").beam("b", x)
+        u = k / 2
+        # EI v⁗ + P v″ = −q, v = v′ = 0 at both ends
+        moment = q / k**2 * (u * np.cos(k * (x - 0.5)) / np.sin(u) - 1.0)
+        shear = q * u * np.sin(k * (x - 0.5)) / np.sin(u) / k
+        assert np.abs(found.M_z - moment).max() < 1e-4 * np.abs(moment).max()
+        assert np.abs(found.V_y - shear).max() < 1e-4 * np.abs(shear).max()
+
+    def test_a_column_under_its_own_weight_balances_its_reactions(self) -> None:
+        """The prestress varies along the elements: equilibrium on the bent column at every place."""
+        frame = member(6)
+        frame.support("A", "fixed")
+        frame.add_line_load("w", "b", (-1000.0, 0.0))
+        solution = static(prestressed(structure(frame), "w"), {"B.y": 20.0})
+        x = np.linspace(0.0, 1.0, 13)
+        found = solution.beam("b", x)
+        assert found.V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
+        v = found.deflection[:, 1]
+        fine = np.linspace(0.0, 1.0, 401)
+        shape = np.interp(fine, *(lambda r: (r.x, r.deflection[:, 1]))(solution.beam("b", 401)))
+        weight = 1000.0 * np.trapezoid((fine[None] >= x[:, None])
+                                       * (shape[None] - v[:, None]), fine, axis=1)  # fmt: skip
+        moment = 20.0 * (1.0 - x) + weight  # of the force and of the weight above
+        assert np.abs(found.M_z - moment).max() < 2e-3 * moment.max()
+
+    def test_lateral_prestress_bends_about_the_weak_axis_too(self) -> None:
+        """A strip in pure bending M about its strong axis, turned by torque: E I_y w″ = −M φ, exact near buckling.
+
+        Simply supported in bending and torsion (fork), end moments M = 60 % of π √(EI_y GJ)/l, torque t per length:
+        φ = Σ of sines; with t sin(πx/l) one term, φ = t / (GJ (π/l)² (1 − 0.36)) sin, M_y = M φ.
+        """
+        strip = Section.rectangle(0.05, 0.004).without_shear()
+        n, t = 16, 2.0
+        frame = Frame("strip", gravity=0)
+        names = [f"p{i}" for i in range(n + 1)]
+        x = np.linspace(0.0, 1.0, n + 1)
+        frame.add_points(names, np.stack([x, 0 * x, 0 * x], axis=1))
+        for i in range(n):
+            frame.add_beam(f"b{i}", names[i], names[i + 1], section=strip, material=STEEL, up=(0, 1, 0))
+        frame.support(names[0], "x y z rx")
+        frame.support(names[-1], "y z rx")
+        model = structure(frame)
+        GJ, EIy = STEEL.G * strip.J, STEEL.E * strip.I_y
+        M = 0.6 * np.pi * np.sqrt(EIy * GJ)
+        axes = static(model, {"p8.y": 1.0}).beam("b0", 2).axes
+        # consistent nodal torques of t sin(πx) on linear twist
+        h = 1.0 / n
+        share = t * np.sin(np.pi * x) * (2 - 2 * np.cos(np.pi * h)) / (np.pi**2 * h)
+        tight = prestressed(model, {"p0.rz": -M, f"p{n}.rz": M})
+        solution = static(tight, {f"{name}.rx": float(s) for name, s in zip(names[1:-1], share[1:-1])})
+        phi = t / (GJ * np.pi**2 * (1 - 0.36))
+        assert solution.displacement["p8.rx"] == pytest.approx(phi, rel=3e-3)
+        middle = solution.beam("b8", [0.0])
+        assert np.allclose(axes, np.eye(3))
+        assert middle.M_y[0] == pytest.approx(M * solution.displacement["p8.rx"], rel=3e-3)
+
+    def test_a_rigid_rotation_adds_no_forces_to_a_prestressed_frame(self) -> None:
+        """A bent, twisted, stretched beam that turns as a whole on free supports keeps its section forces."""
+        frame = member(2, planar=False, theory="timoshenko")
+        model = structure(frame)
+        load = {"B.x": 3e3, "B.y": 40.0, "B.z": -25.0, "B.rx": 12.0, "A.x": -3e3, "A.y": -40.0, "A.z": 25.0,
+                "A.rx": -12.0, "A.ry": -25.0, "A.rz": -40.0}  # fmt: skip
+        tight = prestressed(model, load)
+        theta = np.array([0.02, -0.03, 0.05])
+        turned = model.rigid_motions()[:, 3:] @ theta
+        from dalembert.structures.statics import StaticSolution
+
+        found = StaticSolution(tight, turned, np.zeros(len(turned)), {}).beam("b", 7)
+        before = static(model, load, inertia_relief=True).beam("b", 7)
+        for name in ("N", "V_y", "V_z", "T", "M_y", "M_z"):
+            size = max(np.abs(before.N).max(), np.abs(before.M_z).max())
+            assert np.abs(getattr(found, name)).max() < 1e-11 * size
+
+    def test_prestress_in_two_steps_is_prestress_in_one(self) -> None:
+        model = structure(cantilever(8))
+        once = prestressed(model, {"P": 0.5 * EULER})
+        twice = prestressed(prestressed(model, {"P": 0.2 * EULER}), {"P": 0.3 * EULER})
+        a, b = (static(s, "H").beam("b", 9) for s in (once, twice))
+        assert b.M_z == pytest.approx(a.M_z, rel=1e-9, abs=1e-9)
+        a, b = (static(s, "H").beam("b", 9, total=True) for s in (once, twice))
+        assert b.lowest == pytest.approx(a.lowest, rel=1e-9)
+
+    def test_a_hinge_stays_without_moment(self) -> None:
+        """Cantilever with a hinged link to a roller: the release holds under prestress too."""
+        frame = Frame("link", planar=True, gravity=0)
+        frame.add_points(["A", "B", "C"], [[0, 0], [1, 0], [1.5, 0]])
+        frame.add_beam("a", "A", "B", section=SQUARE, material=STEEL, elements=4)
+        frame.add_beam("b", "B", "C", section=SQUARE, material=STEEL, releases={"start": "rz"})
+        frame.support("A", "fixed")
+        frame.support("C", "y")
+        frame.add_force("P", "C", (-1.0, 0.0))
+        model = structure(frame)
+        factor = buckling(model, "P").critical
+        solution = static(prestressed(model, {"P": 0.5 * factor}), {"B.y": 50.0})
+        found, other = solution.beam("b", 5), solution.beam("a", 2)
+        assert abs(found.M_z[0]) < 1e-9 * np.abs(other.M_z).max()
+        assert abs(found.M_z[-1]) < 1e-9 * np.abs(other.M_z).max()
+        assert other.M_z[0] == pytest.approx(-solution.reaction["A.rz"], rel=1e-9)
+        assert other.V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-9)
+
+
+def test_stresses_of_a_prestressed_solid_are_in_the_axes_that_turn_with_it() -> None:
+    """Column of solid elements at 60 % of its buckling load: bending stress and the sum with the prestress."""
+    solid = Solid("column", box_mesh((1.0, 0.05, 0.05), (16, 1, 2), kind="hex20"), STEEL, gravity=0)
+    solid.support("x=0", "x")
+    solid.support("x=0", "yz")
+    solid.add_interface("tip", "x=1")
+    solid.add_force("P", "tip", (-1.0, 0.0, 0.0))
+    model = structure(solid)
+    P = 0.6 * buckling(model, "P").critical
+    k, H = 0.5 * np.pi * np.sqrt(0.6), 1000.0
+    solution = static(prestressed(model, {"P": P}), {"tip.z": H})
+    inertia, x = 0.05**4 / 12, 0.5
+    moment = H / k * (np.tan(k) * np.cos(k * x) - np.sin(k * x))
+    where = [0.5, 0.0, 0.05]
+    mesh = solid.mesh
+    point = int(np.argmin(np.linalg.norm(mesh.points - where, axis=1)))
+    added, total = solution.stresses()[0], solution.stresses(total=True)[0]
+    assert added.at_points[point, 0] == pytest.approx(-moment * 0.025 / inertia, rel=0.01)
+    assert total.at_points[point, 0] == pytest.approx(-moment * 0.025 / inertia - P / 0.05**2, rel=0.01)

@@ -1,0 +1,170 @@
+"""Stresses over cross-sections, against Jourawski's V Q/(I b) and Bredt's formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from dalembert.errors import DataError
+from dalembert.structures import Frame, Section, static, structure
+
+I_BEAM = Section.i_section(height=0.3, width=0.15, web=0.0071, flange=0.0107)  # IPE 300 without fillets
+T_BEAM = Section.t_section(height=0.2, width=0.15, web=0.008, flange=0.012)
+BOX = Section.box(height=0.2, width=0.1, wall=0.005, flange=0.010)
+HALF = Section.semicircle(0.1)
+
+
+def root(section: Section, load: dict[str, float]):
+    """Stresses at the clamp of a cantilever of 1 m along x, y up."""
+    frame = Frame("cantilever", gravity=0)
+    frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
+    frame.add_beam("b", "A", "B", section=section, material="steel", up=(0, 1, 0))
+    frame.support("A", "fixed")
+    return static(structure(frame), {f"B.{way}": value for way, value in load.items()}).beam("b", [0.0])
+
+
+def width_of(section: Section):
+    """Width of a section at y from its centroid."""
+    d, (low, high) = section.dimensions, section.fibres_y
+    r = (section.height or 0.0) / 2
+    return {
+        "rectangle": lambda y: d["width"],
+        "circle": lambda y: 2 * np.sqrt(max(r**2 - y**2, 0.0)),
+        "tube": lambda y: 2 * (np.sqrt(max(r**2 - y**2, 0.0)) - np.sqrt(max((d.get("inner", 0) / 2) ** 2 - y**2, 0.0))),
+        "ellipse": lambda y: d["width"] * np.sqrt(max(1 - (y / r) ** 2, 0.0)),
+        "semicircle": lambda y: 2 * np.sqrt(max((2 * r) ** 2 - (y - low) ** 2, 0.0)),
+        "i_section": lambda y: d["width"] if abs(y) > r - d["flange"] else d["web"],
+        "t_section": lambda y: d["width"] if y > high - d["flange"] else d["web"],
+        "box": lambda y: d["width"] if abs(y) > r - d["flange"] else 2 * d["wall"],
+    }[section.shape]
+
+
+@pytest.mark.parametrize(
+    "section",
+    [Section.rectangle(0.1, 0.03), Section.circle(0.06), Section.tube(0.06, 0.05), Section.tube(0.06, 0.02),
+     Section.ellipse(0.08, 0.03), HALF, I_BEAM, T_BEAM, BOX],
+    ids=lambda s: s.shape,
+)  # fmt: skip
+def test_the_largest_shear_stress_is_that_of_its_own_shear_flow(section: Section) -> None:
+    width = width_of(section)
+    low, high = section.fibres_y
+    jumps = [low + section.dimensions.get("flange", 0.0), high - section.dimensions.get("flange", 0.0)]
+    inner = section.dimensions.get("inner", 0.0) / 2
+
+    def stress(y: float) -> float:
+        marks = [p for p in (*jumps, inner) if y < p < high]
+        moment = scipy.integrate.quad(lambda s: s * width(s), y, high, points=marks or None, limit=200)[0]
+        return 1e4 * moment / (section.I_z * width(y))
+
+    edge = 1e-6 * (high - low)
+    places = np.linspace(low + edge, high - edge, 201)
+    if section.shape == "tube":  # thick: V Q/(I b) is for cuts of nearly vertical walls, at the neutral axis
+        places = np.array([0.0])
+    expected = max(stress(float(y)) for y in [*places, 0.0])
+    found = root(section, {"y": 1e4})
+    assert found.shear[0] == pytest.approx(expected, rel=2e-3)
+    assert found.shear_rule == f"V Q/(I t) of the {section.shape.replace('_', ' ')}"
+
+
+@pytest.mark.parametrize(
+    ("section", "along", "factor"),
+    [
+        (Section.rectangle(0.1, 0.03), "y", 1.5),
+        (Section.rectangle(0.1, 0.03), "z", 1.5),
+        (Section.circle(0.06), "z", 4 / 3),
+        (Section.thin_tube(0.06, 0.001), "y", 2.0),
+        (Section.thin_square_tube(0.06, 0.001), "y", 2.25),
+        (Section.thin_square_tube(0.06, 0.001), "z", 2.25),
+        (HALF, "z", 4 / 3),
+        (Section.spar(0.2, 0.004, 0.0), "y", 1.5),
+        (Section.rectangle(0.1, 0.03).turned(), "y", 1.5),
+        (Section.circle(0.06).turned(), "y", 4 / 3),
+        (Section(1e-3, 1e-7, 1e-7, 1e-7), "y", 1.0),
+        (Section(1e-3, 1e-7, 1e-7, 1e-7, shear_y=1.2), "y", 1.2),
+        (Section(1e-3, 1e-7, 1e-7, 1e-7, shear_y=1.2, shear_peak_y=1.5), "y", 1.5),
+    ],
+)  # fmt: skip
+def test_peak_over_mean(section: Section, along: str, factor: float) -> None:
+    assert root(section, {along: 1e4}).shear[0] == pytest.approx(factor * 1e4 / section.area, rel=1e-9)
+
+
+def test_a_force_along_z_on_an_i_section_goes_through_its_flanges() -> None:
+    found = root(I_BEAM, {"z": 1e4})
+    assert found.shear[0] == pytest.approx(1.5 * 1e4 / (2 * 0.15 * 0.0107), rel=1e-9)
+    for section in (I_BEAM, T_BEAM, HALF, BOX, Section.spar(0.2, 0.004, 1e-4)):
+        across, back = root(section.turned(), {"y": 1e4}), root(section.turned().turned(), {"z": 1e4})
+        assert across.shear[0] == pytest.approx(root(section, {"z": 1e4}).shear[0], rel=1e-9)
+        assert back.shear[0] == pytest.approx(across.shear[0], rel=1e-12)
+
+
+def test_an_i_section_near_its_support_is_worst_where_web_and_flange_meet() -> None:
+    """Short cantilever: bending at the edge, shear at the neutral axis, both at the foot of the web."""
+    h, b, t, f = (I_BEAM.dimensions[k] for k in ("height", "width", "web", "flange"))
+    V, M = 3e5, 1.5e5
+    found = root(I_BEAM, {"y": V, "rz": M - V})
+    y = h / 2 - f
+    at_edge = M * h / 2 / I_BEAM.I_z
+    junction = np.hypot(M * y / I_BEAM.I_z, np.sqrt(3) * V * b * f * (h - f) / 2 / (I_BEAM.I_z * t))
+    neutral = np.sqrt(3) * V * (b * f * (h - f) / 2 + t * y**2 / 2) / (I_BEAM.I_z * t)
+    assert found.highest[0] == pytest.approx(at_edge, rel=1e-9)
+    assert junction > max(at_edge, neutral)
+    assert found.von_mises[0] == pytest.approx(junction, rel=1e-9)
+
+
+def test_a_slender_rectangle_is_worst_at_its_edge_without_shear() -> None:
+    found = root(Section.rectangle(0.1, 0.03), {"y": 1e3})
+    assert found.von_mises[0] == pytest.approx(found.highest[0], rel=1e-12)
+    assert root(Section.rectangle(0.1, 0.03), {"y": 1e4, "rz": -1e4}).von_mises[0] == pytest.approx(
+        np.sqrt(3) * 1.5 * 1e4 / 3e-3, rel=1e-9
+    )
+
+
+def test_shear_and_torsion_of_a_shaft_add_up_on_one_side() -> None:
+    d = 0.05
+    found = root(Section.circle(d), {"y": 2e4, "rz": -2e4, "rx": 300.0})
+    tau = 4 / 3 * 2e4 / (np.pi * d**2 / 4) + 16 * 300.0 / (np.pi * d**3)
+    assert found.von_mises[0] == pytest.approx(np.sqrt(3) * tau, rel=1e-9)
+
+
+def test_oblique_bending_is_largest_on_the_section_itself() -> None:
+    """An ellipse and a T have no corners where their bounding boxes do."""
+    oval = Section.ellipse(0.08, 0.04)
+    found = root(oval, {"y": 3e3, "z": 2e3})
+    assert found.highest[0] == pytest.approx(np.hypot(3e3 * 0.04 / oval.I_z, 2e3 * 0.02 / oval.I_y), rel=1e-9)
+    low, high = T_BEAM.fibres_y
+    found = root(T_BEAM, {"y": -3e3, "z": 2e3})  # tension on top: at the tip of the flange; below: at the foot
+    assert found.highest[0] == pytest.approx(3e3 * high / T_BEAM.I_z + 2e3 * 0.075 / T_BEAM.I_y, rel=1e-9)
+    corners = [3e3 * low / T_BEAM.I_z - 2e3 * 0.004 / T_BEAM.I_y, 3e3 * high / T_BEAM.I_z - 2e3 * 0.075 / T_BEAM.I_y]
+    assert found.lowest[0] == pytest.approx(min(corners), rel=1e-9)
+
+
+def test_a_box_with_unequal_walls_twists_as_bredt_says() -> None:
+    """A_m = 190 × 95 mm², ∮ds/t = 2 (190/5 + 95/10) = 95: J = 4 A_m²/95 = 1.3718e-5 m⁴; τ = T/(2 A_m t) in the thin."""
+    assert pytest.approx(4 * (0.190 * 0.095) ** 2 / 95, rel=1e-12) == BOX.J
+    assert pytest.approx(1.371800e-5, rel=1e-6) == BOX.J
+    for box in (BOX, BOX.turned()):
+        assert root(box, {"rx": 1e3}).torsion[0] == pytest.approx(1e3 / (2 * 0.190 * 0.095 * 0.005), rel=1e-12)
+
+
+def test_an_open_section_twists_most_in_its_thickest_wall() -> None:
+    for section in (I_BEAM, I_BEAM.turned()):
+        assert root(section, {"rx": 100.0}).torsion[0] == pytest.approx(100.0 * 0.0107 / I_BEAM.J, rel=1e-12)
+
+
+def test_the_result_names_the_rule_of_a_section_by_properties() -> None:
+    plain = Section(1e-3, 1e-7, 1e-7, 1e-7, shear_peak_y=1.5, height=0.1, width=0.05)
+    assert root(plain, {"y": 1.0}).shear_rule == "along y 1.5 V/A (given), along z χ V/A (estimate)"
+    assert "shear stress V Q/(I t) of the i section" in root(I_BEAM, {"y": 1.0}).table()
+    with pytest.raises(DataError, match="shear_peak_y"):
+        Section(1e-3, 1e-7, 1e-7, 1e-7, shear_peak_y=-1.0)
+
+
+def test_a_turned_section_keeps_its_shape() -> None:
+    turned = I_BEAM.turned()
+    assert turned.shape == "i_section turned"
+    assert turned.turned() == I_BEAM
+    assert turned.with_poisson(0.0).shear_z == pytest.approx(I_BEAM.with_poisson(0.0).shear_y, rel=1e-14)
+    half = turned.between(I_BEAM.scaled(2.0).turned(), 0.5)
+    assert half.I_y == pytest.approx(I_BEAM.scaled(1.5).I_z, rel=1e-12)
+    assert BOX.turned() == Section.box(0.1, 0.2, 0.010, 0.005)
