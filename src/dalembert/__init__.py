@@ -36,7 +36,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("expressions", "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt absolute table"),
     **_from("expressions", "where minimum maximum sign pi"),
     # its equations
-    **_from("mechanics", "equations"),
+    **_from("solve.minimum_coordinates", "equations"),
     **_from("equations", "EquationsOfMotion State"),
     # solving them
     **_from("solve.assemble", "assemble"),
@@ -118,7 +118,6 @@ if TYPE_CHECKING:
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
     from dalembert.linear import StateSpace as StateSpace
-    from dalembert.mechanics import equations as equations
     from dalembert.model.actuators import DCMotor as DCMotor
     from dalembert.model.actuators import FirstOrderLag as FirstOrderLag
     from dalembert.model.actuators import Ideal as Ideal
@@ -160,6 +159,7 @@ if TYPE_CHECKING:
     from dalembert.solve.methods import GeneralizedAlpha as GeneralizedAlpha
     from dalembert.solve.methods import Rosenbrock as Rosenbrock
     from dalembert.solve.methods import Sundials as Sundials
+    from dalembert.solve.minimum_coordinates import equations as equations
     from dalembert.solve.mobility import check as check
     from dalembert.solve.mobility import mobility as mobility
     from dalembert.solve.mobility import rank_report as rank_report

@@ -39,6 +39,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "measures": "q v p t",
     "reactions": "q v lam p t",
     "joint_axes": "q p t",
+    "remainder": "q v u p t",
 }
 
 
@@ -104,7 +105,8 @@ class EquationsOfMotion:
     internal (q,v,z,u,p,t,λ) -> g;  outputs (q,v,v̇,λ,z,u,p,t) -> y;  energy (q,v,z,p,t) -> T, V;
     power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
     (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
-    joint_axes (q,p,t) -> world axes of the joints, side by side.
+    joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> what a linear model leaves
+    out, of equations made about one.
     """
 
     name: str
@@ -435,8 +437,10 @@ def require_equations(given: Any) -> EquationsOfMotion:
 
 @singledispatch
 def equations(model: Any, **options: Any) -> EquationsOfMotion:
-    """Equations of motion of a machine.
+    """Equations of motion of a machine: ``da.equations(mechanism)``.
 
+    Equations themselves give others with the constraints eliminated (``da.equations(eqs, coordinates=[...])``), or in
+    modal coordinates (``da.equations(eqs, about=da.linearize(eqs), modes=3)``).
     A new formulation registers its own input type: ``@equations.register``.
     """
     raise ModelError(f"cannot make equations of motion from {type(model).__name__}; expected a da.Mechanism.")

@@ -12,7 +12,6 @@ from scipy.special import ellipk
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.solve.tangent import Point, accelerations
 
 G = 9.81
 RELATIVE = 1e-9
@@ -270,28 +269,6 @@ def test_dc_motor_drive_has_its_transfer_function() -> None:
 
 
 # --- the large and the small ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("003-C24", "003-C25")
-def test_what_the_linear_model_leaves_out_is_small_of_third_order_and_couples_its_modes() -> None:
-    """M s̈ + K s + f₂(s) = 0 at rest: f₂ is odd for a pendulum, so halving s divides it by 8; Φᵀ f₂ mixes the modes."""
-    eqs = double_pendulum()
-    rest = da.equilibrium(eqs)
-    lin = second_order(eqs, rest)
-    shapes = np.real(lin.modes().shapes)
-
-    def rest_of_force(size: float) -> np.ndarray:
-        s = size * shapes[:, 0]
-        pose = da.assemble(eqs, {"A": s[0], "B": s[1]}, start=rest)
-        x = accelerations(eqs, Point(pose.q, pose.v, pose.z, np.zeros(0), 0.0, np.zeros(eqs.nv), pose.lam))
-        acc = eqs.kernel("measures")(pose.q, pose.v, eqs.p, 0.0)[2] @ x.a
-        chosen = [eqs.measures.index[name] for name in lin.coordinates]
-        return np.asarray(-(lin.M @ acc[chosen] + lin.K @ s))
-
-    ratio = rest_of_force(0.02) / rest_of_force(0.01)
-    np.testing.assert_allclose(ratio, 8.0, rtol=2e-3)  # fifth-order terms: about (0.02)²
-    in_modes = shapes.T @ rest_of_force(0.02)
-    assert abs(in_modes[1]) > 0.05 * abs(in_modes[0])
 
 
 @pytest.mark.spec("003-C27")

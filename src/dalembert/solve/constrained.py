@@ -134,7 +134,7 @@ def _block_inverse(M: Any) -> Any:
     values: list[Any] = []
     for k in range(count):
         index = sorted(order[starts[k] : starts[k + 1]])
-        block = ca.inv(ca.densify(M[index, index])) if len(index) > 1 else 1 / M[index[0], index[0]]
+        block = ca.densify(ca.inv(ca.densify(M[index, index]))) if len(index) > 1 else 1 / M[index[0], index[0]]
         for i, row in enumerate(index):
             for j, column in enumerate(index):
                 rows.append(row)
