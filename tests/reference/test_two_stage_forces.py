@@ -152,6 +152,107 @@ def test_a_random_walk_too_small_spoils_the_single_stage_only(swinging: study.Sc
     assert np.array_equal(pair[0]["A.rate"], pair[1]["A.rate"])
 
 
+def offset_crank(theta: float) -> tuple[float, float, float, float, float]:
+    """S, S′, J, J′ and V′ of C20 for the sizes the filters know, written out (J′ by a complex step)."""
+    z = study.NOMINAL
+    c, r, h = z.crank, z.rod, z.offset
+
+    def parts(th):
+        e = h - c * np.sin(th)
+        p = np.sqrt(r**2 - e**2)
+        e1, e2 = -c * np.cos(th), c * np.sin(th)
+        p1 = -e * e1 / p
+        p2 = (-(e1**2 + e * e2) - p1**2) / p
+        S, S1 = -c * np.sin(th) + p1, -c * np.cos(th) + p2
+        J = z.crank_mass * c**2 / 3 + z.slider_mass * S**2 + z.rod_mass * r**2 / 12 * (e1 / p) ** 2
+        J = J + z.rod_mass * ((-c * np.sin(th) + p1 / 2) ** 2 + (c * np.cos(th) + e1 / 2) ** 2)
+        return S, S1, J
+
+    S, S1, J = parts(theta)
+    slope = parts(theta + 1e-30j)[2].imag / 1e-30
+    return S, S1, J, slope, (z.crank_mass / 2 + z.rod_mass / 2) * 9.81 * c * np.cos(theta)
+
+
+def model_at(eqs: da.EquationsOfMotion, place: dict, speed: dict, forces: dict, start=None, **options) -> tuple:
+    """A process with unknown forces and its state at a pose (on the branch of ``start``), at speeds and forces."""
+    at = da.assemble(eqs, place, velocity=speed, start=start)
+    made = da.estimate.process(eqs, unknown=list(forces), coordinates=list(place), method="euler", at=at, **options)
+    x = np.array(made.start)
+    x[[made.carried.index[name] for name in forces]] = list(forces.values())
+    return made, x
+
+
+def assert_euler(made, x, u, names, now: np.ndarray, rate: np.ndarray) -> None:
+    """(x(dt) - x) / dt is the rate but for an error in proportion to dt; extrapolated to dt = 0 it is the rate."""
+
+    def slope(dt: float) -> np.ndarray:
+        after = made.functions["step"](x, u, made.p, 0.0, dt)
+        told = np.array(made.functions["report"](after, u, made.p, 0.0)).ravel()
+        return (told[[made.reported.index[name] for name in names]] - now) / dt
+
+    first, half, quarter = slope(4e-4), slope(2e-4), slope(1e-4)
+    found = (8 * quarter - 6 * half + first) / 3
+    assert found == pytest.approx(rate, rel=1e-6, abs=1e-6 * np.abs(rate).max())
+    assert np.abs(first - rate).max() < 0.01 * np.abs(rate).max()
+
+
+@pytest.mark.spec("004-C29")
+def test_step_and_outputs_of_the_single_stage_are_those_of_the_table() -> None:
+    """f: θ + dt θ′; θ′ + dt α; F. g: θ, S α + S′ θ′². α = (T + F S - J′ θ′²/2 - V′)/J.
+
+    Euler's step is made in the coordinates of all bodies and closed: that of θ alone up to O(dt²)."""
+    eqs = study.known_machine()
+    right = da.assemble(eqs, {"A.angle": 0.9})  # the slider on the right
+    for theta, rate, T, F in ((0.9, 3.0, 4.0, -35.0), (1.9, -6.0, -11.0, 50.0), (-0.4, 1.0, 0.0, 20.0)):
+        made, x = model_at(
+            eqs, {"A.angle": theta}, {"A.angle": rate}, {"force": F}, right, outputs=["encoder", "acc.x"],
+            inputs=["torque"], dt=study.STEP,
+        )  # fmt: skip
+        S, S1, J, J1, V1 = offset_crank(theta)
+        alpha = (T + F * S - J1 * rate**2 / 2 - V1) / J
+        read = np.array(made.functions["outputs"](x, [T], made.p, 0.0)).ravel()
+        assert read == pytest.approx([theta, S * alpha + S1 * rate**2], rel=1e-8)
+        now = np.array([theta, rate, F])
+        assert_euler(made, x, [T], ("A.angle", "A.rate", "force"), now, np.array([rate, alpha, 0.0]))
+
+
+@pytest.mark.spec("004-C29")
+def test_the_single_stage_of_two_freedoms_is_that_of_the_arm_in_closed_form() -> None:
+    """x = (z, ż, F): ż + dt M⁻¹(T + J_tipᵀ F - c - g); g: angles and the acceleration of the tip. Uniform rods."""
+    (L1, L2), (m1, m2) = (0.5, 0.4), (2.0, 1.5)
+    m = da.Mechanism("arm", planar=True)
+    upper, lower = (m.add_body(n, mass=k, inertia=da.rod(L)) for n, k, L in (("upper", m1, L1), ("lower", m2, L2)))
+    m.add_revolute("A", m.ground.at(0, 0), upper.at(-L1 / 2, 0))
+    m.add_revolute("B", upper.at(L1 / 2, 0), lower.at(-L2 / 2, 0))
+    for joint in "AB":
+        m.add_torque(f"motor {joint}", joint=joint, input=f"T{joint}")
+    for name, way in (("F.x", (1, 0)), ("F.y", (0, 1))):
+        m.add_force(name, lower.at(L2 / 2, 0), way, input=name)
+    m.add_sensor("tip", da.acceleration(lower.at(L2 / 2, 0)))
+    eqs = da.equations(m)
+    for z, v, T, F in (([0.4, 0.9], [2.0, -3.0], [1.0, -2.0], [20.0, -7.0]), ([-2.0, 1.7], [-1, 4], [0, 3], [5, 9])):
+        made, x = model_at(
+            eqs, {"A.angle": z[0], "B.angle": z[1]}, {"A.angle": v[0], "B.angle": v[1]}, {"F.x": F[0], "F.y": F[1]},
+            outputs=["A.angle", "B.angle", "tip.x", "tip.y"], inputs=["TA", "TB"], dt=1e-3,
+        )  # fmt: skip
+        along, turn = np.array([np.cos(z[0]), np.sin(z[0])]), z[0] + z[1]
+        out = np.array([np.cos(turn), np.sin(turn)])
+        M12 = m2 * (L2**2 / 3 + L1 * L2 * np.cos(z[1]) / 2)
+        M11 = m1 * L1**2 / 3 + m2 * (L1**2 + L2**2 / 3 + L1 * L2 * np.cos(z[1]))
+        M = np.array([[M11, M12], [M12, m2 * L2**2 / 3]])
+        h = m2 * L1 * L2 * np.sin(z[1]) / 2
+        c = h * np.array([-2 * v[0] * v[1] - v[1] ** 2, v[0] ** 2])
+        g2 = m2 * 9.81 * L2 / 2 * out[0]
+        g = np.array([(m1 / 2 + m2) * 9.81 * L1 * along[0] + g2, g2])
+        J = np.array([[-L1 * along[1] - L2 * out[1], -L2 * out[1]], [L1 * along[0] + L2 * out[0], L2 * out[0]]])
+        alpha = np.linalg.solve(M, np.array(T) + J.T @ F - c - g)
+        tip = J @ alpha - L1 * v[0] ** 2 * along - L2 * (v[0] + v[1]) ** 2 * out
+        read = np.array(made.functions["outputs"](x, T, made.p, 0.0)).ravel()
+        assert read == pytest.approx([*z, *tip], rel=1e-8)
+        names = ("A.angle", "B.angle", "A.rate", "B.rate", "F.x", "F.y")
+        assert_euler(made, x, T, names, np.array([*z, *v, *F], dtype=float), np.array([*v, *alpha, 0.0, 0.0]))
+
+
 @pytest.mark.spec("004-C29")
 def test_a_well_tuned_single_stage_is_as_good(swinging: study.Scene, two: da.estimate.TwoStageEstimate) -> None:
     """The honest comparison: no ranking of the force errors is asserted, only that both are small."""

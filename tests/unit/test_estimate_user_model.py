@@ -40,6 +40,33 @@ def stepped(model: Any, x: Any, u: Any, t: float = 0.0, dt: float = H) -> Any:
     return np.array(process(model).functions["step"](x, u, process(model).p, t, dt)).ravel()
 
 
+@pytest.mark.spec("004-C1")
+def test_a_users_rate_and_outputs_are_the_model_that_every_filter_takes() -> None:
+    """f and g as given, with their inputs, time and names; noise enters x and y as N(0, Q) and N(0, R), white and
+    independent: the innovations of every filter then have the size it believes (NIS of 1000 samples, 5 deviations)."""
+    model = pendulum()
+    made = process(model)
+    x, u, t = np.array([0.7, -1.2]), 0.4, 0.3
+    rate = [x[1], -9.81 * np.sin(x[0]) + u * np.cos(t)]
+    assert np.array(made.functions["rate"](x, u, [], t)).ravel() == pytest.approx(rate, rel=1e-14)
+    assert np.array(made.functions["outputs"](x, u, [], t)).ravel() == pytest.approx([np.sin(x[0])], rel=1e-14)
+    assert (made.carried.names, made.inputs.names, made.outputs.names) == (("angle", "speed"), ("torque",), ("height",))
+    rng, Q, R, count = np.random.default_rng(5), np.diag([1e-8, 4e-6]), 1e-4, 1000
+    times, torque = H / 5 * np.arange(count), np.sin(0.7 * np.arange(count))
+    state, read = np.array([0.4, 0.0]), []
+    for k in range(count):
+        if k:
+            state = stepped(model, state, torque[k - 1], times[k - 1], H / 5) + np.sqrt(np.diag(Q)) * rng.normal(size=2)
+        read.append(np.sin(state[0]) + np.sqrt(R) * rng.normal())
+    record = da.Record(times, np.column_stack([torque, read]), ["torque", "height"])
+    for kind in (ExtendedKalman, SigmaPointKalman):
+        found = kind(pendulum(start=[0.4, 0.0]), Q=Q, R=R, P0=1e-6, dt=H / 5).run(record)
+        assert found.nis[1:].mean() == pytest.approx(1.0, abs=5 * np.sqrt(2 / count))
+        assert np.abs(found["angle"][-1] - state[0]) < 5 * found.deviations["angle"][-1]
+        wrong = kind(pendulum(start=[0.4, 0.0]), Q=Q, R=2 * R, P0=1e-6, dt=H / 5).run(record)
+        assert wrong.nis[1:].mean() < 0.75
+
+
 @pytest.mark.spec("004-C3")
 @pytest.mark.parametrize(
     ("method", "ratio"),
