@@ -7,14 +7,20 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
+_MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
+
 
 class DalembertError(Exception):
     """Root of every error this package raises on purpose.
 
-    ``record`` holds what a run had computed before it failed, or ``None``.
+    ``record`` holds what a run had computed before it failed, or ``None``. Names in a message may come from a file:
+    what a terminal would act upon is written out.
     """
 
     record: Any = None
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(printable(one) if isinstance(one, str) else one for one in args))
 
 
 class ModelError(DalembertError):
@@ -60,10 +66,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     "no joint named 'elbw' in mechanism 'arm'. Did you mean 'elbow'? Known: elbow, wrist."
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names[:_MOST_COMPARED], n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     place = f" in {where}" if where else ""
-    shown = ", ".join(names[:20]) + (f", ... ({len(names)} in all)" if len(names) > 20 else "")
+    shown = ", ".join(each if each.isprintable() else repr(each) for each in names[:20])
+    shown += f", ... ({len(names)} in all)" if len(names) > 20 else ""
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 
 

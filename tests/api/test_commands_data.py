@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 
@@ -44,6 +45,25 @@ def swung(tmp_path_factory):
     da.write_record(measured, folder / "measured.csv")
     da.write_record(truth, folder / "truth.csv")
     return folder
+
+
+def test_units_in_a_header_are_converted_and_said_by_identify(shaken, tmp_path):
+    """Time in ms and an acceleration in g, as in most files of a lab, gave frequencies a thousandth of these."""
+    file, frequencies = shaken
+    record = da.read_record(file)
+    rows = np.column_stack([1000 * record.time, record["force"], record["a1"] / 9.80665, record["a2"]])
+    lines = ["Time (ms),Force [N],Acc 1 [g],a2 in m/s^2", *(",".join(map(repr, row)) for row in rows.tolist())]
+    (tmp_path / "lab.csv").write_text("\n".join(lines))
+    result = run(
+        "identify", tmp_path / "lab.csv", "--time", "Time (ms)", "--inputs", "Force [N]", "--outputs", "Acc 1,a2",
+        "--order", 4, "--method", "n4sid", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [mode["frequency_hz"] for mode in found["modes"]] == pytest.approx(frequencies, rel=5e-3)
+    assert found["inputs"] == ["Force"] and found["outputs"] == ["Acc 1", "a2"]
+    assert "lab.csv: 'Time (ms)': converted from ms to s" in said(result)
+    assert "lab.csv: 'Acc 1 [g]': converted from g to m/s^2 (times 9.80665)" in said(result)
 
 
 def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):

@@ -1,7 +1,7 @@
 """MAT-files of MATLAB (up to version 7.2) to records: vectors of one length beside a vector of time.
 
-Only arrays of numbers are read; objects, functions and cells are passed over, and nothing in a file is executed.
-Version 7.3 files are HDF5: save them with ``-v7``.
+Only arrays of real numbers are read; text, objects, functions and cells are passed over, and nothing in a file is
+executed. Version 7.3 files are HDF5: save them with ``-v7``.
 """
 
 from __future__ import annotations
@@ -12,61 +12,62 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileFormatError, unknown_name
+from dalembert.files.bounds import check_size
+from dalembert.files.mat_arrays import Variable, read_into, variables
 from dalembert.record import Record
 
 
 def read(path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
     """Every real vector (or matrix, column by column) as long as time."""
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
-
     with path.open("rb") as raw:
         head = raw.read(128)
     if b"MATLAB 7.3" in head or head.startswith(b"\x89HDF"):
         raise FileFormatError(
             "this is a MAT-file of version 7.3. Save it for reading here: save(name, '-v7').", str(path)
         )
-    try:
-        sizes = whosmat(path)
-        total = sum(int(np.prod(shape, dtype=float)) for _, shape, _ in sizes)
-        if total * 8 > max_bytes:
-            raise FileFormatError(f"{total} numbers exceed max_bytes = {max_bytes}.", str(path))
-        found = loadmat(path, squeeze_me=False, struct_as_record=True, chars_as_strings=True)
-    except (MatReadError, ValueError, TypeError, OSError, KeyError, IndexError, NotImplementedError) as error:
-        raise FileFormatError(f"this is not a MAT-file that can be read ({error}).", str(path)) from error
-    arrays = {name: value for name, value in found.items() if not name.startswith("__") and _numeric(value)}
-    columns, clock = _columns(arrays, time, dt, path)
-    if not columns:
+    found = [variable for variable in variables(path, max_bytes) if len(variable.shape) == 2]
+    real = {variable.name: variable for variable in found if not variable.is_complex}
+    clock, samples = _clock(real, time, dt, path)
+    # where its columns begin in the table, and how many there are
+    chosen: list[tuple[Variable, int, int]] = []
+    names: list[str] = []
+    for name, variable in real.items():
+        wide = 0 if variable is clock or samples < 2 else _columns(variable, samples)
+        if wide:
+            check_size(samples, len(names) + wide, max_bytes, path)
+            chosen.append((variable, len(names), wide))
+            names += [name] if 1 in variable.shape else [f"{name}{k + 1}" for k in range(wide)]
+    if not names:
         raise FileFormatError("no variable is as long as time.", str(path))
-    return Record(clock, np.column_stack(list(columns.values())), list(columns))
+    data = np.empty((samples, len(names)))
+    for variable, first, wide in chosen:
+        block = data[:, first : first + wide]
+        # the first index runs fastest: columns one after the other, unless time runs along the second
+        read_into(path, variable, block.T if variable.shape[0] == samples else block)
+    times: Any = np.empty(samples)
+    if clock is not None:
+        read_into(path, clock, times)
+    elif dt is not None:
+        times = dt * np.arange(samples)
+    complex_ones = [variable.name for variable in found if variable.is_complex]
+    told = {"left out": [f"{name!r} is complex" for name in complex_ones]} if complex_ones else None
+    return Record(times, data, names, provenance=told)
 
 
-def _numeric(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.ndim == 2 and value.size > 0
+def _columns(variable: Variable, samples: int) -> int:
+    """How many channels a variable makes: 0 where it is not as long as time."""
+    if 1 in variable.shape:
+        return int(variable.size == samples)
+    return variable.size // samples if samples in variable.shape else 0
 
 
-def _columns(arrays: dict[str, Any], time: str, dt: float | None, path: Path) -> tuple[dict[str, Any], Any]:
-    vectors = {name: value.ravel() for name, value in arrays.items() if 1 in value.shape}
-    if dt is None:
-        if time not in vectors:
-            known = sorted(name for name, value in vectors.items() if len(value) > 1)
-            raise FileFormatError(f"{unknown_name('vector', time, known, 'the file')} Give time= or dt=.", str(path))
-        clock = np.asarray(vectors[time], dtype=np.float64)
-        samples = len(clock)
-    else:
-        if "time" in arrays:
+def _clock(real: dict[str, Variable], time: str, dt: float | None, path: Path) -> tuple[Variable | None, int]:
+    vectors = {name: variable for name, variable in real.items() if 1 in variable.shape}
+    if dt is not None:
+        if "time" in real:
             raise FileFormatError("dt is for files without time, but there is a variable 'time'.", str(path))
-        samples = max((max(value.shape) for value in arrays.values()), default=0)
-        clock = dt * np.arange(samples)
-    columns: dict[str, Any] = {}
-    for name, value in arrays.items():
-        if name == time and dt is None:
-            continue
-        if name in vectors:
-            if len(vectors[name]) == samples and samples > 1:
-                columns[name] = np.asarray(vectors[name], dtype=np.float64)
-            continue
-        wide = value if value.shape[0] == samples else value.T if value.shape[1] == samples else None
-        if wide is not None:
-            columns |= {f"{name}{k + 1}": np.asarray(wide[:, k], dtype=np.float64) for k in range(wide.shape[1])}
-    return columns, clock
+        return None, max((max(variable.shape) for variable in real.values()), default=0)
+    if time not in vectors:
+        known = sorted(name for name, variable in vectors.items() if variable.size > 1)
+        raise FileFormatError(f"{unknown_name('vector', time, known, 'the file')} Give time= or dt=.", str(path))
+    return vectors[time], vectors[time].size

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import FileFormatError, require_extra, unknown_name
+from dalembert.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.files import hdf5_data
+from dalembert.files.bounds import CHANNEL, check_size
 from dalembert.files.plain_data import as_json, loaded
 from dalembert.record import Record
 
@@ -39,8 +41,11 @@ def write(record: Record, path: Path) -> None:
 
 
 def read(path: Path, time: str, max_bytes: int) -> Record:
-    """Read all variables that run along time, also from files that other programs wrote."""
-    h5netcdf = require_extra("h5netcdf", "netcdf")
+    """Read all variables that run along time, also from files that other programs wrote.
+
+    Only what lies in the file itself is read: numbers kept in other files, virtual datasets and links are refused.
+    """
+    h5py = require_extra("h5py", "netcdf")
     with path.open("rb") as raw:
         magic = raw.read(8)
     if magic[:3] == b"CDF":
@@ -48,49 +53,68 @@ def read(path: Path, time: str, max_bytes: int) -> Record:
     if magic != b"\x89HDF\r\n\x1a\n":
         raise FileFormatError("this is not a netCDF-4 file.", str(path))
     try:
-        with h5netcdf.File(path, "r") as file:
+        with h5py.File(path, "r") as file:
             return _read(file, path, time, max_bytes)
-    except (OSError, KeyError, RuntimeError, UnicodeError) as error:
+    except (DataError, FileFormatError):
+        raise
+    except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
         raise FileFormatError(f"the file is damaged ({error}).", str(path)) from error
 
 
 def _read(file: Any, path: Path, time: str, max_bytes: int) -> Record:
-    known = list(file.variables)
-    if time not in known or len(file.variables[time].dimensions) != 1:
+    if len(file) * CHANNEL > max_bytes:
+        raise FileFormatError(f"{len(file)} variables exceed max_bytes = {max_bytes}.", str(path))
+    variables = hdf5_data.own_datasets(file, path)
+    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable)]
+    if time not in known or len(variables[time].shape) != 1:
         raise FileFormatError(unknown_name("time variable", time, known, "the file"), str(path))
-    along = file.variables[time].dimensions
-    found = [label for label in known if label != time and file.variables[label].dimensions == along]
-    order = loaded(file.attrs.get("variables"), list)
+    clock = variables[time]
+    along = _dimension(clock)
+    found = [label for label in known if label != time and _dimension(variables[label]) == along is not None]
+    order = loaded(hdf5_data.text(file.attrs, "variables"), list)
     found = [label for label in order if label in found] if order else found
     if not found:
         raise FileFormatError(f"no variable runs along {time!r}.", str(path))
-    samples = int(file.variables[time].shape[0])
-    # the file may be compressed: what counts is what it would unpack to
-    if samples * (len(found) + 1) * 8 > max_bytes:
-        raise FileFormatError(f"{samples} samples of {len(found)} channels exceed max_bytes = {max_bytes}.", str(path))
-    data = np.empty((samples, len(found)))
-    names, units = [], []
-    for i, label in enumerate(found):
-        variable = file.variables[label]
-        if np.dtype(variable.dtype).kind not in "fiu":
-            raise FileFormatError(f"variable {label!r} does not hold numbers.", str(path))
-        data[:, i] = variable[...]
-        names.append(str(variable.attrs.get("long_name", label)) if order else label)
-        units.append(str(variable.attrs.get("units", "")))
-    unit = str(file.variables[time].attrs.get("units", "s"))
+    samples = int(clock.shape[0])
+    # the file may be compressed, or hold nothing but a fill value: what counts is what it would unpack to
+    check_size(samples, len(found), max_bytes, path)
+    unit = hdf5_data.text(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
         raise FileFormatError(f"the unit of time is {unit!r}; expected 's'.", str(path))
+    times = np.empty(samples)
+    data = np.empty((samples, len(found)))
+    names, units = [], []
+    with path.open("rb") as raw:
+        hdf5_data.read_into(clock, raw, times, max_bytes, path)
+        for i, label in enumerate(found):
+            variable = variables[label]
+            hdf5_data.read_into(variable, raw, data[:, i], max_bytes, path)
+            names.append(hdf5_data.text(variable.attrs, "long_name", label) if order else label)
+            units.append(hdf5_data.text(variable.attrs, "units"))
     return Record(
-        np.asarray(file.variables[time][...], dtype=np.float64),
+        times,
         data,
         names,
         units,
-        name=str(file.attrs.get("name", "")),
-        status=str(file.attrs.get("status", "complete")),
-        statistics=loaded(file.attrs.get("statistics"), dict),
-        provenance=loaded(file.attrs.get("provenance"), dict),
-        scene=loaded(file.attrs.get("scene"), dict),
+        name=hdf5_data.text(file.attrs, "name"),
+        status=hdf5_data.text(file.attrs, "status", "complete"),
+        **{key: loaded(hdf5_data.text(file.attrs, key), dict) for key in _JSON},
     )
+
+
+def _is_bare_dimension(variable: Any) -> bool:
+    """A dimension of the file that has no values of its own."""
+    return hdf5_data.text(variable.attrs, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
+
+
+def _dimension(variable: Any) -> Any:
+    """The dimension (a dataset too) that a variable of one dimension runs along, or None."""
+    if len(variable.shape) != 1:
+        return None
+    if variable.is_scale:
+        return variable
+    scales = variable.dims[0]
+    return scales[0] if len(scales) else None
 
 
 def _variables(names: tuple[str, ...]) -> dict[str, str]:

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileFormatError, require_extra, unknown_name
+from dalembert.files.bounds import PIECE, check_size, without_column
+from dalembert.files.parquet_sizes import check_footer, largest_page
 from dalembert.files.plain_data import as_json, loaded
 from dalembert.record import Record
 
 _KEY = b"dalembert"
+_ROWS = 1 << 16
 
 
 def write(record: Record, path: Path) -> None:
@@ -31,37 +34,83 @@ def read(path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
     """Every column of numbers; from files of other programs units are empty."""
     parquet = require_extra("pyarrow.parquet", "parquet")
     pyarrow = require_extra("pyarrow", "parquet")
-    try:
-        file = parquet.ParquetFile(path)
-        rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
-        if rows * max(len(names), 1) * 8 > max_bytes:
-            raise FileFormatError(f"{rows} rows of {len(names)} columns exceed max_bytes = {max_bytes}.", str(path))
-        table = file.read()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
-    about = loaded((table.schema.metadata or {}).get(_KEY, b"").decode("utf-8", "replace"), dict) or {}
-    if len(set(names)) < len(names):
-        raise FileFormatError("two columns have the same name.", str(path))
-    if dt is None and time not in names:
-        raise FileFormatError(f"{unknown_name('column', time, names, 'the file')} Give time= or dt=.", str(path))
-    if dt is not None and "time" in names:
-        raise FileFormatError("dt is for files without time, but there is a column 'time'.", str(path))
-    values = {name: _numbers(table.column(name), name, path) for name in names}
-    clock = dt * np.arange(rows) if dt is not None else values.pop(time)
-    if not values:
-        raise FileFormatError("there is no column besides time.", str(path))
+    with path.open("rb") as raw:
+        check_footer(raw, path.stat().st_size, max_bytes, path)
+        try:
+            # the reader gets the very bytes that were looked at, one column at a time
+            file = parquet.ParquetFile(raw, memory_map=False, pre_buffer=False, buffer_size=PIECE)
+            names = [file.schema.column(k).path for k in range(len(file.schema))]
+            _check_columns(file, names, path)
+            check_size(file.metadata.num_rows, len(names), max_bytes, path)
+            _check_clock(names, time, dt, path)
+            _check_pages(file, raw, max_bytes, path)
+            about = loaded((file.schema_arrow.metadata or {}).get(_KEY, b"").decode("utf-8", "replace"), dict) or {}
+            rows = file.metadata.num_rows
+            data = np.empty((rows, len(names)))
+            _fill(file, names, data)
+        except (pyarrow.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError) as error:
+            raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
+    if dt is None:
+        column = names.index(time)
+        clock = data[:, column].copy()
+        names.remove(time)
+        data = without_column(data, column)
+    else:
+        clock = dt * np.arange(rows)
     given = about.get("units")
     units: dict[str, Any] = given if isinstance(given, dict) else {}
     return Record(
-        clock, np.column_stack(list(values.values())), list(values), [str(units.get(name, "")) for name in values],
+        clock, data, names, [str(units.get(name, "")) for name in names],
         name=str(about.get("name", "")), status=str(about.get("status", "complete")),
         **{key: about.get(key) if isinstance(about.get(key), dict) else None
            for key in ("statistics", "provenance", "scene")},
     )  # fmt: skip
 
 
-def _numbers(column: Any, name: str, path: Path) -> Any:
-    kind = str(column.type)
-    if not kind.startswith(("double", "float", "halffloat", "int", "uint", "bool")):
-        raise FileFormatError(f"column {name!r} holds {kind}, not numbers.", str(path))
-    return np.asarray(column.to_numpy(), dtype=np.float64)
+def _check_columns(file: Any, names: list[str], path: Path) -> None:
+    """Refuse what is not a flat column of numbers, by the types alone."""
+    if len(set(names)) < len(names):
+        raise FileFormatError("two columns have the same name.", str(path))
+    for k, name in enumerate(names):
+        column = file.schema.column(k)
+        kind = str(file.schema_arrow.field(name).type) if name in file.schema_arrow.names else "a nested column"
+        flat = column.max_repetition_level == 0 and column.max_definition_level <= 1
+        flat = flat and column.physical_type != "BYTE_ARRAY"
+        if not flat or not kind.startswith(("double", "float", "halffloat", "int", "uint", "bool")):
+            raise FileFormatError(f"column {name!r} holds {kind}, not numbers.", str(path))
+
+
+def _check_clock(names: list[str], time: str, dt: float | None, path: Path) -> None:
+    if dt is None and time not in names:
+        raise FileFormatError(f"{unknown_name('column', time, names, 'the file')} Give time= or dt=.", str(path))
+    if dt is not None and "time" in names:
+        raise FileFormatError("dt is for files without time, but there is a column 'time'.", str(path))
+    if not set(names) - {time if dt is None else ""}:
+        raise FileFormatError("there is no column besides time.", str(path))
+
+
+def _check_pages(file: Any, raw: Any, max_bytes: int, path: Path) -> None:
+    """Refuse a column whose pages unpack to more than a quarter of ``max_bytes``, whatever its number of rows."""
+    for group in range(file.metadata.num_row_groups):
+        for k in range(file.metadata.num_columns):
+            chunk = file.metadata.row_group(group).column(k)
+            starts = [chunk.data_page_offset, *([chunk.dictionary_page_offset] if chunk.has_dictionary_page else [])]
+            size = largest_page(raw, min(starts), chunk.total_compressed_size, path)
+            if size > max_bytes // 4:
+                raise FileFormatError(
+                    f"a page of column {chunk.path_in_schema!r} unpacks to {size} bytes, a quarter of max_bytes = "
+                    f"{max_bytes} at most.",
+                    str(path),
+                )
+
+
+def _fill(file: Any, names: list[str], data: Any) -> None:
+    """Column by column, some rows at a time."""
+    for k, name in enumerate(names):
+        row = 0
+        for batch in file.iter_batches(batch_size=_ROWS, columns=[name], use_threads=False):
+            values = batch.column(name).to_numpy(zero_copy_only=False)
+            data[row : row + len(values), k] = values
+            row += len(values)
+        if row != len(data):
+            raise ValueError(f"column {name!r} has {row} rows, not {len(data)}")

@@ -32,14 +32,20 @@ def read_record(
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
 
+    Where there is no row of units, they may stand in the header: ``Time (ms)``, ``Acc 1 [g]``, ``a_x in m/s^2``,
+    ``time_ms``. Such columns are converted to SI, which ``provenance["units"]`` reports; the channel is called
+    ``"Acc 1"``, and found by its whole header too.
+
     Parameters
     ----------
     path : file; its suffix tells the format.
-    time : name of the column that holds time; a unit such as ms in the units row is converted to s.
+    time : name of the column that holds time, with or without its unit; a unit such as ms is converted to s, one
+        that is not understood is an error.
     dt : sample time [s] of a file that has no column of time.
     units : units by channel name, over those in the file.
     delimiter : what separates cells in a text file; found from the header when not given.
-    max_bytes : larger files, and files that would unpack to more, are refused.
+    max_bytes : larger files, and files that would unpack to more, are refused; reading takes less than twice as much
+        memory.
     """
     file = Path(path)
     suffix = _suffix(file)
@@ -59,14 +65,14 @@ def read_record(
         elif suffix in _MATLAB:
             record = mat_records.read(file, time, max_bytes, _sample_time(dt, path))
         else:
-            record = csv_records.read(file, time, delimiter, _sample_time(dt, path))
+            record = csv_records.read(file, time, delimiter, _sample_time(dt, path), max_bytes, units or ())
         if not units:
             return record
         return Record(
             record.time,
             record.data,
             record.names,
-            _over(record.units, units),
+            _over(record, units),
             name=record.name,
             status=record.status,
             statistics=record.statistics,
@@ -127,6 +133,7 @@ def _absent(file: Path) -> str:
     return "no such file." + (f" Did you mean {near[0]!r}?" if near else "")
 
 
-def _over(known: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:
+def _over(record: Record, given: Mapping[str, str]) -> dict[str, str]:
     # names the file does not have are left in, for Record to report with the nearest known one
-    return {**known, **given}
+    full = record.provenance.get("headers", {})
+    return {**record.units, **{full.get(name, name): unit for name, unit in given.items()}}

@@ -45,6 +45,8 @@ def checked_time(time: npt.ArrayLike) -> Array:
             raise DataError(f"time must be finite; sample {i} is {t[i]}.")
         i = int(np.argmax(t[1:] <= t[:-1]))
         raise DataError(f"time must increase strictly; sample {i + 1} is {t[i + 1]:.9g} s after {t[i]:.9g} s.")
+    if not np.isfinite(float(t[-1]) - float(t[0])):
+        raise DataError(f"time runs from {t[0]:.6g} to {t[-1]:.6g} s, which is too long for a number.")
     return frozen(t)
 
 

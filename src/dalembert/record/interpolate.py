@@ -9,12 +9,17 @@ import numpy as np
 from dalembert.errors import DataError
 from dalembert.record.checks import Array
 
+MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone
+
 
 def regular(time: Array, every: float) -> Array:
     """Times from the first sample on, ``every`` seconds apart."""
     first, last = float(time[0]), float(time[-1])
     if not 0.0 < every < np.inf:
         raise DataError(f"every must be a positive time [s], not {every}.")
+    if not (last - first) / every < MOST_SAMPLES:
+        many = (last - first) / every
+        raise DataError(f"every {every:.6g} s from {first:.6g} to {last:.6g} s are {many:.3g} samples, too many.")
     # the 1e-9 keeps the last sample when the length is a whole number of steps up to rounding
     wanted: Array = first + every * np.arange(int((last - first) / every + 1e-9) + 1, dtype=np.float64)
     return wanted

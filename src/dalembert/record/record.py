@@ -229,12 +229,14 @@ class Record:
         return iter(self._columns)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name == "time" or name in self._columns or bool(self._vector(name)))
+        return isinstance(name, str) and (
+            name == "time" or self._short(name) in self._columns or bool(self._vector(name))
+        )
 
     def __getitem__(self, name: str | Sequence[str]) -> Array:
         """(N,) of a channel, (N, 2 or 3) of a vector by its stem, (N, k) of a list of names; read-only."""
         if isinstance(name, str):
-            column = self._columns.get(name)
+            column = self._columns.get(self._short(name))
             if column is not None:
                 return self._data[:, column]
             if name == "time":
@@ -265,8 +267,8 @@ class Record:
 
     def expand(self, name: str) -> tuple[str, ...]:
         """Channels meant by a name: itself, or all whose names start with it and a dot."""
-        if name in self._columns:
-            return (name,)
+        if self._short(name) in self._columns:
+            return (self._short(name),)
         found = tuple(part for part in self._columns if part.startswith(f"{name}."))
         if not found or not isinstance(name, str):
             raise DataError(self._unknown(name))
@@ -417,6 +419,14 @@ class Record:
 
     def _label(self) -> str:
         return f"record {self.name!r}" if self.name else "the record"
+
+    def _short(self, name: str) -> str:
+        """A channel may also be called by its header in the file, which had its unit in it."""
+        if name in self._columns:
+            return name
+        full = (self._about["provenance"] or {}).get("headers")
+        short = full.get(name) if isinstance(full, Mapping) else None
+        return short if isinstance(short, str) else name
 
     def _vector(self, stem: str) -> list[int]:
         found = [self._columns[part] for axis in _AXES if (part := f"{stem}.{axis}") in self._columns]

@@ -18,6 +18,7 @@ EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missi
 LOST = 1.5  # steps: a longer one has lost samples
 HOLE = 3.0  # steps: over a longer one nobody knows what happened, and values in between are made up
 MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and not the way of the record
+MOST_LOST = 1e15  # samples: a time that is nonsense must not overflow the count
 EVERY = "(all)"
 _ROWS_SHOWN = 30
 _HOLES_TOLD = 5
@@ -106,7 +107,7 @@ def jumps(time: Array) -> list[Gap]:
     if (np.abs(steps - usual) < (LOST - 1.0) * usual).mean() < MOSTLY:
         return []
     return [
-        Gap(EVERY, float(time[k]), float(time[k + 1]), max(1, round(float(steps[k]) / usual) - 1))
+        Gap(EVERY, float(time[k]), float(time[k + 1]), max(1, round(min(float(steps[k]) / usual, MOST_LOST)) - 1))
         for k in np.flatnonzero(steps > LOST * usual)
     ]
 

@@ -144,13 +144,13 @@ def conversion(given: str, expected: str, what: str) -> float:
     >>> conversion("N·m", "N*m", "'torque'")
     1.0
     """
-    one, other = _spelled(given), _spelled(expected)
+    one, other = spelled(given), spelled(expected)
     if not one or not other or one == other:
         return 1.0
     told = f"{what} is in {given} in the record and in {expected} in the model"
     try:
-        (times, over), dimension = _whole(one)
-        (own, below), wanted = _whole(other)
+        (times, over), dimension = read_whole_unit(one)
+        (own, below), wanted = read_whole_unit(other)
     except DataError as error:
         raise DataError(f"{told}: {error} Convert the record, or leave its unit out where it is the same.") from None
     if dimension != wanted:
@@ -158,7 +158,7 @@ def conversion(given: str, expected: str, what: str) -> float:
     return times * below / (over * own)
 
 
-def _spelled(unit: str) -> str:
+def spelled(unit: str) -> str:
     """One spelling: [N*m], N·m and N m are the same; - says nothing."""
     for written, meant in (("**", "^"), ("*", " "), ("·", " "), ("⋅", " ")):
         unit = unit.replace(written, meant)
@@ -166,10 +166,10 @@ def _spelled(unit: str) -> str:
     return "" if unit in ("-", "1") else unit
 
 
-def _whole(unit: str) -> tuple[tuple[float, float], Dimension]:
+def read_whole_unit(unit: str) -> tuple[tuple[float, float], Dimension]:
     """Factor and dimension of a text that is a unit from end to end, such as N m or 1/s."""
     if unit.startswith("1/"):
-        (times, over), powers = _whole(unit[2:].strip())
+        (times, over), powers = read_whole_unit(unit[2:].strip())
         return (over, times), tuple(-p for p in powers)  # type: ignore[return-value]
     factor, dimension, end = read_unit(unit)
     if end != len(unit) or not unit:

@@ -107,10 +107,9 @@ def identify(
 
 def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
     """The records, cut where time jumps, evenly sampled where asked for."""
-    from dalembert.files.records import read_record
     from dalembert.identify.gaps import cut_at_gaps
 
-    records = [*cut_at_gaps([read_record(path, time=time, dt=dt) for path in data])]
+    records = [*cut_at_gaps([values.record(path, time=time, dt=dt) for path in data])]
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 

@@ -122,20 +122,20 @@ def estimate(
     JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
     "unit"}}, "errors": {name: rms} or null, "warning": text or null, "files"}.
     """
-    from dalembert.files.records import read_record, write_record
+    from dalembert.files.records import write_record
 
     values.writable(out, "--out", *TABLES)
     values.writable(report, "--report", ".html")
     values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
-    record = read_record(data, time=time, dt=dt)
+    record = values.record(data, time=time, dt=dt)
     filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
     found = filter_.run(record, progress=terminal.progress())
     if smooth:
         from dalembert.estimate import smooth as smoothed
 
         found = smoothed(found)
-    true = None if truth is None else read_record(truth)
+    true = None if truth is None else values.record(truth)
     files = []
     if out is not None:
         write_record(found.to_record(), out)

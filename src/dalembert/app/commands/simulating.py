@@ -279,9 +279,7 @@ def animate(
                               ("--input", inputs)):  # fmt: skip
             if given:
                 raise typer.BadParameter("is for models; this is a record.", param_hint=option)
-        from dalembert.files.records import read_record
-
-        run = read_record(source)
+        run = values.record(source)
     else:
         machine = load(source, changes)
         run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from dalembert.app.commands import terminal
 from dalembert.errors import DataError
 
 MOST_ALONG = 1_000_000  # values along an axis of a sweep
@@ -140,10 +141,23 @@ def _channel(name: str, file: str, channel: str) -> Any:
     """A record whose one channel has the name of the input."""
     import dalembert as da
 
-    record = da.read_record(file)
+    table = record(file)
     if not channel:
-        channel = name if name in record.names or len(record.names) > 1 else record.names[0]
-    return da.Record.from_channels(record.time, {name: record[channel]}, {name: record.units[channel]})
+        channel = name if name in table.names or len(table.names) > 1 else table.names[0]
+    found = table.expand(channel)
+    if len(found) > 1:
+        raise DataError(f"{channel!r} of {file} is {len(found)} channels: {', '.join(found[:20])}. Name one of them.")
+    return da.Record.from_channels(table.time, {name: table[found[0]]}, {name: table.units[found[0]]})
+
+
+def record(path: str | Path, **how: Any) -> Any:
+    """A record from a file; what was made of the units in its header is said."""
+    from dalembert.files.records import read_record
+
+    found = read_record(path, **how)
+    for note in found.provenance.get("units", ()):
+        terminal.say(f"{Path(path).name}: {note}")
+    return found
 
 
 def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda name: None) -> tuple[str, Any]:

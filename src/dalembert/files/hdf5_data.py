@@ -1,0 +1,104 @@
+"""Numbers of an HDF5 file that lie in the file itself, in bounded memory.
+
+A dataset of HDF5 may keep its numbers in any other file of the user's (external storage, virtual datasets, soft and
+external links), may declare terabytes that are all a fill value, and its library unpacks a compressed chunk to whatever
+size it turns out to have. Here only hard links are followed, and chunks are unpacked to the size they declare.
+"""
+
+from __future__ import annotations
+
+import zlib
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from dalembert.errors import FileFormatError
+from dalembert.files.bounds import PIECE
+
+_DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
+_CHUNK_SHARE = 4  # a chunk, its packed bytes and their copy stay below max_bytes together
+
+
+def own_datasets(file: Any, path: Path) -> dict[str, Any]:
+    """Datasets of the root by name; whatever names another place is refused before it is opened."""
+    import h5py
+
+    found: dict[str, Any] = {}
+    for label in file:
+        if not isinstance(file.get(label, getlink=True), h5py.HardLink):
+            raise FileFormatError(f"{label!r} is a link to another place, which is not followed.", str(path))
+        if file.get(label, getclass=True) is h5py.Dataset:
+            found[label] = file[label]
+            if found[label].is_virtual or found[label].id.get_create_plist().get_external_count():
+                raise FileFormatError(f"the numbers of {label!r} lie in another file, which is not read.", str(path))
+    return {label: found[label] for label in found if found[label].shape is not None}
+
+
+def text(attributes: Any, key: str, default: str = "") -> str:
+    """An attribute that is one text; anything else counts as absent."""
+    if key not in attributes:
+        return default
+    try:
+        if prod(attributes.get_id(key).shape) != 1:
+            return default
+        value = attributes[key]
+    except (OSError, TypeError, ValueError):  # of a type that h5py does not know
+        return default
+    value = value.flat[0] if isinstance(value, np.ndarray) else value
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else default
+
+
+def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: Path) -> None:
+    """The numbers of a dataset of one dimension as float64."""
+    label = dataset.name.strip("/")
+    kind = np.dtype(dataset.dtype)
+    if kind.kind not in "fiu" or kind.itemsize > 8:
+        raise FileFormatError(f"variable {label!r} does not hold numbers.", str(path))
+    if dataset.chunks is None:
+        for start in range(0, len(target), PIECE):
+            target[start : start + PIECE] = dataset[start : start + PIECE]
+        return
+    (length,) = dataset.chunks
+    if length * kind.itemsize > max_bytes // _CHUNK_SHARE:
+        raise FileFormatError(
+            f"a chunk of {label!r} has {length * kind.itemsize} bytes, a quarter of max_bytes = {max_bytes} at most.",
+            str(path),
+        )
+    plan = dataset.id.get_create_plist()
+    filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
+    if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
+        raise FileFormatError(
+            f"variable {label!r} is packed by a filter other than deflate and shuffle. Repack it: nccopy -d 4.",
+            str(path),
+        )
+    target[:] = dataset.fillvalue
+
+    def place(chunk: Any) -> None:
+        (start,) = chunk.chunk_offset
+        file.seek(chunk.byte_offset)
+        content = file.read(min(chunk.size, max_bytes // _CHUNK_SHARE))
+        if len(content) != chunk.size:
+            raise FileFormatError(f"a chunk of {label!r} is cut off.", str(path))
+        used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]
+        numbers = np.frombuffer(_unpacked(content, used, length * kind.itemsize, kind.itemsize), dtype=kind)
+        if len(numbers) != length or start > len(target):
+            raise FileFormatError(f"a chunk of {label!r} does not have the size it declares.", str(path))
+        target[start : start + length] = numbers[: len(target) - start]
+
+    dataset.id.chunk_iter(place)
+
+
+def _unpacked(content: bytes, filters: list[int], size: int, width: int) -> Any:
+    """A chunk with its filters undone, the last one first; no more than ``size`` bytes are made."""
+    for code in reversed(filters):
+        if code == _CHECKSUM:
+            content = content[:-4]
+        elif code == _DEFLATE:
+            content = zlib.decompressobj().decompress(content, size + 4)  # a checksum may lie behind the numbers
+        elif len(content) == size:
+            content = np.frombuffer(content, dtype=np.uint8).reshape(width, -1).T.tobytes()
+    return content if len(content) == size else b""
