@@ -40,6 +40,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "reactions": "q v lam p t",
     "joint_axes": "q p t",
     "remainder": "q v u p t",
+    "friction": "q v p t lam",
 }
 
 
@@ -61,6 +62,24 @@ class JointInfo:
     rows: tuple[int, ...]
     bodies: tuple[str, str]
     reaction: int  # first index in the reactions function, -1 if it has none
+
+
+@dataclass(frozen=True)
+class DryFriction:
+    """A joint coordinate with Coulomb friction (or a contact, which has none: measure -1).
+
+    speed : of the regularised law; None where a run has exact stick and slip.
+    row, sliding : in the equations of stick and slip, its row and the name of the parameter that says where it slides:
+        +1, -1, or 0 where it sticks.
+    """
+
+    name: str
+    coordinate: str
+    measure: int
+    unit: str
+    speed: float | None
+    row: int = -1
+    sliding: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +125,11 @@ class EquationsOfMotion:
     power (q,v,z,u,p,t,λ) -> power of everything that V does not hold;  measures (q,v,p,t) -> s, ṡ, S, bias
     (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
     joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> what a linear model leaves
-    out, of equations made about one.
+    out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb friction
+    in joints.
+
+    ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0, at
+    work while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is not.
     """
 
     name: str
@@ -129,6 +152,8 @@ class EquationsOfMotion:
     recorded_measures: tuple[int, ...] = ()
     followers: tuple[tuple[int, int, float], ...] = ()  # coordinate = ratio × measure at the start: motor rotors
     friction_joints: tuple[str, ...] = ()
+    dry: tuple[DryFriction, ...] = ()
+    stick_slip: EquationsOfMotion | None = None
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
     placements: tuple[Any, ...] = ()  # per joint: kind, both sides, coordinate names
     placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is

@@ -8,12 +8,13 @@ Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import HOLONOMIC, VELOCITY, Channels, EquationsOfMotion, JointInfo, equations
+from dalembert.equations import HOLONOMIC, VELOCITY, Channels, DryFriction, EquationsOfMotion, JointInfo, equations
 from dalembert.expressions import Quantity
 from dalembert.mechanics.assembly_rows import Form, Measured, RowSet
 from dalembert.mechanics.constraints import (
@@ -34,18 +35,39 @@ from dalembert.mechanics.view import StateView
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names, input_unit
-from dalembert.model.forces import Actuator, Friction
+from dalembert.model.forces import Actuator, Contact, Friction
 from dalembert.model.joints import Joint
 
 SX = ca.SX
 
 
+def dry_friction(m: Mechanism) -> list[DryFriction]:
+    """Every coordinate with Coulomb friction, and every contact."""
+    found: list[DryFriction] = []
+    joints = {joint.name: joint for joint in m.joints}
+    for force in m.forces:
+        if isinstance(force, Friction):
+            pairs = force.coordinates(joints[force.joint])
+            speed = None if force.speed is None else float(force.speed)
+            for name, unit in pairs:
+                own = f"{force.name}.{name.rpartition('.')[2]}" if len(pairs) > 1 else force.name
+                found.append(
+                    DryFriction(force.name, name, -1, "N m" if unit == "rad" else "N", speed, sliding=f"{own}.sliding")
+                )
+        elif isinstance(force, Contact) and float(force.friction) > 0:
+            found.append(DryFriction(force.name, "", -1, "N", float(force.speed)))
+    return found
+
+
 class Absolute:
     """Collects the expressions of one mechanism; `build` turns them into equations."""
 
-    def __init__(self, m: Mechanism) -> None:
+    def __init__(self, m: Mechanism, *, sticking: bool = False) -> None:
         m.check()
         self.m = m
+        self.dry = dry_friction(m)
+        self.exact = [d for d in self.dry if d.speed is None] if sticking else []
+        self.sticking: dict[tuple[str, str], tuple[int, Any]] = {}  # row and direction of sliding
         self.space = Space(m.planar)
         self.body_index = {id(body): k for k, body in enumerate(m.bodies)}
         self.names = coordinate_names(m)
@@ -79,9 +101,12 @@ class Absolute:
         ]
         self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
         self.nv = space.nv * self.nb + len(self.extra)
+        # while a coordinate sticks nothing moves: the impulse that holds it lets error control see a changing load
+        internal += [(f"{d.sliding}.holding", f"{d.unit} s") for d in self.exact]
         self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
         self.inputs = Channels(m.inputs(), [input_unit(m, name) for name in m.inputs()])
-        self.parameters = Channels(m.parameters, [""] * len(m.parameters))
+        parameters = [*m.parameters, *(d.sliding for d in self.exact)]
+        self.parameters = Channels(parameters, [""] * len(parameters))
         self.coordinates = Channels(
             [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]
             + [e[0] for e in self.extra]
@@ -181,6 +206,17 @@ class Absolute:
             self.measured[f"{joint.name}.{coordinate}"] = Measured(
                 value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}"
             )
+
+    def _add_sticking(self) -> None:
+        """A row ṡ = 0 for every coordinate with exact friction, all zero while it slides."""
+        for d in self.exact:
+            measured, sliding = self.measured[d.coordinate], self.p_symbols[d.sliding]
+            at_work = ca.if_else(sliding == 0, 1.0, 0.0)
+            (row,) = self.rows.add(
+                d.name, [VELOCITY], measured.form.scaled(at_work), -at_work * measured.bias, SX.zeros(0, 1),
+                at_work * measured.rate,
+            )  # fmt: skip
+            self.sticking[d.name, d.coordinate] = (row, sliding)
 
     def _kernel(self, joint: Joint) -> tuple[Any, ...]:
         """Rows and coordinates of a joint at the poses and twists of its bodies."""
@@ -299,20 +335,23 @@ class Absolute:
         for force in m.forces:
             if isinstance(force, Actuator) and f"{force.name}.rotor" in self.measured:
                 add_rotor(self, force)
+        self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
         A, b = self.rows.matrix(), self.rows.right_hand_side()
         M = self.mass_matrix()
         forces = ForceBuilder(self)
         forces.build()
+        forces.internal_rates += [self.lam[row] for row, _ in self.sticking.values()]
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
         power = ca.dot(self.v, forces.other_part)
         still = {j.name for j in m.joints} | {c.name for c in m.couplers}  # ideal: their reactions do no work
-        moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still]
+        sticking = {row for row, _ in self.sticking.values()}
+        moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still and k not in sticking]
         if moving:
             power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
         outputs = build_outputs(self, forces, T, A)
-        reactions = all_reactions(self)
+        reactions = all_reactions(self, forces.efforts)
         q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
         names = list(self.measured)
         measures = [self.measured[n] for n in names]
@@ -344,6 +383,9 @@ class Absolute:
             "reactions": F("reactions", [q, v, lam, p, t], [reactions.value], options),
             "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)], options),
         }
+        if forces.limits:
+            limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
+            functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
         q0 = []
         for body in m.bodies:
             turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
@@ -361,7 +403,7 @@ class Absolute:
             internal=self.internal,
             inputs=self.inputs,
             parameters=self.parameters,
-            parameter_values=tuple(m.parameters.values()),
+            parameter_values=(*m.parameters.values(), *(0.0 for _ in self.exact)),
             measures=Channels(names, [x.unit for x in measures]),
             measure_rates=Channels([x.rate_name for x in measures], [f"{x.unit or 1}/s" for x in measures]),
             outputs=Channels(outputs.names, outputs.units),
@@ -375,6 +417,14 @@ class Absolute:
             recorded_measures=tuple(joint_coordinates),
             followers=self.followers(),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
+            dry=tuple(
+                replace(
+                    d,
+                    measure=names.index(d.coordinate) if d.coordinate else -1,
+                    row=self.sticking[d.name, d.coordinate][0] if d in self.exact else -1,
+                )
+                for d in self.dry
+            ),
             drivers=tuple(d.name for d in m.drivers),
             placements=placements(self),
             placed=tuple(bool(b.position) for b in m.bodies),
@@ -385,4 +435,7 @@ class Absolute:
 @equations.register
 def equations_of_mechanism(m: Mechanism) -> EquationsOfMotion:
     """Equations of a mechanism in absolute coordinates."""
-    return Absolute(m).build()
+    eqs = Absolute(m).build()
+    if all(d.speed is not None for d in eqs.dry):
+        return eqs
+    return replace(eqs, stick_slip=Absolute(m, sticking=True).build())

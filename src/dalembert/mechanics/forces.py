@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute import Absolute
 
 SX = ca.SX
+SMOOTH = 1e-3  # m/s or rad/s: the regularised law where the user chose exact stick and slip
 SHORTEST = 1e-12  # [m], far below any length that matters, and without effect on them
 
 
@@ -51,6 +52,8 @@ class ForceBuilder:
         self.potential = SX(0)
         self.internal_rates: list[Any] = []
         self.tensions: dict[str, tuple[Any, str]] = {}
+        self.limits: list[tuple[Any, Any, Any]] = []  # of Coulomb friction: rate, limit at rest, limit in motion
+        self.efforts: dict[tuple[str, str], tuple[Any, str]] = {}  # of friction, by name and coordinate
 
     @property
     def potential_part(self) -> Any:
@@ -260,21 +263,31 @@ class ForceBuilder:
         reaction, _, axes = reaction_of(host, force.joint)
         local = axes.T @ reaction
         sliding = joint.kind != "revolute"
-        coordinates = [f"{joint.name}.{c[0]}" for c in joint.coordinates]
         coulomb, viscous = host.number(force.coulomb), host.number(force.viscous)
+        static = coulomb if force.static is None else host.number(force.static)
+        speed = SMOOTH if force.speed is None else host.number(force.speed)
+        dry = dict(force.coordinates(joint))
         if self.space.planar:
             across = ca.fabs(local[1]) if sliding else ca.sqrt(ca.dot(local, local) + 1e-24)
         else:
             across = ca.sqrt(local[0] ** 2 + local[1] ** 2 + 1e-24)
         normal = across + host.number(force.preload)
-        for coordinate in coordinates:
+        for coordinate in [f"{joint.name}.{c[0]}" for c in joint.coordinates]:
             measured = host.measure(coordinate)
             turning = measured.unit == "rad"
-            arm = host.number(force.radius) if turning and force.radius is not None else (0.0 if turning else 1.0)
-            soft = measured.rate / ca.sqrt(measured.rate**2 + (host.number(force.speed)) ** 2)
-            effort = SX(-viscous * measured.rate - coulomb * arm * normal * soft)
+            effort, holding = SX(-viscous * measured.rate), SX(0)
+            if coordinate in dry:
+                lever = (host.number(force.radius) if turning else 1.0) * normal
+                direction = measured.rate / ca.sqrt(measured.rate**2 + speed**2)
+                if (force.name, coordinate) in host.sticking:  # of the equations of stick and slip
+                    row, direction = host.sticking[force.name, coordinate]
+                    holding = host.lam[row]
+                effort = effort - coulomb * lever * direction
+                self.limits.append((measured.rate, static * lever, coulomb * lever))
             self.drive(measured, effort)
-            self.tensions.setdefault(force.name, (effort, "N m" if turning else "N"))
+            unit = "N m" if turning else "N"
+            self.tensions.setdefault(force.name, (effort + holding, unit))
+            self.efforts[force.name, coordinate] = (effort + holding, unit)
 
     def _stop(self, force: Stop) -> None:
         """Depth times stiffness, damping only while closing and never pulling."""

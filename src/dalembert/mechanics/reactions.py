@@ -50,7 +50,7 @@ def reaction_of(host: Absolute, name: str) -> tuple[Any, Any, Any]:
     return sign * force, sign * torque, place["axes"]
 
 
-def all_reactions(host: Absolute) -> Reactions:
+def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Any, str]]) -> Reactions:
     names: list[str] = []
     units: list[str] = []
     values: list[Any] = []
@@ -66,11 +66,17 @@ def all_reactions(host: Absolute) -> Reactions:
         units += ["N m"] * len(turns)
         values += [force, torque]
     owners = [row.owner for row in host.rows.tags]
+    sticking = {row for row, _ in host.sticking.values()}
     for k, row in enumerate(host.rows.tags):  # drivers, gears, rotors and user constraints: the effort along each row
-        if row.owner not in host.joints:
+        if row.owner not in host.joints and k not in sticking:
             names.append(f"{row.owner}.effort" + (f".{row.number}" if owners.count(row.owner) > 1 else ""))
             units.append(host.row_units.get(row.owner, ""))
             values.append(host.lam[k])
+    for d in host.exact:  # what friction does, sliding or sticking, and which of the two
+        effort, unit = friction[d.name, d.coordinate]
+        names += [d.sliding.removesuffix("sliding") + "effort", d.sliding]
+        units += [unit, ""]
+        values += [effort, host.sticking[d.name, d.coordinate][1]]
     return Reactions(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts)
 
 

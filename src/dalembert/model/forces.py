@@ -77,7 +77,10 @@ class Torque:
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction in a joint: viscous, and Coulomb in proportion to the joint's own reaction."""
+    """Friction in a joint: viscous, and Coulomb in proportion to the joint's own reaction.
+
+    speed : of the regularised law; None is exact stick and slip.  static : coefficient at rest; None is `coulomb`.
+    """
 
     name: str
     joint: str
@@ -86,6 +89,12 @@ class Friction:
     radius: Any
     speed: Any
     preload: Any
+    static: Any = None
+
+    def coordinates(self, joint: Any) -> list[tuple[str, str]]:
+        """(name, unit) of the coordinates of its joint with Coulomb friction: an angle needs a radius."""
+        pairs = [(f"{joint.name}.{name}", unit) for name, _, unit in joint.coordinates]
+        return [(n, u) for n, u in pairs if float(self.coulomb) > 0 and (u != "rad" or self.radius is not None)]
 
 
 @dataclass(frozen=True)
@@ -305,21 +314,34 @@ class ForceMethods:
         viscous: Any = 0.0,
         coulomb: Any = 0.0,
         radius: Any = None,
-        speed: Any = 1e-3,
+        speed: Any = None,
         preload: Any = 0.0,
+        static: Any = None,
     ) -> Friction:
         """Friction in a revolute, prismatic or cylindrical joint.
 
-        Coulomb: coefficient times the joint's own reaction square to the motion (times `radius` for a hinge) plus
-        `preload`, regularised as ṡ / sqrt(ṡ² + speed²).
+        Coulomb: the limit is the coefficient times (reaction square to the motion + `preload`), times `radius` for a
+        hinge. A coordinate slides with the limit against it, or sticks while the effort that holds it stays below the
+        limit; `static` is the coefficient of that limit where it differs from `coulomb`, the one of sliding. A run
+        finds every change between the two as an event.
+
+        With `speed` the law is regularised instead, limit times ṡ / sqrt(ṡ² + speed²): nothing sticks, what is loaded
+        creeps, and a small `speed` is stiff. Filters, fits and whatever else needs smooth equations use this law with
+        1e-3 m/s (rad/s) where `speed` is left out.
         """
         what = f"friction {name!r}"
         _not_negative(what, viscous=viscous, coulomb=coulomb, preload=preload)
-        if not is_number(speed) or float(speed) <= 0:
+        if speed is not None and (not is_number(speed) or float(speed) <= 0):
             raise ModelError(f"{what}: the regularisation speed must be positive, got {speed!r}.")
+        if static is not None:
+            _not_negative(what, static=static)
+            if float(static) < float(coulomb):
+                raise ModelError(f"{what}: static ({float(static):g}) must not be below coulomb ({float(coulomb):g}).")
+            if speed is not None:
+                raise ModelError(f"{what}: static needs exact stick and slip; leave speed= out.")
         if radius is not None:
             _not_negative(what, radius=radius)
-        friction = Friction(name, name_of(joint, f"{what}: joint"), viscous, coulomb, radius, speed, preload)
+        friction = Friction(name, name_of(joint, f"{what}: joint"), viscous, coulomb, radius, speed, preload, static)
         self.forces.append(friction)
         return friction
 

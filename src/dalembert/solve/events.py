@@ -173,8 +173,9 @@ class Crossing:
 class Watch:
     """Looks for crossings in the blocks of a run."""
 
-    def __init__(self, events: Sequence[Event], layout: Layout) -> None:
+    def __init__(self, events: Sequence[Event], layout: Layout, above: int | None = None) -> None:
         self.events = events
+        self.above = len(events) if above is None else above  # from here on functions are positive whenever armed
         self.first, self.last = layout.starts["events"]
         self.happened: list[tuple[str, float]] = []
         self.counts = np.zeros(len(events), dtype=int)
@@ -186,6 +187,7 @@ class Watch:
         values = x[self.first : self.last]
         on_zero = np.abs(values) <= ZERO
         on_zero[list(fired)] = True
+        on_zero[self.above :] = False
         self.side = np.sign(values)
         if on_zero.any():
             self.side[on_zero] = 0
@@ -196,6 +198,7 @@ class Watch:
                 self.side[seen] = np.sign(change[seen])
                 if self.side[on_zero].all():
                     break
+        self.side[self.above :] = 1.0
 
     def find(self, steps: Steps, before: Array, block: Array) -> Crossing | None:
         """The first crossing in a block, located; None where there is none."""
@@ -248,6 +251,8 @@ class Watch:
 
     def note(self, crossing: Crossing) -> None:
         for i in crossing.which:
+            if i >= self.above:
+                continue
             event = self.events[i]
             self.happened.append((event.name, float(crossing.x[0])))
             self.counts[i] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dalembert.solve.inputs import Inputs
 from dalembert.solve.methods import GeneralizedAlpha, Sundials
 from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.stepping import first_step, steps_of
+from dalembert.solve.stick_slip import StickSlip, convert, exact
 
 CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
 CALL_SECONDS = 6e-5  # what Python does around one call
@@ -37,9 +39,11 @@ class Run:
     def __init__(
         self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: tuple[Event, ...], end: float, progress: Any
     ) -> None:
-        self.eqs, self.method, self.inputs, self.end = eqs, method, inputs, end
-        self.events = events
-        self.event_function = event_function(eqs, events)
+        self.given = eqs  # without what stick and slip adds
+        self.eqs, self.method, self.inputs, self.end = exact(eqs), method, inputs, end
+        self.stick_slip = StickSlip(self.eqs)
+        self.events, self.own = (*events, *self.stick_slip.events()), len(events)
+        self.event_function = event_function(self.eqs, self.events)
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self._bind()
         self.progress = Progress(progress, f"simulating {eqs.name}")
@@ -61,12 +65,17 @@ class Run:
     def go(self, begin: State, times: Array) -> Record:
         began = clock.process_time()
         self._check_inputs(begin.t)
+        begin = convert(begin, self.eqs)
+        if self.stick_slip:
+            u = self.inputs.values(self.eqs, np.array([begin.t]))[0]
+            self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
+            self._bind()
         h = first_step(self.method, self.end - begin.t)
         x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
         self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
         self.span = self.end - begin.t
         self.steps.plan(times, self.span)
-        self.watch = Watch(self.events, self.steps.layout)
+        self.watch = Watch(self.events, self.steps.layout, self.own)
         self.segments.append((0, self.eqs, self.inputs))
         self._finite(x[None, :], x)
         if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
@@ -159,7 +168,8 @@ class Run:
     def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
         """What the events do: the state to go on from, and the status if they stop the run."""
         self.watch.note(crossing)
-        for i in crossing.which:
+        switched = False
+        for i in (i for i in crossing.which if i < self.own):
             event = self.events[i]
             action = event.action
             if callable(action) and not isinstance(action, Switch):
@@ -170,21 +180,34 @@ class Run:
                     self.sampler.next += 1
                 return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
             if isinstance(action, Switch):
-                x = self._switch(event, action, x)
+                x, switched = self._switch(f"event {event.name!r}", self._released(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
                 )
+        fired = [i - self.own for i in crossing.which if i >= self.own and not switched]
+        if self.stick_slip and (fired or switched):
+            u = self.inputs.values(self.eqs, x[:1])[0]
+            change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
+            x = x if change is None else self._switch("friction", change, x)
         self.watch.arm(self.steps, x, crossing.which)
         return x, ""
 
+    def _released(self, switch: Switch) -> Switch:
+        """A user's switch with nothing held by friction: what sticks after it is decided anew."""
+        free = {d.sliding: 1.0 for d in self.stick_slip.dry}
+        return replace(switch, parameters={**switch.parameters, **free}) if free else switch
+
     def _state(self, x: Array) -> State:
+        state = self._full_state(x)
+        return convert(state, self.given) if self.stick_slip else state
+
+    def _full_state(self, x: Array) -> State:
         part = {name: x[a:b] for name, (a, b) in self.where.items()}
         return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
 
-    def _switch(self, event: Event, switch: Switch, x: Array) -> Array:
-        what = f"event {event.name!r}"
-        state = self._state(x)
+    def _switch(self, what: str, switch: Switch, x: Array) -> Array:
+        state = self._full_state(x)
         before = self._energy(state)
         if switch.parameters:
             self.eqs = self.eqs.replace(**switch.parameters)
@@ -348,7 +371,9 @@ class Run:
             "engine": self.steps.engine,
             "end": float(x[0]),
         }
-        if self.events:
+        if self.stick_slip:
+            statistics["friction"] = self.stick_slip.changes
+        if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
         inputs = np.vstack(
@@ -369,6 +394,6 @@ class Run:
             provenance={
                 "method": repr(self.method),
                 "mechanism": self.eqs.name,
-                "model_hash": self.eqs.content_hash,
+                "model_hash": self.given.content_hash,
             },
         )

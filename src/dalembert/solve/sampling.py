@@ -141,8 +141,9 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
         )
         # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is; counters of
-        # turns and seeds are bookkeeping
-        keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith((".turned", ".seed"))]
+        # turns, seeds and impulses of friction are bookkeeping
+        inner = (".turned", ".seed", ".holding")
+        keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith(inner)]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
     return eqs.cached("observation", make)  # type: ignore[no-any-return]

@@ -225,8 +225,10 @@ def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
     if len(eqs.rows):
         b = b + stabilisation(eqs, s, FEEDBACK)
     before = SX.sym("before", len(eqs.rows))
-    scale = 1 / ca.sqrt(ca.sum2(A * A) + TINY)
-    mobility = ca.densify(ca.sum2(A * A)) / (ca.mmax(M) + TINY)
+    length = ca.densify(ca.sum2(A * A))
+    length = ca.if_else(length > 0, length, 1)  # the row of a coordinate that slides: its λ stays as it is, zero
+    scale = 1 / ca.sqrt(length + TINY)
+    mobility = length / (ca.mmax(M) + TINY)
     dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
     joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * (s.lam - before))
     slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
