@@ -28,6 +28,7 @@ from dalembert.expressions import Array
 from dalembert.solve.actuators import Actuator, limited, quantised
 from dalembert.solve.constrained import forward_expressions
 from dalembert.solve.plants import machine_name, remembered
+from dalembert.solve.stick_slip import exact
 from dalembert.solve.wiring import (
     SwitchOn,
     as_laws,
@@ -249,10 +250,14 @@ class _Closing:
             reference_channel(name): float(value)
             for law in self.laws for name, value in zip(law.references.names, law.resting, strict=False) if value
         }  # fmt: skip
+        twin = eqs.stick_slip
+        if twin is not None:
+            given = (self.laws, self.watching, self.actuators, SwitchOn(0.0) if self.switched else SwitchOn())
+            twin = _Closing(exact(eqs), *given, self.before, self.waits).loop().eqs
         kept = {name: value for name, value in eqs.resting_inputs.items() if name not in self.driven}
         loop = replace(
             eqs, functions=functions, **channels, guess=(eqs.guess[0], (*eqs.guess[1], *start)),
-            resting_inputs=kept | resting,
+            resting_inputs=kept | resting, stick_slip=twin,
             parameter_values=(*eqs.parameter_values, *([0.0] if self.switched else [])),
         )  # fmt: skip
         return ClosedLoop(loop, eqs, tuple(float(x) for x in start), self.before)

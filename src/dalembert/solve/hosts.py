@@ -21,6 +21,7 @@ from dalembert.solve.plants import MachinePlant
 from dalembert.solve.running import FRICTION_TOLERANCE, GAP_TOLERANCE, NEWTON_TOLERANCE
 from dalembert.solve.sampling import Samples, to_record
 from dalembert.solve.stepping import NativeSteps, first_step
+from dalembert.solve.stick_slip import StickSlip, convert, exact
 from dalembert.solve.wiring import SwitchOn
 
 MOST_STEPS = 2000  # of error control in one interval: a sound loop needs a few
@@ -62,9 +63,13 @@ class MachineHost:
         events: tuple[Event, ...],
         switch: SwitchOn,
     ) -> None:
-        self.eqs, self.method, self.given, self.driven = eqs, method, dict(given), tuple(driven)
-        self.events = events if switch.event is None else (*events, switch.event)
-        self.switch_event = len(events) if switch.event is not None else -1
+        self.open = eqs  # without what stick and slip adds
+        self.eqs, self.method, self.given, self.driven = exact(eqs), method, dict(given), tuple(driven)
+        eqs = self.eqs
+        self.stick_slip = StickSlip(eqs)
+        events = events if switch.event is None else (*events, switch.event)
+        self.switch_event = len(events) - 1 if switch.event is not None else -1
+        self.events, self.own = (*events, *self.stick_slip.events()), len(events)
         self.event_function = event_function(eqs, self.events)
         self.event_key = None if self.event_function is None else self.event_function.serialize()
         self.friction = depends_on_reactions(eqs)
@@ -90,6 +95,11 @@ class MachineHost:
         )
         h = first_step(self.method, span)
         constants = self.plant.acting.constants
+        begin = convert(begin, self.eqs)
+        if self.stick_slip:
+            u = self.inputs_at(np.array([begin.t]), constants[None, :])[0]
+            self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
+            self._set_parameters(-np.inf)
         return np.asarray(start(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam, self.p, constants)[0])
 
     def needs_detail(self, samples: Array, wanted: Array) -> bool:
@@ -104,13 +114,22 @@ class MachineHost:
         """Coordinates, speeds and internal states."""
         return columns[:, self.where["q"][0] : self.where["z"][1]]
 
+    def _set_parameters(self, t: float) -> None:
+        """Parameters of the equations as they are from time t on: directions of sliding, which compile nothing."""
+        self.p = self.plant.p = self.steps.p = self.eqs.p
+        self.parameters.append((t, self.p))
+
     def state(self, x: Array) -> State:
+        state = self._full_state(x)
+        return convert(state, self.open) if self.stick_slip else state
+
+    def _full_state(self, x: Array) -> State:
         part = {name: x[a:b] for name, (a, b) in self.where.items()}
         return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
 
     # -- events ------------------------------------------------------------------------------------------------------
     def arm(self, run: Any, x: Array) -> None:
-        self.watch = Watch(self.events, self.plant.layout)
+        self.watch = Watch(self.events, self.plant.layout, self.own)
         self.before = x.copy()
         if self.events:
             self.watch.arm(self.steps, x)
@@ -135,11 +154,11 @@ class MachineHost:
             if which:
                 crossing.which = which
                 self.watch.note(crossing)
-            doing = [i for i in which if self.events[i].action != "note" or i == self.switch_event]
+            doing = [i for i in which if self.events[i].action != "note" or i in (self.switch_event, *self._friction)]
             if doing:
                 return Happening(row // width, crossing.x, doing, rows[row // width])
             self.before, offset = block[row].copy(), row + 1
-            self.watch.side = np.sign(self.before[self.watch.first : self.watch.last])
+            self.watch.side[: self.own] = np.sign(self.before[self.watch.first : self.watch.first + self.own])
             if offset >= len(block):
                 return None
 
@@ -149,6 +168,11 @@ class MachineHost:
 
     switched = False
 
+    @property
+    def _friction(self) -> range:
+        """Events about sticking and sliding."""
+        return range(self.own, len(self.events))
+
     def _held(self, run: Any, rows: Array) -> HeldSteps:
         starts = np.array([a for a, _ in run.graph.pieces])
         times = (run.t[run.k : run.k + len(rows)][:, None] + starts).reshape(-1)
@@ -157,7 +181,7 @@ class MachineHost:
     def happen(self, run: Any, happening: Happening) -> None:
         """What events do; the run already stands at the end of the interval in which they lie."""
         x, changed = happening.x, False
-        for i in happening.which:
+        for i in (i for i in happening.which if i < self.own):
             event = self.events[i]
             if i == self.switch_event:
                 self.switched = True
@@ -171,7 +195,7 @@ class MachineHost:
                 run.stop(x, happening.row, f"stopped by event {event.name!r} at t = {x[0]:.9g} s")
                 return
             if isinstance(action, Switch):
-                x, changed = self._switch(event, action, x), True
+                x, changed = self._switch(event, self.stick_slip.released(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
@@ -185,13 +209,33 @@ class MachineHost:
             row[a : a + c.size] = c.reshape(-1)
             run.data[run.k :, run.given_at(range(self.eqs.nu))] = self.plant.base.constants
             run.rebind()
-            piece = [k for k, (begin, _) in enumerate(run.graph.pieces) if run.t[run.k - 1] + begin <= x[0]][-1]
-            x = self._restarted(x, c[piece])
+            x = self._restarted(x, c[self._piece(run, x)])
+        fired = [i - self.own for i in happening.which if i in self._friction and not changed]
+        if self.stick_slip and (fired or changed):
+            x = self._stick_or_slide(x, run.constants(row)[self._piece(run, x)], fired)
         self.watch.arm(HeldSteps(self.steps, np.array([-np.inf]), run.constants(row)[-1:]), x, happening.which)
         self.finish(run, x, row)
 
+    @staticmethod
+    def _piece(run: Any, x: Array) -> int:
+        """The part of the interval that x lies in."""
+        return [k for k, (begin, _) in enumerate(run.graph.pieces) if run.t[run.k - 1] + begin <= x[0]][-1]
+
+    def _stick_or_slide(self, x: Array, c: Array, fired: list[int]) -> Array:
+        state = self._full_state(x)
+        change = self.stick_slip.changed(self.eqs, state, self.inputs_at(x[:1], c[None, :])[0], fired)
+        before = self._energy(state)
+        self.eqs = self.eqs.replace(**change.parameters)
+        self._set_parameters(state.t)
+        v = speeds_after(self.eqs, state, change.velocity or {}, "friction")
+        state = self.eqs.state(state.q, v, state.z, state.t, lam=state.lam)
+        after = x.copy()
+        after[slice(*self.where["v"])] = v
+        after[slice(*self.where["work"])] += self._energy(state) - before
+        return self._restarted(after, c)
+
     def _switch(self, event: Event, switch: Switch, x: Array) -> Array:
-        state = self.state(x)
+        state = self._full_state(x)
         for name in switch.inputs:
             if name in self.driven:
                 raise ModelError(f"event {event.name!r} switches input {name!r}, which a law drives.")
@@ -340,7 +384,9 @@ class MachineHost:
         statistics = dict(details.pop("statistics"))
         statistics["steps"] = int(columns[-1, self.where["accepted"][0]])
         statistics["rejected"] = int(columns[-1, self.where["rejected"][0]])
-        if self.events:
+        if self.stick_slip:
+            statistics["friction"] = self.stick_slip.changes
+        if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
         run = to_record(self.eqs, states, inputs, parameters, statistics=statistics, **details)
         about: dict[str, Any] = {

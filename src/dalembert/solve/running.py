@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,7 +179,7 @@ class Run:
                     self.sampler.next += 1
                 return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
             if isinstance(action, Switch):
-                x, switched = self._switch(f"event {event.name!r}", self._released(action), x), True
+                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.released(action), x), True
             elif action not in (None, "note"):
                 raise ModelError(
                     f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
@@ -189,14 +188,9 @@ class Run:
         if self.stick_slip and (fired or switched):
             u = self.inputs.values(self.eqs, x[:1])[0]
             change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
-            x = x if change is None else self._switch("friction", change, x)
+            x = self._switch("friction", change, x)
         self.watch.arm(self.steps, x, crossing.which)
         return x, ""
-
-    def _released(self, switch: Switch) -> Switch:
-        """A user's switch with nothing held by friction: what sticks after it is decided anew."""
-        free = {d.sliding: 1.0 for d in self.stick_slip.dry}
-        return replace(switch, parameters={**switch.parameters, **free}) if free else switch
 
     def _state(self, x: Array) -> State:
         state = self._full_state(x)

@@ -13,8 +13,9 @@ law allows any effort up to the limit at rest. If this does not end, all combina
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -86,6 +87,7 @@ class StickSlip:
         self.rows = [d.row for d in self.dry]
         self.measures = [d.measure for d in self.dry]
         self.changes: list[dict[str, Any]] = []  # for the statistics of the run
+        self.now = np.full(len(self.dry), np.nan)
         self.last, self.repeats = -np.inf, 0
 
     def __bool__(self) -> bool:
@@ -95,34 +97,30 @@ class StickSlip:
     def events(self) -> tuple[Event, ...]:
         """One per coordinate: positive while it may stay as it is."""
         return tuple(
-            Event(f"{d.sliding} changes", lambda view, k=k: self._margins(view)[k], -1, "note", limit=10**9)
-            for k, d in enumerate(self.dry)
+            Event(f"{d.sliding} changes", partial(self._margin, k), -1, "note") for k, d in enumerate(self.dry)
         )
 
-    def _margins(self, view: EventView) -> list[Any]:
+    def _margin(self, which: int, view: EventView) -> Any:
         q, v, _, lam, _, _, p, t = view.arguments
         eqs = view._eqs
         rate, static, _ = eqs.functions["friction"](q, v, p, t, lam)
+        d, k = self.dry[which], self.places[which]
+        sliding = p[eqs.parameters.index[d.sliding]]
         slack = SLACK * (1 + ca.norm_inf(v))
-        margins = []
-        for d, k in zip(self.dry, self.places, strict=True):
-            sliding = p[eqs.parameters.index[d.sliding]]
-            margins.append(ca.if_else(sliding == 0, static[k] - ca.fabs(lam[d.row]), sliding * rate[k] + slack))
-        return margins
+        return ca.if_else(sliding == 0, static[k] - ca.fabs(lam[d.row]), sliding * rate[k] + slack)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
     def start(self, eqs: EquationsOfMotion, state: State, u: Array) -> tuple[EquationsOfMotion, State]:
         """Equations and state of the start of a run, with modes that agree with it."""
         found = self.decide(eqs, state, u)
-        self._note(state.t, np.full(len(self.dry), np.nan), found)
+        self._note(state.t, found)
         switch = found.switch(self.dry)
         eqs = self._with(eqs, found.sliding)
         v = speeds_after(eqs, state, switch.velocity, "the start")
         return eqs, eqs.state(state.q, v, state.z, state.t, lam=found.lam)
 
-    def changed(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Switch | None:
-        """What changes at an event, `fired` the coordinates it is about; None where nothing does."""
-        now = self._sliding(eqs)
+    def changed(self, eqs: EquationsOfMotion, state: State, u: Array, fired: Sequence[int] = ()) -> Switch:
+        """What changes at an event, `fired` the coordinates it is about."""
         self.repeats = self.repeats + 1 if state.t <= self.last else 0
         self.last = state.t
         if self.repeats > ENDLESS:
@@ -132,14 +130,20 @@ class StickSlip:
                 "regularised law there (speed=), or make static equal to coulomb."
             )
         found = self.decide(eqs, state, u, fired)
-        self._note(state.t, now, found)
-        return None if (found.sliding == now).all() and not fired else found.switch(self.dry)
+        self._note(state.t, found)
+        return found.switch(self.dry)
 
-    def _note(self, t: float, before: Array, found: Found) -> None:
+    def released(self, switch: Switch) -> Switch:
+        """A user's switch with nothing held by friction: what sticks after it is decided anew."""
+        free = {d.sliding: 1.0 for d in self.dry}
+        return replace(switch, parameters={**switch.parameters, **free}) if free else switch
+
+    def _note(self, t: float, found: Found) -> None:
         words = {0.0: "sticks", 1.0: "slides forward", -1.0: "slides backward"}
-        for d, old, new in zip(self.dry, before, found.sliding, strict=True):
+        for d, old, new in zip(self.dry, self.now, found.sliding, strict=True):
             if old != new:
                 self.changes.append({"coordinate": d.coordinate, "time": t, "now": words[float(new)]})
+        self.now = found.sliding
 
     def _sliding(self, eqs: EquationsOfMotion) -> Array:
         return np.array([eqs.parameter_values[eqs.parameters.index[d.sliding]] for d in self.dry])
@@ -162,13 +166,13 @@ class StickSlip:
             only[k] = 0.0
             stopped = speeds_after(self._with(eqs, only), state, {}, "friction")
             passing[k] = np.abs(stopped - state.v).max() > STOPPED * slow
-        for k in fired:
-            if passing[k] and old[k]:
-                modes[k] = -old[k]
-        free = np.flatnonzero(still & ~passing)
+        for i in fired:
+            if passing[i] and old[i]:
+                modes[i] = -old[i]
+        free = [int(k) for k in np.flatnonzero(still & ~passing)]
         modes[free] = 0.0
         names = tuple(dict.fromkeys(self.dry[k].coordinate for k in free))
-        if len(free):
+        if free:
             v = speeds_after(self._with(eqs, modes), state, {}, "friction")
             state = eqs.state(state.q, v, state.z, state.t, lam=state.lam)
         judge = _Judge(self, eqs, state, u, free, {k for k in fired if old[k] == 0})
@@ -179,7 +183,7 @@ class _Judge:
     """Whether modes agree with friction at one instant."""
 
     def __init__(
-        self, run: StickSlip, eqs: EquationsOfMotion, state: State, u: Array, free: Array, reached: set[int]
+        self, run: StickSlip, eqs: EquationsOfMotion, state: State, u: Array, free: list[int], reached: set[int]
     ) -> None:
         self.run, self.eqs, self.state, self.u, self.free, self.reached = run, eqs, state, u, free, reached
         self.forward: Kernel = eqs.cached("friction at an instant", lambda: Kernel(forward_function(eqs)))
@@ -227,7 +231,7 @@ class _Judge:
             elif back >= 0:
                 modes[back] = 0.0
                 self.reached.discard(back)
-            elif settled or not len(self.free):  # all slide: the run says what does not settle
+            elif settled or not self.free:  # all slide: the run says what does not settle
                 return Found(modes, lam, share, names)
         if len(self.free) <= MOST_TOGETHER:
             self.reached.clear()
@@ -241,8 +245,3 @@ class _Judge:
             f"friction {own} has no consistent sticking or sliding at t = {self.state.t:.9g} s: the joint may be "
             "jamming. Lower the coefficients, or use the regularised law (speed=)."
         )
-
-
-def sliding_values(eqs: EquationsOfMotion) -> Mapping[str, float]:
-    """Direction of sliding of every coordinate with exact friction, 0 where it sticks."""
-    return {d.coordinate: eqs.parameter_values[eqs.parameters.index[d.sliding]] for d in eqs.dry if d.row >= 0}

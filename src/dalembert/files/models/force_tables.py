@@ -128,7 +128,7 @@ def _torque(scope: Scope, name: str, table: Any, where: Where) -> None:
 
 def _friction(scope: Scope, name: str, table: Any, where: Where) -> None:
     kinds = {key: kind for key, kind in _kinds(scope, table.joint).items() if key != "preload"}  # a force on the joint
-    options = _options(scope, table, where, "viscous", "coulomb", "radius", "speed", "preload", kinds=kinds)
+    options = _options(scope, table, where, "viscous", "coulomb", "static", "radius", "speed", "preload", kinds=kinds)
     scope.m.add_friction(name, scope.full(table.joint), **options)
 
 

@@ -105,14 +105,15 @@ class Torque(Table):
 
 
 class Friction(Table):
-    """Friction of a revolute, prismatic or cylindrical joint, regularised as ṡ / √(ṡ² + speed²)."""
+    """Friction of a revolute, prismatic or cylindrical joint: exact stick and slip, or regularised by `speed`."""
 
     type: Literal["friction"]
     joint: Text = Field(description="name of the joint")
     viscous: Value = Field(0.0, description="effort per speed: N s/m, or N m s/rad of a hinge")
     coulomb: Number = Field(0.0, description="coefficient of the reaction square to the motion")
     radius: Length | None = Field(None, description="of the pin of a hinge, times which the reaction acts")
-    speed: Value = Field(1e-3, description="below which friction fades (regularisation)")
+    static: Number | None = Field(None, description="coefficient at rest, where it differs from coulomb")
+    speed: Value | None = Field(None, description="regularises the law as ṡ / √(ṡ² + speed²); nothing sticks then")
     preload: Effort = Field(0.0, description="force added to the reaction")
 
 

@@ -87,7 +87,7 @@ def _torque(document: Document, force: Any, what: str) -> dict[str, Any]:
 
 def _joint_force(document: Document, force: Any, what: str) -> dict[str, Any]:
     if isinstance(force, f.Friction):
-        numbers = _numbers(document, force, what, "viscous", "coulomb", "radius", "speed", "preload")
+        numbers = _numbers(document, force, what, "viscous", "coulomb", "static", "radius", "speed", "preload")
         return {"type": "friction", "joint": force.joint, **numbers}
     numbers = _numbers(document, force, what, "lower", "upper", "stiffness", "damping")
     return {"type": "stop", "joint": force.coordinate, **numbers}
