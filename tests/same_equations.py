@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 import dalembert as da
+from dalembert.equations import ARGUMENTS
 
 ROUNDING = 1e-11  # a few hundred operations on numbers of size one, relative to the largest entry
 
@@ -32,16 +33,14 @@ def difference(a: da.EquationsOfMotion, b: da.EquationsOfMotion, *, seed: int = 
                 assert np.array_equal(known, np.isfinite(y)), name
                 scale = max(1.0, float(np.abs(x[known]).max(initial=0.0)))
                 worst = max(worst, float(np.abs(x[known] - y[known]).max(initial=0.0)) / scale)
+    assert (a.stick_slip is None) == (b.stick_slip is None)
+    if a.stick_slip is not None and b.stick_slip is not None:
+        worst = max(worst, difference(a.stick_slip, b.stick_slip, seed=seed, samples=1))
     return worst
 
 
-# parameters are the argument at this place; all others may be any numbers
-_PARAMETERS = {"inertia": 1, "kinematics": 1, "position": 1, "joint_axes": 1, "rates": 2, "measures": 2, "reactions": 3,
-               "energy": 3, "rows": 4, "power": 4, "internal": 4, "forces": 4, "outputs": 6}  # fmt: skip
-
-
 def _argument(function: Any, k: int, eqs: da.EquationsOfMotion, random: np.random.Generator) -> Any:
-    if _PARAMETERS[function.name()] == k:
+    if ARGUMENTS[function.name()].split()[k] == "p":  # all others may be any numbers
         return np.asarray(eqs.p) * random.uniform(0.9, 1.1, len(eqs.p))
     return random.uniform(-1, 1, function.size_in(k))
 

@@ -49,6 +49,7 @@ def planar_machine() -> da.Mechanism:
     m.add_torque("twist", bar, 0.3)
     m.add_torque("motor", joint="A", input="torque")
     m.add_friction("rub", "A", viscous=0.1, coulomb=0.2, radius=length / 20, speed=0.01, preload=3.0)
+    m.add_friction("dry", "B", coulomb=0.1, static=mass / 10)
     m.add_stop("end", "B", lower=-1.0, stiffness=1e4, damping=mass)
     m.add_contact("floor", m.ground.at(0, -2), last.at(0, 0), normal=(0.1, 1), radius=0.1, stiffness=1e5, friction=0.3)
     m.add_contact("wall", bar, last, normal=(length, 1.0), stiffness=1e3, exponent=1.5, damping=0.2)

@@ -22,7 +22,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import DryFriction, EquationsOfMotion, State
+from dalembert.equations import (
+    ARGUMENTS,
+    HOLONOMIC,
+    Channels,
+    DryFriction,
+    EquationsOfMotion,
+    Row,
+    State,
+    Symbols,
+)
 from dalembert.errors import ConvergenceError
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained import forward_function
@@ -245,3 +254,74 @@ class _Judge:
             f"friction {own} has no consistent sticking or sliding at t = {self.state.t:.9g} s: the joint may be "
             "jamming. Lower the coefficients, or use the regularised law (speed=)."
         )
+
+
+# --- equations with the modes of one state ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A machine near one state: what slides has its effort, what sticks is held by a holonomic row."""
+
+    eqs: EquationsOfMotion
+    state: State
+    sliding: dict[str, float]  # by coordinate: +1, -1, 0 where it sticks
+    share: dict[str, float]  # of the limit at rest, of what sticks
+
+
+def fixed(eqs: EquationsOfMotion, state: State, u: Array) -> Fixed:
+    """The equations that hold near a state, without events; the same ones where no friction is exact."""
+    if eqs.stick_slip is None:
+        return Fixed(eqs, state, {}, {})
+    full = exact(eqs)
+    run = StickSlip(full)
+    here = convert(state, full)
+    found = run.decide(full, here, u)
+    sticking = tuple(k for k, mode in enumerate(found.sliding) if mode == 0)
+    made = full.cached(("modes fixed", sticking), lambda: _with_fixed_modes(full, eqs, run, sticking))
+    s = full.kernel("measures")(state.q, state.v, full.p, state.t)[0]
+    held = [float(s[run.dry[k].measure]) for k in sticking]
+    copy = replace(made, parameter_values=(*run._with(full, found.sliding).parameter_values, *held))
+    object.__setattr__(copy, "_kernels", made._kernels)
+    lam = np.concatenate((found.lam[: len(eqs.rows)], found.lam[[run.rows[k] for k in sticking]]))
+    here = copy.state(state.q, state.v, state.z, state.t, lam=lam)
+    sliding = {d.coordinate: float(mode) for d, mode in zip(run.dry, found.sliding, strict=True)}
+    return Fixed(copy, here, sliding, {run.dry[k].coordinate: float(found.share[k]) for k in sticking})
+
+
+def _with_fixed_modes(
+    full: EquationsOfMotion, eqs: EquationsOfMotion, run: StickSlip, sticking: tuple[int, ...]
+) -> EquationsOfMotion:
+    """Rows of what slides dropped, those of what sticks as s = s₀ with s₀ a parameter, internal states as in `eqs`."""
+    dry = [run.dry[k] for k in sticking]
+    kept = [*range(len(eqs.rows)), *(d.row for d in dry)]
+    names = [*full.parameters.names, *(f"{d.sliding}.held at" for d in dry)]
+    sym = ca.SX.sym
+    s = Symbols(
+        sym("q", eqs.nq), sym("v", eqs.nv), sym("z", eqs.nz), sym("u", eqs.nu), sym("p", len(names)), sym("t"),
+        sym("lam", len(kept)), sym("a", eqs.nv),
+    )  # fmt: skip
+    z, lam = ca.SX.zeros(full.nz), ca.SX.zeros(len(full.rows))
+    inner = [full.internal.index[name] for name in eqs.internal.names]
+    if inner:
+        z[inner] = s.z
+    lam[kept] = s.lam
+    at = replace(s, z=z, lam=lam, p=s.p[: len(full.parameters)])
+    made = {
+        name: function.call([getattr(at, part) for part in ARGUMENTS[name].split()])
+        for name, function in full.functions.items()
+    }
+    place = made["measures"][0]
+    held = s.p[len(full.parameters) :]
+    made["position"] = [ca.vertcat(made["position"][0], *(place[d.measure] - held[k] for k, d in enumerate(dry)))]
+    made["rates"] = [made["rates"][0][[full.rate_rows.index(row) for row in kept if row in full.rate_rows]]]
+    made["rows"] = [made["rows"][0][kept, :], made["rows"][1][kept]]
+    made["internal"] = [made["internal"][0][inner] if inner else ca.SX.zeros(0, 1)]
+    functions = {
+        name: ca.Function(name, [getattr(s, part) for part in ARGUMENTS[name].split()], values, {"cse": eqs.nv < 600})
+        for name, values in made.items()
+    }
+    return replace(
+        full, functions=functions, rows=(*eqs.rows, *(Row(d.name, HOLONOMIC, 0) for d in dry)), internal=eqs.internal,
+        parameters=Channels(names, [""] * len(names)), parameter_values=(0.0,) * len(names), guess=eqs.guess, dry=(),
+    )  # fmt: skip
