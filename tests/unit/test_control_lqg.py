@@ -13,7 +13,7 @@ import dalembert as da
 from dalembert.control import OutputFeedback, kalman_gain, lqg, lqr, observer_gain, place
 from dalembert.control.placement import farthest
 from dalembert.errors import DataError
-from dalembert.linear import StateSpace
+from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.riccati import care, dare
 from tests.control_systems import cart, frame
 
@@ -131,15 +131,21 @@ def test_a_mode_no_noise_moves_is_named():
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
 
-def designs() -> list[OutputFeedback]:
+def felt() -> SecondOrder:
+    """The frame with accelerometers that feel both inputs at once: D is full."""
+    return frame().replace(Y_acceleration=[[0.2, 0.0, 0.1], [0.3, 0.0, 0.4]])
+
+
+def designs(system: SecondOrder | None = None) -> list[OutputFeedback]:
     rest = {**COST, **NOISE, "inputs": "pull", "known": "push"}
+    system = frame() if system is None else system
     return [
-        lqg(frame(), **rest),
-        lqg(frame(), dt=DT, **rest),
-        lqg(frame(), dt=DT, form="current", **rest),
-        lqg(frame(), dt=DT, integral="base", **rest),
-        lqg(frame(), dt=DT, form="current", integral="base", **rest),
-        lqg(frame(), integral="base", **rest),
+        lqg(system, **rest),
+        lqg(system, dt=DT, **rest),
+        lqg(system, dt=DT, form="current", **rest),
+        lqg(system, dt=DT, integral="base", **rest),
+        lqg(system, dt=DT, form="current", integral="base", **rest),
+        lqg(system, integral="base", **rest),
     ]
 
 
@@ -176,10 +182,11 @@ def test_the_loop_has_the_matrices_of_the_source(dt):
 
 
 @pytest.mark.spec("000-73")
+@pytest.mark.parametrize("make", [frame, felt])
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_the_sampled_law_is_the_controller_it_says(k):
+def test_the_sampled_law_is_the_controller_it_says(k, make):
     """Stepped by hand with sensors read before or after u changes, against the closed loop as one system."""
-    design = designs()[k]
+    design = designs(make())[k]
     system, law = design.system, design.law()
     outputs = [system.outputs.index(name) for name in design.observer.outputs]
     closed = design.closed_loop()
@@ -234,8 +241,9 @@ def test_an_input_at_its_limit_does_not_mislead_the_filter():
 
 
 @pytest.mark.spec("000-72")
-def test_a_continuous_law_gives_rates():
-    design = designs()[0]
+@pytest.mark.parametrize("make", [frame, felt])
+def test_a_continuous_law_gives_rates(make):
+    design = designs(make())[0]
     law = design.law()
     controller = design.controller()
     xh, reads = np.arange(6.0), np.array([0.1, -0.2, 0.3])
@@ -283,6 +291,55 @@ def test_a_continuous_filter_over_a_horizon_starts_from_its_covariance():
     np.testing.assert_allclose(design.filter_schedule.gains[0], 1e-3 * C.T / 1e-4, rtol=1e-9)
     steady = kalman_gain(frame(), **NOISE).L
     np.testing.assert_allclose(design.filter_schedule.gains[-1], steady, rtol=1e-3, atol=1e-3)
+
+
+def test_a_continuous_filter_gain_between_its_nodes_is_that_of_the_covariance_there():
+    """P(t) from P0 knows nothing of the end: the gain at t is the last one of a horizon of t."""
+    design = lqg(frame(), horizon=4.0, P0=1e-1, **COST, **NOISE)
+    largest = np.abs(design.filter_schedule.gains).max()
+    for t in (0.037, 0.61, 2.9):
+        wanted = lqg(frame(), horizon=t, P0=1e-1, **COST, **NOISE).filter_schedule.gains[-1]
+        found = ca.DM(design.filter_schedule.at(t)).full()
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=2e-6 * largest)
+
+
+def test_a_filter_over_a_horizon_takes_correlated_noise_into_account():
+    """L = (A P Cᵀ + N) S⁻¹, S = R + C P Cᵀ, P⁺ = A P Aᵀ + Q - L S Lᵀ from P0, by hand."""
+    N = 2e-4 * np.arange(12.0).reshape(6, 2) / 11.0
+    design = lqg(frame(), dt=DT, horizon=4 * DT, P0=1e-3, Nn=N, form="predictor", **COST, **NOISE)
+    A, C, P = design.system.A, design.system.C, 1e-3 * np.eye(6)
+    for k in range(4):
+        S = 1e-4 * np.eye(2) + C @ P @ C.T
+        L = np.linalg.solve(S, (A @ P @ C.T + N).T).T
+        np.testing.assert_allclose(design.filter_schedule.gains[k], L, rtol=1e-9, atol=1e-12)
+        P = A @ P @ A.T + 1e-2 * np.eye(6) - L @ S @ L.T
+
+
+@pytest.mark.parametrize("form", ["predictor", "current"])
+def test_at_the_operating_point_and_its_own_reference_a_law_rests(form):
+    """u = u₀ - K (x̂ - x₀) + F (r - r₀): with all of them at the point u₀ is left; a step of r adds F."""
+    design = lqg(frame(), dt=DT, form=form, inputs="pull", known="push", tracking="base", **COST, **NOISE)
+    law = design.law(at={"base": 0.3, "top": 0.2, "q1": 0.3, "q3": 0.2, "pull": 2.0, "push": -1.0})
+    reads = np.array([0.3, 0.2, -1.0, 2.0])
+    rest, _ = call(law, reads, law.start, [0.3])
+    moved, _ = call(law, reads, law.start, [0.8])
+    np.testing.assert_allclose(rest, [2.0], rtol=1e-12)
+    np.testing.assert_allclose(moved, 2.0 + 0.5 * design.feedback.F[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dt", [None, DT])
+@pytest.mark.parametrize("form", ["predictor", "current"])
+def test_an_observer_behind_sensors_that_feel_the_inputs_keeps_its_estimate(dt, form):
+    """Started at the true state, without noise, nothing is left to correct, whatever the inputs do to the sensors."""
+    observer = kalman_gain(felt(), dt=dt, form=form, **NOISE)
+    names = observer.system.states
+    start = dict(zip(names, np.arange(1.0, 7.0) / 10.0, strict=True))
+    run = da.simulate(
+        observer.system, 1.0, start=np.array(list(start.values())), observer=observer.watching(start=start),
+        inputs={"push": lambda t: da.sin(3 * t), "pull": lambda t: 1.0 + t},
+    )  # fmt: skip
+    for name in names:
+        np.testing.assert_allclose(run[f"estimate.{name}"], run[name], atol=1e-7)
 
 
 def test_any_feedback_and_observer_of_one_model_make_a_loop():

@@ -225,6 +225,16 @@ def test_a_prescribed_degree_of_stability_is_met(dt):
     assert poles.continuous.real.max() < -0.7
 
 
+def test_a_prescribed_degree_is_that_of_the_cost_weighted_by_its_exponential():
+    """∫ e^{2αt} (xᵀ Q x + uᵀ R u) dt: the problem of A + α I; sampled, of e^{α dt} A and e^{α dt} B."""
+    system = frame().state_space()
+    shifted = care(system.A + 0.7 * np.eye(6), system.B, np.eye(6), np.eye(2))
+    np.testing.assert_allclose(lqr(system, Q=1.0, degree=0.7).K, shifted.K, rtol=1e-10)
+    sampled, grow = system.to_discrete(0.05), np.exp(0.7 * 0.05)
+    other = dare(grow * sampled.A, grow * sampled.B, np.eye(6), np.eye(2))
+    np.testing.assert_allclose(lqr(sampled, Q=1.0, degree=0.7).K, other.K, rtol=1e-10)
+
+
 def test_integral_action_removes_a_constant_disturbance():
     design = lqr(cart(), Q=1.0, R=1.0, integral={"position": 2.0})
     closed = design.closed_loop()
@@ -382,6 +392,8 @@ def test_a_mode_out_of_reach_is_named():
         lqr(pair, Q=1.0)
     with pytest.raises(DataError, match="not reached by push and does not decay as fast as degree = 3"):
         lqr(StateSpace(np.diag([-1.0, -2.0]), [1.0, 0.0], inputs="push"), Q=1.0, degree=3.0)
+    with pytest.raises(DataError, match="not reached by push and does not decay as fast as degree = 2"):
+        lqr(StateSpace(np.diag([0.5, 0.95]), [1.0, 0.0], inputs="push", dt=0.1), Q=1.0, degree=2.0)  # e^-0.2 = 0.82
 
 
 def test_a_mode_that_costs_nothing_is_named():

@@ -83,6 +83,17 @@ def test_duhamel_reads_positions_velocities_accelerations_and_direct_terms(hold)
     assert one.provenance["method"] == "Duhamel's integral"
 
 
+@pytest.mark.parametrize("ratio", [0.02, 1.0, 1.0 + 1e-7, 1.4])
+@pytest.mark.parametrize("every", [0.01, 0.8])
+def test_ramps_between_samples_are_exact_in_every_branch(ratio, every):
+    """J₂ of short steps, of nearly equal roots and of roots apart, against the exponential of the state matrix."""
+    system = SecondOrder(2.0, 18.0, C=2 * ratio * 6.0, B=[1.0], Y_position=[1.0], Y_velocity=[0.5])
+    t = every * np.arange(12)
+    u = {"u1": np.random.default_rng(3).normal(size=12)}
+    one, two = duhamel(system, u, times=t, hold="first"), response(system, u, times=t, hold="first")
+    np.testing.assert_allclose(one.data, two.data, atol=1e-13)
+
+
 def test_duhamel_of_a_free_structure_moves_off_with_its_rigid_body_mode():
     free = SecondOrder(np.eye(2), [[1.0, -1.0], [-1.0, 1.0]], B=[1.0, 1.0])
     t = np.linspace(0.0, 4.0, 9)

@@ -115,3 +115,29 @@ def test_what_rounding_leaves_of_a_rigid_body_is_no_oscillation():
 def test_rounding_in_a_matrix_is_printed_as_zero_and_small_matrices_are_not():
     assert "e-16" not in repr(SecondOrder(np.eye(2), [[2.0, -2.22e-16], [-2.22e-16, 3.0]]))
     assert "3e-16" in repr(SecondOrder([[2e-16, 0.0], [0.0, 3e-16]], np.eye(2)))
+
+
+def left_over(system: SecondOrder) -> float:
+    """Largest (λ² M + λ (C + G) + K + H + i K_loss) φ over the modes, relative to its terms."""
+    modes = system.modes()
+    loss = 1j * system.K_loss
+    worst = 0.0
+    for lam, phi in zip(modes.eigenvalues, modes.shapes.T, strict=True):
+        terms = (lam**2 * system.M @ phi, lam * (system.C + system.G) @ phi, (system.K + system.H + loss) @ phi)
+        worst = max(worst, float(np.abs(sum(terms)).max() / max(np.abs(term).max() for term in terms)))
+    return worst
+
+
+def test_shapes_of_an_undamped_rotor_whirl_with_their_eigenvalues():
+    """G alone does not tell +G from -G by its eigenvalues; the phase of the shapes does."""
+    G = np.array([[0.0, 3.0, 0.4], [-3.0, 0.0, -1.0], [-0.4, 1.0, 0.0]])
+    assert left_over(SecondOrder(np.diag([1.0, 2.0, 1.5]), np.diag([5.0, 7.0, 11.0]), G=G)) < 1e-12
+
+
+def test_hysteretic_modes_with_viscous_damping_solve_their_equation():
+    """Uncoupled and coupled; λ = -d/2 + i √(k (1 + iη) - d²/4) of one mass, with d far from small."""
+    K = np.array([[9.0, -3.0], [-3.0, 6.0]])
+    lam = SecondOrder(1.0, 9.0, C=3.0, K_loss=0.9).modes().eigenvalues[0]
+    assert lam == pytest.approx(-1.5 + 1j * np.sqrt(9.0 + 0.9j - 2.25), rel=1e-13)
+    assert left_over(SecondOrder(np.eye(2), K, C=0.4 * K, K_loss=0.1 * K)) < 1e-12
+    assert left_over(SecondOrder(np.eye(2), K, C=[[1.0, 0.2], [0.2, 0.3]], K_loss=0.1 * K)) < 1e-12

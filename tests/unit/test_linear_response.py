@@ -305,6 +305,8 @@ def test_the_impulse_of_a_discrete_system_gives_its_markov_parameters():
     y = impulse_response(system, 0.1 * np.arange(5))["y1"]
     expected = [0.5] + [(system.C @ np.linalg.matrix_power(system.A, k) @ system.B).item() for k in range(4)]
     np.testing.assert_allclose(y, expected, rtol=1e-14)
+    three = impulse_response(StateSpace(0.5, 2.0, 1.0, 7.0, dt=0.1), 0.1 * np.arange(4), amplitude=3.0)["y1"]
+    np.testing.assert_allclose(three, [21.0, 6.0, 3.0, 1.5], rtol=1e-14)
 
 
 def test_an_impulse_before_the_blow_is_refused_and_inputs_must_be_named():

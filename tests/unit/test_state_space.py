@@ -314,6 +314,17 @@ def test_stable_and_other_parts_add_up():
     np.testing.assert_allclose((stable + rest).markov(6), space.markov(6), atol=1e-10)
 
 
+@pytest.mark.parametrize("dt", [None, 0.1])
+def test_parts_of_a_coupled_system_add_up(dt):
+    """A that is no block diagonal in any orthogonal basis: inputs and outputs of both parts take the coupling in."""
+    A = np.triu(np.random.default_rng(8).normal(size=(4, 4)), 1) + np.diag([-1.0, -2.0, 0.4, 0.9] if dt is None else
+                                                                          [0.3, -0.5, 1.2, 1.5])  # fmt: skip
+    space = StateSpace(A, np.ones((4, 1)), np.ones((1, 4)), [[0.5]], dt)
+    stable, rest = space.stable_split()
+    assert (stable.nx, rest.nx) == (2, 2)
+    np.testing.assert_allclose((stable + rest).markov(8), space.markov(8), rtol=1e-11)
+
+
 # Copies
 
 

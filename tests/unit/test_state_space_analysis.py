@@ -301,6 +301,7 @@ def test_a_truncation_to_a_tolerance_is_the_smallest_that_meets_it():
     sigma = space.hankel_values()
     result = space.balanced_truncation(tolerance=2.0 * sigma[4:].sum() * (1 + 1e-9))
     assert result.system.nx == 4
+    assert space.balanced_truncation(tolerance=2.0 * sigma[4:].sum() * (1 - 1e-9)).system.nx == 5
     assert space.balanced_truncation(tolerance=0.0).system.nx == 7
     np.testing.assert_allclose(result.T_left @ result.T, np.eye(4), atol=1e-12)
 

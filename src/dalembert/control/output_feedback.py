@@ -215,7 +215,7 @@ def _as_read(design: OutputFeedback) -> StateSpace:
 
 
 def _closed(design: OutputFeedback) -> StateSpace:
-    """u = C_c x_c + D_c y + D_e u_e around the model; where D_c ≠ 0 the readings hold no u of now."""
+    """u = C_c x_c + D_c y + D_e u_e around the model; where D_c or D_e ≠ 0 the readings hold no u of now."""
     system, controller, plant_ = design.system, design.controller(), _as_read(design)
     driven = [system.inputs.index(name) for name in design.drives]
     ny = len(design.observer.outputs)
@@ -225,8 +225,8 @@ def _closed(design: OutputFeedback) -> StateSpace:
     U_x, U_c, U_in = Dc @ plant_.C, controller.C, Dc @ plant_.D + De @ pick
     C = np.hstack([system.C, np.zeros((system.ny, plant_.nx - system.nx))])
     return system.replace(
-        A=np.block([[plant_.A + B_u @ U_x, B_u @ U_c], [Bc @ (plant_.C + D_u @ U_x), controller.A + Bc @ D_u @ U_c]]),
-        B=np.vstack([plant_.B + B_u @ U_in, Bc @ (plant_.D + D_u @ U_in) + Be @ pick]),
+        A=np.block([[plant_.A + B_u @ U_x, B_u @ U_c], [Bc @ plant_.C, controller.A + Bc @ D_u @ U_c]]),
+        B=np.vstack([plant_.B + B_u @ U_in, Bc @ plant_.D + Be @ pick]),
         C=np.hstack([C + D_all @ U_x, D_all @ U_c]), D=system.D + D_all @ U_in,
         states=[*plant_.states, *controller.states],
         provenance={**system.provenance, "closed by": design.feedback.method},
