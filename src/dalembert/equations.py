@@ -41,6 +41,7 @@ ARGUMENTS = {  # of every function of the equations, in order
     "joint_axes": "q p t",
     "remainder": "q v u p t",
     "friction": "q v p t lam",
+    "spins": "q p t",
 }
 
 
@@ -126,7 +127,8 @@ class EquationsOfMotion:
     (named coordinates with ṡ = S v + ..., s̈ = S v̇ + bias);  reactions (q,v,λ,p,t) -> forces and torques of joints;
     joint_axes (q,p,t) -> world axes of the joints, side by side;  remainder (q,v,u,p,t) -> what a linear model leaves
     out, of equations made about one;  friction (q,v,p,t,λ) -> rate, limit at rest, limit in motion, of Coulomb friction
-    in joints.
+    in joints;  spins (q,p,t), where there are any -> E with E v the speeds of idle spins, Z with the speeds of a unit
+    spin each.
 
     ``stick_slip`` are the same equations for runs with exact friction: every coordinate of ``dry`` has a row ṡ = 0, at
     work while its parameter ``sliding`` is 0, and a friction effort in the direction of that parameter while it is not.
@@ -159,6 +161,7 @@ class EquationsOfMotion:
     placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None
     use_c: bool = False
+    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.idle`
     resting_inputs: Mapping[str, float] = field(default_factory=dict)  # what is left out is this, not zero
 
     # -- sizes ---------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from dalembert.mechanics.constraints import (
     point_on_curve,
 )
 from dalembert.mechanics.forces import ForceBuilder
+from dalembert.mechanics.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.joint_kernels import NUMBERS, joint_kernel
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.reactions import all_reactions, joint_axes, joint_frames, placements
@@ -76,6 +77,7 @@ class Absolute:
         self._layout()
         self.rows = RowSet(self.nv)
         self.joints: dict[str, tuple[Joint, tuple[int, ...], dict[str, Any]]] = {}
+        self.spins = find_spins(m)
 
     # -- layout -----------------------------------------------------------------------------------------------------
     def _layout(self) -> None:
@@ -310,6 +312,7 @@ class Absolute:
     # -- everything together ----------------------------------------------------------------------------------------
     def mass_matrix(self) -> Any:
         blocks: list[Any] = []
+        massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
         for body in self.m.bodies:
             mass = self.number(body.mass)
             blocks.append(mass * SX.eye(self.space.dim))
@@ -317,7 +320,14 @@ class Absolute:
                 blocks.append(SX(self.number(body.inertia)))
             else:
                 rows = [ca.horzcat(*[self.number(c) for c in row]) for row in body.inertia]
-                blocks.append(SX(ca.vertcat(*rows)))
+                inertia = SX(ca.vertcat(*rows))
+                if id(body) in massless:  # any inertia makes an idle spin keep its speed
+                    e = massless[id(body)]
+                    size = ca.trace(inertia)
+                    any_size = ca.if_else(size > 0, size, 1.0)
+                    lacking = ca.dot(e, inertia @ e) <= 1e-12 * size  # a parameter may bring an inertia of its own
+                    inertia = inertia + ca.if_else(lacking, any_size, 0.0) * (e @ e.T)
+                blocks.append(inertia)
         blocks.extend(SX(self.number(e[2])) for e in self.extra)
         return ca.sparsify(ca.diagcat(*blocks))
 
@@ -386,6 +396,8 @@ class Absolute:
         if forces.limits:
             limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
             functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
+        if self.spins:
+            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)), options)
         q0 = []
         for body in m.bodies:
             turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
@@ -429,6 +441,7 @@ class Absolute:
             placements=placements(self),
             placed=tuple(bool(b.position) for b in m.bodies),
             scene=scene_of(m, self.inputs.names),
+            spins=tuple(str(spin) for spin in self.spins),
         )
 
 

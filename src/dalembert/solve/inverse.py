@@ -26,6 +26,7 @@ from dalembert.errors import ConvergenceError, DataError, ModelError, unknown_na
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve.constrained import Factor
+from dalembert.solve.idle import free_spins
 from dalembert.solve.kinematics import RANK, Poses, _times, follow
 from dalembert.solve.motion import (
     DOUBT,
@@ -76,7 +77,8 @@ def inverse_dynamics(
     -------
     Record with all channels of a run; ``<driver>.effort``; ``residual.force``, the norm of the generalized force that
     the inputs cannot supply. ``statistics``: degrees of freedom, rank, determination, largest residual, and of every
-    input the estimated error that differentiating a record caused; above 2 % a warning says so.
+    input the estimated error that differentiating a record caused; above 2 % a warning says so; and the idle freedoms
+    (spins about the line of ball joints), held at rest and not counted: what they ask for is in ``residual.force``.
 
     Examples
     --------
@@ -115,9 +117,9 @@ def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None)
         errors = [spline(prescribed.times, x)(grid)[::2] for x in prescribed.errors]
         _, ds, dds = (x[::2] for x in prescribed.at(grid))
         some = poses.every_second()
-        kernel = analysis(eqs, prescribed.targets).rates_kernel
+        kernel = analysis(eqs, prescribed.targets, poses.held).rates_kernel
         v, a, _ = kernel.many(some.q, some.v, eqs.p, some.t.reshape(-1, 1), ds - errors[0], dds - errors[1])
-        doubtful = Poses(some.t, some.q, v, a)
+        doubtful = Poses(some.t, some.q, v, a, some.held)
     return poses, doubtful, prescribed.how
 
 
@@ -153,8 +155,8 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
         a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
         how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
     exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
-    poses = Poses(time, q, *exact)
-    doubtful = Poses(time, q, *shifted).every_second() if how.endswith("splines") else None
+    poses = Poses(time, q, exact[0], exact[1])
+    doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if how.endswith("splines") else None
     return poses, doubtful, how
 
 
@@ -209,6 +211,7 @@ class _Solution:
     u: Array
     lam: Array
     residual: Array
+    idle: tuple[int, ...]  # spins about the line of ball joints that neither input nor row acts on
     freedom: int
     rank: int
     unknowns: int
@@ -285,10 +288,20 @@ class _Problem:
         z, u, lam, residual = (np.concatenate([p[i] for p in parts]) for i in range(4))
         if self.behind:
             self._inputs_behind(poses, z, u, lam)
-        freedom = max(p[4] for p in parts)
+        idle = self._idle(poses)
+        freedom = max(p[4] for p in parts) - len(idle)
         return _Solution(
-            z, u, lam, residual, freedom, min(p[5] for p in parts), len(self.weight), max(p[6] for p in parts)
+            z, u, lam, residual, idle, freedom, min(p[5] for p in parts), len(self.weight), max(p[6] for p in parts)
         )
+
+    def _idle(self, poses: Poses) -> tuple[int, ...]:
+        eqs = self.eqs
+        if not eqs.spins:
+            return ()
+        zero = (np.zeros(eqs.nz), np.zeros(eqs.nu), np.zeros(len(eqs.rows)))
+        _, W, L = self.kernel(poses.q[0], poses.v[0], poses.a[0], *zero, eqs.p, poses.t[0])
+        efforts = np.hstack([np.reshape(x, (eqs.nv, -1)) for x in (W, L)])
+        return free_spins(eqs, efforts.T, poses.q[0], float(poses.t[0]))
 
     def errors(self, doubtful: Poses, found: _Solution) -> dict[str, float]:
         """Largest change of every input and driver when the motion is off by its estimated error; warns of large ones.
@@ -479,6 +492,7 @@ def _record(
             "determination": kind,
             "largest residual": float(norm.max()),
             "estimated error": errors,
+            "idle": [eqs.spins[k] for k in found.idle],
             "iterations": found.iterations,
         },
         provenance={

@@ -4,7 +4,8 @@
     velocity      [A; H] v = [...; ṡ]                        acceleration   [A; H] v̇ = [b; s̈ - bias]
 
 The rows are solved as a least change in the plain metric, so that redundant rows and massless bodies do no harm.
-Coordinates that only velocity rows tie (a rolling wheel, a motor's rotor) are integrated with Runge-Kutta 4.
+Coordinates that only velocity rows tie (a rolling wheel, a motor's rotor) are integrated with Runge-Kutta 4, and so are
+idle spins about the line of ball joints, whose speed is held at zero.
 Inverse kinematics with Baumgarte feedback instead (spec 002-G6) is `simulate` with drivers and ``RK4(stabilise=...)``.
 """
 
@@ -21,9 +22,10 @@ from dalembert.errors import AssemblyError, ConvergenceError, DataError, ModelEr
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.assemble import assemble
+from dalembert.solve.idle import free_spins
 from dalembert.solve.integrate import sample_times
 from dalembert.solve.motion import Motion, RecordMotion, read_motion
-from dalembert.solve.prescribed import CHUNK, analysis
+from dalembert.solve.prescribed import CHUNK, analysis, stacked
 from dalembert.solve.sampling import Samples, to_record
 
 TOLERANCE = 1e-10  # of the gaps, in m or rad, times (1 + largest coordinate); Newton ends near 1e-15
@@ -55,7 +57,8 @@ def kinematics(
     -------
     Record of coordinates, speeds, accelerations (``A.acceleration``, ``crank.ax``), joints and sensors of motion. Where
     a motion record was differentiated, ``statistics["estimated error"]`` is that of its accelerations, as a share of
-    the largest; above 2 % a warning says so.
+    the largest; above 2 % a warning says so. Idle freedoms (a link between two ball joints spins about their line) are
+    held at rest; ``statistics["held at rest"]`` names them.
 
     Examples
     --------
@@ -108,9 +111,10 @@ class Poses:
     q: Array
     v: Array
     a: Array
+    held: tuple[int, ...] = ()  # idle spins that were held at rest
 
     def every_second(self) -> Poses:
-        return Poses(self.t[::2], self.q[::2], self.v[::2], self.a[::2])
+        return Poses(self.t[::2], self.q[::2], self.v[::2], self.a[::2], self.held)
 
 
 def follow(eqs: EquationsOfMotion, motion: Motion, times: Array, start: State | None) -> Poses:
@@ -121,16 +125,18 @@ def follow(eqs: EquationsOfMotion, motion: Motion, times: Array, start: State | 
 class _Run:
     def __init__(self, eqs: EquationsOfMotion, motion: Motion, times: Array) -> None:
         self.eqs, self.motion, self.times = eqs, motion, times
-        self.tools = analysis(eqs, motion.targets)
+        self.stack = stacked(eqs, motion.targets)
+        self.held: tuple[int, ...] = ()
+        self.integrated = not eqs.is_holonomic
 
     def go(self, start: State | None) -> Poses:
         eqs, every = self.eqs, 1
         grid = self.times
-        if not eqs.is_holonomic and len(grid) > 1 and len(grid) <= LEAST_STEPS:
+        self.samples = [self._first(start)]
+        if self.integrated and len(grid) > 1 and len(grid) <= LEAST_STEPS:
             every = -(-LEAST_STEPS // (len(grid) - 1))
             parts = np.arange(every) / every
             grid = np.append((grid[:-1, None] + np.diff(grid)[:, None] * parts).ravel(), grid[-1])
-        self.samples = [self._first(start)]
         last = 1
         w = self._orders(grid[:-1], grid[1:]) if len(grid) > 1 else np.zeros((0, 1))
         done = 0
@@ -152,7 +158,7 @@ class _Run:
     def _orders(self, before: Array, after: Array) -> Array:
         s, ds, dds = self.motion.at(after)
         mid = ds
-        if not self.eqs.is_holonomic:
+        if self.integrated:
             mid = self.motion.at((before + after) / 2)[1]
         return np.hstack((after[:, None], s, ds, dds, mid))
 
@@ -189,7 +195,7 @@ class _Run:
         q, t = x[: eqs.nq], float(order[0])
         if not np.isfinite(x).all():
             q = self.samples[-1][: eqs.nq]
-        J, h = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)
+        J, h = self.stack(q, np.zeros(eqs.nv), eqs.p, t)
         (phi,) = eqs.kernel("position")(q, eqs.p, t)
         gaps = np.abs(np.concatenate((phi, h - order[1 : 1 + k])))
         owners = [eqs.rows[i].owner for i in eqs.holonomic_rows] + list(self.motion.targets.names)
@@ -210,7 +216,7 @@ class _Run:
         rated = [eqs.rows[i].owner for i in eqs.rate_rows]
         driven = [i for i, owner in enumerate(rated) if owner in eqs.drivers]
         free = [i for i in range(len(rated)) if i not in driven]
-        freedom = eqs.nv - rank(J[free])
+        freedom = eqs.nv - rank(J[free]) - len(self.held)
         if k + len(driven) <= freedom:
             return ""
         names = [*(rated[i] for i in driven), *self.motion.targets.names]
@@ -229,11 +235,14 @@ class _Run:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
             q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.guess[0])
-            text = self._over_prescribed(self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)[0], len(targets.names))
+            text = self._over_prescribed(self.stack(q, np.zeros(eqs.nv), eqs.p, t)[0], len(targets.names))
             if text:
                 raise ModelError(f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
             raise ConvergenceError(f"at t = {t:.6g} s: {failure}") from failure
-        h = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)[1]
+        J, h = self.stack(q, np.zeros(eqs.nv), eqs.p, t)
+        self.held = free_spins(eqs, np.reshape(J, (-1, eqs.nv)), q, t)
+        self.integrated = not eqs.is_holonomic or bool(self.held)
+        self.tools = analysis(eqs, targets, self.held)
         goal = s
         gap = np.array([np.inf])
         for part in np.linspace(0.0, 1.0, 21)[1:] if len(wanted) < len(targets.names) else (1.0,):
@@ -241,7 +250,7 @@ class _Run:
                 q, change, gap = self.tools.newton_kernel(q, eqs.p, t, h + part * (goal - h))
                 if not change[0] > 1e-14 * (1 + float(np.abs(q).max(initial=0.0))):
                     break
-        J = self.tools.stack(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        J = self.stack(q, np.zeros(eqs.nv), eqs.p, t)[0]
         x = np.concatenate((q, np.zeros(2 * eqs.nv), [t]))
         order = np.concatenate(([t], s, ds, dds, ds))
         if not gap[0] <= TOLERANCE * (1 + float(np.abs(q).max(initial=0.0))):
@@ -258,13 +267,15 @@ class _Run:
         eqs = self.eqs
         if eqs.nv > 1500:
             return
-        null = null_space(J)
+        E = eqs.kernel("spins")(q, eqs.p, float(self.times[0]))[0] if self.held else np.zeros((0, eqs.nv))
+        null = null_space(np.vstack((J, np.reshape(E, (-1, eqs.nv))[list(self.held)])))
         if not null.shape[1]:
             return
         S = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, float(self.times[0]))[2]
         freely = np.abs(S @ null).max(axis=1, initial=0.0)
         joints = [eqs.measures.names[k] for k in eqs.recorded_measures if freely[k] > 1e-6]
-        speeds = [eqs.speeds.names[k] for k in np.argsort(-np.abs(null).max(axis=1))[:6]]
+        size = np.linalg.norm(null, axis=1)
+        speeds = [eqs.speeds.names[k] for k in np.flatnonzero(size > 1e-6 * size.max())]
         count = null.shape[1]
         raise ModelError(
             f"{count} degree{'s' * (count != 1)} of freedom of {eqs.name!r} stay{'s' * (count == 1)} free at "
@@ -276,7 +287,7 @@ class _Run:
         rows = np.array(self.samples[::every])
         nq, nv = self.eqs.nq, self.eqs.nv
         times = self.times[: len(rows)]
-        return Poses(times, rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv : nq + 2 * nv])
+        return Poses(times, rows[:, :nq], rows[:, nq : nq + nv], rows[:, nq + nv : nq + 2 * nv], self.held)
 
 
 def _scaled(J: Array) -> Array:
@@ -327,6 +338,7 @@ def _record(eqs: EquationsOfMotion, poses: Poses, motion: Any, status: str) -> R
             "samples": count,
             "largest gap": float(full["residual.position"].max()),
             "estimated error": getattr(motion, "estimated_error", 0.0),
+            "held at rest": [eqs.spins[k] for k in poses.held],
         },
         provenance={
             "method": "kinematics",

@@ -22,6 +22,7 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.solve import matrices
 from dalembert.solve.assemble import assemble, normalised_numbers, state_or_rest
+from dalembert.solve.idle import free_spins
 
 RANK_TOLERANCE = 1e-9  # of the scaled rows, relative; joints are closed to 1e-12 before
 INVOLVED = 1e-6  # share of a left null vector that makes a joint part of a redundancy
@@ -52,6 +53,7 @@ class Mobility:
     singular : True when the rank is lower here than nearby, False when it is the same, None when there is no
         neighbour to compare with.
     independent : speeds that decide all others, as far from ambiguous as can be.
+    idle : freedoms that move nothing else: a link between two ball joints turns about their line.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Mobility:
     singular: bool | None
     independent: tuple[str, ...]
     tolerance: float
+    idle: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         lines = [
@@ -81,6 +84,7 @@ class Mobility:
         if self.dof:
             shown = ", ".join(self.independent[:8]) + (", ..." if len(self.independent) > 8 else "")
             lines.append(f"  independent speeds: {shown}")
+        lines += [f"  idle: {text}" for text in self.idle]
         return "\n".join(lines)
 
 
@@ -150,6 +154,7 @@ def mobility(eqs: EquationsOfMotion, state: State | None = None, *, tolerance: f
         singular=_is_singular(eqs, state, A, rank, tolerance) if rank < min(A.shape) else False,
         independent=tuple(eqs.speeds.names[k] for k in independent),
         tolerance=tolerance,
+        idle=tuple(eqs.spins[k] for k in free_spins(eqs, A, np.array(state.q), state.t)),
     )
 
 

@@ -23,8 +23,8 @@ CHUNK = 64
 class Analysis:
     """Native functions of the position, velocity and acceleration rows with some quantities prescribed."""
 
-    def __init__(self, eqs: EquationsOfMotion, targets: Targets) -> None:
-        self.eqs, self.targets = eqs, targets
+    def __init__(self, eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> None:
+        self.eqs, self.targets, self.held = eqs, targets, held
         self.prescribed = target_function(eqs, targets)
         functions = eqs.functions["rows"]
         if any(functions.jac_sparsity(1, k).nnz() for k in (2, 3)):
@@ -43,14 +43,15 @@ class Analysis:
         move = normalised(eqs, q + N @ v)
         self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])
         drift = ca.Function("drift", [q, v, p, t], [ca.densify(N @ v + n)])
-        rows = ca.Function("stack", [q, v, p, t], list(self._stack(q, v, p, t)))
-        self.stack = Kernel(rows, compiled=eqs.use_c)
         step = self._step(drift)
         family = [step, step.mapaccum("kinematic_chunk", CHUNK), self.newton, self.rates]
         self.step, self.chunk, self.newton_kernel, self.rates_kernel = kernel_family(family, compiled=eqs.use_c)
 
-    def _gap(self, h: Any, s: Any) -> Any:
-        return h - s
+    def _spins(self, q: Any, p: Any, t: Any) -> Any:
+        """Rows of the idle spins that are held at rest."""
+        if not self.held:
+            return SX(0, self.eqs.nv)
+        return self.eqs.functions["spins"](q, p, t)[0][list(self.held), :]
 
     def _newton(self, q: Any, p: Any, t: Any, s: Any) -> list[Any]:
         """Two corrections of the pose with one factor, the size of the first, and the gap before it."""
@@ -58,7 +59,7 @@ class Analysis:
         still = SX.zeros(eqs.nv)
         A, _ = F["rows"](q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
         _, _, H, _ = self.prescribed(q, still, p, t)
-        J = ca.sparsify(ca.vertcat(A[eqs.holonomic_rows, :], H))
+        J = ca.sparsify(ca.vertcat(A[eqs.holonomic_rows, :], H, self._spins(q, p, t)))
         residual = self._residual(q, p, t, s)
         if J.shape[0] == 0:
             return [q, SX(0), SX(0)]
@@ -72,14 +73,7 @@ class Analysis:
 
     def _residual(self, q: Any, p: Any, t: Any, s: Any) -> Any:
         h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)
-        return ca.vertcat(self.eqs.functions["position"](q, p, t), self._gap(h, s))
-
-    def _stack(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any]:
-        """Gradient of the velocity rows, and where they and the prescribed quantities stand (position level)."""
-        eqs = self.eqs
-        A, _ = eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
-        h, _, H, _ = self.prescribed(q, v, p, t)
-        return ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H)), h
+        return ca.vertcat(self.eqs.functions["position"](q, p, t), h - s, SX.zeros(len(self.held)))
 
     def _speeds(self, q: Any, v: Any, p: Any, t: Any, ds: Any) -> tuple[Any, Any, Any]:
         """Speeds, what the rows still miss, and the factor."""
@@ -87,17 +81,18 @@ class Analysis:
         zero_z, zero_u = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
         rows = F["rows"]
         nonlinear = bool(eqs.rate_rows) and rows.jac_sparsity(0, 1).nnz() > 0
+        E = self._spins(q, p, t)
         factor = None
         residual = SX.zeros(1)
         for _ in range(4 if nonlinear else 2):
             _, rate, H, _ = self.prescribed(q, v, p, t)
             if factor is None or nonlinear:
                 A, _ = rows(q, v, zero_z, zero_u, p, t)
-                J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
+                J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H, E))
                 if J.shape[0] == 0:
                     return v, SX(0), None
                 factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
-            residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds)
+            residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds, E @ v)
             v = v + factor.correction(residual, 2)
         _, rate, _, _ = self.prescribed(q, v, p, t)
         missed = ca.norm_inf(ca.vertcat(F["rates"](q, v, p, t), rate - ds))
@@ -108,7 +103,11 @@ class Analysis:
         v, missed, factor = self._speeds(q, v, p, t, ds)
         A, b = F["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
         _, _, H, bias = self.prescribed(q, v, p, t)
-        J, right = ca.sparsify(ca.vertcat(A, H)), ca.vertcat(b, dds - bias)
+        E = self._spins(q, p, t)
+        N, n = F["kinematics"](q, p, t)
+        w = SX.sym("w", eqs.nv)
+        spin_bias = ca.substitute(ca.jtimes(E @ w, q, N @ v + n), w, v) if self.held else SX.zeros(0, 1)
+        J, right = ca.sparsify(ca.vertcat(A, H, E)), ca.vertcat(b, dds - bias, -spin_bias)
         a = SX.zeros(eqs.nv)
         if J.shape[0]:
             if factor is None or len(eqs.rate_rows) < len(eqs.rows):
@@ -125,7 +124,7 @@ class Analysis:
         q0, v0, a0, t0 = x[:nq], x[nq : nq + nv], x[nq + nv : nq + 2 * nv], x[-1]
         t, s, ds, dds, mid = w[0], w[1 : 1 + k], w[1 + k : 1 + 2 * k], w[1 + 2 * k : 1 + 3 * k], w[1 + 3 * k :]
         dt = t - t0
-        if eqs.is_holonomic:
+        if eqs.is_holonomic and not self.held:
             q = self.move(q0, v0 * dt + a0 * dt**2 / 2, p, t)
             guess = v0 + a0 * dt
         else:  # Runge-Kutta 4 with speeds that follow from pose and time
@@ -149,5 +148,18 @@ class Analysis:
         return ca.Function("kinematic_step", [x, w, p], [ca.vertcat(q, v, a, t), ca.vertcat(gap, missed, first, way)])
 
 
-def analysis(eqs: EquationsOfMotion, targets: Targets) -> Analysis:
-    return eqs.cached(("kinematics", targets), lambda: Analysis(eqs, targets))  # type: ignore[no-any-return]
+def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> Analysis:
+    return eqs.cached(("kinematics", targets, held), lambda: Analysis(eqs, targets, held))  # type: ignore[no-any-return]
+
+
+def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
+    """(q,v,p,t) -> gradient of the velocity rows and of the prescribed quantities; where the latter stand."""
+
+    def make() -> Kernel:
+        x = eqs.symbols()
+        A, _ = eqs.functions["rows"](x.q, x.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), x.p, x.t)
+        h, _, H, _ = target_function(eqs, targets)(x.q, x.v, x.p, x.t)
+        J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
+        return Kernel(ca.Function("stack", [x.q, x.v, x.p, x.t], [J, h]), compiled=eqs.use_c)
+
+    return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]
