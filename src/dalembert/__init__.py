@@ -64,6 +64,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("files.c_export", "export_c"),
     **_from("files.models", "read_model write_model library model_schema"),
     **_from("view", "plot animate report figure_style"),
+    **_from("app.serve", "view"),
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
     **_from("errors", "DalembertError ModelError AssemblyError ConvergenceError DataError"),
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from dalembert import identify as identify
     from dalembert import linear as linear
     from dalembert import structures as structures
+    from dalembert.app.serve import view as view
     from dalembert.equations import EquationsOfMotion as EquationsOfMotion
     from dalembert.equations import State as State
     from dalembert.errors import AssemblyError as AssemblyError

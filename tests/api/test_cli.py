@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
 import dalembert
 from dalembert.cli import app, main
 from dalembert.studies import crank_rocker, runner
+from dalembert.view.pages import Text
 
 
 def test_help_names_the_commands():
@@ -92,11 +95,18 @@ def test_a_study_writes_results_report_and_figures_into_the_folder(tmp_path):
     assert all(f"wrote {out / name}" in result.output for name in names)
 
 
-def test_study_all_gives_every_study_a_folder_of_its_own(monkeypatch, tmp_path):
+def test_study_all_prints_results_and_gives_every_study_a_folder_of_its_own(monkeypatch, tmp_path):
     def run(name, out, **_):
-        return runner.Written(name, runner.Outcome(name, {}, ()), (out / "results.json",))
+        found = {"modes": [{"frequency_hz": 3.681}], "fit_percent": 60.9}
+        outcome = runner.Outcome(f"title of {name}", found, (Text("The first mode lies at 3.7 Hz."),))
+        return runner.Written(name, outcome, (out / "results.json",))
 
     monkeypatch.setattr(runner, "run", run)
     result = CliRunner().invoke(app, ["study", "all", "--out", str(tmp_path)])
     assert result.exit_code == 0
     assert all(str(tmp_path / name / "results.json") in result.output for name in runner.names())
+    assert all(f"title of {name}" in result.stdout for name in runner.names())
+    count = len(runner.names())
+    assert result.stdout.count("The first mode lies at 3.7 Hz.") == count
+    assert len(re.findall(r"modes\.1\.frequency_hz +3\.681", result.stdout)) == count
+    assert len(re.findall(r"fit_percent +60\.9", result.stdout)) == count

@@ -236,7 +236,12 @@ def test_animate_says_why_a_measured_record_cannot_be_shown(tmp_path):
     run("simulate", "pendulum", "--until", 0.1, "--out", tmp_path / "run.csv")
     result = run("animate", tmp_path / "run.csv", "--out", tmp_path / "run.html")
     assert result.exit_code == 1
-    assert "no scene" in result.stderr
+    assert "no scene" in result.stderr and "--model MODEL" in said(result) and "structure" not in said(result)
+    found = document("animate", tmp_path / "run.csv", "--model", "pendulum", "--out", tmp_path / "run.html")
+    assert found["samples"] == 11
+    assert "</html>" in (tmp_path / "run.html").read_text(encoding="utf-8")
+    other = run("animate", tmp_path / "run.csv", "--model", "four-bar", "--out", tmp_path / "other.html")
+    assert other.exit_code == 1 and "lacks 'crank.x'" in said(other)
     result = run("animate", tmp_path / "run.csv", "--until", 2, "--out", tmp_path / "run.html")
     assert result.exit_code == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -229,9 +230,37 @@ def test_what_cannot_be_animated_is_refused_and_leaves_no_file(  # type: ignore[
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_read_from_csv_is_drawn_with_its_mechanism(tmp_path: Path) -> None:
+    m = da.read_model("slider-crank")
+    eqs = da.equations(m)
+    whole = da.simulate(eqs, 0.2, start=da.assemble(eqs, **m.start), every=0.05)
+    da.write_record(whole, tmp_path / "run.csv")
+    read = da.read_record(tmp_path / "run.csv")
+    assert read.scene is None
+    for machine in (m, eqs):
+        drawn = animate(read, structure=machine)
+        assert drawn.html == animate(whole).html
+
+
 def test_a_gap_in_a_pose_is_refused(tmp_path: Path) -> None:
     run = pendulum()
     data = run.data.copy()
     data[3, 0] = np.nan
     with pytest.raises(DataError, match=r"'rod\.x' has gaps"):
         animate(Record(run.time, data, run.names, scene=run.scene), tmp_path / "a.html")
+
+
+def test_the_live_view_opens_from_python_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    server = da.view("pendulum", block=False)
+    try:
+        assert opened == [server.address]
+        with urllib.request.urlopen(server.address, timeout=10) as answer:
+            assert b"</html>" in answer.read()
+    finally:
+        server.close()
+    with pytest.raises(OSError), urllib.request.urlopen(server.address, timeout=2):
+        pass
+    with pytest.raises(DataError, match="a Mechanism or a model file"):
+        da.view(3, browser=False, block=False)

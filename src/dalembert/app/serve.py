@@ -322,6 +322,14 @@ class LiveServer(ThreadingHTTPServer):
         """With its token: whoever has it may move the machine."""
         return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
 
+    def close(self) -> None:
+        """End a view that is served in the background."""
+        self.shutdown()
+        self.server_close()
+
+    def __repr__(self) -> str:
+        return f"LiveServer({self.address}; .close() ends it)"
+
 
 def live_server(
     machine: Any, eqs: EquationsOfMotion | None = None, start: State | None = None, *, port: int = 0
@@ -341,6 +349,41 @@ def live_server(
     if start is None:
         start = assemble(own, **machine.start)
     return LiveServer(LiveMachine(machine, own, start), port)
+
+
+def view(
+    machine: Any,
+    *,
+    start: State | None = None,
+    port: int = 0,
+    browser: bool = True,
+    block: bool | None = None,
+) -> LiveServer:
+    """Open the live view: a machine in the browser with a slider per joint, served on this machine only.
+
+    Parameters
+    ----------
+    machine : a Mechanism, a model file, or the name of a library model.
+    start : its first state; None: as the model says.
+    port : 0 takes any that is free.
+    browser : open one; else go to ``address`` of what is returned.
+    block : True serves until Ctrl-C; False serves in the background until ``close()``; None: in the background at a
+        prompt and in a notebook, else until Ctrl-C.
+
+    Returns
+    -------
+    LiveServer, with its ``address`` and ``close()``.
+    """
+    server = live_server(machine, None, start, port=port)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    if browser:
+        webbrowser.open(server.address)
+    if block or (block is None and not hasattr(sys, "ps1")):
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            server.close()
+    return server
 
 
 def serve(

@@ -115,6 +115,12 @@ def names() -> tuple[str, ...]:
     return tuple(STUDIES)
 
 
+def summary(outcome: Outcome) -> str:
+    """What was found, as the first paragraph of the report says it, without its marks."""
+    first = outcome.pieces[0] if outcome.pieces else None
+    return first.text if isinstance(first, Text) else ""
+
+
 def run(name: str, out: str | os.PathLike[str], *, progress: Setting = None) -> Written:
     """Run a study and write ``results.json``, ``report.html``, its figures and animations into a folder, each file
     whole or not at all.

@@ -77,7 +77,8 @@ def animate(
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
     channels : those of a machine's run that the plots open with; left out, sensors, inputs and coordinates that move.
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
-        Mechanism, equations or State that the Modes of a linear model belong to.
+        Mechanism or equations of a run that was read from a CSV file, which holds no drawing; the Mechanism, equations
+        or State that the Modes of a linear model belong to.
     modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
 
     Returns
@@ -109,9 +110,11 @@ def animate(
 def _data(
     thing: Any, fps: float, speed: float, trails: list[str], shown: list[str], structure: Any, modes: Any
 ) -> dict[str, Any]:
-    if isinstance(thing, Record) and structure is None:
+    if isinstance(thing, Record) and (structure is None or isinstance(structure, _machines()[:2])):
         if modes is not None:
             raise DataError("modes= belongs to a structure or a machine: animate(frame, modes=6).")
+        if structure is not None:
+            thing = _drawn_as(thing, structure)
         return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
     for name, given in (("trail", trails), ("channels", shown)):
         if given:
@@ -122,6 +125,24 @@ def _data(
     from dalembert.view.structure_scene import structure_data
 
     return structure_data(thing, structure, modes, fps, speed)
+
+
+def _drawn_as(run: Record, machine: Any) -> Record:
+    """A run that holds no drawing, with that of its machine."""
+    from dalembert.equations import EquationsOfMotion
+    from dalembert.mechanics import equations
+
+    eqs = machine if isinstance(machine, EquationsOfMotion) else equations(machine)
+    missing = [name for name in eqs.coordinates.names if name not in run.names and not name.endswith(".turned")]
+    if missing:
+        raise DataError(
+            f"the record lacks {missing[0]!r} of mechanism {eqs.name!r}: animate a run of this machine, with all "
+            "coordinates of its bodies."
+        )
+    return Record(
+        run.time, run.data, run.names, run.units, name=run.name or eqs.name, status=run.status, scene=eqs.scene,
+        statistics=run.statistics, provenance=run.provenance,
+    )  # fmt: skip
 
 
 def _machines() -> tuple[type, ...]:
@@ -138,8 +159,7 @@ def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[s
     if thing is machine:
         return machine_mode_data(machine, modes, speed)
     if not isinstance(thing, Modes):
-        what = "A run has its machine in it: animate(run)." if isinstance(thing, Record) else ""
-        raise DataError(f"on a machine only Modes are drawn, not a {type(thing).__name__}. {what}".strip())
+        raise DataError(f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
     return machine_mode_data(machine, thing, speed)
 
 

@@ -29,8 +29,8 @@ def machine_data(
     scene = run.scene
     if scene is None:
         raise DataError(
-            "this record has no scene to draw: it was measured, or read from CSV. "
-            "Animate the run that da.simulate gave, or store it as netCDF, which keeps the scene."
+            "this record has no scene to draw: it was measured, or read from CSV. Give the mechanism that it is a run "
+            "of (structure=...), or store runs as netCDF or Parquet, which keep the scene."
         )
     planar = bool(scene.get("planar", False))
     bodies = _bodies(scene, planar)

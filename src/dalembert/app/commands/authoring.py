@@ -19,65 +19,76 @@ STARTER = """# A machine for dalembert. Check and run it with:
 #     dalembert view {file}
 #
 # Numbers are in SI units (m, kg, s, rad); a text may have a unit, or calculate:
-# 0.2, "200 mm", "90 deg", "line_mass*arm".
+# 0.2, "200 mm", "90 deg", "rope/2".
 # `dalembert schema --out model.schema.json` gives editors completion for this file; `dalembert library` shows more
 # machines, and `dalembert new NAME --like four-bar` starts from one of them.
 
 name = "{name}"
-description = "A pendulum with a spring and a motor at its hinge: a start for your own machine."
+description = "A crane: a trolley on a rail, driven by a force, with a load on a rope. Change it into your machine."
 planar = true                       # motion in the x-y plane, gravity along -y; leave it out for space (along -z)
 
-# Named numbers. They can be changed without editing the file (--set arm="300 mm") and swept (dalembert sweep).
+# Named numbers. They can be changed without editing the file (--set rope="3 m") and swept (dalembert sweep).
 [parameters]
-arm = "400 mm"
-line_mass = "2 kg/m"
-stiffness = "0.5 N m/rad"
+rope = "4 m"                        # from the trolley to the middle of the load
+load_mass = "500 kg"
+drag = "50 N s/m"
 
 # Bodies: mass, inertia about the centre of mass, and points by name, counted from the centre of mass.
-[bodies.arm]
-mass = "line_mass*arm"
-inertia = {{ rod = "arm" }}           # a shape gives the inertia: rod, box, cylinder, sphere
-points = {{ top = ["-arm/2", 0], tip = ["arm/2", 0] }}
+[bodies.trolley]
+mass = "200 kg"
+inertia = {{ box = ["1 m", "0.4 m"] }}  # a shape gives the inertia: rod, box, cylinder, sphere
+
+[bodies.load]
+mass = "load_mass"
+inertia = {{ box = ["0.8 m", "0.6 m"] }}
+points = {{ hook = [0, "0.3 m"], top = [0, "rope"] }}  # a taut rope: the load swings about its upper end
 
 # Joints connect a place on one body with a place on another; "ground" does not move.
-[joints.hinge]
-type = "revolute"
+[joints.rail]
+type = "prismatic"                  # along x unless axis= says otherwise
 a = "ground"
-b = "arm.top"
+b = "trolley"
+
+[joints.pivot]
+type = "revolute"
+a = "trolley"
+b = "load.top"
 
 # Forces: springs, dampers, torques, friction, stops, contacts, motors.
-[forces.spring]
-type = "spring"
-joint = "hinge"
-stiffness = "stiffness"
+[forces.drive]
+type = "force"
+point = "trolley"
+force = [1, 0]
+input = "drive"                     # driven from outside: --input "drive=200*sin(t)"
 
-[forces.friction]
+[forces.drag]
 type = "damper"
-joint = "hinge"
-damping = "0.02 N m s/rad"
-
-[forces.motor]
-type = "torque"
-joint = "hinge"
-input = "torque"                    # driven from outside: --input "torque=0.2*sin(2*t)"
+joint = "rail"
+damping = "drag"
 
 # Sensors: channels that are recorded, and that filters and controllers read.
-[sensors.encoder]
-type = "angle"
-joint = "hinge"
+[sensors.place]
+type = "displacement"
+joint = "rail"
 
-[sensors.tip]
+[sensors.sway]
+type = "angle"
+joint = "pivot"
+
+[sensors.hook]
 type = "position"
-point = "arm.tip"
+point = "load.hook"
 
 # Where the motion starts.
 [start.position]
-"hinge.angle" = "0 deg"             # along x
+"rail.displacement" = 0
+"pivot.angle" = "0 deg"             # straight down
 
-# Defaults of a run.
+# Defaults of a run: the trolley is pushed for two seconds, then let go.
 [simulate]
-until = "5 s"
-every = "10 ms"
+until = "20 s"
+every = "20 ms"
+inputs = {{ drive = "where(t < 2, 400, 0)" }}
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,11 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.running import Json
+from dalembert.app.commands.running import FLAG, Json
 
 if TYPE_CHECKING:
     from dalembert.identify import AutoIdentified, Identified
     from dalembert.record import Record
+
+
+class Trend(StrEnum):
+    """What is taken off a channel."""
+
+    mean = "mean"
+    linear = "linear"
 
 
 class Way(StrEnum):
@@ -56,6 +64,18 @@ def identify(
         float | None, typer.Option(**values.TIME, help="Sample time (s) of files without a column of time.")
     ] = None,
     resample: Annotated[float | None, typer.Option(**values.TIME, help="Resample to this interval (s) first.")] = None,
+    between: Annotated[
+        str | None, typer.Option(metavar="FROM:TO", help="Only this stretch of time (s) of every record.")
+    ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", metavar=FLAG, help="Fill short dropouts and outliers, and say how many.")
+    ] = False,
+    detrend: Annotated[
+        Trend | None, typer.Option(help="Take the mean or a straight line off every output first.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=2, help="Block rows of subspace methods; chosen when left out.")
+    ] = None,
     hold_out: Annotated[
         float, typer.Option(show_default="1/3", help="Part of the data kept to judge the model (auto).")
     ] = 1 / 3,
@@ -86,8 +106,9 @@ def identify(
     places = read_places(place)
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
-    records = read(data, time, dt, resample)
-    result = found(records, values.names(inputs), values.names(outputs), order, method, hold_out)
+    driving, responding = values.names(inputs), values.names(outputs)
+    records = prepared(read(data, time, dt, resample), between, repair, detrend, driving)
+    result = found(records, driving, responding, order, method, hold_out, rows)
     files = []
     document = described(result, records)
     if report is not None:
@@ -113,22 +134,51 @@ def read(data: list[Path], time: str, dt: float | None, resample: float | None) 
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 
+def prepared(
+    records: list[Record], between: str | None, repair: bool, detrend: Trend | None, inputs: list[str]
+) -> list[Record]:
+    """The records with what was asked for done to them."""
+    from dalembert import identify as room
+
+    if between is not None:
+        first, mark, last = between.partition(":")
+        try:
+            stretch = float(first) if first else None, float(last) if last else None
+        except ValueError:
+            stretch = None, None
+        if not mark or stretch == (None, None):
+            raise typer.BadParameter(
+                f"{between!r}: write FROM:TO in seconds; one may be left out.", param_hint="--between"
+            )
+        records = [room.trim(record, *stretch) for record in records]
+    if repair:
+        mended = [room.repair(record) for record in records]
+        for one in mended:
+            terminal.say(str(one).splitlines()[0])
+        records = [one.record for one in mended]
+    if detrend is not None:
+        outputs = [[name for name in record.names if name not in inputs] for record in records]
+        records = [room.detrend(record, detrend.value, channels=names) for record, names in zip(records, outputs)]
+    return records
+
+
 def found(
-    records: list[Record], inputs: list[str], outputs: list[str], order: int | None, method: Way, hold_out: float
-) -> AutoIdentified | Identified:
+    records: list[Record], inputs: list[str], outputs: list[str], order: int | None, method: Way, hold_out: float,
+    rows: int | None,
+) -> AutoIdentified | Identified:  # fmt: skip
     """The model, by the method asked for."""
     from dalembert import identify as room
 
     given: Any = records[0] if len(records) == 1 else records
     wanted = outputs or None
     if method is Way.auto:
-        return room.auto(given, inputs, wanted, order=order, hold_out=hold_out)
+        return room.auto(given, inputs, wanted, order=order, hold_out=hold_out, rows=rows)
     function = getattr(room, method.value.replace("-", "_"))
-    result: Identified
-    if method in WITHOUT_INPUTS:
-        result = function(given, wanted, order=order)
-    else:
-        result = function(given, inputs, wanted, order=order)
+    if rows is not None and "rows" not in inspect.signature(function).parameters:
+        raise typer.BadParameter(f"{method.value} has no block rows.", param_hint="--rows")
+    options: dict[str, Any] = {"order": order} | ({} if rows is None else {"rows": rows})
+    channels = (wanted,) if method in WITHOUT_INPUTS else (inputs, wanted)
+    result: Identified = function(given, *channels, **options)
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +11,9 @@ import typer
 
 from dalembert.app.commands import terminal
 from dalembert.app.commands.running import Json
+
+MOST_ROWS = 40  # of a table of results on a terminal
+MOST_IN_A_ROW = 8  # numbers of a list
 
 
 def demo(
@@ -39,6 +44,42 @@ def number(text: str) -> float | int | None:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
         return None
+
+
+def show_results(title: str, summary: str, results: dict[str, Any]) -> None:
+    """What was found, in words, then number by number."""
+    terminal.show(title)
+    if summary:
+        terminal.show(textwrap.fill(summary, width=100))
+    rows = list(flattened(results))
+    terminal.show_table("Results", ("quantity", "value"), rows[:MOST_ROWS], left=(0, 1))
+    if len(rows) > MOST_ROWS:
+        terminal.say(f"{len(rows) - MOST_ROWS} more in results.json")
+
+
+def flattened(results: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Results by their full names; short lists of numbers in one row, long ones by their size.
+
+    Examples
+    --------
+    >>> list(flattened({"modes": [{"hz": 1.0}, {"hz": 2.5}], "fit": [1, 2], "run": [0.0] * 100}))
+    [('modes.1.hz', '1'), ('modes.2.hz', '2.5'), ('fit', '1  2'), ('run', '100 values')]
+    """
+    if isinstance(results, dict):
+        for key, value in results.items():
+            yield from flattened(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(results, list) and any(isinstance(one, dict | list) for one in results):
+        for k, value in enumerate(results, start=1):
+            yield from flattened(value, f"{name}.{k}")
+    elif isinstance(results, list):
+        short = len(results) <= MOST_IN_A_ROW
+        yield name, "  ".join(shown(one) for one in results) if short else f"{len(results)} values"
+    else:
+        yield name, shown(results)
+
+
+def shown(value: Any) -> str:
+    return terminal.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def studies(incomplete: str) -> list[str]:
@@ -82,10 +123,10 @@ def study(
             terminal.say(f"study {one}{where}")
         folder = base / one if name == "all" or out is None else base
         written = runner.run(one, folder, progress=terminal.progress())
-        if not as_json:
-            terminal.show(written.outcome.title)
-        terminal.wrote(*written.files)
         results = runner.plain(written.outcome.results)
+        if not as_json:
+            show_results(written.outcome.title, runner.summary(written.outcome), results)
+        terminal.wrote(*written.files)
         found.append({"study": one, "title": written.outcome.title, "files": written.files, "results": results})
     if as_json:
         terminal.give({"studies": found})

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import SUFFIXES, Input, Machine, Model, Near, Set, Start, completed, load, until_of
+from dalembert.app.commands.models import (
+    SUFFIXES,
+    Input,
+    Machine,
+    Model,
+    Near,
+    Set,
+    Start,
+    completed,
+    load,
+    offered,
+    until_of,
+)
 from dalembert.app.commands.running import Json
 from dalembert.app.commands.values import TIME
 
@@ -249,10 +261,14 @@ def animate(
         str,
         typer.Argument(
             metavar="MODEL|RECORD",
-            help="A model, or a record that `dalembert simulate --out` wrote as .nc or .parquet.",
+            help="A model, or a record that `dalembert simulate --out` wrote.",
             autocompletion=shown,
         ),
     ],
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="The model of a record in a .csv file.", autocompletion=offered),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The page to write; NAME-animation.html when left out.")] = None,
     until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
     changes: Set = None,
@@ -274,18 +290,22 @@ def animate(
     """
     out = Path(f"{Path(source).stem}-animation.html") if out is None else out
     values.writable(out, "--out", ".html")
+    drawing = None
     if Path(source).suffix.lower() in values.RECORDS:
-        for option, given in (("--until", until), ("--set", changes), ("--start", start), ("--guess", guess),
-                              ("--input", inputs)):  # fmt: skip
+        for option, given in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
+                              ("--set", changes if model is None else None)):  # fmt: skip
             if given:
                 raise typer.BadParameter("is for models; this is a record.", param_hint=option)
         run = values.record(source)
+        drawing = None if model is None else load(model, changes).eqs
+    elif model is not None:
+        raise typer.BadParameter("is for records; this is a model.", param_hint="--model")
     else:
         machine = load(source, changes)
         run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
     from dalembert.view import animate as play
 
-    play(run, out, speed=speed, trail=values.names(trail))
+    play(run, out, speed=speed, trail=values.names(trail), structure=drawing)
     terminal.wrote(out)
     if as_json:
         terminal.give({"source": source, "end": run.time[-1], "samples": len(run), "files": [out]})

@@ -27,6 +27,10 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "method": (("--method",), None),
     "P0": (("--P0",), None),
     "store": (("--store",), None),
+    "structure": (("--model",), "MODEL"),
+    "rows": (("--rows",), None),
+    "detrend": (("--detrend",), None),
+    "workers": (("--workers",), None),
     "allow_outside": (("--allow-outside",), ""),
 }
 VALUE = r"""da\.(?P<kind>\w+)\((?P<inside>[^()]*)\)|\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|"[^"]*"|-?[\w+-]+(?:\.\w+)*"""
@@ -36,6 +40,15 @@ CALL = re.compile(r"\b(?:record\.)?resample\(every=([^()]*)\)")
 # a command writes what there is, or says that it did
 HELD = re.compile(r"(?<=\.) error\.record holds [^.;]*\.|(?:;| and)? ?\berror\.record holds [^.;]*")
 DECLARED = "Declare it with m.parameter(name, value) before da.equations(m)."
+# functions of `da.identify` -> the option that does the same
+FUNCTIONS = {"repair": "--repair", "trim": "--between", "decimate": "--resample"}
+FUNCTION = re.compile(rf"\b(?:da\.)?identify\.({'|'.join(FUNCTIONS)})\b(?:\([^()]*\))?(?:\.record)?")
+OPTION = re.compile(r"--[\w-]+(?: \"[^\"]*\"| [^\s.,;:()]+(?:[.:]\w+)*)?")
+PYTHON = re.compile(r"\bda\.[A-Za-z_]|\bidentify\.[a-z]|\brecord\.\w+\(|(?<![\w.'\"`{-])[A-Za-z_]\w*=(?!=)")
+CALLED = re.compile(r"\bda\.[a-z]\w*(?:\.\w+)*\b|\bidentify\.[a-z]\w*|\brecord\.\w+\(")
+KEY = re.compile(r"(?<![\w.'\"`{-])([A-Za-z_]\w*)=(?!=)(?:\.\.\.|\[\.\.\.\]|\{\.\.\.\}|\(\.\.\.\))?(?=(\S)?)")
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
+CLAUSE = re.compile(r"(?:[;:,]| or| and)? *\([^()]*\)|[;,:] [^;,:]*|(?: or| and) [^;,:]*")
 BARE = re.compile(r"(?<=[Gg]ive )P0\b(?!=)")
 
 
@@ -51,7 +64,7 @@ def in_options(message: str, options: Collection[str]) -> str:
     >>> in_options("Try method=da.Rosenbrock(), da.GeneralizedAlpha(step=) or a tolerance.", ["--method", "--step"])
     'Try --method rosenbrock, --method generalized-alpha --step or a tolerance.'
     >>> in_options("Use form='square-root'.", ["--method"])
-    "Use form='square-root'."
+    "Use form 'square-root'."
     >>> in_options("interrupted at t = 1 s; error.record holds the run so far.", [])
     'interrupted at t = 1 s.'
     >>> in_options("It diverges. error.record holds the run until then.", [])
@@ -80,7 +93,44 @@ def in_options(message: str, options: Collection[str]) -> str:
         text = text.replace("leave one free (None)", "leave one free (NAME=free)")
     if "--P0" in options:
         text = BARE.sub("--P0", text)
-    return KEYWORD.sub(said, text)
+    text = FUNCTION.sub(lambda m: FUNCTIONS[m[1]] if FUNCTIONS[m[1]] in options else m.group(), text)
+    return without_python(KEYWORD.sub(said, text))
+
+
+def without_python(text: str) -> str:
+    """A message without the advice that only a program could follow: its sentence, or its clause of the first one.
+
+    Examples
+    --------
+    >>> without_python("The record drifts. Use da.identify.highpass. Use --detrend linear.")
+    'The record drifts. Use --detrend linear.'
+    >>> without_python("The machine sticks there (da.check says where); start elsewhere.")
+    'The machine sticks there; start elsewhere.'
+    """
+
+    first, *others = SENTENCE.split(text)
+    spoken = (
+        CLAUSE.sub(lambda m: "" if CALLED.search(m.group()) else m.group(), first) if CALLED.search(first) else first
+    )
+    spoken = spoken if spoken.endswith((".", "!", "?")) or spoken == first else f"{spoken}."
+    return " ".join([_plain(spoken), *(part for part in others if not _speaks_python(part))])
+
+
+def _speaks_python(part: str) -> bool:
+    return PYTHON.search(OPTION.sub("--option", part)) is not None
+
+
+def _bare(found: re.Match[str]) -> str:
+    return f"{found[1]} " if found[2] and found[2] not in ",.;:)" else found[1]
+
+
+def _plain(sentence: str) -> str:
+    """Keywords and types by their bare names, as a model file knows them; options and their values stay."""
+    return "".join(
+        part if part.startswith("--") else KEY.sub(_bare, part.replace("da.", ""))
+        for part in re.split(f"({OPTION.pattern})", sentence)
+        if part
+    )
 
 
 def _dashed(name: str) -> str:
