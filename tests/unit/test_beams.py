@@ -262,3 +262,27 @@ def test_a_floating_beam_answers_above_zero_frequency_like_a_rigid_body():
     w = 1e-3
     response = unit("free").frequency_response([w], forces_at=[0.5], outputs_at=[0.5])
     assert response.values[0, 0, 0].real == pytest.approx(-1.0 / w**2, rel=1e-6)
+
+
+def test_sizes_of_a_beam_do_not_change_its_wave_numbers():
+    """Springs, masses, shear and rotary inertia at ends and inside, of a long beam in units of its own."""
+    L, EI, rhoA = 3.7, 41.0, 2.3
+    mass, turn = rhoA * L, EI / L
+    ends = (End(spring=10.0, rotational_spring=2.0, mass=0.3, inertia=0.2), End(spring=4.0, rotational_spring=3.0,
+            mass=0.7, inertia=0.1))  # fmt: skip
+    sized = [End(spring=e.spring * turn / L**2, rotational_spring=e.rotational_spring * turn, mass=e.mass * mass,
+                 inertia=e.inertia * mass * L**2) for e in ends]  # fmt: skip
+    plain = Beam(1.0, EI=1.0, rhoA=1.0, GA=50.0, rhoI=0.01, left=ends[0], right=ends[1], theory="timoshenko")
+    large = Beam(L, EI=EI, rhoA=rhoA, GA=50.0 * turn / L, rhoI=0.01 * rhoA * L**2, left=sized[0], right=sized[1],
+                 theory="timoshenko")  # fmt: skip
+    scale = math.sqrt(EI / (rhoA * L**4))
+    assert large.frequencies(6) == pytest.approx(scale * plain.frequencies(6), rel=1e-11)
+    slender = Beam(1.0, EI=1.0, rhoA=1.0, left=ends[0], right=ends[1])
+    assert np.all(plain.frequencies(6)[3:] < 0.95 * slender.frequencies(6)[3:])  # shear and rotary inertia count
+
+
+def test_a_stiff_beam_on_a_rotational_spring_is_a_pendulum():
+    """Pinned with a spring c against turning: ω = √(3 c / m L²) of a rod, the beam being rigid to 1e-6."""
+    L, rhoA, c = 2.0, 3.0, 5.0
+    beam = Beam(L, EI=1e9, rhoA=rhoA, left=End(spring=math.inf, rotational_spring=c), right="free")
+    assert beam.frequencies(1)[0] == pytest.approx(math.sqrt(3 * c / (rhoA * L * L**2)), rel=1e-6)

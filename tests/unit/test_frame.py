@@ -348,6 +348,15 @@ def test_lumped_and_consistent_beams_have_one_mass():
         assert structure(line(3, mass=mass)).mass() == pytest.approx(7850 * 0.02 * 2, rel=1e-12)
 
 
+@pytest.mark.parametrize("mass", ["lumped", "consistent"])
+def test_lumped_and_consistent_beams_have_one_polar_inertia(mass):
+    """ρ I_p L about the axis of the beam, of three elements."""
+    s = structure(line(3, mass=mass, planar=False))
+    spin = s.rigid_motions()[:, s.rigid_names.index("rx")]
+    rotary = 7850 * Section.rectangle(0.2, 0.1).I_p * 2
+    assert spin @ (s.M @ spin) == pytest.approx(rotary, rel=1e-10)
+
+
 # -- loads, supports --------------------------------------------------------------------------------------------------
 
 

@@ -300,3 +300,30 @@ def test_sections_can_be_copied_and_print_their_units():
 def test_numpy_numbers_are_numbers():
     assert Section.rectangle(np.float32(0.5), np.int64(2)).area == pytest.approx(1.0)
     assert Material("m", E=np.int64(2), density=np.float32(1.0)).E == 2
+
+
+@pytest.mark.parametrize(("a", "b"), [(2.0, 0.5), (0.3, 1.1)])
+def test_an_ellipse_has_its_textbook_properties_about_both_axes(a, b):
+    """Second moments π a³ b / 4, Saint-Venant's J = π a³ b³ / (a² + b²); Cowper's factors with a along the force."""
+    nu = 0.25
+    section = Section.ellipse(2 * a, 2 * b, poisson=nu)
+
+    def cowper(a, b):
+        whole = (40 + 37 * nu) * a**4 + (16 + 10 * nu) * a**2 * b**2 + nu * b**4
+        return whole / (12 * (1 + nu) * a**2 * (3 * a**2 + b**2))
+
+    assert section.I_z == pytest.approx(math.pi * a**3 * b / 4, rel=1e-14)
+    assert section.I_y == pytest.approx(math.pi * b**3 * a / 4, rel=1e-14)
+    assert pytest.approx(math.pi * a**3 * b**3 / (a**2 + b**2), rel=1e-14) == section.J
+    assert section.shear_y == pytest.approx(cowper(a, b), rel=1e-12)
+    assert section.shear_z == pytest.approx(cowper(b, a), rel=1e-12)
+
+
+def test_torsion_constants_of_open_sections_are_sums_of_their_walls():
+    """Σ b t³ / 3, web from middle to middle of the flanges; a semicircle has 0.2976 r⁴ (Roark: 0.296, Timoshenko)."""
+    i = Section.i_section(0.2, 0.1, 0.006, 0.01)
+    assert pytest.approx((2 * 0.1 * 0.01**3 + 0.19 * 0.006**3) / 3, rel=1e-12) == i.J
+    t = Section.t_section(0.1, 0.08, 0.006, 0.01)
+    assert pytest.approx((0.08 * 0.01**3 + 0.095 * 0.006**3) / 3, rel=1e-12) == t.J
+    assert pytest.approx(0.3 * 0.002**3 / 3, rel=1e-12) == Section.spar(0.3, 0.002, 1e-3).J
+    assert pytest.approx(0.2976, abs=5e-5) == Section.semicircle(2.0).J

@@ -384,3 +384,32 @@ def test_without_scikit_fem_the_extra_is_named(monkeypatch):
 
     with pytest.raises(MissingExtraError, match=r"dalembert\[solids\]"):
         solid_shapes.shapes("hex8", np.zeros((1, 3)))
+
+
+@pytest.mark.spec("000-35")
+def test_every_modulus_of_an_orthotropic_law_acts_in_its_own_plane():
+    """Stresses of unit strains in the order xx, yy, zz, xy, yz, zx: G12 shears xy, G23 yz, G13 zx; Poisson's ratios by
+    uniaxial stress: pulled along 1 it shrinks by ν12/E1 and ν13/E1."""
+    E1, E2, E3, nu12, nu13, nu23, G12, G13, G23 = 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9
+    wood = OrthotropicMaterial(
+        "wood", E1, E2, E3, nu12=nu12, nu13=nu13, nu23=nu23, G12=G12, G13=G13, G23=G23, density=450.0
+    )
+    D = wood.elasticity()
+    assert np.diag(D)[3:] == pytest.approx([G12, G23, G13], rel=1e-12)
+    pulled = np.linalg.solve(D, [1.0, 0, 0, 0, 0, 0])
+    assert pulled[:3] == pytest.approx([1 / E1, -nu12 / E1, -nu13 / E1], rel=1e-9)
+    assert np.linalg.solve(D, [0, 1.0, 0, 0, 0, 0])[:3] == pytest.approx([-nu12 / E1, 1 / E2, -nu23 / E2], rel=1e-9)
+
+
+def test_a_sheared_block_has_the_comparison_stress_of_pure_shear():
+    """√3 τ in each of the three planes."""
+    from dalembert.structures.elastic_laws import von_mises
+
+    for plane in range(3):
+        stresses = np.zeros(6)
+        stresses[3 + plane] = 2e6
+        assert von_mises(stresses[None])[0] == pytest.approx(np.sqrt(3) * 2e6, rel=1e-12)
+    mixed = np.array([[3e6, -1e6, 0.5e6, 1e6, -2e6, 0.7e6]])
+    deviator = mixed[0, :3] - mixed[0, :3].mean()
+    wanted = np.sqrt(1.5 * (deviator @ deviator + 2 * (mixed[0, 3:] @ mixed[0, 3:])))
+    assert von_mises(mixed)[0] == pytest.approx(wanted, rel=1e-12)
