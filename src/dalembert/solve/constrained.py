@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, Symbols
-from dalembert.errors import ModelError
+from dalembert.errors import DataError, ModelError
 
 SX = ca.SX
 EPSILON = 1e-8
@@ -33,11 +33,21 @@ TINY = 1e-60
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """φ̈ + 2 b₁ b₂ φ̇ + b₂² φ = 0 and ċ + b₃ c = 0 instead of φ̈ = 0 and ċ = 0 (spec 002-G6)."""
+    """φ̈ + 2 b₁ b₂ φ̇ + b₂² φ = 0 and ċ + b₃ c = 0 instead of φ̈ = 0 and ċ = 0 (spec 002-G6).
+
+    penalty : None solves for the multipliers. A number, 1e4 to 1e8, takes this multiple of the left-hand sides above
+        for the forces of the joints instead, λ = -α (φ̈ + 2 b₁ b₂ φ̇ + b₂² φ), α being the number times the largest
+        mass: nothing to solve for, joints that give by about 1/penalty (Bayo, García de Jalón and Serna, 1988).
+    """
 
     b1: float = 1.0
     b2: float = 1.0
     b3: float = 1.0
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and not 0 < self.penalty < float("inf"):
+            raise DataError(f"penalty must be a positive number, got {self.penalty!r}.")
 
 
 def mass_is_singular(eqs: EquationsOfMotion) -> bool:
@@ -56,6 +66,19 @@ def mass_is_singular(eqs: EquationsOfMotion) -> bool:
         return False
 
     return bool(eqs.cached("mass is singular", find))
+
+
+class PenaltyFactor:
+    """(M + Aᵀ α A) v̇ = f + Aᵀ α b , λ = α (b - A v̇), with α = penalty max M / |row|²."""
+
+    def __init__(self, M: Any, A: Any, penalty: float) -> None:
+        self.A = A
+        self.weight = ca.densify(penalty * ca.mmax(M) / (ca.sum2(A * A) + TINY))
+        self._ldl = ca.ldl(ca.sparsify(M + A.T @ ca.diag(self.weight) @ A))
+
+    def accelerations(self, f: Any, b: Any, refinements: int | None = None) -> tuple[Any, Any]:
+        a = ca.ldl_solve(f + self.A.T @ (self.weight * b), *self._ldl)
+        return a, self.weight * (b - self.A @ a)
 
 
 class Factor:
@@ -170,9 +193,13 @@ class Evaluation:
         self.A, self.b = eqs.functions["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
         if baumgarte is not None and len(eqs.rows):
             self.b = self.b + stabilisation(eqs, s, baumgarte)
+        self.factor: Any = factor
         if factor is None:
-            factor = Factor(eqs.functions["inertia"](s.q, s.p, s.t), self.A, singular_mass=mass_is_singular(eqs))
-        self.factor = factor
+            M = eqs.functions["inertia"](s.q, s.p, s.t)
+            if baumgarte is not None and baumgarte.penalty is not None and len(eqs.rows):
+                self.factor = PenaltyFactor(M, self.A, baumgarte.penalty)
+            else:
+                self.factor = Factor(M, self.A, singular_mass=mass_is_singular(eqs))
 
     def forces(self, lam: Any) -> Any:
         s = self.s

@@ -1,15 +1,19 @@
-"""Forward dynamics of one state: accelerations, multipliers and reactions, by four methods and by the run's own.
+"""Forward dynamics of one state: accelerations, multipliers and reactions, by several methods and by the run's own.
 
     M v̇ = f(λ) + Aᵀλ ,  A v̇ = b
 
 The matrices come from the graph; NumPy decides the rank (`solve.matrices`). ``"graph"`` is the expression that
 simulations step with, so that the others judge it. Where forces depend on reactions (Coulomb friction), λ is found by
 Newton's method on λ = Λ(f(λ)), Λ being any of the solves; its derivative is Λ applied to the columns of ∂f/∂λ.
+
+A wanted behaviour s̈ = a of named coordinates is a constraint too, S v̇ = a - bias: Sᵀμ is the force that enforces it, μ
+the effort along each coordinate (Udwadia and Kalaba, Analytical Dynamics, 1996, ch. 3). A force C that comes with the
+joints and does work (not ideal) enters as f + C; what the joints exert is then C + Aᵀλ (ibid., ch. 5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +26,12 @@ from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
 from dalembert.solve import matrices
 from dalembert.solve.assemble import state_or_rest
-from dalembert.solve.constrained import depends_on_reactions, forward_function
+from dalembert.solve.constrained import Baumgarte, depends_on_reactions, forward_function, stabilisation
 from dalembert.solve.inputs import read_inputs
+from dalembert.solve.tangent import named_values, speed_numbers
 
-METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph")
+METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph", "udwadia_phohomsiri")
+OPTIONS = {"alpha": ("udwadia_kalaba",), "basis": ("null_space",), "independent": ("null_space",)}
 FRICTION_ITERATIONS = 50
 FRICTION_TOLERANCE = 1e-12  # last change of λ, relative to its size
 GRAPH_PASSES = 12  # warm starts of the graph's own solve, from zero multipliers
@@ -71,7 +77,8 @@ class ForwardSolution:
     coordinate, ``sol["A.force.x"]`` a reaction in world axes.
 
     acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
-    free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ (spec 000-12).
+    free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
+    control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
     reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
     residuals : "motion" of M v̇ = f + Aᵀλ and "rows" of A v̇ = b, each relative to its largest term; "friction" the last
         change of λ, relative.
@@ -86,6 +93,8 @@ class ForwardSolution:
     correction: Array
     violation: Array
     force: Array
+    control: Array
+    efforts: Mapping[str, float]
     reactions: Mapping[str, Reaction]
     unique: Mapping[str, bool]
     rank: Rank
@@ -152,7 +161,13 @@ def forward_dynamics(
     state: State | None = None,
     *,
     inputs: Mapping[str, Any] | Record | None = None,
+    accelerations: Mapping[str, float] | None = None,
+    nonideal: Mapping[str, float] | None = None,
     method: str = "udwadia_kalaba",
+    stabilise: Baumgarte | None = None,
+    alpha: float | None = None,
+    basis: str | None = None,
+    independent: Iterable[str] | None = None,
     tolerance: float = matrices.RANK_TOLERANCE,
 ) -> ForwardSolution:
     """Accelerations, multipliers and reactions in a state.
@@ -161,8 +176,18 @@ def forward_dynamics(
     ----------
     state : from `da.assemble`; None is the drawing's pose at rest.
     inputs : channel -> number, function of time, or Record; what is left out is zero.
-    method : "udwadia_kalaba", "kkt", "null_space" (Maggi), "augmented_lagrangian", or "graph", the solve that
-        simulations use. They agree wherever the rows are consistent and the pose is not nearly singular.
+    accelerations : wanted second derivatives of coordinates, ``{"A.angle": 5.0}``: the solution's ``efforts`` are the
+        forces and torques along them that make it so, at least one set of them where more is wanted than can move.
+    nonideal : forces the joints exert beyond their ideal reactions, by speed: ``{"block.vx": -3.0}`` [N, N m]. Only
+        what the joints let through moves anything.
+    method : "udwadia_kalaba", "kkt", "null_space" (Maggi), "augmented_lagrangian", "udwadia_phohomsiri" (a mass matrix
+        of any rank), or "graph", the solve that simulations use. They agree wherever the rows are consistent and the
+        pose is not nearly singular. "penalty" meets the rows up to the reciprocal of its penalty only.
+    stabilise : `da.Baumgarte` feeds gaps and slips of the joints back: b - 2 b₁ b₂ φ̇ - b₂² φ instead of b; its
+        ``penalty`` is that of the method "penalty".
+    alpha : of "udwadia_kalaba": share α² A⁺A added to a singular mass matrix, 1 when left out; no result depends on it.
+    basis : of "null_space": complement of the rows by "svd" (when left out), "qr", or "partition" into dependent and
+        `independent` speeds, named or found.
     tolerance : singular values of the rows below this share of the largest count as zero.
 
     Examples
@@ -176,21 +201,35 @@ def forward_dynamics(
     >>> round(sol["hinge.rate"], 9), round(sol["bob.vy"], 9)
     (-19.62, -9.81)
     """
-    if method not in METHODS:
-        raise ModelError(unknown_name("method", method, METHODS, "da.forward_dynamics"))
-    state = state_or_rest(eqs, state)
+    if method not in (*METHODS, "penalty"):
+        raise ModelError(unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
+    for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
+        if value is not None and method not in OPTIONS[option]:
+            raise ModelError(f"{option} belongs to method={OPTIONS[option][0]!r}; got method={method!r}.")
+    if method == "graph" and (accelerations or nonideal):
+        raise ModelError("method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.")
+    state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
     system = system_at(eqs, state, inputs)
+    given = _nonideal(eqs, nonideal)
+    S, wanted = _wanted(eqs, state, accelerations)
     M, A, b = system.M, system.A, system.b
     matrices.realizability(M, A, eqs.speeds.names, tolerance=tolerance)
     Z = _free_multipliers(A, tolerance)
     friction = depends_on_reactions(eqs)
     if friction:
         _refuse_undecided_friction(eqs, state, system, Z)
+    count = len(b)
+    if stabilise is not None:
+        b = b + _feedback(eqs, state, stabilise)
     if method == "graph":
-        acceleration, lam, change = _by_graph(eqs, state, system.u, friction)
+        acceleration, lam, change = _by_graph(eqs, state, system.u, friction, stabilise)
+        efforts = np.zeros(0)
     else:
-        solve = _solver(method, M, A, tolerance)
-        acceleration, lam, change = _iterated(eqs, state, system, solve, friction)
+        all_rows = System(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
+        chosen = None if independent is None else speed_numbers(eqs, independent)
+        solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
+        acceleration, lam, change = _iterated(eqs, state, all_rows, solve, friction, given)
+        lam, efforts = lam[:count], lam[count:]
     f = _forces(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
     if matrices.is_singular(M):  # a and e of spec 000-12 with the mass of 000-14
@@ -198,9 +237,9 @@ def forward_dynamics(
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z)
     (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
-    force = A.T @ lam
+    force, control = A.T @ lam + given, S.T @ efforts
     residuals = {
-        "motion": _share(M @ acceleration - f - force, M @ acceleration, f, force),
+        "motion": _share(M @ acceleration - f - force - control, M @ acceleration, f, force, control),
         "rows": _share(A @ acceleration - b, np.abs(A) @ np.abs(acceleration), b),
         "friction": change,
     }
@@ -216,6 +255,8 @@ def forward_dynamics(
         correction=acceleration - free,
         violation=b - A @ free,
         force=force,
+        control=control,
+        efforts=dict(zip(map(eqs.full_name, accelerations or ()), map(float, efforts), strict=True)),
         reactions=_reactions(eqs, state, lam, unique),
         unique=unique,
         rank=Rank(len(eqs.rows), len(eqs.rows) - Z.shape[1], eqs.nv - len(eqs.rows) + Z.shape[1], tolerance),
@@ -228,16 +269,62 @@ def _share(difference: Array, *terms: Array) -> float:
     return float(np.abs(difference).max(initial=0.0)) / (size or 1.0)
 
 
-def _solver(method: str, M: Array, A: Array, tolerance: float) -> Solve:
+def _nonideal(eqs: EquationsOfMotion, given: Mapping[str, float] | None) -> Array:
+    force = np.zeros(eqs.nv)
+    for name, value in (given or {}).items():
+        force[speed_numbers(eqs, [name])[0]] = float(value)
+    if not np.isfinite(force).all():
+        raise DataError("nonideal forces must be finite numbers.")
+    return force
+
+
+def _wanted(eqs: EquationsOfMotion, state: State, given: Mapping[str, float] | None) -> tuple[Array, Array]:
+    """Rows S and right-hand sides of S v̇ = wanted - bias."""
+    values = named_values(eqs, given, "accelerations")
+    _, _, S, bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)
+    chosen = [eqs.measures.index[name] for name in values]
+    return np.reshape(S, (-1, eqs.nv))[chosen], np.array(list(values.values())) - np.reshape(bias, -1)[chosen]
+
+
+def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Array:
+    """What stabilisation adds to b, as numbers."""
+
+    def make() -> Kernel:
+        s = eqs.symbols()
+        added = ca.densify(stabilisation(eqs, s, baumgarte)) if eqs.rows else ca.SX(0, 1)
+        return Kernel(ca.Function("feedback", [s.q, s.v, s.p, s.t], [added]))
+
+    kernel = eqs.cached(("feedback", baumgarte), make)
+    return np.reshape(kernel(state.q, state.v, eqs.p, state.t)[0], -1)
+
+
+def _solver(
+    eqs: EquationsOfMotion,
+    method: str,
+    system: System,
+    tolerance: float,
+    alpha: float | None,
+    basis: str | None,
+    independent: list[int] | None,
+    stabilise: Baumgarte | None,
+) -> Solve:
+    M, A = system.M, system.A
+    basis = basis or ("svd" if independent is None else "partition")
+    penalty = stabilise.penalty if stabilise is not None and stabilise.penalty is not None else matrices.PENALTY
+
     def udwadia_kalaba(f: Array, b: Array) -> tuple[Array, Array]:
-        result = matrices.udwadia_kalaba(M, f, A, b, tolerance=tolerance)
+        result = matrices.udwadia_kalaba(M, f, A, b, alpha=1.0 if alpha is None else alpha, tolerance=tolerance)
         return result.acceleration, result.lam
 
     return {
         "udwadia_kalaba": udwadia_kalaba,
+        "udwadia_phohomsiri": lambda f, b: matrices.udwadia_phohomsiri(M, f, A, b, tolerance=tolerance),
         "kkt": lambda f, b: matrices.kkt(M, f, A, b, tolerance=tolerance),
-        "null_space": lambda f, b: matrices.null_space(M, f, A, b, tolerance=tolerance),
+        "null_space": lambda f, b: matrices.null_space(
+            M, f, A, b, method=basis, independent=independent, names=eqs.speeds.names, tolerance=tolerance
+        ),
         "augmented_lagrangian": lambda f, b: matrices.augmented_lagrangian(M, f, A, b),
+        "penalty": lambda f, b: matrices.penalised(M, f, A, b, penalty=penalty),
     }[method]
 
 
@@ -264,10 +351,12 @@ def _force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) ->
 
 
 def _iterated(
-    eqs: EquationsOfMotion, state: State, system: System, solve: Solve, friction: bool
+    eqs: EquationsOfMotion, state: State, system: System, solve: Solve, friction: bool, given: Array
 ) -> tuple[Array, Array, float]:
-    lam = np.array(state.lam)
-    acceleration, found = solve(_forces(eqs, state, system.u, lam), system.b)
+    """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
+    count, extra = len(state.lam), len(system.b) - len(state.lam)
+    lam = np.concatenate((state.lam, np.zeros(extra)))
+    acceleration, found = solve(_forces(eqs, state, system.u, lam[:count]) + given, system.b)
     if not friction:
         return acceleration, found, 0.0
     zero = np.zeros_like(system.b)
@@ -276,12 +365,13 @@ def _iterated(
         change = float(np.abs(found - lam).max()) / (1.0 + float(np.abs(found).max()))
         if change <= FRICTION_TOLERANCE:
             return acceleration, found, change
-        slopes = _force_slopes(eqs, state, system.u, lam)
+        slopes = np.hstack((_force_slopes(eqs, state, system.u, lam[:count]), np.zeros((eqs.nv, extra))))
         answer = np.zeros((len(lam), len(lam)))
         for k in np.flatnonzero(np.abs(slopes).max(axis=0) > 0):
             answer[:, k] = solve(slopes[:, k], zero)[1]
         step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0])
-        lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, float(np.abs(found - lam).max()))
+        before = float(np.abs(found - lam).max())
+        lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, before, given)
     raise ConvergenceError(
         f"friction and reactions of {eqs.name!r} did not settle in {FRICTION_ITERATIONS} iterations (last change "
         f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
@@ -289,21 +379,31 @@ def _iterated(
 
 
 def _shortened(
-    eqs: EquationsOfMotion, state: State, system: System, solve: Solve, lam: Array, step: Array, before: float
+    eqs: EquationsOfMotion,
+    state: State,
+    system: System,
+    solve: Solve,
+    lam: Array,
+    step: Array,
+    before: float,
+    given: Array,
 ) -> tuple[Array, Array, Array]:
     """The Newton step, halved while it makes things worse (reactions enter through their size, which has a kink)."""
     length = 1.0
     while True:
         trial = lam + length * step
-        acceleration, found = solve(_forces(eqs, state, system.u, trial), system.b)
+        acceleration, found = solve(_forces(eqs, state, system.u, trial[: len(state.lam)]) + given, system.b)
         if float(np.abs(found - trial).max()) <= before or length < 1e-3:
             return trial, acceleration, found
         length /= 2
 
 
-def _by_graph(eqs: EquationsOfMotion, state: State, u: Array, friction: bool) -> tuple[Array, Array, float]:
+def _by_graph(
+    eqs: EquationsOfMotion, state: State, u: Array, friction: bool, stabilise: Baumgarte | None
+) -> tuple[Array, Array, float]:
     """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
-    kernel = eqs.cached("forward kernel", lambda: Kernel(forward_function(eqs), compiled=eqs.use_c))
+    key = ("forward kernel", stabilise)
+    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise), compiled=eqs.use_c))
     lam = np.array(state.lam)
     change = 0.0
     for _ in range(GRAPH_PASSES):

@@ -6,7 +6,7 @@ Udwadia-Kalaba (spec 000-12, 000-13, 002-D5), with M = L Lᵀ and Ac = A L⁻ᵀ
     a = M⁻¹ f ,  e = b - A a ,  H = (A M⁻¹ Aᵀ)⁺ ,  λ = H e ,  a_c = M⁻¹ Aᵀ H e = L⁻ᵀ Ac⁺ e ,  v̇ = a + a_c .
 Singular mass (spec 000-14; α of 002-D5): M + α² A⁺A and f + α² A⁺b in place of M and f.
 Null space (Maggi, 002-A11, G1): A S = 0 , A c = b , Sᵀ M S z = Sᵀ (f - M c) , v̇ = S z + c .
-Augmented Lagrangian (002-C7): (M + α AᵀA) v̇ = f + Aᵀ(α b + λ) , λ ← λ + α (b - A v̇) .
+Augmented Lagrangian (002-C7): (M + α AᵀA) v̇ = f + Aᵀ(α b + λ) , λ ← λ + α (b - A v̇) ; its first pass is the penalty.
 
 Here b stands on the right and λ pushes (spec 002 writes A v̇ + b = 0, and λ in its eq. 3.95 and in 003-C34 pulls).
 Inconsistent rows are met in least squares (all but the plain KKT system): the length of a row is its weight.
@@ -14,7 +14,8 @@ Inconsistent rows are met in least squares (all but the plain KKT system): the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, lu_factor, lu_solve, qr, solve_triangular
 
-from dalembert.errors import ConvergenceError, ModelError
+from dalembert.errors import ConvergenceError, ModelError, unknown_name
 
 Array = NDArray[np.float64]
 
@@ -94,11 +95,15 @@ def realizability(
     free = directions[rank:].T * d[:, None]
     weight = np.linalg.norm(free, axis=1)
     culprits = [k for k in range(n) if weight[k] > 1e-6 * weight.max()]
-    labels = [repr(names[k]) if names is not None else f"number {k}" for k in culprits]
     raise ModelError(
         f"{n - rank} direction{'s' if n - rank > 1 else ''} of motion without mass or inertia, held by no constraint: "
-        f"{', '.join(labels)}. Give the body mass and inertia, or a joint that holds it (rank [M; A] = {rank} of {n})."
+        f"{_labels(culprits, names)}. Give the body mass and inertia, or a joint that holds it (rank [M; A] = {rank} "
+        f"of {n})."
     )
+
+
+def _labels(numbers: Sequence[int], names: Sequence[str] | None) -> str:
+    return ", ".join(repr(names[k]) if names is not None else f"number {k}" for k in numbers) or "none"
 
 
 # -- Udwadia-Kalaba ---------------------------------------------------------------------------------------------------
@@ -118,13 +123,11 @@ def udwadia_kalaba(
     A: Array,
     b: Array,
     *,
-    nonideal: Array | None = None,
     alpha: float = 1.0,
     tolerance: float = RANK_TOLERANCE,
 ) -> Constrained:
     """The fundamental equations (spec 000-12 to 000-14, 002-D5).
 
-    nonideal : (n,) the given force C of which the constraints pass on L (1 - Ac⁺Ac) L⁻¹ C.
     alpha : share of A⁺A added to a singular mass matrix; the result does not depend on it.
     """
     if is_singular(M):
@@ -133,9 +136,7 @@ def udwadia_kalaba(
         L = cholesky(M, lower=True)
     except np.linalg.LinAlgError:
         realizability(M, A, tolerance=tolerance)
-        raise ModelError(
-            "the mass matrix has a negative direction: masses and inertias must not be negative."
-        ) from None
+        raise ModelError(NEGATIVE) from None
     free = solve_triangular(L, solve_triangular(L, f, lower=True), lower=True, trans="T")
     violation = b - A @ free
     Ac = solve_triangular(L, A.T, lower=True).T
@@ -144,22 +145,18 @@ def udwadia_kalaba(
     U, values, Vt = U[:, :rank], values[:rank], Vt[:rank]
     inner = Vt.T @ ((U.T @ violation) / values)  # Ac⁺ e
     lam = U @ ((U.T @ violation) / values**2)  # H e
-    if nonideal is not None:
-        given = solve_triangular(L, nonideal, lower=True)
-        inner = inner + given - Vt.T @ (Vt @ given)
     correction = solve_triangular(L, inner, lower=True, trans="T")
-    force = L @ inner if nonideal is not None else A.T @ lam
-    return Constrained(free + correction, free, correction, lam, force, violation, rank)
+    return Constrained(free + correction, free, correction, lam, A.T @ lam, violation, rank)
 
 
 def udwadia_phohomsiri(
-    M: Array, f: Array, A: Array, b: Array, *, nonideal: Array | None = None, tolerance: float = RANK_TOLERANCE
-) -> Array:
-    """v̇ = [(1 - A⁺A) M; A]⁺ [f + C; b], for a mass matrix of any rank (spec 002-D5)."""
-    P = np.eye(M.shape[0]) - pseudo_inverse(A, tolerance) @ A
-    right = f if nonideal is None else f + nonideal
-    result: Array = pseudo_inverse(np.vstack((P @ M, A)), tolerance) @ np.concatenate((right, b))
-    return result
+    M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE
+) -> tuple[Array, Array]:
+    """(v̇, λ) with v̇ = [(1 - A⁺A) M; A]⁺ [f; b], for a mass matrix of any rank (spec 002-D5)."""
+    inverse = pseudo_inverse(A, tolerance)
+    stack = np.vstack(((np.eye(M.shape[0]) - inverse @ A) @ M, A))
+    acceleration: Array = pseudo_inverse(stack, tolerance) @ np.concatenate((f, b))
+    return acceleration, inverse.T @ (M @ acceleration - f)
 
 
 def multipliers(A: Array, lam: Array, arbitrary: Array | None = None, tolerance: float = RANK_TOLERANCE) -> Array:
@@ -170,27 +167,6 @@ def multipliers(A: Array, lam: Array, arbitrary: Array | None = None, tolerance:
     project = A @ pseudo_inverse(A, tolerance)
     least = project @ lam
     result: Array = least if arbitrary is None else least + arbitrary - project @ arbitrary
-    return result
-
-
-def constraint_force(
-    M: Array,
-    f: Array,
-    A: Array,
-    b: Array,
-    *,
-    held: tuple[Array, Array] | None = None,
-    tolerance: float = RANK_TOLERANCE,
-) -> Array:
-    """The force that makes a machine behave as A v̇ = b (spec 000-16: inverse dynamics, fully actuated control).
-
-    held : (A₀, b₀) rows that joints enforce already; their share Aᵀ₀ λ₀ is not part of the result.
-    """
-    if held is None:
-        return udwadia_kalaba(M, f, A, b, tolerance=tolerance).force
-    count = held[0].shape[0]
-    both = udwadia_kalaba(M, f, np.vstack((held[0], A)), np.concatenate((held[1], b)), tolerance=tolerance)
-    result: Array = A.T @ both.lam[count:]
     return result
 
 
@@ -239,7 +215,12 @@ def independent_rows(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[list[
 
 
 def complement(
-    A: Array, method: str = "svd", *, independent: Sequence[int] | None = None, tolerance: float = RANK_TOLERANCE
+    A: Array,
+    method: str = "svd",
+    *,
+    independent: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    tolerance: float = RANK_TOLERANCE,
 ) -> Array:
     """S (n, n - rank A) with A S = 0 (spec 002-A11).
 
@@ -258,12 +239,14 @@ def complement(
         Q, R = qr(A.T, pivoting=True)[0:2]
         return np.asarray(Q[:, rank_of(np.abs(np.diag(R)), tolerance) :])
     if method != "partition":
-        raise ModelError(f"complement: unknown method {method!r}; known: svd, qr, partition.")
+        raise ModelError(f"basis: {unknown_name('basis', method, ('svd', 'qr', 'partition'))}")
     found, dependent = independent_columns(A, tolerance)
     if independent is not None:
-        chosen = sorted({int(k) for k in independent})
-        if len(chosen) != len(found) or (chosen and not 0 <= chosen[0] <= chosen[-1] < n):
-            raise ModelError(f"complement: {len(found)} independent speeds are needed, got {list(independent)}.")
+        chosen = list(dict.fromkeys(independent))
+        if len(chosen) != len(found):
+            raise ModelError(
+                f"{len(found)} independent speeds are needed, got {len(chosen)}: {_labels(chosen, names)}."
+            )
         found, dependent = chosen, [k for k in range(n) if k not in set(chosen)]
     kept, _ = independent_rows(A, tolerance)
     S = np.zeros((n, len(found)))
@@ -272,8 +255,8 @@ def complement(
         A_dep = A[np.ix_(kept, dependent)]
         if rank_of(np.linalg.svd(A_dep, compute_uv=False), tolerance) < len(dependent):
             raise ModelError(
-                f"complement: speeds {found} do not decide the others here (A_dep is singular); choose others "
-                "or leave the choice out."
+                f"the speeds {_labels(found, names)} do not decide all others in this pose; choose others or leave the "
+                "choice out."
             )
         S[dependent] = -np.linalg.solve(A_dep, A[np.ix_(kept, found)])
     return S
@@ -287,12 +270,13 @@ def null_space(
     *,
     method: str = "svd",
     independent: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
     tolerance: float = RANK_TOLERANCE,
 ) -> tuple[Array, Array]:
     """(v̇, λ) by Maggi's equations: motion on the null space of A, then the reactions (spec 002-G1, 003-C40 c)."""
     inverse = pseudo_inverse(A, tolerance)
     particular = inverse @ b
-    S = complement(A, method, independent=independent, tolerance=tolerance)
+    S = complement(A, method, independent=independent, names=names, tolerance=tolerance)
     inner = S.T @ M @ S
     acceleration = particular
     if S.shape[1]:
@@ -322,33 +306,41 @@ def augmented_lagrangian(
     Written in corrections of v̇ and λ, so that a large penalty costs no digits. ConvergenceError when the last change
     stays above `tolerance`; that happens near a singular pose, where the other methods decide the rank.
     """
+    change = np.inf
+    for acceleration, lam, change in itertools.islice(_passes(M, f, A, b, penalty), iterations):
+        if change <= tolerance:
+            return acceleration, multipliers(A, lam)
+    raise ConvergenceError(
+        f"the augmented Lagrangian did not settle in {iterations} iterations (last change {change:.1e}, "
+        f"wanted {tolerance:.0e}). The pose is near singular: use method='udwadia_kalaba', or a larger penalty."
+    )
+
+
+def penalised(M: Array, f: Array, A: Array, b: Array, *, penalty: float = PENALTY) -> tuple[Array, Array]:
+    """(v̇, λ) by the penalty alone: (M + α AᵀA) v̇ = f + α Aᵀb , λ = α (b - A v̇); rows are met up to about 1/α."""
+    acceleration, lam, _ = next(_passes(M, f, A, b, penalty))
+    return acceleration, multipliers(A, lam)
+
+
+def _passes(M: Array, f: Array, A: Array, b: Array, penalty: float) -> Iterator[tuple[Array, Array, float]]:
+    """(v̇, λ, last change) of every pass of the augmented Lagrangian."""
     d, r = scales(M, A)
     Ms, As = M * np.outer(d, d), (A * d) * r[:, None]
     fs, bs = f * d, b * r
-    K = Ms + penalty * (As.T @ As)
     try:
-        factor = cholesky(K, lower=True)
+        factor = cholesky(Ms + penalty * (As.T @ As), lower=True)
     except np.linalg.LinAlgError:
         realizability(M, A)
-        raise ModelError(
-            "the mass matrix has a negative direction: masses and inertias must not be negative."
-        ) from None
+        raise ModelError(NEGATIVE) from None
     y, mu = np.zeros(len(d)), np.zeros(len(r))
-    change = np.inf
-    for _ in range(iterations):
+    while True:
         gap = bs - As @ y
         right = fs + As.T @ (mu + penalty * gap) - Ms @ y
         step = solve_triangular(factor, solve_triangular(factor, right, lower=True), lower=True, trans="T")
         push = penalty * (gap - As @ step)
         y, mu = y + step, mu + push
         size = max(_largest(y), _largest(Ms @ y), _largest(fs))
-        change = max(_largest(step), _largest(As.T @ push)) / (size or 1.0)
-        if change <= tolerance:
-            return d * y, multipliers(A, r * mu)
-    raise ConvergenceError(
-        f"the augmented Lagrangian did not settle in {iterations} iterations (last change {change:.1e}, "
-        f"wanted {tolerance:.0e}). The pose is near singular: use method='udwadia_kalaba', or a larger penalty."
-    )
+        yield d * y, r * mu, max(_largest(step), _largest(As.T @ push)) / (size or 1.0)
 
 
 def _largest(x: Any) -> float:

@@ -9,7 +9,7 @@ metres nor millimetres matter) and rows are brought to unit length.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,10 @@ from dalembert.model import Mechanism
 from dalembert.record import Record
 from dalembert.solve import matrices
 from dalembert.solve.assemble import assemble, normalised_numbers, state_or_rest
+from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.idle import free_spins
+from dalembert.solve.motion import acceleration_name
+from dalembert.solve.tangent import speed_numbers
 
 RANK_TOLERANCE = 1e-9  # of the scaled rows, relative; joints are closed to 1e-12 before
 INVOLVED = 1e-6  # share of a left null vector that makes a joint part of a redundancy
@@ -42,7 +45,7 @@ def gruebler(bodies: int, freedoms: Mapping[int, int], *, planar: bool) -> int:
     return d * bodies - sum((d - k) * count for k, count in freedoms.items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mobility:
     """Freedoms of a machine at one pose.
 
@@ -52,7 +55,9 @@ class Mobility:
     distance : smallest singular value that counts, of the scaled rows; 0 is a singular pose.
     singular : True when the rank is lower here than nearby, False when it is the same, None when there is no
         neighbour to compare with.
-    independent : speeds that decide all others, as far from ambiguous as can be.
+    independent : speeds that decide all others, as far from ambiguous as can be, or those asked for.
+    complement : (nv, dof) S with A S = 0, a column per motion the joints allow: 1 for one independent speed and what
+        the others do with it ("partition"), or orthonormal ("qr", "svd").
     idle : freedoms that move nothing else: a link between two ball joints turns about their line.
     """
 
@@ -66,6 +71,7 @@ class Mobility:
     distance: float
     singular: bool | None
     independent: tuple[str, ...]
+    complement: Array
     tolerance: float
     idle: tuple[str, ...] = ()
 
@@ -104,20 +110,30 @@ def scaled_rows(eqs: EquationsOfMotion, A: Array) -> Array:
     return result
 
 
-def _rows_at(eqs: EquationsOfMotion, state: State) -> Array:
+def _rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Array:
     A = eqs.kernel("rows")(state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[0]
     A = np.reshape(A, (len(eqs.rows), eqs.nv))
     if not np.isfinite(A).all():
         raise ModelError(f"constraint rows of {eqs.name!r} are not finite at t = {state.t:g} s.")
-    return scaled_rows(eqs, A)
+    lengths = np.linalg.norm(A, axis=1)
+    return scaled_rows(eqs, A) if scaled else np.asarray(A / np.where(lengths > 0, lengths, 1.0)[:, None])
 
 
-def mobility(eqs: EquationsOfMotion, state: State | None = None, *, tolerance: float = RANK_TOLERANCE) -> Mobility:
+def mobility(
+    eqs: EquationsOfMotion,
+    state: State | None = None,
+    *,
+    basis: str = "partition",
+    independent: Iterable[str] | None = None,
+    tolerance: float = RANK_TOLERANCE,
+) -> Mobility:
     """Degrees of freedom, counted and true, and the joints that are redundant.
 
     Parameters
     ----------
     state : the pose; None assembles the drawing.
+    basis : how the motions the joints allow are written: "partition", "qr" or "svd", see `Mobility.complement`.
+    independent : names of the independent speeds of a partition; found when left out.
     tolerance : singular values below this share of the largest count as zero.
 
     Examples
@@ -141,7 +157,9 @@ def mobility(eqs: EquationsOfMotion, state: State | None = None, *, tolerance: f
         redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > INVOLVED))
         extra = [owners[k] for k in _surplus_rows(A, rank)]
         surplus = tuple((owner, extra.count(owner)) for owner in dict.fromkeys(extra))
-    independent, _ = matrices.independent_columns(A, tolerance)
+    chosen = matrices.independent_columns(A, tolerance)[0]
+    if independent is not None:
+        chosen = speed_numbers(eqs, independent)
     return Mobility(
         name=eqs.name,
         gruebler=eqs.nv - len(eqs.rows),
@@ -152,7 +170,10 @@ def mobility(eqs: EquationsOfMotion, state: State | None = None, *, tolerance: f
         surplus=surplus,
         distance=float(values[rank - 1] / values[0]) if rank else 1.0,
         singular=_is_singular(eqs, state, A, rank, tolerance) if rank < min(A.shape) else False,
-        independent=tuple(eqs.speeds.names[k] for k in independent),
+        independent=tuple(eqs.speeds.names[k] for k in chosen),
+        complement=matrices.complement(
+            _rows_at(eqs, state, scaled=False), basis, independent=chosen, names=eqs.speeds.names, tolerance=tolerance
+        ),
         tolerance=tolerance,
         idle=tuple(eqs.spins[k] for k in free_spins(eqs, A, np.array(state.q), state.t)),
     )
@@ -186,10 +207,13 @@ def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tole
 
 
 def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_TOLERANCE) -> Record:
-    """Rank of the constraint rows, freedoms and distance to a singular pose along a run (spec 002-A8).
+    """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run (spec 002-A8, G2).
 
     Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and
-    ``smallest`` (smallest of all: passes near zero where rank is about to drop), each relative to the largest.
+    ``smallest`` (smallest of all: passes near zero where rank is about to drop), each relative to the largest. A run
+    that carries its accelerations has the Euclidean norms of the residuals too: ``residual.acceleration`` of A v̇ - b,
+    ``residual.force`` of Sᵀ(f - M v̇) on the motions S the joints allow (not where friction depends on reactions), and
+    ``residual.combined``, the root of the sum of their squares.
     """
     columns = []
     for channels, default in ((eqs.coordinates, None), (eqs.speeds, None), (eqs.internal, 0.0), (eqs.inputs, 0.0)):
@@ -215,7 +239,31 @@ def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_
         "distance": np.array([s[r - 1] / s[0] if r else 1.0 for s, r in pairs]),
         "smallest": np.array([s[-1] / s[0] if r else 1.0 for s, r in pairs]),
     }
+    names = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
+    if all(name in run.names for name in names):
+        a = np.column_stack([run[name] for name in names]) if names else np.zeros((count, 0))
+        data |= _residuals(eqs, run.time, (q, v, z, u), a, tolerance)
     return Record.from_channels(run.time, data, {}, name=f"rank of {eqs.name}", provenance={"tolerance": tolerance})
+
+
+def _residuals(
+    eqs: EquationsOfMotion, time: Array, at: tuple[Array, ...], a: Array, tolerance: float
+) -> dict[str, Array]:
+    """Norms of A v̇ - b and Sᵀ(f - M v̇) at every sample."""
+    count, rows, nv = len(time), len(eqs.rows), eqs.nv
+    t = time[:, None]
+    A, b = eqs.kernel("rows").many(*at, eqs.p, t)
+    A, b = np.reshape(A, (count, rows, nv)), np.reshape(b, (count, rows))
+    missed = np.linalg.norm(np.einsum("kij,kj->ki", A, a) - b, axis=1)
+    found = {"residual.acceleration": missed}
+    if not depends_on_reactions(eqs):
+        M = np.reshape(eqs.kernel("inertia").many(at[0], eqs.p, t)[0], (count, nv, nv))
+        f = np.reshape(eqs.kernel("forces").many(*at, eqs.p, t, np.zeros((count, rows)))[0], (count, nv))
+        left = f - np.einsum("kij,kj->ki", M, a)
+        along = (matrices.complement(A[k], tolerance=tolerance).T @ left[k] for k in range(count))
+        force = np.array([np.linalg.norm(x) for x in along])
+        found |= {"residual.force": force, "residual.combined": np.hypot(missed, force)}
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ axes or in world axes, serves as a coordinate where nothing has a name (R₀ the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,6 +196,16 @@ def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what
         if not np.isfinite(result[full]):
             raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
     return result
+
+
+def speed_numbers(eqs: EquationsOfMotion, names: Iterable[str]) -> list[int]:
+    """Places of named speeds in v."""
+    numbers = []
+    for name in names:
+        if name not in eqs.speeds.index:
+            raise ModelError(unknown_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}"))
+        numbers.append(eqs.speeds.index[name])
+    return numbers
 
 
 # --- coordinates ------------------------------------------------------------------------------------------------------
