@@ -106,9 +106,10 @@ def _refuse(eqs: EquationsOfMotion, about: SecondOrder | None, modes: int | Mode
         raise ModelError(f"{eqs.name!r} has constraints at acceleration level: they leave no minimum coordinates.")
     if eqs.functions["rows"].jac_sparsity(0, 1).nnz():
         raise ModelError(f"{eqs.name!r} has constraints that are not linear in the speeds: none can be eliminated.")
-    if depends_on_reactions(eqs):
+    if depends_on_reactions(eqs) or any(joint.measure >= 0 and joint.speed is None for joint in eqs.dry):
         raise ModelError(
-            f"friction in {eqs.name!r} depends on reactions, which elimination removes. Simulate the full equations."
+            f"friction in {eqs.name!r} depends on reactions, or sticks and slips: elimination leaves neither. Simulate "
+            "the full equations."
         )
     if modes is not None and about is None:
         raise ModelError("modes need the linear model they belong to: about=da.linearize(eqs).")
