@@ -57,6 +57,10 @@ class Interrupted(DalembertError, KeyboardInterrupt):
     """A run was stopped from the keyboard; ``record`` holds what it had."""
 
 
+class SimulationWarning(UserWarning):
+    """A run is complete, but its result is not to be trusted without a second look; the message says where."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") -> str:
     """Message for a name that does not exist, with the nearest known one.
 

@@ -17,7 +17,11 @@ from dalembert.mechanics.rotations import exponential, logarithm, logarithm_and_
 from tests.checks import DIFFERENCE, STEP, moved
 
 Array = NDArray[np.float64]
-KEPT = 1e-7  # J of a few: rtol = atol = 1e-9 over some hundred steps
+
+
+def kept(run: da.Record) -> float:
+    """Energy that the steps may lose: each misses a speed (of about 1) by rtol |v| + atol = 2e-9, T by twice that."""
+    return float(4e-9 * run.statistics["steps"] * run["energy.kinetic"].max())
 
 
 def two_bodies(planar: bool) -> tuple[da.Mechanism, Any, Any]:
@@ -100,8 +104,8 @@ def test_energy_of_an_undamped_machine_is_constant(make: Callable[[bool], da.Mec
     start = da.assemble(eqs, start=eqs.state(v=v))
     run = da.simulate(eqs, 2.0, start=start, every=0.02)
     assert np.ptp(run["energy.potential"]) > 1e-2
-    assert np.ptp(run["energy"]) < KEPT
-    assert np.abs(run["energy.balance"]).max() < KEPT
+    assert np.ptp(run["energy"]) < kept(run)
+    assert np.abs(run["energy.balance"]).max() < kept(run)
 
 
 def test_logarithm_of_a_rotation_is_exact_and_smooth_from_zero_to_half_a_turn() -> None:
@@ -215,7 +219,7 @@ def test_a_law_that_is_not_finite_at_the_free_length_counts_from_another_place()
     r = np.hypot(run["b.x"], run["b.y"])
     assert np.ptp(r) > 1.0
     assert run["energy.potential"] == pytest.approx(1 - 1 / r, abs=1e-9)
-    assert np.ptp(run["energy"]) < KEPT
+    assert np.ptp(run["energy"]) < kept(run)
 
 
 def test_what_a_law_has_at_zero_speed_is_elastic_and_the_rest_is_lost() -> None:

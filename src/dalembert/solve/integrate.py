@@ -76,10 +76,11 @@ def simulate(
     Returns
     -------
     Record of all coordinates, joints, reactions, inputs and sensors, with energy balance, joint residuals and step
-    statistics (``run.statistics["events"]`` lists names and times of events). A run that fails raises with what it had
-    in ``error.record``. A sampled loop has one sample of the record per sample of the loop (unless `every` says
-    otherwise) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``, ``reference.<name>`` and
-    ``<law>.<memory>``; inputs are as they act from that sample on.
+    statistics (``run.statistics["events"]`` lists names and times of events, ``["singular poses"]`` the passes through
+    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` says so). A run
+    that fails raises with what it had in ``error.record``. A sampled loop has one sample of the record per sample of
+    the loop (unless `every` says otherwise) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``,
+    ``reference.<name>`` and ``<law>.<memory>``; inputs are as they act from that sample on.
     """
     if unknown:
         raise _unknown_keyword(next(iter(unknown)))

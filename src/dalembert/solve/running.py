@@ -18,6 +18,7 @@ from dalembert.solve.events import Crossing, Event, Switch, Watch, event_functio
 from dalembert.solve.inputs import Inputs
 from dalembert.solve.methods import GeneralizedAlpha, Sundials
 from dalembert.solve.sampling import Sampler, to_record
+from dalembert.solve.singular_poses import SingularPoses
 from dalembert.solve.stepping import first_step, steps_of
 from dalembert.solve.stick_slip import StickSlip, convert, exact
 
@@ -76,6 +77,7 @@ class Run:
         self.steps.plan(times, self.span)
         self.watch = Watch(self.events, self.steps.layout, self.own)
         self.segments.append((0, self.eqs, self.inputs))
+        self.singular = SingularPoses(self.eqs)
         self._finite(x[None, :], x)
         if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
             self.sampler.blocks.append(x[None, :].copy())
@@ -101,6 +103,7 @@ class Run:
                     if crossing is not None:
                         block = np.vstack((block[: crossing.step], crossing.x))
                 self._take(x, block)
+                self.singular.look(self.steps, x, block)
                 if broken is not None and crossing is None:
                     raise broken
                 x = block[-1].copy()
@@ -125,6 +128,7 @@ class Run:
             late = self._opened(opened)
             late.record = kept
             raise late
+        self.singular.warn()
         return record
 
     def _sound(self, record: Record) -> tuple[Record | None, float | None]:
@@ -217,6 +221,7 @@ class Run:
             self._bind()
             self.steps.plan(self.sampler.times, self.span)
             self.segments.append((self.sampler.next, self.eqs, self.inputs))
+            self.singular.restart(self.eqs)
         # what the switch adds or takes counts as work, so that the energy balance goes on
         work = float(x[self.where["work"][0]]) + self._energy(state) - before
         begin: Array = self.steps.begin(state.t, x[1], state.q, state.v, state.z, work, state.lam)
@@ -367,6 +372,8 @@ class Run:
         }
         if self.stick_slip:
             statistics["friction"] = self.stick_slip.changes
+        if self.singular.found:
+            statistics["singular poses"] = self.singular.found
         if self.own:
             statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
         bounds = [*(first for first, _, _ in self.segments), len(samples.t)]

@@ -25,6 +25,7 @@ from dalembert.view.run_words import (
     expanded,
     extremes,
     how_far,
+    singular_table,
     span,
     trust,
 )
@@ -77,6 +78,10 @@ def _pieces(run: Record, names: Sequence[str]) -> list[Piece]:
     events = events_table(run)
     if events is not None:
         pieces += [Heading("Events"), events]
+    singular = singular_table(run)
+    if singular is not None:
+        words = "At these poses the joints do not decide how the machine moves on; see how far the run can be trusted."
+        pieces += [Heading("Singular poses"), Text(words), singular]
     gaps = run.gaps()
     if len(gaps):
         rows = [(gap.channel, f"{gap.start:.6g}", f"{gap.stop:.6g}", str(gap.samples)) for gap in gaps]

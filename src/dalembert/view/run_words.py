@@ -71,6 +71,17 @@ def events_table(run: Record) -> Table | None:
     return Table(("event", "time [s]"), rows, more(events, "Events")) if events else None
 
 
+def singular_table(run: Record) -> Table | None:
+    """Poses at which the rows of joints lost rank, with what it cost."""
+    found = run.statistics.get("singular poses", [])
+    rows = tuple(
+        (f"{one['time']:.6g}", ", ".join(one["joints"][:8]) + (", ..." if len(one["joints"]) > 8 else ""),
+         f"{one['energy lost']:.1e}")
+        for one in found[:MOST_ROWS]
+    )  # fmt: skip
+    return Table(("time [s]", "joints", "energy lost [J]"), rows, more(found, "Singular poses")) if found else None
+
+
 def _events(run: Record) -> list[tuple[str, float]]:
     told = run.statistics.get("events", [])
     return [(str(one["name"]), float(one["time"])) for one in told if isinstance(one, Mapping)]

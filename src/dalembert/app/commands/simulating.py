@@ -225,6 +225,8 @@ def trust(run: Record, seconds: float) -> str:
         parts.append(f"energy balance within {abs(run['energy.balance']).max():.1e} J")
     if "residual.position" in run.names:
         parts.append(f"joints closed to {abs(run['residual.position']).max():.1e}")
+    if found := run.statistics.get("singular poses"):
+        parts.append(f"singular poses passed: {len(found)}")
     return ", ".join([*parts, f"{seconds:.2f} s"])
 
 
