@@ -302,3 +302,19 @@ def test_the_exponential_map_turns_by_the_given_vector() -> None:
 def test_wrong_options_are_told(make: Any, message: str) -> None:
     with pytest.raises(da.DataError, match=message):
         make()
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.8, 1.0])
+def test_an_internal_state_far_faster_than_the_step_is_damped_by_rho(rho):
+    """First-order scheme at h/τ → ∞: both roots of a step are -ρ, so z₂ + 2ρ z₁ + ρ² z₀ = 0, up to τ/h = 1e-7."""
+    m = da.Mechanism("lag", planar=True, gravity=0)
+    cart = m.add_body("cart", mass=1e6, inertia=1.0)
+    m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
+    m.add_actuator("servo", "rail", input="u", model=da.FirstOrderLag(time_constant=1e-9))
+    eqs = da.equations(m)
+    (state,) = eqs.internal.names
+    start = da.assemble(eqs, internal={state: 1.0})
+    run = da.simulate(eqs, 0.08, start=start, method=da.GeneralizedAlpha(step=1e-2, rho=rho), every=1e-2)
+    z = run[state]
+    np.testing.assert_allclose(z[2:] + 2 * rho * z[1:-1] + rho**2 * z[:-2], 0.0, atol=1e-5 * np.abs(z).max())
+    assert np.abs(z[1]) > 0.01 * (1 - rho)  # the start is felt

@@ -247,6 +247,37 @@ def test_frozen_coefficients_and_jacobian_are_two_different_things() -> None:
     np.testing.assert_allclose(frozen.A @ [1.2, 0.4], [0.4, -2 * G * np.sin(1.2)], atol=1e-9)
 
 
+@pytest.mark.spec("003-C25")
+def test_frozen_matrices_give_rates_and_outputs_exactly_with_inputs_and_time() -> None:
+    """ẋ = A(x,t) x + B(x,t) u and y = C(x,t) x + D(x,t) u about rest: a cart-pole on a spring that stiffens."""
+    m = da.Mechanism("cart-pole", planar=True)
+    cart, bob = m.add_body("cart", mass=1.5, inertia=1.0), m.add_body("bob", mass=0.4)
+    m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
+    m.add_revolute("hinge", cart.at(0, 0), bob.at(0, 0.7))
+    m.add_force("push", cart.at(0, 0), (1, 0), input="force")
+    m.add_torque("spring", joint="rail", torque=lambda s: -8.0 * (1 + 0.5 * s.t) * s["rail.displacement"])
+    m.add_damper("drag", joint="hinge", damping=0.1)
+    m.add_sensor("shake", da.acceleration(bob.at(0, 0)))
+    m.add_sensor("swing", da.angle("hinge"))
+    eqs = da.equations(m)
+    found = []
+    for t in (0.0, 2.0):
+        x = np.array([0.3, 1.1, -0.4, 2.0])
+        at = da.assemble(eqs, {"rail": x[0], "hinge": x[1]}, velocity={"rail": x[2], "hinge": x[3]}, t=t)
+        frozen = da.linearize(eqs, at, frozen=True)
+        assert frozen.states == ("rail.displacement", "hinge.angle", "rail.speed", "hinge.rate")
+        for force in (0.0, 3.0):
+            sol = da.forward_dynamics(eqs, at, inputs={"force": force})
+            expected = [x[2], x[3], sol["rail.speed"], sol["hinge.rate"]]
+            np.testing.assert_allclose(frozen.A @ x + frozen.B @ [force], expected, atol=1e-9)
+            y = eqs.kernel("outputs")(at.q, at.v, sol.acceleration, sol.lam, [], [force], eqs.p, t)[0]
+            np.testing.assert_allclose(frozen.C @ x + frozen.D @ [force], y, atol=1e-9)
+        # B of a cart-pole at its angle: 1 / (M + m sin² θ), not the 1 / M of the rest
+        assert frozen.B[2, 0] == pytest.approx(1 / (1.5 + 0.4 * np.sin(1.1) ** 2), rel=1e-9)
+        found.append(frozen.A)
+    assert found[1][2, 0] == pytest.approx(2 * found[0][2, 0], rel=1e-9)  # twice as stiff at t = 2 s
+
+
 def test_spatial_bodies_without_joints_turn_about_their_own_axes() -> None:
     m = da.Mechanism("hovering", gravity=0)
     box = m.add_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3), position=(1, 2, 3))
