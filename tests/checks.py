@@ -18,6 +18,15 @@ STEP = 1e-5
 DIFFERENCE = 1e-8
 
 
+def matched(found: Any, expected: Any) -> NDArray[np.complex128]:
+    """Poles in the order of the expected ones, each the nearest: sorting would let the last bit order a pair."""
+    from scipy.optimize import linear_sum_assignment
+
+    found, expected = np.array(found, dtype=complex), np.array(expected, dtype=complex)
+    assert found.shape == expected.shape
+    return found[linear_sum_assignment(np.abs(expected[:, None] - found))[1]]
+
+
 def moved(eqs: da.EquationsOfMotion, q: Array, change: Array) -> Array:
     """q moved along a change of pose in the tangent space, Euler parameters of unit length."""
     N, _ = eqs.kernel("kinematics")(q, eqs.p, 0.0)

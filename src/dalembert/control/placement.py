@@ -93,8 +93,8 @@ def wanted_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
         values = np.exp(values * dt)
     size = max(1e-300, float(np.abs(values).max()))
     values = np.where(np.abs(values.imag) <= ALIKE * size * 1e-3, values.real, values)
-    upper, lower = np.sort_complex(values[values.imag > 0]), np.sort_complex(values[values.imag < 0].conj())
-    if len(upper) != len(lower) or np.any(np.abs(upper - lower) > ALIKE * size):
+    upper, lower = np.sort_complex(values[values.imag > 0]), values[values.imag < 0].conj()
+    if len(upper) != len(lower) or farthest(upper, lower) > ALIKE * size:
         raise DataError("complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
     return np.concatenate([np.sort(values[values.imag == 0].real), upper, upper.conj()]).astype(np.complex128)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.linear import ties
 from dalembert.solve.chart import Chart
 from dalembert.solve.constrained import projection_function
 from dalembert.solve.tangent import Candidate, measure_candidate, split, turn_candidates
@@ -47,8 +48,10 @@ def lasting(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
     while len(taken) < count:
         left = np.linalg.norm(views, axis=2).min(axis=0) / largest
         left[taken] = 0.0
-        best = [int(a + np.argmax(left[a:b])) for a, b in pairwise(places) if b > a]
-        good = [k for k in best if left[k] >= LASTING] or [k for k in best if left[k] == left.max() > POSSIBLE]
+        best = [int(a + ties.first_largest(left[a:b])) for a, b in pairwise(places) if b > a]
+        good = [k for k in best if left[k] >= LASTING] or [
+            k for k in best if left[k] >= (1.0 - ties.LARGEST) * left.max() > POSSIBLE
+        ]
         if not good:
             return [c.name for c in chart.positions]
         taken.append(good[0])

@@ -18,7 +18,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
 
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.errors import AssemblyError, ModelError, unknown_name
@@ -26,6 +25,7 @@ from dalembert.estimate.kinematic_closing import Closing
 from dalembert.estimate.kinematic_formula import FormulaRelations
 from dalembert.estimate.kinematic_quantities import Quantity, Relations, listed, per_second
 from dalembert.expressions import Array, Kernel
+from dalembert.linear import ties
 from dalembert.solve.assemble import assemble
 from dalembert.solve.constrained import projection_function
 from dalembert.solve.kinematics import null_space, rank
@@ -247,7 +247,7 @@ class MachineRelations:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
         joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
         moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
-        order = qr(moved.T, pivoting=True, mode="r")[1][: free.shape[1]] if joints else []
+        order = ties.pivoted(moved.T)[1][: free.shape[1]] if joints else []
         better = [joints[k] for k in order]
         hint = ""
         if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > 100 * DEAD:

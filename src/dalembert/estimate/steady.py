@@ -17,6 +17,7 @@ import scipy.linalg
 
 from dalembert.errors import ConvergenceError, DataError
 from dalembert.expressions import Array
+from dalembert.linear import ties
 from dalembert.linear.riccati import dare
 from dalembert.linear.tables import aligned
 
@@ -109,7 +110,7 @@ def hidden_modes(
         if smallest[-1] > HIDDEN * size:
             continue
         shape = np.abs(right[-1])
-        most = [states[i] for i in np.argsort(-shape) if shape[i] > 0.3 * shape.max()][:4]
+        most = [states[i] for i in ties.largest_first(shape) if shape[i] > 0.3 * shape.max()][:4]
         where = f"{s.real:.4g}{s.imag:+.4g}i" if s.imag else f"{s.real:.4g}"
         found.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
     return found

@@ -25,6 +25,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from dalembert.expressions import Array
+from dalembert.linear import ties
 
 PRECISION = 0.01  # of a reading whose noise is not told, of what it sweeps
 AT_LEAST = 0.01  # it sweeps that share of what others of its unit do, or it is held for noise
@@ -216,7 +217,7 @@ class View:
     def direction(self, v: Array) -> dict[str, float]:
         """States and the amounts by which they change together; one of the largest."""
         amounts, sizes = self.root @ v, np.abs(self.root @ v) / self._sizes
-        order = np.argsort(-sizes, kind="stable")
+        order = ties.largest_first(sizes)
         largest = amounts[order[0]]
         return {self.names[k]: float(amounts[k] / largest) for k in order if sizes[k] > SHOWN * sizes[order[0]]}
 
@@ -236,8 +237,8 @@ def _simple(basis: Array, first: Array) -> Array:
     for k in range(basis.shape[1]):
         size = np.abs(basis[:, k:]).max(axis=1) * np.where(first, 1e3, 1.0)
         size[done] = 0.0
-        row = int(np.argmax(size))
-        column = k + int(np.argmax(np.abs(basis[row, k:])))
+        row = int(ties.first_largest(size))
+        column = k + int(ties.first_largest(basis[row, k:]))
         basis[:, [k, column]] = basis[:, [column, k]]
         basis[:, k] /= basis[row, k]
         others = [j for j in range(basis.shape[1]) if j != k]

@@ -35,6 +35,7 @@ from dalembert.identify.in_step import (
     told,
 )
 from dalembert.identify.input_matrices import powers
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray, counted, listed
 from dalembert.linear.march import march
 from dalembert.linear.state_space import StateSpace
@@ -149,7 +150,7 @@ def spoiled(moves: Moves, data: Data, order: int, again: Again) -> str:
         return far
     parts, sure = _driven_parts(rest, moves.u)
     needy = (parts > EXPLAINED) & (sure > SURE)
-    for i in np.argsort(share)[::-1]:
+    for i in ties.largest_first(share):
         others = needy & (share * MORE < share[i])
         if share[i] > MUCH and parts[i] < NOT_EXPLAINED and others.any():
             return (
@@ -183,7 +184,7 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
     for q, name in enumerate(data.inputs):
         u = _whitened(moves.u[:, q])
         left, answer = _correlation(rest, u, lags), _correlation(moves.y, u, lags)
-        for i in np.argsort(share)[::-1]:
+        for i in ties.largest_first(share):
             if share[i] < MUCH:
                 break
             k = int(np.abs(left[:, i]).argmax()) - lags

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.errors import DataError
 from dalembert.identify.likelihood import BoolArray, ModalModel
+from dalembert.linear import ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.roots import balanced_matrix
 
@@ -97,7 +98,7 @@ def normalised(model: ModalModel) -> ModalModel:
     """The factor between b and c set so that both are of one size, and the largest c real and positive."""
     size_c = np.linalg.norm(model.C, axis=0)
     size_b = np.linalg.norm(model.weights, axis=1)
-    top = model.C[np.argmax(np.abs(model.C), axis=0), np.arange(len(size_c))] if len(model.C) else size_c + 0j
+    top = model.C[ties.first_largest(model.C), np.arange(len(size_c))] if len(model.C) else size_c + 0j
     fine = (size_c > 0.0) & (size_b > 0.0)
     size = np.sqrt(np.divide(size_b, size_c, out=np.ones_like(size_b), where=fine))
     phase = np.divide(np.conj(top), np.abs(top), out=np.ones(len(top), dtype=complex), where=fine)

@@ -24,7 +24,7 @@ from dalembert.identify.compress import compress_hankel
 from dalembert.identify.data import Data, Detrend, read_data
 from dalembert.identify.projections import Projection, project
 from dalembert.identify.subspace import METHODS, block_rows
-from dalembert.linear import checks
+from dalembert.linear import checks, ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.linear.tables import aligned
@@ -187,7 +187,7 @@ def diagram(projection: Projection, orders: list[int], data: Data, method: str, 
         figures.append((f[group].mean(), f[group].std(), zeta[group].mean(), zeta[group].std(), len(group)))
     table = np.array(figures).reshape(-1, 5)
     columns = shapes[middle].T if middle else np.zeros((data.ny, 0), dtype=np.complex128)
-    largest = columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])] if middle else 1.0
+    largest = columns[ties.first_largest(columns), np.arange(columns.shape[1])] if middle else 1.0
     modes = Modes(poles.s[middle], columns / largest, data.outputs)
     return Stabilization(
         orders=poles.order, frequencies_hz=f, damping_ratios=zeta, labels=poles.label,

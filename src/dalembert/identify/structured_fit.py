@@ -23,7 +23,7 @@ from dalembert.identify.short_windows import Windows, stages
 from dalembert.identify.structured_ascent import Place, StructuredAscent
 from dalembert.identify.structured_model import BuiltModel, StructuredModel, sampled
 from dalembert.identify.uncertainty import modal_slopes
-from dalembert.linear import checks
+from dalembert.linear import checks, ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -283,7 +283,7 @@ def _hidden(
         for row in basis:
             member = np.abs(row) > PART * np.abs(row).max()
             lost |= member
-            ratio = row[member] / row[member][int(np.argmax(np.abs(row[member])))]
+            ratio = row[member] / row[member][ties.first_largest(row[member])]
             members = [repr(name) for name, is_in in zip(names, member, strict=True) if is_in]
             shown = checks.listed(members, {}, most=MOST_NAMED)
             more = " ..." if len(ratio) > MOST_NAMED else ""
@@ -301,7 +301,7 @@ def _reduced(rows: FloatArray) -> FloatArray:
     done: list[int] = []
     for _ in range(len(rows)):
         left = [i for i in range(len(rows)) if i not in done]
-        i, j = np.unravel_index(int(np.argmax(np.abs(rows[left]))), (len(left), rows.shape[1]))
+        i, j = np.unravel_index(int(ties.first_largest(rows[left].ravel())), (len(left), rows.shape[1]))
         pivot = left[int(i)]
         rows[pivot] = rows[pivot] / rows[pivot, j]
         others = np.arange(len(rows)) != pivot

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.expressions import Array
+from dalembert.linear import ties
 
 RANK = 1e-7  # of singular values, relative to the largest: below it rounding speaks, not the data
 LOOSE = 1.0  # relative deviation of a combination that is called unknown
@@ -62,13 +63,12 @@ def weigh(R: Array, names: Sequence[str], *, relative: Sequence[bool] | Array | 
 
 
 def _sentence(direction: Array, names: Sequence[str], relative: Sequence[bool], deviation: float | None) -> str:
-    part = [k for k in np.argsort(-np.abs(direction)) if abs(direction[k]) > PART]
-    part = sorted(int(k) for k in part)
+    part = [int(k) for k in np.flatnonzero(np.abs(direction) > PART)]
     shown = [names[k] for k in part]
     how = "" if deviation is None else f" (deviation {100 * deviation:.3g} %)"
     if len(part) == 1:
         return f"the data cannot tell {shown[0]}{how or ': it has no influence on the outputs'}."
-    entries = direction[part] / direction[part][int(np.argmax(np.abs(direction[part])))]
+    entries = direction[part] / direction[part][ties.first_largest(direction[part])]
     pair = f"{', '.join(shown[:-1])} from {shown[-1]}"
     if all(relative[k] for k in part):
         if np.ptp(entries) < EQUAL:

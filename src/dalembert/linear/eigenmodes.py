@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DataError
-from dalembert.linear import arguments, arnoldi, quadratic
+from dalembert.linear import arguments, arnoldi, quadratic, ties
 from dalembert.linear.checks import ComplexArray
 from dalembert.linear.modes import Modes
 
@@ -44,16 +44,16 @@ def find(system: SecondOrder, count: int | None, near: float, band: tuple[float,
 
 
 def _chosen(values: ComplexArray, count: int | None, near: float, band: tuple[float, float] | None) -> Any:
-    """Indices of the wanted eigenvalues, ascending in modulus, then Im s, then Re s."""
+    """Indices of the wanted eigenvalues, ascending in modulus; of equal ones growth before decay."""
     size = np.abs(values)
-    order = np.lexsort((values.real, values.imag, size))
+    order = ties.by_modulus(values)
     if band is not None:
         low, high = band
         inside = (size >= low * (1.0 - BAND_ROUNDING)) & (size <= high * (1.0 + BAND_ROUNDING))
         order = order[inside[order]]
         near = low
     if count is not None and count < len(order):
-        nearest = np.argsort(np.abs(size[order] - near), kind="stable")[:count]
+        nearest = np.argsort(ties.ranks(np.abs(size[order] - near), float(size.max())), kind="stable")[:count]
         order = order[np.sort(nearest)]
     return order
 

@@ -21,7 +21,17 @@ from dalembert.linear import checks
 from dalembert.linear.arguments import real_number, whole_number
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.gramians import DAMPING_FLOOR
-from dalembert.linear.roots import EPS, Roots, balanced_matrix, balancing, eigen, eigenvalues, rest_point, solve, text
+from dalembert.linear.roots import (
+    EPS,
+    Roots,
+    balanced_matrix,
+    balancing,
+    eigenvalues,
+    integrators_last,
+    rest_point,
+    solve,
+    text,
+)
 from dalembert.linear.tables import aligned
 
 if TYPE_CHECKING:
@@ -226,22 +236,20 @@ def schur_form(system: StateSpace) -> StateSpace:
 
 def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
     """See :meth:`StateSpace.stable_split`."""
-    # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: all of that cluster stays outside.
-    values, origin = eigenvalues(system.A), rest_point(system)
-    zeros = eigen(system, vectors=False)[2]
-    away = np.sort(np.abs(values - origin))
-    cluster = 1.0001 * float(away[zeros - 1]) if zeros else -1.0
-    floor = DAMPING_FLOOR * float(np.abs(values).max(initial=0.0))
+    # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: that block is set apart first.
+    A, scale = balanced_matrix(system.A)
+    V, left = integrators_last(A, rest_point(system))
+    floor = DAMPING_FLOOR * float(np.abs(eigenvalues(A)).max(initial=0.0))
 
     def inside(re: float, im: float) -> bool:
-        if np.hypot(re - origin, im) <= cluster:
-            return False
         return re < -floor if system.dt is None else bool(np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
 
-    T, U, k = scipy.linalg.schur(system.A, sort=inside)
+    T, W, k = scipy.linalg.schur(V[:, :left].T @ A @ V[:, :left], sort=inside) if left else (A[:0, :0], A[:0, :0], 0)
+    U = np.hstack([V[:, :left] @ W, V[:, left:]])
+    T = U.T @ A @ U
     # T = [[T1, X], [0, T2]]; with T1 Y - Y T2 = -X the states (x1 - Y x2, x2) do not act on each other.
     Y = scipy.linalg.solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < system.nx else T[:k, k:]
-    B, C = U.T @ system.B, system.C @ U
+    B, C = U.T @ (system.B / scale[:, None]), system.C * scale @ U
     provenance = system.provenance
     stable = system.replace(
         A=T[:k, :k], B=B[:k] - Y @ B[k:], C=C[:, :k], states=checks.numbered("z", k),

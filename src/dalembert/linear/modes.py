@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import DataError, unknown_name
-from dalembert.linear import checks
+from dalembert.linear import checks, ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.record.notebook import small_table
 
@@ -199,7 +199,7 @@ class Modes(checks.Frozen):
             mass = self.modal_masses
             factor = 1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0))
         elif how == "largest":
-            factor = 1.0 / shapes[np.argmax(np.abs(shapes), axis=0), numbers]
+            factor = 1.0 / shapes[ties.first_largest(shapes), numbers]
         elif how == "unit":
             factor = 1.0 / np.linalg.norm(shapes, axis=0)
         else:

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.errors import DataError
-from dalembert.linear import massless, storage
+from dalembert.linear import massless, storage, ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 Rows = tuple[ComplexArray, ComplexArray]  # eigenvalues (k,), shapes (n, k)
@@ -265,8 +265,7 @@ def normalised(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     if not largest.all():
         raise DataError("an eigenvector vanishes on every coordinate: the system is too badly scaled to find modes.")
     shapes = shapes / largest
-    first = np.argmax(size >= (1.0 - 1e-6) * largest, axis=0)  # the first of equals, so rounding does not choose
-    pivot = shapes[first, range(shapes.shape[1])]
+    pivot = shapes[ties.first_largest(shapes), range(shapes.shape[1])]
     shapes = shapes * (pivot.conj() / np.abs(pivot))
     if not shapes.imag.any():
         shapes = np.ascontiguousarray(shapes.real)

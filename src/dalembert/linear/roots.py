@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from dalembert.linear import checks
+from dalembert.linear import checks, ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.linear.tables import aligned
@@ -55,8 +55,8 @@ class Roots(checks.Frozen):
         roots = np.array(values, dtype=np.complex128)
         s = continuous(roots, dt)
         # rounding must not decide which half of a pair comes first
-        largest = float(np.abs(s[np.isfinite(s)]).max(initial=0.0)) or 1.0
-        order = np.lexsort((s.imag, np.round(s.real / largest, 12), np.round(np.abs(s) / largest, 12)))
+        largest = float(np.abs(s[np.isfinite(s)]).max(initial=0.0))
+        order = np.lexsort((ties.ranks(s.imag, largest), ties.ranks(s.real, largest), ties.ranks(np.abs(s))))
         self._freeze(values=roots[order], dt=dt, kind=kind, provenance=provenance or {})
 
     @property
@@ -186,36 +186,44 @@ def balancing(A: FloatArray, B: FloatArray, C: FloatArray) -> FloatArray:
 
 
 def null_levels(A: FloatArray, size: float) -> tuple[FloatArray, FloatArray, int]:
-    """Basis (n, k) of the null space, a matrix that keeps the eigenvalues other than 0, and how many are 0.
+    """Orthogonal V (n, n) with Vᵀ A V = [[R, 0], [S, N]], R (without an eigenvalue 0), dimension k of the null space.
 
+    N is strictly lower triangular, in blocks; the last k columns of V span the null space of A.
     ``size`` is that of the numbers A was computed from, whose rounding it carries.
     """
-    first, rest, count = np.zeros((len(A), 0)), A, 0
+    V, rest, first = np.eye(len(A)), A, 0
     floor = 10.0 * len(A) * EPS * size
     while len(rest):
         _, singular, Vt = np.linalg.svd(rest)
         null = int(np.count_nonzero(singular <= floor))
         if null == 0:
             break
-        if count == 0:
-            first = Vt[len(rest) - null :].T
+        first = first or null
+        V[:, : len(rest)] = V[:, : len(rest)] @ Vt.T
         turned = Vt @ rest @ Vt.T  # the last `null` columns are zero
-        rest, count = turned[: len(rest) - null, : len(rest) - null], count + null
-    return first, rest, count
+        rest = turned[: len(rest) - null, : len(rest) - null]
+    return V, rest, first
 
 
-def _deflated(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int]:
-    """Eigenvalues other than ``shift``, basis of the null space of A - shift I, and how often ``shift`` is one."""
+def _deflated(A: FloatArray, shift: float) -> tuple[ComplexArray, FloatArray, int, int]:
+    """Eigenvalues other than ``shift``; V and k of :func:`null_levels` of A - shift I; how often it is one."""
     shifted = A - shift * np.eye(len(A))
     every = eigenvalues(A)
     plain = np.sort(np.abs(every - shift))
     size = float(np.linalg.norm(A))  # of a quickly sampled system A - I is small, its rounding is not
     small = max(SMALL * float(np.linalg.norm(shifted)), SMALL**2 * size)
     if len(A) and plain[0] <= small:
-        null, rest, count = null_levels(shifted, size)
+        V, rest, first = null_levels(shifted, size)
+        count = len(A) - len(rest)
         if count and plain[count - 1] <= small:
-            return eigenvalues(rest) + shift, null, count
-    return every, np.zeros((len(A), 0)), 0
+            return eigenvalues(rest) + shift, V, first, count
+    return every, np.eye(len(A)), 0, 0
+
+
+def integrators_last(A: FloatArray, shift: float) -> tuple[FloatArray, int]:
+    """Orthogonal V (n, n) with Vᵀ A V = [[R, X], [0, N]], and the size of R: all eigenvalues ``shift`` are in N."""
+    _, V, _, count = _deflated(A.T, shift)
+    return V, len(A) - count
 
 
 def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexArray, int]:
@@ -225,14 +233,14 @@ def eigen(system: StateSpace, *, vectors: bool) -> tuple[ComplexArray, ComplexAr
     """
     shift = rest_point(system)
     A, scale = balanced_matrix(system.A)
-    values, null, count = _deflated(A, shift)
+    values, V, first, count = _deflated(A, shift)
     if not vectors:
         return values, np.zeros((system.nx, 0), dtype=np.complex128), count
     every, psi = np.linalg.eig(A)
     # Where zeros were deflated the plain eigenvalues are matched to the exact ones, smallest distance first.
     chosen = np.argsort(np.abs(every - shift), kind="stable")[count:]
     values, psi = (every[chosen], psi[:, chosen]) if count == 0 else _matched(values, every[chosen], psi[:, chosen])
-    return values, scale[:, None] * np.hstack([psi, null]), count
+    return values, scale[:, None] * np.hstack([psi, V[:, system.nx - first :]]), count
 
 
 def _matched(exact: ComplexArray, plain: ComplexArray, psi: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
@@ -253,16 +261,13 @@ def modes(system: StateSpace) -> Modes:
     )
     alive = np.isfinite(s)  # z = 0 dies within one step: no mode
     s, shapes = s[alive], shapes[:, alive]
-    order = np.lexsort((s.real, s.imag, np.abs(s)))
+    order = ties.by_modulus(s)
     return Modes(s[order], _largest_one(shapes[:, order]), system.outputs, provenance=system.provenance)
 
 
 def _largest_one(shapes: ComplexArray) -> FloatArray | ComplexArray:
     """Columns with their largest component 1; a mode that no output sees stays 0."""
-    size = np.abs(shapes)
-    largest = size.max(axis=0, initial=0.0)
-    first = np.argmax(size >= (1.0 - 1e-6) * largest, axis=0) if len(shapes) else np.zeros(0, dtype=int)
-    pivot = shapes[first, np.arange(shapes.shape[1])] if len(shapes) else np.ones(shapes.shape[1])
+    pivot = shapes[ties.first_largest(shapes), np.arange(shapes.shape[1])] if len(shapes) else np.ones(shapes.shape[1])
     scaled = np.divide(shapes, pivot, out=np.zeros_like(shapes), where=pivot != 0.0)
     return scaled if scaled.imag.any() else np.ascontiguousarray(scaled.real)
 

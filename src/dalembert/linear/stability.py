@@ -23,7 +23,7 @@ import scipy.linalg
 import scipy.sparse.csgraph
 
 from dalembert.errors import DataError
-from dalembert.linear import checks, massless, quadratic, storage
+from dalembert.linear import checks, massless, quadratic, storage, ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ def judge(A: FloatArray, *, discrete: bool = False) -> Stability:
         guilty.append(Guilty(mean, len(cluster), geometric, _motion(mean, excess, geometric < len(cluster), discrete)))
     unstable = any(g.motion not in _BOUNDED for g in guilty)
     verdict = UNSTABLE if unstable else (BOUNDED if guilty else ASYMPTOTIC)
-    guilty.sort(key=lambda g: (g.motion in _BOUNDED, abs(g.eigenvalue), g.eigenvalue.imag, g.eigenvalue.real))
-    order = np.lexsort((values.real, values.imag, np.abs(values)))
-    return Stability(verdict, tuple(guilty), values[order], 0.0 - worst, tolerance, discrete=discrete)
+    guilty = [guilty[k] for k in ties.by_modulus([g.eigenvalue for g in guilty])]
+    guilty.sort(key=lambda g: g.motion in _BOUNDED)
+    return Stability(verdict, tuple(guilty), values[ties.by_modulus(values)], 0.0 - worst, tolerance, discrete=discrete)
 
 
 _BOUNDED = ("rest", "oscillation")

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.errors import DataError
+from dalembert.linear import ties
 from dalembert.linear.checks import ComplexArray, FloatArray
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
@@ -31,6 +32,8 @@ from dalembert.progress import Progress
 # a double eigenvalue is computed to √ε = 1.5e-8 of the norm.
 AXIS = 1e-7
 NEAR_ZERO = 1e-6
+# Crossings nearer than this, relative to the interval, are one.
+TOGETHER = 1e-12
 # Shapes less alike than this are looked at again in between, so many times at most.
 ALIKE = 0.6
 HALVINGS = 7
@@ -94,7 +97,7 @@ class Spectra:
 
     def follow(self, values: FloatArray, bar: Progress) -> ComplexArray:
         """(nv, k): eigenvalues at every value, each column one branch."""
-        order = np.lexsort((self(values[0]).values.imag, np.abs(self(values[0]).values)))
+        order: Any = ties.by_modulus(self(values[0]).values)
         table = [self(values[0]).values[order]]
         for a, b in pairwise(values):
             order = self._pairing(float(a), float(b), HALVINGS)[order]
@@ -180,7 +183,9 @@ def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: fl
         found.append((root, change))
     merged: list[tuple[float, int]] = []
     for root, by in sorted(found):
-        if merged and abs(root - merged[-1][0]) <= 4.0 * precision * max(abs(root), abs(merged[-1][0])):
+        # near zero the rounding of the eigenvalues keeps roots apart, not their own precision
+        near = max(4.0 * precision * abs(root), TOGETHER * (b - a))
+        if merged and root - merged[-1][0] <= near:
             merged[-1] = (merged[-1][0], merged[-1][1] + by)
         else:
             merged.append((root, by))

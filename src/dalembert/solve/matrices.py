@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, lu_factor, lu_solve, qr, solve_triangular
 
 from dalembert.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.linear import ties
 
 Array = NDArray[np.float64]
 
@@ -203,8 +204,8 @@ def independent_columns(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[li
     """(independent, dependent) speeds by QR with pivoting, so that A_dep is far from singular (002-A11)."""
     if not A.size:
         return list(range(A.shape[1])), []
-    R, order = qr(A, mode="r", pivoting=True)[0:2]
-    rank = rank_of(np.abs(np.diag(R)), tolerance)
+    sizes, order = ties.pivoted(A)
+    rank = rank_of(sizes, tolerance)
     return sorted(int(k) for k in order[rank:]), sorted(int(k) for k in order[:rank])
 
 

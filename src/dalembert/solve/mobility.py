@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import AssemblyError, DalembertError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array
+from dalembert.linear import ties
 from dalembert.mechanics import equations
 from dalembert.model import Mechanism
 from dalembert.record import Record
@@ -181,10 +182,7 @@ def mobility(
 
 def _surplus_rows(A: Array, rank: int) -> list[int]:
     """Rows that repeat others: those that QR of Aᵀ with pivoting takes last."""
-    from scipy.linalg import qr
-
-    order = qr(A.T, mode="r", pivoting=True)[1]
-    return sorted(int(k) for k in order[rank:])
+    return sorted(int(k) for k in ties.pivoted(A.T)[1][rank:])
 
 
 def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float) -> bool | None:

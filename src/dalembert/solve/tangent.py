@@ -20,11 +20,11 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
+from dalembert.linear import ties
 from dalembert.solve.placing import rotation_numbers
 
 RANK = 1e-9  # of singular values of A with rows of unit length, relative to the largest
@@ -319,9 +319,9 @@ def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) 
             seen = (rows / lengths[:, None]) @ Z
             seen = seen - (seen @ basis) @ basis.T
             seen = seen - (seen @ basis) @ basis.T
-            _, R, order = qr(seen.T, mode="economic", pivoting=True)
-            for k in range(min(R.shape)):
-                if abs(R[k, k]) <= needed or len(chosen) == Z.shape[1]:
+            sizes, order = ties.pivoted(seen.T)
+            for k, size in enumerate(sizes):
+                if size <= needed or len(chosen) == Z.shape[1]:
                     break
                 chosen.append(rest[order[k]])
             stacked = np.array([c.rows(T, x)[0] for c in chosen]) @ Z if chosen else np.zeros((0, Z.shape[1]))

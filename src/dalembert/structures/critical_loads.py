@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from dalembert.errors import ConvergenceError, DataError
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.linear.factor import Factor as InertiaFactor
 from dalembert.structures import factors
@@ -61,7 +62,7 @@ class Buckling(Frozen):
         """Factors, and the coordinate that moves most in each shape."""
         lines = [f"Buckling of {self.structure.name!r} under {self.load!r}", "  mode   load factor   largest at"]
         for k, factor in enumerate(self.factors):
-            at = self.coordinates[int(np.abs(self.shapes[:, k]).argmax())]
+            at = self.coordinates[int(ties.first_largest(self.shapes[:, k]))]
             lines.append(f"  {k + 1:4d}   {factor:11.6g}   {at}")
         return "\n".join(lines)
 
@@ -114,7 +115,7 @@ def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
             "Turn the load round, or check its sign."
         )
     inverse, shapes = inverse[keep], shapes[:, keep]
-    largest = shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])]
+    largest = shapes[ties.first_largest(shapes), range(shapes.shape[1])]
     return Buckling(1.0 / inverse, shapes / largest, structure, name)
 
 

@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.sparse
 
 from dalembert.errors import DataError
-from dalembert.linear import lanczos
+from dalembert.linear import lanczos, ties
 from dalembert.linear.checks import FloatArray, Matrix, listed
 from dalembert.linear.factor import Factor as PlainFactor
 from dalembert.linear.ordering import factor_symmetric
@@ -171,7 +171,7 @@ def lowest(M: Matrix, K: Matrix, count: int, factor: Factor | None = None) -> tu
         else:
             squares, shapes = _lanczos(M, K, count, factor)
     squares, shapes = squares[:count], shapes[:, :count]
-    shapes = shapes * np.where(shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
+    shapes = shapes * np.where(shapes[ties.first_largest(shapes), range(shapes.shape[1])] < 0.0, -1.0, 1.0)
     squares[resistance(K, shapes) <= RESIDUAL_OF_RIGID] = 0.0
     return squares, shapes
 

@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray, listed
 from dalembert.structures.factors import Factor
 from dalembert.structures.structure import Structure
@@ -134,11 +135,11 @@ def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -
     count = motions.shape[1]
     if not count:
         return []
-    pivots = scipy.linalg.qr(motions.T, mode="r", pivoting=True)[1][:count]
+    pivots = ties.pivoted(motions.T)[1][:count]
     shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
     words = []
     for shape in shapes[:, np.argsort(pivots)].T[:most]:
-        largest = [structure.free[i] for i in np.argsort(-shape, kind="stable")[:4] if shape[i] > 1e-3 * shape.max()]
+        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > 1e-3 * shape.max()]
         words.append(f"a mechanism that moves {listed(largest, {})}")
     return words + ([f"{count - most} more mechanisms"] if count > most else [])
 

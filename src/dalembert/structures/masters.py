@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures import factors
@@ -101,7 +102,7 @@ def choose_masters(
     ):
         raise DataError(f"count must be from {max(1, len(kept))} to {system.nq}, got {count!r}.")
     if rule == "ratio":
-        order = np.argsort(ratio(system.M.diagonal(), system.K.diagonal()), kind="stable")
+        order = np.argsort(ties.ranks(ratio(system.M.diagonal(), system.K.diagonal())), kind="stable")
     elif rule == "greedy":
         if system.nq > GREEDY_LIMIT:
             raise DataError(
@@ -127,7 +128,7 @@ def _eliminated(M: FloatArray, K: FloatArray, kept: set[int]) -> Indices:
     dropped = []
     for _ in range(int(left.sum())):
         score = np.where(left & (np.diag(K) > 0.0), ratio(np.diag(M), np.diag(K)), -1.0)
-        i = int(np.argmax(score))
+        i = int(ties.largest_first(score)[0])
         if not left[i]:
             i = int(np.flatnonzero(left)[0])
         left[i] = False

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray, Frozen
 from dalembert.structures import stresses
 from dalembert.structures.beam_group import BeamGroup
@@ -192,7 +193,7 @@ class StaticSolution(Frozen):
         # rotations beside translations by what they move at the far end of the structure
         reach = float(np.ptp(s.positions, axis=0).max()) or 1.0
         size = np.abs(self.u) * np.tile([reach if way[0] == "r" else 1.0 for way in s.directions], len(s.points))
-        order = [int(i) for i in np.argsort(-size, kind="stable")[:most] if size[i] > 0]
+        order = [int(i) for i in ties.largest_first(size)[:most] if size[i] > 0]
         reactions = list(self.reaction)[:most]
         wide = max([16, *(len(s.coordinates[i]) for i in order), *map(len, reactions)])
         lines.append("  largest displacements")

@@ -21,6 +21,7 @@ import scipy.optimize
 
 import dalembert as da
 from dalembert.identify import AutoIdentified, Fit, Identified, auto, moesp, refine
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modal import modal_damping
 from dalembert.progress import step
@@ -202,7 +203,7 @@ def _stick_modes(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def real_shapes(shapes: Any) -> FloatArray:
     """Shapes turned to be as real as they can be, largest component 1."""
-    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
+    largest = shapes[ties.first_largest(shapes), np.arange(shapes.shape[1])]
     return np.ascontiguousarray((shapes / largest).real)
 
 

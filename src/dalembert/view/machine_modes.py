@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import DataError, ModelError
+from dalembert.linear import ties
 from dalembert.linear.checks import ComplexArray
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
@@ -147,7 +148,7 @@ def _shapes(
     found *= factor[:, None, None]
     # phases count from the largest component, and a mode in step is real
     for k, one in enumerate(found):
-        largest = one.flat[np.abs(one).argmax()]
+        largest = one.flat[ties.first_largest(one.ravel())]
         found[k] = one * (np.conj(largest) / abs(largest) if abs(largest) > 0.0 else 1.0)
         if np.abs(found[k].imag).max(initial=0.0) < _SEEN * np.abs(found[k]).max(initial=0.0):
             found[k] = found[k].real
@@ -179,7 +180,7 @@ def _parts(modes: Modes, k: int) -> list[list[Any]]:
     """Name, size and phase [deg] of the coordinates that move most, the largest 1 and at 0°."""
     column = np.asarray(modes.shapes)[:, k]
     sizes = np.abs(column)
-    order = [int(i) for i in np.argsort(-sizes, kind="stable")[:_PARTS] if sizes[i] > 1e-3 * sizes.max(initial=0.0)]
+    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > 1e-3 * sizes.max(initial=0.0)]
     if not order:
         return []
     first = column[order[0]]

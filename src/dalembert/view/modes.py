@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from dalembert.errors import DataError
+from dalembert.linear import ties
 from dalembert.linear.modes import Modes
 from dalembert.structures.continuous import ContinuousModes
 from dalembert.view import comparisons, pole_map
@@ -59,7 +60,7 @@ def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
     place = np.arange(n)
     for ax, number in zip(axes, numbers):
         shape = modes.shapes[:, number - 1]
-        largest = shape[int(np.argmax(np.abs(shape)))]
+        largest = shape[ties.first_largest(shape)]
         shape = shape / largest if largest else shape
         if np.iscomplexobj(shape) and np.abs(shape.imag).max() > SEEN:
             ax.bar(place - 0.2, shape.real, 0.4, color=colors)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.view.animation import Animation
@@ -123,8 +124,8 @@ def _data(
 ) -> dict[str, Any]:  # fmt: skip
     size = float(np.linalg.norm(np.ptp(places, axis=0))) or 1.0
     moved = np.moveaxis(shapes, 2, 0)  # (modes, places, 3)
-    largest = np.abs(moved).reshape(len(moved), -1)
-    turn = moved.reshape(len(moved), -1)[np.arange(len(moved)), largest.argmax(axis=1)]
+    flat = moved.reshape(len(moved), -1)
+    turn = flat[np.arange(len(flat)), ties.first_largest(flat.T)]
     moved = moved / np.where(np.abs(turn) > 0.0, turn, 1.0)[:, None, None]
     moved = moved / np.maximum(np.sqrt((np.abs(moved) ** 2).sum(axis=2)).max(axis=1), 1e-300)[:, None, None]
     turning = bool(np.abs(moved.imag).max() > SEEN)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DataError, unknown_name
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.record import Record
@@ -90,7 +91,7 @@ def _vibrating(structure: Structure, modes: Modes) -> _Shapes:
     if not len(modes):
         raise DataError("there are no modes to show.")
     shapes = np.asarray(modes.shapes)
-    largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=0)[None, :], axis=0)
+    largest = np.take_along_axis(shapes, ties.first_largest(shapes)[None, :], axis=0)
     shapes = shapes / np.where(np.abs(largest) > 0.0, largest, 1.0)
     turning = np.iscomplexobj(shapes) and bool(np.abs(shapes.imag).max() > _SEEN)
     hertz, damping = modes.frequencies_hz, modes.damping_ratios

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DataError
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.modes import Modes
 from dalembert.structures.critical_loads import Buckling
@@ -80,7 +81,7 @@ def plot_buckling(found: Buckling, *, mode: Any = None, scale: float | None = No
 def _real(shape: Any) -> FloatArray:
     """The shape at the moment its largest component is largest."""
     if np.iscomplexobj(shape):
-        largest = shape[int(np.argmax(np.abs(shape)))]
+        largest = shape[ties.first_largest(shape)]
         shape = (shape * np.conj(largest) / abs(largest) if largest else shape).real
     return np.asarray(shape, dtype=np.float64)
 
