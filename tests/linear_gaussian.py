@@ -40,7 +40,11 @@ class Problem:
         return Record(DT * np.arange(count), np.hstack([u, y, x]), [*s.inputs, *s.outputs, *s.states])
 
     def filtered(self, record: Record) -> tuple[Any, Any, float]:
-        """Means (N, nx), covariances (N, nx, nx), log-likelihood; rows that were not measured are dropped."""
+        """Means (N, nx), covariances (N, nx, nx), log-likelihood; rows that were not measured are dropped.
+
+        P stays symmetric by Joseph's form. In P - K S Kᵀ an odd part E of rounding becomes A (I + K C) E (...)ᵀ, with
+        the wrong sign, and grows without end.
+        """
         s = self.system
         u, y = record[list(s.inputs)], record[list(s.outputs)]
         x, P = np.array(self.x0), np.array(self.P0)
@@ -54,7 +58,9 @@ class Problem:
                 S = C @ P @ C.T + R
                 e = (y[k] - s.D @ u[k])[rows] - C @ x
                 K = np.linalg.solve(S, C @ P).T
-                x, P = x + K @ e, P - K @ S @ K.T
+                left = np.eye(len(x)) - K @ C
+                x, P = x + K @ e, left @ P @ left.T + K @ R @ K.T
+                P = 0.5 * (P + P.T)
                 total -= 0.5 * (e @ np.linalg.solve(S, e) + np.linalg.slogdet(2 * np.pi * S)[1])
             means.append(x)
             covariances.append(P)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
@@ -35,6 +35,7 @@ FILTERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", FILTERS)
 @settings(max_examples=5)
 @given(problems, st.integers(0, 2**31))
+@example(random_problem(422, 3, 2, 2), 169)  # a reference that lets P become unsymmetric is off by 4e-8 here
 def test_every_filter_is_the_kalman_filter_of_a_linear_problem(name: str, problem: Any, seed: int) -> None:
     record = problem.simulate(np.random.default_rng(seed), 40, gaps=0.2)
     means, covariances, likelihood = problem.filtered(record)

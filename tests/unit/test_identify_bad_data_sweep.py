@@ -21,6 +21,7 @@ import pytest
 from dalembert import identify
 from dalembert.errors import DalembertError
 from dalembert.identify import IdentificationWarning
+from dalembert.identify.drift import drift_share
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from tests.storey_frame import DT, FLOORS, played, sampled_frame, storey_frame, white
@@ -245,3 +246,19 @@ def test_an_output_over_again_is_left_out_by_automatic_identification_and_told()
     assert found.order == 6
     assert found.identified.outputs == tuple(FLOORS)
     assert "left out a4: it is a2 over again" in found.decisions
+
+
+def test_a_slow_answer_to_the_inputs_is_no_drift():
+    """A pole of about one part of the record: white inputs make levels that wander, and the inputs explain them."""
+    from scipy.signal import lfilter
+
+    alarms = drifts = 0
+    ramp = np.linspace(-4.0, 4.0, 400)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        u = rng.standard_normal((400, 2))
+        y = lfilter([1.0], [1.0, -0.93], u @ [1.0, -0.7])
+        alarms += drift_share(y, list(u.T), linear=False) > 0.0
+        drifts += drift_share(y + y.std() * ramp, list(u.T), linear=False) > 0.0
+    assert alarms == 0
+    assert drifts >= 38

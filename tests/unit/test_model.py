@@ -189,3 +189,13 @@ def test_a_part_is_found_by_its_name():
     assert m["encoder"] is m.sensors[0]
     with pytest.raises(da.ModelError, match="krank"):
         m["krank"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t\n"])
+def test_a_mechanism_named_by_blanks_is_refused(name: str) -> None:
+    with pytest.raises(da.ModelError, match="at least one visible letter"):
+        da.Mechanism(name)
+
+
+def test_outer_blanks_are_no_part_of_a_name() -> None:
+    assert da.Mechanism(" arm ").name == "arm"

@@ -43,11 +43,11 @@ class Mechanism(JointMethods, ForceMethods):
     """
 
     def __init__(self, name: str, *, planar: bool = False, gravity: Any = None) -> None:
-        if not isinstance(name, str):
-            raise ModelError(f"the name of a mechanism must be a text, got {name!r}.")
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError(f"the name of a mechanism must be a text with at least one visible letter, got {name!r}.")
         if not isinstance(planar, bool):
             raise ModelError(f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
-        self.name = name
+        self.name = name.strip()
         self.planar = planar
         self.description = ""  # what it is, in words; goes along into files and reports
         size = 2 if planar else 3

@@ -99,7 +99,7 @@ def _build(source: Source, folders: Folders) -> Mechanism:
     try:
         m = _built(source, folders)
     except TooMany:
-        m = Mechanism("")
+        m = Mechanism("model")
     source.problems.raise_if_any()
     return m
 
@@ -123,13 +123,13 @@ def _built(source: Source, folders: Folders) -> Mechanism:
 
 def _title(source: Source, model: Any) -> str:
     name = "" if model is None else model.name.strip()
-    return name or Path(source.path).stem or "model"
+    return name or Path(source.path).stem.strip() or "model"
 
 
 def _gravity(scope: Scope, model: Any) -> Any:
     if model.gravity is None:
-        return Mechanism("", planar=model.planar).gravity
-    return Mechanism("", planar=model.planar, gravity=scope.get(model, "gravity", ())).gravity
+        return Mechanism("model", planar=model.planar).gravity
+    return Mechanism("model", planar=model.planar, gravity=scope.get(model, "gravity", ())).gravity
 
 
 def _fill(scope: Scope) -> None:
