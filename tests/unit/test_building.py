@@ -163,6 +163,28 @@ def test_a_compiler_that_fails_is_reported_and_done_without(
     assert not list(cache.glob("*.so"))
 
 
+def test_a_library_that_cannot_be_loaded_is_done_without_and_said_once(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler that writes junk; a folder that may not hold programs (noexec) fails in the same call."""
+    tool = tmp_path / "cc-junk"
+    tool.write_text("#!/bin/sh\necho junk > kernel.so\n")
+    tool.chmod(0o700)
+    monkeypatch.setenv("CC", str(tool))
+    monkeypatch.setattr(building, "_unloadable", [])
+    building.compiler.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match=r"could not be loaded.*virtual machine.*DALEMBERT_CACHE") as said:
+            for compiled in (True, True, False):  # what is left in the cache is not tried again
+                kernel = Kernel(function(), compiled=compiled)
+                assert kernel.engine == "virtual machine"
+                check(kernel)
+    finally:
+        building.compiler.cache_clear()
+    assert len(said) == 1
+    assert not list(cache.glob("*.sha256"))
+
+
 @needs_compiler
 def test_the_doctor_counts_builds_and_names_the_compiler(cache: Path) -> None:
     assert "(0 builds)" in da.doctor()

@@ -25,6 +25,8 @@ FLAGS = ("-O1", "-fPIC", "-shared")
 CACHE_LOOKUP_LIMIT = 100_000  # instructions; above it looking for a cached build costs more than it may save
 CACHE_LOOKUP_CHARACTERS = 20_000_000
 
+_unloadable: list[str] = []  # builds of this process that could not be loaded: it stays with the virtual machine
+
 
 @lru_cache(maxsize=1)
 def compiler() -> str | None:
@@ -83,7 +85,17 @@ def _load(folder: Path, key: str, names: Sequence[str]) -> list[ca.Function] | N
             return None  # a broken or foreign file is never loaded
     except (OSError, ValueError):
         return None
-    return [ca.external(name, str(library)) for name in names]
+    try:
+        return [ca.external(name, str(library)) for name in names]
+    except RuntimeError:  # a folder mounted noexec, or a compiler that writes something else
+        (folder / f"{key}.sha256").unlink(missing_ok=True)
+        if not _unloadable:
+            warnings.warn(
+                f"a compiled library could not be loaded from {folder}: using the virtual machine. Where programs may "
+                "not run from that folder (a noexec mount), set DALEMBERT_CACHE to another.", stacklevel=4,
+            )  # fmt: skip
+        _unloadable.append(key)
+        return None
 
 
 def _has_builds(folder: Path) -> bool:
@@ -112,6 +124,8 @@ def build(functions: Sequence[ca.Function]) -> list[ca.Function] | None:
     found = _load(folder, key, names)
     if found is not None:
         return found
+    if _unloadable:
+        return None
     tool = compiler()
     if tool is None:
         warnings.warn("no C compiler found: running on CasADi's virtual machine (see da.doctor()).", stacklevel=3)
