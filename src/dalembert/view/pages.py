@@ -5,6 +5,8 @@ Figures are embedded as data, styles stand in the page: the file can be sent by 
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +29,7 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark;
@@ -62,6 +65,9 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 </body>
 </html>
 """
+# A report asks nobody for anything and runs no script of its own. A frame inherits this policy, so the one script of
+# the animations is named by its hash; a script that came in with a text would not run.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 _MOST_COLUMNS = 14
 _LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
 _NUMBER = re.compile(r"[-+−–±≤<>≈ \d.,e×/%°∞]*|yes|no")
@@ -143,10 +149,11 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     (True, True)
     """
     body = [_html(piece) for piece in pieces]
+    policy = _POLICY + (_script_of_frames() if any("<iframe " in piece for piece in body) else "")
     if provenance:
         rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
         body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
-    return _PAGE.format(title=escape(title), left=_LEFT, body="\n".join(body))
+    return _PAGE.format(title=escape(title), left=_LEFT, policy=policy, body="\n".join(body))
 
 
 def write_page(
@@ -184,6 +191,15 @@ def frame(animation: Animation, title: str) -> str:
     # scripts only: nothing in the picture can reach the page around it
     inside = text.replace("&", "&amp;").replace("'", "&#39;")
     return f"<iframe title='{escape(title)}' sandbox='allow-scripts' srcdoc='{inside}'></iframe>"
+
+
+def _script_of_frames() -> str:
+    """The script of the animations, as a policy names it."""
+    from dalembert.view import page_build
+
+    script = page_build.template().rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return f"; script-src 'sha256-{digest}'"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:

@@ -56,6 +56,8 @@ def _animation() -> str:
 
     if page_build.is_current():
         return "ready"
+    if not page_build.in_checkout():
+        return "none; install dalembert again"
     try:
         page_build._node()
     except page_build.PageError as error:
