@@ -110,6 +110,11 @@ def test_the_steady_filter_is_the_limit_of_the_others(seed):
     record = problem.simulate(np.random.default_rng(seed), 400)
     steady = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, form="steady")
     assert steady.steady.residual < 1e-12
+    assert pytest.approx(problem.system.A @ steady.steady.K, rel=1e-12) == steady.steady.L
+    predictor = problem.system.A - steady.steady.L @ problem.system.C
+    assert np.sort(np.abs(np.linalg.eigvals(predictor))) == pytest.approx(
+        np.sort(np.abs(steady.steady.poles)), rel=1e-7
+    )
     start = steady.steady.P_before
     for form in ("covariance", "square-root", "information"):
         from_limit = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, P0=start, form=form).run(record)

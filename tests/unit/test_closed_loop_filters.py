@@ -142,3 +142,16 @@ def test_a_loop_records_how_sure_its_filter_is(cart: Any, model: Any, start: Any
     assert run[f"estimate.{name}.deviation"][-1] == pytest.approx(
         np.sqrt(bucy.covariances([0.0, 1.0])[-1][0, 0]), rel=1e-6
     )
+
+
+@pytest.mark.parametrize("P0", [None, 1e-2])
+def test_a_continuous_filter_behind_a_sensor_that_feels_its_input_keeps_its_estimate(P0: Any) -> None:
+    """Started at the true state, without noise, nothing is left to correct; and P follows its own equation."""
+    plant = da.StateSpace([[0, 1], [-25, -0.2]], [0, 1], [[-25, -0.2]], [[1.0]], inputs="push", outputs="a",
+                          states=["x", "v"])  # fmt: skip
+    bucy = da.estimate.KalmanBucy(plant, Q=1e-2, R=1e-3, start=[0.1, 0.0], **({} if P0 is None else {"P0": P0}))
+    run = da.simulate(plant, 1.0, start=[0.1, 0.0], observer=bucy, inputs={"push": lambda t: 3 * da.sin(40 * t)})
+    assert np.abs(run["estimate.x"] - run["x"]).max() < 1e-7
+    wanted = bucy.steady.P if P0 is None else bucy.covariances([0.0, 1.0])[-1]
+    found = [run[f"estimate.{name}.deviation"][-1] for name in ("x", "v")]
+    assert found == pytest.approx(np.sqrt(np.diag(wanted)), rel=1e-5)

@@ -327,6 +327,26 @@ def test_covariances_of_a_projection_stay_in_the_tangent_space() -> None:
     assert float(np.abs(along.T @ P @ along).max()) > 0.1 * np.abs(P).max()
 
 
+def test_nees_of_a_projection_counts_the_freedoms_alone() -> None:
+    """A pendulum in three coordinates and three rates with two freedoms: eᵀ P⁻¹ e of its angle and its rate."""
+    m = da.Mechanism("pendulum", planar=True)
+    rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
+    eqs = da.equations(m)
+    at = da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 1.0})
+    filter_ = ExtendedKalman(eqs, outputs="A.angle", closing="projection", at=at, Q=1e-6, R=1e-4, P0=1e-2, dt=0.01)
+    found = filter_.run(da.simulate(eqs, 0.05, start=at, every=0.01))
+    names, true, wanted = filter_.process.carried.names, [], []
+    places = [names.index("rod.angle"), names.index("rod.rate")]
+    for k in range(len(found.time)):
+        angle, rate = found.states[k][places]
+        off = da.assemble(eqs, {"A.angle": angle + 1e-3}, velocity={"A.angle": rate - 2e-3})
+        true.append([off[name] for name in names])
+        P = found.covariances()[k][np.ix_(places, places)]
+        wanted.append(np.array([1e-3, -2e-3]) @ np.linalg.solve(P, [1e-3, -2e-3]))
+    assert da.estimate.nees(found, da.Record(found.time, true, names)) == pytest.approx(wanted, rel=1e-2)  # curvature
+
+
 # ---- mistakes
 
 

@@ -192,6 +192,9 @@ def test_readings_are_noise_then_steps_within_the_range():
     shown = sensor.reading(np.linspace(-20, 20, 401), np.random.default_rng(0).standard_normal(401))
     assert np.unique(np.abs(shown)).max() == 8.0 and np.all(shown == np.round(shown))
     assert da.estimate.Quantiser(step=0.1).sigma == pytest.approx(0.1 / math.sqrt(12))
+    assert da.estimate.Quantiser(step=0.1).reading(np.array([0.04, 0.06, -0.04, -0.06])) == pytest.approx(
+        [0.0, 0.1, 0.0, -0.1]
+    )  # to the nearest step
     error = da.estimate.Encoder(360, noise=0.0).reading(x := np.random.default_rng(1).uniform(0, 6, 20000)) - x
     assert error.std() == pytest.approx(da.estimate.Encoder(360, noise=0.0).sigma, rel=0.02)
 

@@ -128,3 +128,22 @@ def test_a_record_too_short_to_tell_a_variance_is_refused() -> None:
     ekf = ExtendedKalman(pendulum(), Q={"speed": 1.0}, R=1.0, P0=1e-2, dt=DT)
     with pytest.raises(DataError, match="too few samples to tell 2 variances"):
         tune(ekf, swung(3))
+
+
+def test_a_full_matrix_is_scaled_alike_in_every_form() -> None:
+    """One factor for all of Q: variances by it, their square roots by its root; square-root filters find the same."""
+    rng = np.random.default_rng(4)
+    Q = TRUE_Q * np.array([[0.3, 0.2], [0.2, 1.0]])
+    cart = StateSpace([[1.0, DT], [0.0, 1.0]], None, [[1.0, 0.0]], states=["place", "speed"], outputs="seen", dt=DT)
+    x, rows, root = np.zeros(2), [], np.linalg.cholesky(Q)
+    for _ in range(600):
+        rows.append(x[0] + np.sqrt(TRUE_R) * rng.standard_normal())
+        x = cart.A @ x + root @ rng.standard_normal(2)
+    record = Record(DT * np.arange(600), np.array(rows)[:, None], ["seen"])
+    found = [
+        tune(Kalman(cart, Q=30.0 * Q, R=TRUE_R, P0=1.0, form=form), record).variances
+        for form in ("covariance", "square-root")
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+    (scale,) = [value for name, value in found[0].items() if name.startswith("Q")]
+    assert 0.5 < 30.0 * scale < 2.0

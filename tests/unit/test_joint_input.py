@@ -154,3 +154,26 @@ def test_noise_and_start_of_the_state_must_be_said(missing: str) -> None:
     del given[missing]
     with pytest.raises(DataError, match=f"{missing} is missing"):
         JointInputKalman(frame("a1", "x3"), unknown="force", dt=DT, R=1.0, **given)
+
+
+def test_one_sample_late_it_is_the_filter_of_an_endless_noise_that_enters_with_its_input() -> None:
+    """(x, d of the interval before): x⁺ = A x + G d, d white with a variance of 1e7 instead of infinity (sensors show
+    d to 1e-2: 1e-9 of it); means, covariances of the state, of the input and between both."""
+    rng = np.random.default_rng(2)
+    A, G, C = 0.3 * rng.normal(size=(3, 3)), rng.normal(size=(3, 1)), rng.normal(size=(3, 3))
+    system = da.StateSpace(A, G, C, dt=0.1, inputs="d", states=["a", "b", "c"], outputs=["p", "q", "r"])
+    record = da.Record(0.1 * np.arange(40), rng.normal(size=(40, 3)), ["p", "q", "r"])
+    given = {"Q": np.diag([1e-3, 2e-3, 3e-3]), "R": [1e-2, 2e-2, 3e-2], "P0": 0.5}
+    filter_ = JointInputKalman(system, unknown="d", dt=0.1, **given)
+    assert filter_.delayed
+    found = filter_.run(record)
+    whole, enters = np.zeros((4, 4)), np.vstack([G, [[1.0]]])
+    whole[:3, :3] = A
+    late = da.StateSpace(whole, None, np.hstack([C, np.zeros((3, 1))]), dt=0.1, states=["a", "b", "c", "d"],
+                         outputs=["p", "q", "r"])  # fmt: skip
+    endless = 1e7 * enters @ enters.T
+    Q, P0 = np.diag([1e-3, 2e-3, 3e-3, 0.0]) + endless, np.diag([0.5, 0.5, 0.5, 0.0]) + endless
+    other = Kalman(late, Q=Q, R=given["R"], P0=P0, form="square-root").run(record)
+    for name in ("a", "b", "c", "d"):
+        assert found[name] == pytest.approx(other[name], abs=1e-6)
+    assert found.covariances()[-1] == pytest.approx(other.covariances()[-1], rel=1e-6, abs=1e-8)

@@ -319,3 +319,28 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
     assert relation.S[0, 0] * x[2] + relation.bias[0] == pytest.approx(1.5, abs=1e-11)
     with pytest.raises(da.ModelError, match="use_current"):
         observer(eqs, scheme=3, use_current=True)
+
+
+@pytest.mark.spec("004-C12")
+def test_a_formula_with_time_of_its_own_has_the_derivatives_of_both():
+    """h = sin(z) + z t² : ḣ = (cos z + t²) ż + 2 z t, ḧ = (cos z + t²) z̈ - sin z ż² + 4 t ż + 2 z."""
+    model = kinematic(
+        lambda s: {"probe": da.sin(s["z"]) + s["z"] * s.t**2}, independent="z", inputs="probe.acceleration",
+        outputs="z", scheme=None, method="euler",
+    )  # fmt: skip
+    z, rate, t, a = 0.7, -1.3, 0.6, 2.5
+    u = (np.cos(z) + t**2) * a - np.sin(z) * rate**2 + 4 * t * rate + 2 * z
+    p = process(model)
+    after = np.array(p.functions["step"]([z, rate], u, p.p, t, DT)).ravel()
+    assert after == pytest.approx([z + DT * rate, rate + DT * a], abs=1e-13)
+
+
+def test_the_step_to_the_sample_of_now_is_of_second_order(eqs):
+    """use_current with Heun: θ + dt ω + dt² α / 2 with the α of before, ω + dt (α + α_new) / 2."""
+    model = observer(eqs, scheme=1, use_current=True, method="heun")
+    x = model.state({"A.angle": 0.4, "A.rate": 6.0, "A.acceleration": 30.0})
+    end = 0.4 + DT * 6.0 + DT**2 / 2 * 30.0
+    after = stepped(model, x, 5.0)
+    relation = model.relation({"A.angle": end, "A.rate": 6.0 + DT * 30.0})
+    new = (5.0 - relation.bias[0]) / relation.S[0, 0]
+    assert after == pytest.approx([end, 6.0 + DT / 2 * (30.0 + new), new], rel=1e-10)

@@ -59,6 +59,16 @@ def test_a_rank_is_that_of_the_observability_matrix_of_a_linear_system() -> None
 
 
 @pytest.mark.spec("004-C15")
+@pytest.mark.parametrize(("window", "left"), [(3, "0.50"), (15, "0.25")])
+def test_a_constant_is_known_as_well_as_the_mean_of_its_readings(window: int, left: str) -> None:
+    """n readings with the deviation of the constant itself leave 1/√(1 + n) of it: said as such."""
+    level = StateSpace([[1.0]], None, [[1.0]], dt=1.0, states=["level"], outputs="gauge")
+    found = observability(level, window=window, R=1.0, amplitude=1.0)
+    assert found.singular_values == pytest.approx([np.sqrt(window)], rel=1e-9)
+    assert f"falls from 1 to {left} in" in found.verdict
+
+
+@pytest.mark.spec("004-C15")
 def test_accelerations_alone_do_not_show_an_unknown_force_and_one_displacement_does() -> None:
     eqs = storeys()
     found = observability(eqs, outputs=["a1", "a2", "a3"], unknown="wind", dt=0.02)

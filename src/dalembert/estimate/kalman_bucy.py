@@ -111,7 +111,7 @@ class KalmanBucy:
         for step in np.diff(t):
             key = float(np.round(step, 15))
             if key not in known:
-                known[key] = interval(self.A, self.B, self.C, self.D, self.Q, self.R, float(step))
+                known[key] = interval(self.A, self.B, self.C, self.Q, self.R, float(step))
             result.append(known[key].after(result[-1]))
         return np.array(result)
 
@@ -201,7 +201,7 @@ class Sampled(Filter):
         )
         super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
         self.bucy = bucy
-        element = interval(bucy.A, bucy.B, bucy.C, 0 * bucy.D, bucy.Q, bucy.R, dt)
+        element = interval(bucy.A, bucy.B, bucy.C, bucy.Q, bucy.R, dt)
         nu, ny = own.nu, own.ny
         ends = np.zeros((nu + 2 * ny, nu + 2 * ny))  # (u, y₀, slope) of (u, y₀, y₁)
         ends[: nu + ny, : nu + ny] = np.eye(nu + ny)

@@ -60,7 +60,7 @@ class Element:
         )  # fmt: skip
 
 
-def interval(A: Array, B: Array, C: Array, D: Array, Q: Array, R: Array, dt: float) -> Element:
+def interval(A: Array, B: Array, C: Array, Q: Array, R: Array, dt: float) -> Element:
     """Element of an interval of `dt` seconds. A : (n, n), B : (n, nu), C : (ny, n); Q, R intensities."""
     n, nu, ny = len(A), B.shape[1], len(C)
     CR = np.linalg.solve(R, C).T
@@ -69,7 +69,6 @@ def interval(A: Array, B: Array, C: Array, D: Array, Q: Array, R: Array, dt: flo
     whole = np.zeros((2 * n + ns, 2 * n + ns))
     whole[: 2 * n, : 2 * n] = hamiltonian
     whole[:n, 2 * n : 2 * n + nu] = B
-    whole[n : 2 * n, 2 * n : 2 * n + nu] = CR @ D
     whole[n : 2 * n, 2 * n + nu : 2 * n + nu + ny] = -CR
     whole[2 * n + nu : 2 * n + nu + ny, 2 * n + nu + ny :] = np.eye(ny)
     # x and λ may be of any size against each other: balance before measuring
