@@ -68,7 +68,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     # this installation, and what can go wrong
     **_from("expressions", "doctor"),
     **_from("errors", "DalembertError ModelError AssemblyError ConvergenceError DataError"),
-    **_from("errors", "FileFormatError MissingExtraError Interrupted SimulationWarning"),
+    **_from("errors", "FileFormatError MissingExtraError Interrupted ModelWarning SimulationWarning"),
 }
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from dalembert.errors import Interrupted as Interrupted
     from dalembert.errors import MissingExtraError as MissingExtraError
     from dalembert.errors import ModelError as ModelError
+    from dalembert.errors import ModelWarning as ModelWarning
     from dalembert.errors import SimulationWarning as SimulationWarning
     from dalembert.expressions import absolute as absolute
     from dalembert.expressions import acos as acos

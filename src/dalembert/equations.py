@@ -347,7 +347,10 @@ class EquationsOfMotion:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a machine is and how it moves; ``state["A.angle"]`` reads any coordinate or speed by name."""
+    """Where a machine is and how it moves; ``state["A.angle"]`` reads any coordinate or speed by name.
+
+    friction : of an equilibrium, the coordinates that dry friction holds, with their share of its limit (0 to 1).
+    """
 
     eqs: EquationsOfMotion
     q: Array
@@ -355,6 +358,7 @@ class State:
     z: Array
     t: float
     lam: Array
+    friction: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         eqs = self.eqs
@@ -374,7 +378,8 @@ class State:
         eqs = self.eqs
         shown = [eqs.measures.names[k] for k in eqs.recorded_measures][:8] or list(eqs.coordinates.names[:8])
         values = ", ".join(f"{name}={self[name]:.6g}" for name in shown)
-        return f"State({eqs.name!r}, t={self.t:g}, {values})"
+        held = "".join(f", {name} sticks with {share:.1%} of its limit" for name, share in self.friction.items())
+        return f"State({eqs.name!r}, t={self.t:g}, {values}{held})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,6 +53,10 @@ class FileFormatError(DalembertError):
         self.line = line
 
 
+class ModelWarning(UserWarning):
+    """A result holds, but under a condition that the description of the machine does not show."""
+
+
 class Interrupted(DalembertError, KeyboardInterrupt):
     """A run was stopped from the keyboard; ``record`` holds what it had."""
 

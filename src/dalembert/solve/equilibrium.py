@@ -9,18 +9,21 @@ Steady motion: the same rows with v and a as unknowns too, constant rates of the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.expressions import Array
 from dalembert.solve.assemble import DENSE, assemble, check_start
 from dalembert.solve.inputs import read_inputs
 from dalembert.solve.rest import GOOD_ENOUGH, STEP, Place, Rest
 from dalembert.solve.rest_with_memory import rest_with_memory
 from dalembert.solve.steady import steady_motion
-from dalembert.solve.tangent import named_values
+from dalembert.solve.stick_slip import convert, fixed
+from dalembert.solve.tangent import Point, accelerations, named_values
 
 TOLERANCE = 1e-12  # of the left-over force, relative to the largest force
 ITERATIONS = 600
@@ -52,9 +55,14 @@ def equilibrium(
         one to be found. All other independent coordinates stand still.
     t : time, for moving joints and inputs.
 
+    With exact dry friction (`add_friction` without ``speed=``) a machine may rest anywhere inside the limits: the pose
+    of `start`, `guess` or `hold` is taken where friction holds it; with none of them the equilibrium without friction
+    if there is one, else the drawing's pose if friction holds it.
+
     Returns
     -------
-    State, with the joints' multipliers in ``lam``.
+    State, with the joints' multipliers in ``lam`` and in ``friction`` the share of its limit with which dry friction
+    holds each coordinate.
 
     Examples
     --------
@@ -74,8 +82,87 @@ def equilibrium(
     held = named_values(eqs, hold, "hold")
     u = read_inputs(eqs, inputs).values(eqs, np.array([t]))[0]
     if rates is not None:
-        return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
+        if eqs.stick_slip is None:
+            return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
+        near = fixed(eqs, _moving(eqs, start, guess, held, rates, t), u)
+        found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
+        return replace(convert(found, eqs), friction=near.share)
     pose = _first_pose(eqs, start, guess, held, t)
+    if eqs.stick_slip is None:
+        return _at_rest(eqs, pose, start, guess, u, held, t)
+    here = resting(eqs, pose, u, held, guess) if start is not None or guess or held else None
+    if isinstance(here, State):
+        return here
+    try:
+        free = _at_rest(eqs, pose, start, guess, u, held, t)
+    except ConvergenceError as problem:
+        here = resting(eqs, pose, u, held, guess) if here is None else here
+        if isinstance(here, State):
+            return here
+        raise ConvergenceError(f"{problem} {here}") from None
+    return replace(free, friction=dict.fromkeys((d.coordinate for d in eqs.dry if d.speed is None), 0.0))
+
+
+def _moving(
+    eqs: EquationsOfMotion,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    held: Mapping[str, float],
+    rates: Mapping[str, float | None],
+    t: float,
+) -> State:
+    """A state with the rates asked for or guessed, which decide what slides where."""
+    speeds = {n: v for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
+    places = {n: v for n, v in (guess or {}).items() if n not in speeds}
+    pose = _first_pose(eqs, start, places, held, t)
+    return assemble(eqs, start=pose, velocity={**speeds, **{n: v for n, v in rates.items() if v is not None}}, t=t)
+
+
+def resting(
+    eqs: EquationsOfMotion, pose: State, u: Array, held: Mapping[str, float], guess: Mapping[str, float] | None
+) -> State | str:
+    """Rest with every coordinate that has exact friction where it is; else a sentence on what friction cannot hold."""
+    s = eqs.kernel("measures")(pose.q, np.zeros(eqs.nv), eqs.p, pose.t)[0]
+    dry = [d for d in eqs.dry if d.speed is None]
+    problem = Rest(eqs, u, {**{d.coordinate: float(s[d.measure]) for d in dry}, **held}, pose.t)
+    problem.measure_size(pose.q)
+    place = problem.settle(pose.q, np.array(pose.z))
+    if place is None:
+        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+    problem.check_still(place)
+    if problem.error(place) > TOLERANCE:
+        place = _polish(problem, (_newton(problem, place) if guess else None) or _fallen(problem, place))
+    if problem.error(place) > GOOD_ENOUGH:
+        return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
+    found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
+    near = fixed(eqs, found, u)
+    x = accelerations(near.eqs, Point(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
+    M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
+    if float(np.abs(M @ x.a).max(initial=0.0)) <= GOOD_ENOUGH * place.scale:
+        lam = x.lam[: len(eqs.rows)]
+        at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
+        return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
+    limits = eqs.kernel("friction")(found.q, found.v, eqs.p, found.t, found.lam)[1]
+    inside = [d for d in eqs.dry if d.measure >= 0]
+    efforts = dict(zip(problem.held, place.lam[len(eqs.rows) :], strict=True))
+    needs = [(abs(float(efforts[d.measure])), float(limits[inside.index(d)]), d) for d in dry]
+    most, limit, d = max(needs, key=lambda each: each[0] / max(each[1], 1e-300))
+    return (
+        f"Friction does not hold it where it is: {d.coordinate!r} would need {most:.6g} {d.unit} of friction "
+        f"{d.name!r}, whose limit is {limit:.6g} {d.unit}."
+    )
+
+
+def _at_rest(
+    eqs: EquationsOfMotion,
+    pose: State,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    u: Array,
+    held: Mapping[str, float],
+    t: float,
+) -> State:
+    """Rest without the help of dry friction."""
     problem = Rest(eqs, u, held, t)
     problem.measure_size(pose.q)
     place = problem.settle(pose.q, np.array(pose.z))

@@ -28,6 +28,7 @@ from dalembert.solve import matrices
 from dalembert.solve.assemble import state_or_rest
 from dalembert.solve.constrained import Baumgarte, depends_on_reactions, forward_function, stabilisation
 from dalembert.solve.inputs import read_inputs
+from dalembert.solve.stick_slip import fixed
 from dalembert.solve.tangent import named_values, speed_numbers
 
 METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph", "udwadia_phohomsiri")
@@ -190,6 +191,9 @@ def forward_dynamics(
         `independent` speeds, named or found.
     tolerance : singular values of the rows below this share of the largest count as zero.
 
+    Where friction is exact, a coordinate at rest inside its limit sticks: its effort is among the multipliers. (With
+    `accelerations`, `nonideal` or `stabilise` the regularised law stands in for it.)
+
     Examples
     --------
     >>> import dalembert as da
@@ -209,6 +213,10 @@ def forward_dynamics(
     if method == "graph" and (accelerations or nonideal):
         raise ModelError("method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.")
     state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
+    if eqs.stick_slip is not None and accelerations is None and nonideal is None and stabilise is None:
+        u = read_inputs(eqs, inputs).values(eqs, np.array([state.t]))[0]
+        near = fixed(eqs, state, u)
+        eqs, state = near.eqs, near.state
     system = system_at(eqs, state, inputs)
     given = _nonideal(eqs, nonideal)
     S, wanted = _wanted(eqs, state, accelerations)

@@ -13,6 +13,7 @@ the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ModelError, unknown_name
+from dalembert.errors import ModelError, ModelWarning, unknown_name
 from dalembert.expressions import Array, Kernel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.solve.assemble import assemble, check_start
@@ -29,6 +30,7 @@ from dalembert.solve.chart import Chart, solve_rows
 from dalembert.solve.equilibrium import equilibrium
 from dalembert.solve.inputs import read_inputs
 from dalembert.solve.steady import later
+from dalembert.solve.stick_slip import fixed
 from dalembert.solve.tangent import Point, Saddle, Terms, accelerations
 
 MOVING = 1e-9  # m/s or rad/s, below it a state is at rest
@@ -48,6 +50,7 @@ def linearize(
     coordinates: str | Iterable[str] | None = None,
     anywhere: bool = False,
     frozen: bool = False,
+    friction: bool = True,
 ) -> SecondOrder | StateSpace:
     """Linear model of small motions about an equilibrium or a steady motion; exact derivatives.
 
@@ -65,6 +68,9 @@ def linearize(
         that state, near that instant only; ``provenance["drift"]`` holds the accelerations there.
     frozen : state-dependent coefficients instead of the Jacobian: A(x), C(x) with ẋ = A(x) (x - x₀) exactly, x₀ the
         equilibrium the machine would sink to, frozen at the state `at` (any state). Deviations are from x₀.
+    friction : with exact dry friction, a coordinate that sticks is held (it is no coordinate of the linear model), one
+        that slides has its constant effort; False leaves Coulomb friction out of the model. A regularised law has its
+        slope, which acts as viscous damping. A `ModelWarning` and ``provenance["friction"]`` say what was done.
 
     Returns
     -------
@@ -88,6 +94,7 @@ def linearize(
         raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
     check_start(eqs, at)
     u = read_inputs(eqs, inputs).values(eqs, np.array([at.t]))[0]
+    eqs, at, notes = _without_dry_friction(eqs, at, u, friction)
     named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
     wanted = _wanted_outputs(eqs, outputs)
     x = accelerations(eqs, Point(at.q, at.v, at.z, u, at.t, np.zeros(eqs.nv), at.lam))
@@ -112,8 +119,45 @@ def linearize(
     provenance: dict[str, Any] = {"made by": "da.linearize", "about": what if not anywhere else "a state"}
     if anywhere:
         provenance["drift"] = drift
+    if notes:
+        provenance["friction"] = notes
     provenance |= _reference(eqs, at, x, chart, first.outputs)
     return _result(eqs, chart, first, provenance)
+
+
+def _without_dry_friction(
+    eqs: EquationsOfMotion, at: State, u: Array, friction: bool
+) -> tuple[EquationsOfMotion, State, dict[str, str]]:
+    """Equations that can be differentiated at a state, the state, and by coordinate or contact what friction does."""
+    notes: dict[str, str] = {}
+    near = fixed(eqs, at, u, without=not friction)
+    for d in (d for d in eqs.dry if d.speed is None):
+        mode = near.sliding.get(d.coordinate)
+        if mode is None:
+            notes[d.coordinate] = f"Coulomb friction {d.name!r} is left out"
+        elif mode == 0:
+            share = near.share[d.coordinate]
+            notes[d.coordinate] = f"held by friction {d.name!r} ({share:.1%} of its limit)"
+        else:
+            way = "forward" if mode > 0 else "backward"
+            notes[d.coordinate] = f"slides {way}, friction {d.name!r} keeps its direction"
+    inside = [d for d in eqs.dry if d.measure >= 0]
+    if inside and any(d.speed is not None for d in eqs.dry):
+        rate, _, limit = eqs.kernel("friction")(at.q, at.v, eqs.p, at.t, at.lam)
+    for d in (d for d in eqs.dry if d.speed is not None):
+        slope = ""
+        if d.measure >= 0:
+            assert d.speed is not None
+            k = inside.index(d)
+            value = float(limit[k]) * d.speed**2 / (float(rate[k]) ** 2 + d.speed**2) ** 1.5
+            slope = f" of {value:.4g} {d.unit} s/{'rad' if d.unit == 'N m' else 'm'}"
+        notes[d.coordinate or d.name] = f"regularised friction {d.name!r} (speed={d.speed:g}) acts as damping{slope}"
+    if near.sliding or any(d.speed is not None for d in eqs.dry):
+        text = "; ".join(f"{name}: {note}" for name, note in notes.items())
+        held = any(mode == 0 for mode in near.sliding.values())
+        hint = " friction=False leaves Coulomb friction out." if held else ""
+        warnings.warn(f"linear model of {eqs.name!r}: {text}.{hint}", ModelWarning, stacklevel=3)
+    return near.eqs, near.state, notes
 
 
 def _reference(eqs: EquationsOfMotion, at: State, x: Point, chart: Chart, outputs: tuple[str, ...]) -> dict[str, Any]:

@@ -198,6 +198,18 @@ class Rest:
                 raise ModelError(f"{said}; nothing else in it is free to move. Simulate it to see its motion.")
             raise ModelError(f"{said}. For steady motion give rates={{...}}.")
 
+    def _creep(self) -> str:
+        """A reminder that regularised friction holds nothing."""
+        names = {d.name: d.coordinate for d in self.eqs.dry if d.speed is not None}
+        if not names:
+            return ""
+        joints = [name for name, coordinate in names.items() if coordinate]
+        advice = " In joints, leave speed= out: what is inside the limit then sticks." if joints else ""
+        return (
+            f" Friction {', '.join(map(repr, names))} is regularised: it holds nothing at rest, the machine creeps."
+            + advice
+        )
+
     def check_found(self, place: Place) -> None:
         eqs = self.eqs
         worst = int(np.argmax(np.abs(place.left))) if eqs.nv else 0
@@ -214,7 +226,7 @@ class Rest:
             raise ConvergenceError(
                 f"no equilibrium of {eqs.name!r} found: {eqs.speeds.names[worst]!r} of body {body!r}{held} is left "
                 f"with {place.left[worst]:.3g} {unit}. Nothing balances it, or the way there is long: give start= or "
-                "guess=."
+                f"guess=.{self._creep()}"
             )
         kept = np.abs(place.lam[len(eqs.rows) :])
         if kept.size and float(kept.max()) > 1e-7 * place.scale:

@@ -269,12 +269,20 @@ class Fixed:
     share: dict[str, float]  # of the limit at rest, of what sticks
 
 
-def fixed(eqs: EquationsOfMotion, state: State, u: Array) -> Fixed:
-    """The equations that hold near a state, without events; the same ones where no friction is exact."""
+def fixed(eqs: EquationsOfMotion, state: State, u: Array, *, without: bool = False) -> Fixed:
+    """The equations that hold near a state, without events; the same ones where no friction is exact.
+
+    without : leave exact Coulomb friction out.
+    """
     if eqs.stick_slip is None:
         return Fixed(eqs, state, {}, {})
     full = exact(eqs)
     run = StickSlip(full)
+    if without:
+        made = full.cached(("modes fixed", ()), lambda: _with_fixed_modes(full, eqs, run, ()))
+        free = replace(made, parameter_values=full.parameter_values)  # no direction of sliding, and no row
+        object.__setattr__(free, "_kernels", made._kernels)
+        return Fixed(free, free.state(state.q, state.v, state.z, state.t, lam=state.lam), {}, {})
     here = convert(state, full)
     found = run.decide(full, here, u)
     sticking = tuple(k for k, mode in enumerate(found.sliding) if mode == 0)
