@@ -21,6 +21,7 @@ from dalembert.solve.explicit import Layout
 
 SX = ca.SX
 TIME_TOLERANCE = 1e-13  # s, of a located event
+ROUNDING = 4 * float(np.finfo(float).eps)  # of its time, relative
 ZERO = 1e-12  # an event function this small at a start counts as zero
 PROBES = (1e-9, 1e-7, 1e-5, 1e-3)  # s: how far the sign of an event that starts on zero is looked for
 LOGIC = tuple(getattr(ca, f"OP_{name}") for name in ("LT", "LE", "EQ", "NE", "NOT", "AND", "OR"))
@@ -247,7 +248,10 @@ class Watch:
                     break
             else:
                 return start
-        return float(brentq(value, low, end, xtol=TIME_TOLERANCE, rtol=4 * np.finfo(float).eps))
+        root = float(brentq(value, low, end, xtol=TIME_TOLERANCE, rtol=ROUNDING))
+        if i >= self.above and value(root) > 0:  # a load may jump: what is decided there is decided after the jump
+            root = min(root + 2 * (TIME_TOLERANCE + ROUNDING * abs(root)), end)
+        return root
 
     def note(self, crossing: Crossing) -> None:
         for i in crossing.which:

@@ -31,7 +31,7 @@ from dalembert.solve.equilibrium import equilibrium
 from dalembert.solve.inputs import read_inputs
 from dalembert.solve.steady import later
 from dalembert.solve.stick_slip import fixed
-from dalembert.solve.tangent import Point, Saddle, Terms, accelerations
+from dalembert.solve.tangent import Point, Saddle, Terms, accelerations, split
 
 MOVING = 1e-9  # m/s or rad/s, below it a state is at rest
 STEADY = 1e-6  # relative change of the matrices along a steady motion that passes for none: far above the error of
@@ -157,6 +157,13 @@ def _without_dry_friction(
         held = any(mode == 0 for mode in near.sliding.values())
         hint = " friction=False leaves Coulomb friction out." if held else ""
         warnings.warn(f"linear model of {eqs.name!r}: {text}.{hint}", ModelWarning, stacklevel=3)
+    if 0.0 in near.sliding.values() and not eqs.nz:
+        A = near.eqs.kernel("rows").sparse(0, at.q, at.v, at.z, u, near.eqs.p, at.t).toarray()
+        if split(A)[4].shape[1] == 0:
+            raise ModelError(
+                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize. friction=False leaves "
+                "Coulomb friction out; add_friction(..., speed=...) makes it smooth."
+            )
     return near.eqs, near.state, notes
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time as clock
+import warnings
 from typing import Any
 
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError
+from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, ModelWarning
 from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
@@ -16,7 +17,7 @@ from dalembert.solve.assemble import check_start
 from dalembert.solve.constrained import depends_on_reactions
 from dalembert.solve.events import Crossing, Event, Switch, Watch, event_function, speeds_after
 from dalembert.solve.inputs import Inputs
-from dalembert.solve.methods import GeneralizedAlpha, Sundials
+from dalembert.solve.methods import DormandPrince, GeneralizedAlpha, Sundials
 from dalembert.solve.sampling import Sampler, to_record
 from dalembert.solve.singular_poses import SingularPoses
 from dalembert.solve.stepping import first_step, steps_of
@@ -28,6 +29,7 @@ FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
 NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
 GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
 SMALLEST_STEP = 1e-14
+MANY_STEPS = 10_000  # after which a run whose friction is regularised gets advice
 PATIENCE, SLOWEST = 400, 1e-9  # attempts that together must do more than this share of what is left
 FARTHEST = 1e6  # times as long as the run so far: what lies beyond says nothing of a step that fell
 STRETCHES = 1000  # of a run; each has the method's budget of attempts
@@ -48,6 +50,7 @@ class Run:
         self._bind()
         self.progress = Progress(progress, f"simulating {eqs.name}")
         self.friction = depends_on_reactions(eqs)
+        self.advice = ""
         self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
 
     def _bind(self) -> None:
@@ -107,7 +110,8 @@ class Run:
                 if broken is not None and crossing is None:
                     raise broken
                 x = block[-1].copy()
-                self._advances(x, size)
+                self._advances(x, size if crossing is None else crossing.step + 1)
+                self._advise(x)
                 if crossing is not None:
                     x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
@@ -317,6 +321,25 @@ class Run:
             "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
         )
 
+    def _advise(self, x: Array) -> None:
+        """Say once that regularised friction makes many steps, and what does not."""
+        steps = int(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
+        if self.advice or steps < MANY_STEPS or getattr(self.method, "step", 1) is not None:
+            return
+        if not isinstance(self.method, DormandPrince):
+            return
+        smooth = [d for d in self.eqs.dry if d.speed is not None]
+        rates = self.eqs.kernel("measures")(*(x[slice(*self.where[n])] for n in "qv"), self.eqs.p, x[0])[1]
+        slow = [d for d in smooth if d.measure < 0 or abs(rates[d.measure]) <= 10 * (d.speed or 0.0)]
+        if slow:
+            names = ", ".join(f"{d.name!r} (speed={d.speed:g})" for d in slow)
+            exact = " In joints, leave speed= out: sticking and sliding are exact then." if slow[0].coordinate else ""
+            self.advice = (
+                f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
+                f"it hardly slides. Use method=da.Rosenbrock().{exact}"
+            )
+            warnings.warn(self.advice, ModelWarning, stacklevel=4)
+
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
         owner, load, forces = self._most_loaded(x)
@@ -370,6 +393,8 @@ class Run:
             "engine": self.steps.engine,
             "end": float(x[0]),
         }
+        if self.advice:
+            statistics["advice"] = self.advice
         if self.stick_slip:
             statistics["friction"] = self.stick_slip.changes
         if self.singular.found:
