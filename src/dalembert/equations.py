@@ -213,6 +213,8 @@ class EquationsOfMotion:
             groups = (self.coordinates, self.speeds, self.internal, self.inputs, self.parameters, self.measures)
             named = [repr((group.names, group.units)) for group in (*groups, self.outputs)] + [repr(self.rows)]
             texts = [*named, *(f"{name} {f.serialize()}" for name, f in sorted(self.functions.items()))]
+            if self.stick_slip is not None:  # exact friction has a smooth law for those who need one, as others do
+                texts.append(self.stick_slip.content_hash)
             self._kernels["content"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
         own = f"{self._kernels['content']} {self.parameter_values!r} {self.guess!r}"
         own += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""

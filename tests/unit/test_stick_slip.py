@@ -197,7 +197,7 @@ def test_a_sampled_loop_hears_a_kick(level: Any) -> None:
     assert [c["now"] for c in run.statistics["friction"]] == ["sticks", "slides forward", "sticks"]
 
 
-# --- rest, accelerations, linear models ---------------------------------------------------------------------------------
+# --- rest, accelerations, linear models -------------------------------------------------------------------
 
 
 def test_rest_inside_the_cone_is_an_equilibrium_that_says_its_share(slope: Any) -> None:
@@ -246,11 +246,11 @@ def test_a_linear_model_says_what_friction_became(level: Any, slope: Any) -> Non
     smooth = block(0.0, coulomb=MU, speed=0.1)
     with pytest.warns(da.ModelWarning, match=r"'dry' \(speed=0.1\) acts as damping of 78.48 N s/m"):
         model = da.linearize(smooth)
-    assert model.C == pytest.approx(np.array([[MU * MASS * G / 0.1]]), rel=1e-9)
+    assert pytest.approx(np.array([[MU * MASS * G / 0.1]]), rel=1e-9) == model.C
     steady = da.equilibrium(level, rates={"rail": 0.5}, inputs={"push": MU * MASS * G})
     with pytest.warns(da.ModelWarning, match="slides forward, friction 'dry' keeps its direction"):
         model = da.linearize(level, steady, inputs={"push": MU * MASS * G})
-    assert model.C == pytest.approx(np.zeros((1, 1)), abs=1e-12)
+    assert pytest.approx(np.zeros((1, 1)), abs=1e-12) == model.C
 
 
 def test_accelerations_on_both_sides_of_the_cone(slope: Any) -> None:
@@ -264,7 +264,7 @@ def test_accelerations_on_both_sides_of_the_cone(slope: Any) -> None:
     assert da.forward_dynamics(sliding, moving)["rail.speed"] == pytest.approx(expected, rel=1e-9)
 
 
-# --- advice and mistakes --------------------------------------------------------------------------------------------------
+# --- advice and mistakes -------------------------------------------------------------------
 
 
 def test_many_steps_of_regularised_friction_give_advice() -> None:
