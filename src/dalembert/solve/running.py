@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, ModelWarning
+from dalembert.errors import ConvergenceError, DalembertError, DataError, Interrupted, ModelError, SimulationWarning
 from dalembert.expressions import Array
 from dalembert.progress import Progress
 from dalembert.record import Record
@@ -338,7 +338,7 @@ class Run:
                 f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
                 f"it hardly slides. Use method=da.Rosenbrock().{exact}"
             )
-            warnings.warn(self.advice, ModelWarning, stacklevel=4)
+            warnings.warn(self.advice, SimulationWarning, stacklevel=4)
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "

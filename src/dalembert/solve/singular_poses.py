@@ -160,7 +160,8 @@ def in_words(name: str, found: list[dict[str, Any]], more: bool = False) -> str:
 
 def may_lose_rank(eqs: EquationsOfMotion) -> bool:
     """Whether joints close a loop, or anything but joints constrains the motion: a tree cannot lose rank."""
-    if {row.owner for row in eqs.rows} - {joint.name for joint in eqs.joints}:
+    sticking = {d.row for d in eqs.dry}  # of a coordinate of one joint
+    if {row.owner for k, row in enumerate(eqs.rows) if k not in sticking} - {joint.name for joint in eqs.joints}:
         return True
     group = {body: body for joint in eqs.joints for body in joint.bodies}
 
