@@ -37,6 +37,20 @@ def test_a_pendulum_in_cartesian_coordinates_has_its_acceleration_and_tension(me
     assert np.allclose(sol.reactions["string"].force, tension * inwards, atol=1e-11)
 
 
+def test_the_moment_of_a_turned_body_comes_in_world_axes():
+    """A body welded at a point p of it, turned in space and twisted: r × m g + T at the weld, whatever its axes."""
+    m = da.Mechanism("bracket", gravity=(0, 0, -9.81))
+    turn = np.array([0.8, 0.2, -0.4, 0.4])
+    body = m.add_body("b", mass=2.0, inertia=(0.1, 0.2, 0.3), position=(0.3, -0.2, 0.5), rotation=tuple(turn))
+    m.add_fixed("weld", m.ground, body, at=(1.0, 0.4, -0.1))
+    m.add_torque("T", body, (0.7, -0.2, 0.5))
+    load = np.array([0.0, 0.0, -2.0 * 9.81])
+    arm = np.array([0.3, -0.2, 0.5]) - np.array([1.0, 0.4, -0.1])
+    found = da.forward_dynamics(da.equations(m)).reactions["weld"]
+    assert np.allclose(found.force, -load, atol=1e-11)
+    assert np.allclose(found.torque, -np.cross(arm, load) - (0.7, -0.2, 0.5), atol=1e-11)
+
+
 def test_reactions_come_in_world_and_in_joint_axes():
     m = da.Mechanism("ramp", planar=True)
     box = m.add_body("box", mass=3.0, inertia=0.1, position=(0, 0), angle=0.5)
