@@ -248,6 +248,45 @@ def test_holonomic_velocity_and_acceleration_rows_stand_side_by_side():
     assert sol.lam[2] == pytest.approx(1.8, abs=1e-12)
 
 
+def test_a_driven_slide_on_a_turning_arm_has_the_acceleration_of_its_motion():
+    m = da.Mechanism("sling", planar=True, gravity=0)
+    arm, bead = m.add_body("arm", mass=1.0, inertia=0.5), m.add_body("bead", mass=0.4, inertia=0.01)
+    m.add_revolute("O", m.ground.at(0, 0), arm.at(0, 0))
+    m.add_prismatic("S", arm.at(0, 0), bead.at(0, 0))
+    m.add_driver("pull", "S", lambda t: 0.3 + 0.1 * da.sin(4 * t))
+    eqs = da.equations(m)
+    state = da.assemble(eqs, {"O": 0.4}, velocity={"O": 3.0}, t=0.2)
+    sol = da.forward_dynamics(eqs, state)
+    r, speed, acceleration = 0.3 + 0.1 * np.sin(0.8), 0.4 * np.cos(0.8), -1.6 * np.sin(0.8)
+    assert sol["S.speed"] == pytest.approx(acceleration, abs=1e-11)
+    # angular momentum (I + m r²) ω stays, and the driver pulls with m (r̈ - r ω²)
+    assert (0.51 + 0.4 * r**2) * sol["O.rate"] == pytest.approx(-2 * 0.4 * r * speed * 3.0, abs=1e-11)
+    assert sol["pull.effort"] == pytest.approx(0.4 * (acceleration - r * 9.0), abs=1e-11)
+
+
+def test_coupled_slides_on_a_turning_arm_keep_their_ratio_in_acceleration_too():
+    """Gear, rack and motor rotor: coordinates of slides on a turning arm have centripetal parts of their own."""
+    m = da.Mechanism("governor", planar=True, gravity=0)
+    arm = m.add_body("arm", mass=1.0, inertia=0.5, position=(0, 0))
+    m.add_revolute("O", m.ground.at(0, 0), arm.at(0, 0))
+    for k, angle in ((1, 0.0), (2, 2.0)):
+        bead = m.add_body(f"bead{k}", mass=0.5 * k, inertia=0.01, position=(0, 0))
+        m.add_prismatic(f"S{k}", arm, bead, at=(0, 0), axis=(np.cos(angle), np.sin(angle)))
+    m.add_gear("gear", "S1", "S2", ratio=-2.5)
+    motor = da.DCMotor(torque_constant=0.1, resistance=1.0, gear_ratio=7.0, rotor_inertia=0.02)
+    m.add_actuator("motor", "S1", input="voltage", model=motor)
+    eqs = da.equations(m)
+    state = da.assemble(eqs, {"S1": 0.3, "O": 0.4}, velocity={"S1": 0.7, "O": 3.0})
+    sol = da.forward_dynamics(eqs, state, inputs={"voltage": 2.0})
+    assert abs(sol["S1.speed"]) > 0.1
+    assert sol["S2.speed"] == pytest.approx(-2.5 * sol["S1.speed"], abs=1e-11)
+    assert sol["motor.rotor.rate"] == pytest.approx(7.0 * sol["S1.speed"], abs=1e-10)
+    # energy of one state: T' = power of what acts, with no constraint taking any
+    (power,) = np.ravel(eqs.kernel("power")(state.q, state.v, state.z, [2.0], eqs.p, 0.0, sol.lam)[0])
+    (M,) = eqs.kernel("inertia")(state.q, eqs.p, 0.0)
+    assert state.v @ M @ sol.acceleration == pytest.approx(power, abs=1e-10)
+
+
 # -- inputs and mistakes ----------------------------------------------------------------------------------------------
 
 
