@@ -275,3 +275,53 @@ def test_column_of_solids_buckles_at_eulers_load():
     shear = 1.2 * euler / (210e9 / 2.6 * h**2)
     assert factor < euler
     assert factor == pytest.approx(euler / (1 + shear), rel=0.5 * shear)
+
+
+def thick_cylinder(kind, poisson, divisions=(4, 6, 1), **options):
+    """Quarter of a long tube, radii 1 and 2 m, under inner pressure p: displacement and hoop stress of the bore over
+    those of Lamé, u = (1+ν)/E p a²/(b²−a²) ((1−2ν) a + b²/a), σ = p (a²+b²)/(b²−a²)."""
+    box = box_mesh((1, 1, 1), divisions, kind)
+    t, s, z = box.points.T
+    angle = s * np.pi / 2
+    points = np.column_stack([(1 + t) * np.cos(angle), (1 + t) * np.sin(angle), 0.2 * z])
+    mesh = box.replace(points=points, point_sets={"bore": t < 1e-9})
+    tube = Solid("tube", mesh, Material("rubber", 1e9, 1000.0, poisson), gravity=0, **options)
+    for plane, way in (("x=0", "x"), ("y=0", "y"), ("z=0", "z"), ("z=0.2", "z")):
+        tube.support(plane, way)
+    tube.add_pressure("p", "bore", 1e6)
+    solution = static(structure(tube), "p")
+    on = np.flatnonzero(t < 1e-9)
+    c, s_ = np.cos(angle[on]), np.sin(angle[on])
+    stress = solution.stresses()[0].at_points[on]
+    hoop = stress[:, 0] * s_**2 + stress[:, 1] * c**2 - 2 * stress[:, 3] * s_ * c
+    u = solution.u.reshape(-1, 3)[on]
+    moved = (u[:, 0] * c + u[:, 1] * s_) / (1e-3 * (1 + poisson) / 3 * (1 - 2 * poisson + 4))
+    return moved.mean(), hoop.mean() / (1e6 * 5 / 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "poisson", "options", "remedy"),
+    [
+        ("tet4", 0.49, {}, "tet10 or hex8"),
+        ("hex8", 0.45, {"incompatible": False}, "incompatible=True"),
+        ("tet10", 0.4999, {}, "hex20 cells with quadrature=3"),
+        ("hex20", 0.4999, {}, "use quadrature=3"),
+        ("hex27", 0.4999, {}, "hex20 cells with quadrature=3"),
+    ],
+)
+def test_a_solid_that_locks_is_warned_of_with_the_remedy(kind, poisson, options, remedy):
+    with pytest.warns(UserWarning, match=rf"solid 'tube': {kind} cells lock.*'rubber' \({poisson}\).*{remedy}"):
+        thick_cylinder(kind, poisson, (2, 3, 1), **options)
+
+
+@pytest.mark.parametrize("kind", ["hex20", "hex8"])
+@pytest.mark.parametrize("poisson", [0.3, 0.4999])
+def test_what_the_warning_advises_does_not_lock(kind, poisson):
+    """Lamé's bore, hex20 with quadrature=3 and hex8 with incompatible modes; 5 % of stress is the fit at a surface."""
+    options = {"quadrature": 3} if kind == "hex20" else {}
+    moved, hoop = thick_cylinder(kind, poisson, (6, 8, 1), **options)
+    assert moved == pytest.approx(1.0, rel=1e-4 if kind == "hex20" else 0.01)
+    assert hoop == pytest.approx(1.0, rel=0.02 if kind == "hex20" else 0.1)
+    with pytest.warns(UserWarning):
+        stiff = thick_cylinder(kind, 0.4999, (3, 4, 1), **({} if kind == "hex20" else {"incompatible": False}))
+    assert abs(stiff[1] - 1) > 0.3  # what happens without

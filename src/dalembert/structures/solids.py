@@ -84,7 +84,8 @@ class Solid:
     gravity : vector of the gravity field [m/s²]; None for 9.81 along −z, 0 for none.
     incompatible : bending modes in linear hexahedra. None: yes for ``hex8``, which would be far too stiff in bending
         without them. (Linear tetrahedra have no such cure: prefer ``tet10``.)
-    quadrature : degree of integration of the stiffness instead of the usual one of the kind.
+    quadrature : degree of integration of the stiffness instead of the usual one of the kind; 3 keeps hex20 from
+        locking where the material is nearly incompressible (Poisson's ratio near 0.5, of which a warning tells).
 
     Points of the mesh are called ``"p0"``, ``"p1"``, ... by their number in the mesh.
 
