@@ -2,7 +2,8 @@
 
 Spec 003, C-19, C-20: along a parameter eigenvalues veer apart (coupling by springs), merge and turn to flutter
 (circulatory coupling, at |α| = ε), or split with the spin speed (gyroscopic coupling, the Campbell diagram).
-A critical speed of order k is a speed Ω with a natural frequency Im s(Ω) = k Ω.
+A critical speed of order k is a speed Ω with a natural frequency Im s(Ω) = k Ω, of a mode that an unbalance or another
+force across the axis can excite: a frequency of torsion or of axial motion that meets the speed is a coincidence.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.linear.tables import aligned
 from dalembert.linear.tracking import Spectra, jumps
+from dalembert.linear.whirl import whirl
 from dalembert.progress import Progress, Setting
 from dalembert.record.checks import numbers
 
 # Relative width at which a crossing is taken as found: doubles have no more.
 PRECISION = 2e-15
+# Relative distance up to which a mode is the one that meets an order.
+MET = 1e-9
 COLUMNS_SHOWN = 8
 ROWS_SHOWN = 20
 
@@ -54,13 +58,18 @@ class CriticalSpeed:
     order: float
     eigenvalue: complex
     """[rad/s]"""
+    whirl: str = ""
+    """"forward", "backward" or "planar" where the system is a rotor (:func:`dalembert.structures.rotor`); "" elsewhere
+    and for motions along or about its axis"""
 
 
 class Sweep(checks.Frozen):
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
 
     ``values`` (nv,); ``eigenvalues`` (nv, nb) [rad/s], of a pair only the half with Im ≥ 0 where it stays a pair
-    throughout; ``crossings``: stability boundaries; ``critical_speeds``; ``parameter``, ``unit``, ``provenance``.
+    throughout; ``crossings``: stability boundaries; ``critical_speeds``; ``coincidences``: speeds where the frequency of
+    a torsional or axial motion of a rotor meets an order, which unbalance does not excite; ``parameter``, ``unit``,
+    ``provenance``.
     """
 
     parameter: str
@@ -69,17 +78,18 @@ class Sweep(checks.Frozen):
     eigenvalues: ComplexArray
     crossings: tuple[Crossing, ...]
     critical_speeds: tuple[CriticalSpeed, ...]
+    coincidences: tuple[CriticalSpeed, ...]
     stable: Any
     provenance: Mapping[str, Any]
 
     def __init__(
         self, values: FloatArray, eigenvalues: ComplexArray, *, parameter: str, unit: str,
         crossings: tuple[Crossing, ...], critical_speeds: tuple[CriticalSpeed, ...], stable: Any,
-        provenance: Mapping[str, Any],
+        provenance: Mapping[str, Any], coincidences: tuple[CriticalSpeed, ...] = (),
     ) -> None:  # fmt: skip
         self._freeze(
             values=values, eigenvalues=eigenvalues, parameter=parameter, unit=unit, crossings=crossings,
-            critical_speeds=critical_speeds, stable=stable, provenance=provenance,
+            critical_speeds=critical_speeds, coincidences=coincidences, stable=stable, provenance=provenance,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -127,7 +137,13 @@ class Sweep(checks.Frozen):
             how = f"{crossing.motion}{f' at {hertz:.5g} Hz' if hertz else ''}"
             lines.append(f"{self.parameter} = {crossing.value:.9g}: becomes {crossing.becomes} ({how})")
         for critical in self.critical_speeds:
-            lines.append(f"critical speed, order {critical.order:g}: {critical.speed:.9g} {self.unit}".rstrip())
+            what = f"{critical.speed:.9g} {self.unit}".rstrip() + (
+                f" ({critical.whirl} whirl)" if critical.whirl else ""
+            )
+            lines.append(f"critical speed, order {critical.order:g}: {what}")
+        for one in self.coincidences:
+            what = f"{one.speed:.9g} {self.unit}".rstrip()
+            lines.append(f"no critical speed, order {one.order:g}: torsion or axial motion meets it at {what}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -187,10 +203,12 @@ def sweep(
     critical = [
         one for order in multiples for a, b in pairwise(grid) for one in _critical(spectra, a, b, order, precision)
     ]
+    critical.sort(key=lambda one: (one[0].order, one[0].speed))
     stable = np.array([not (spectra.growth(float(value)) > 0.0).any() for value in at])
     return Sweep(
         at, _upper_half(branches), parameter=parameter, unit=unit, crossings=tuple(crossings),
-        critical_speeds=tuple(sorted(critical, key=lambda one: (one.order, one.speed))), stable=stable,
+        critical_speeds=tuple(one for one, counts in critical if counts),
+        coincidences=tuple(one for one, counts in critical if not counts), stable=stable,
         provenance={**spectra.provenance, "method": "sweep"},
     )  # fmt: skip
 
@@ -203,6 +221,10 @@ def campbell(
     count: int | None = None,
 ) -> Sweep:
     """Natural frequencies over the spin speed [rad/s], with critical speeds of the given orders.
+
+    Of systems of :func:`dalembert.structures.rotor` only modes that whirl have critical speeds; where torsion or axial
+    motion meets an order is listed in ``coincidences``. Of other systems every frequency counts. Backward whirl on
+    bearings that are equally stiff both ways is not excited by unbalance (``CriticalSpeed.whirl``).
 
     Examples
     --------
@@ -275,13 +297,27 @@ def _crossing(spectra: Spectra, edge: float, where: float, change: int, beside: 
     )
 
 
-def _critical(spectra: Spectra, a: float, b: float, order: float, precision: float) -> list[CriticalSpeed]:
+def _critical(spectra: Spectra, a: float, b: float, order: float, precision: float) -> list[tuple[CriticalSpeed, bool]]:
+    """Meetings between a and b, and whether each is a critical speed."""
     found = []
     for speed, _ in jumps(lambda value: spectra.excess(value, order), a, b, precision):
         s = spectra.quick(speed)
         met = s[int(np.argmin(np.abs(s.imag - order * abs(speed))))]
-        found.append(CriticalSpeed(float(speed), order, complex(met)))
+        motion, counts = _motion(spectra, speed, complex(met))
+        found.append((CriticalSpeed(float(speed), order, complex(met), motion), counts))
     return found
+
+
+def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
+    """Whirl of the modes of a rotor at an eigenvalue, and whether any of them whirls; all count elsewhere."""
+    axis = spectra.provenance.get("rotor")
+    system = spectra.build(speed) if axis is not None else None
+    if not isinstance(system, SecondOrder):
+        return "", True
+    modes = system.modes(spectra.count)
+    near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= MET * abs(met))
+    motions = [whirl(system, modes.shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
+    return next(((motion, True) for motion in motions if motion), ("", False))
 
 
 def _upper_half(branches: ComplexArray) -> ComplexArray:

@@ -138,7 +138,8 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
         G = G + _on_points(structure, lumps.points, G3)
     system = structure.system(**options)
     return system.replace(
-        G=_skew(structure.T.T @ G @ structure.T), provenance={**system.provenance, "speed": float(speed)}
+        G=_skew(structure.T.T @ G @ structure.T),
+        provenance={**system.provenance, "speed": float(speed), "rotor": tuple(_vector(axis, 1.0).tolist())},
     )
 
 
