@@ -108,18 +108,18 @@ class TestRotors:
         frame.add_points(["A", "B"], [[0, 0, 0], [0.5, 0, 0]])
         light = Material("light", E=210e9, density=1e-3)
         frame.add_beam("shaft", "A", "B", section=Section.circle(0.02), material=light, theory="euler-bernoulli")
-        frame.add_mass("disc", "B", 10.0, inertia=(4.0, 2.0, 2.0))
+        frame.add_mass("disc", "B", 10.0, inertia=(1.0, 2.0, 2.0))
         frame.support("A", "fixed")
         return structure(frame)
 
     def test_torsion_that_meets_the_speed_is_no_critical_speed(self) -> None:
-        """Torsion √(GJ/l J_p) = 25.4 rad/s between the whirls; only these are excited by unbalance.
+        """Torsion √(GJ/l J_p) = 50.4 rad/s above two whirls; only these are excited by unbalance.
 
-        Whirl at Ω = ω of a disc with J_p = 2 J_t (Stodola): (k − m ω² 1) with gyroscopic −ω² J_t + ω Ω J_p on the turn.
+        Whirl at ω = ±Ω (Stodola): mass m and rotary inertia J_t ∓ J_p on the flexible shaft.
         """
         model = self.overhung()
-        found = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(1.0, 60.0, 60), orders=(1.0,))
-        EI, L, m, J_t, J_p = 210e9 * np.pi * 0.02**4 / 64, 0.5, 10.0, 2.0, 4.0
+        found = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(1.0, 60.0, 8), orders=(1.0,))
+        EI, L, m, J_t, J_p = 210e9 * np.pi * 0.02**4 / 64, 0.5, 10.0, 2.0, 1.0
         torsion = np.sqrt(210e9 / 2.6 * np.pi * 0.02**4 / 32 / L / J_p)
         k = EI * np.array([[12 / L**3, -6 / L**2], [-6 / L**2, 4 / L]])
         expected = {}
@@ -127,6 +127,7 @@ class TestRotors:
             squares = np.linalg.eigvals(np.linalg.solve(np.diag([m, J]), k))
             expected[name] = np.sort(np.sqrt(squares[squares > 0].real))
         every = sorted([(v, name) for name, values in expected.items() for v in values if v < 60.0])
+        assert {name for _, name in every} == {"forward", "backward"}
         assert [one.whirl for one in found.critical_speeds] == [name for _, name in every]
         assert [one.speed for one in found.critical_speeds] == pytest.approx([v for v, _ in every], rel=1e-6)
         assert [one.speed for one in found.coincidences] == pytest.approx([torsion], rel=1e-6)
@@ -135,7 +136,8 @@ class TestRotors:
 
     def test_whirl_is_forward_with_the_spin_whichever_way_that_is(self) -> None:
         model = self.overhung()
-        speeds = np.linspace(1.0, 60.0, 60)
+        speeds = np.array([30.0, 40.0])
         ahead = campbell(lambda speed: rotor(model, "x", speed).dense(), speeds)
         back = campbell(lambda speed: rotor(model, (-1, 0, 0), speed).dense(), speeds)
         assert [one.whirl for one in back.critical_speeds] == [one.whirl for one in ahead.critical_speeds]
+        assert back.critical_speeds

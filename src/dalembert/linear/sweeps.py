@@ -67,8 +67,8 @@ class Sweep(checks.Frozen):
     """Eigenvalues along a parameter, each column one followed branch; frozen. Made by :func:`sweep`.
 
     ``values`` (nv,); ``eigenvalues`` (nv, nb) [rad/s], of a pair only the half with Im ≥ 0 where it stays a pair
-    throughout; ``crossings``: stability boundaries; ``critical_speeds``; ``coincidences``: speeds where the frequency of
-    a torsional or axial motion of a rotor meets an order, which unbalance does not excite; ``parameter``, ``unit``,
+    throughout; ``crossings``: stability boundaries; ``critical_speeds``; ``coincidences``: speeds where the frequency
+    of a torsional or axial motion of a rotor meets an order, which unbalance does not excite; ``parameter``, ``unit``,
     ``provenance``.
     """
 
@@ -137,10 +137,9 @@ class Sweep(checks.Frozen):
             how = f"{crossing.motion}{f' at {hertz:.5g} Hz' if hertz else ''}"
             lines.append(f"{self.parameter} = {crossing.value:.9g}: becomes {crossing.becomes} ({how})")
         for critical in self.critical_speeds:
-            what = f"{critical.speed:.9g} {self.unit}".rstrip() + (
-                f" ({critical.whirl} whirl)" if critical.whirl else ""
-            )
-            lines.append(f"critical speed, order {critical.order:g}: {what}")
+            what = f"{critical.speed:.9g} {self.unit}".rstrip()
+            how = f" ({critical.whirl} whirl)" if critical.whirl else ""
+            lines.append(f"critical speed, order {critical.order:g}: {what}{how}")
         for one in self.coincidences:
             what = f"{one.speed:.9g} {self.unit}".rstrip()
             lines.append(f"no critical speed, order {one.order:g}: torsion or axial motion meets it at {what}")
@@ -315,8 +314,9 @@ def _motion(spectra: Spectra, speed: float, met: complex) -> tuple[str, bool]:
     if not isinstance(system, SecondOrder):
         return "", True
     modes = system.modes(spectra.count)
+    shapes = modes.shapes.astype(np.complex128)
     near = np.flatnonzero(np.abs(modes.eigenvalues - met) <= MET * abs(met))
-    motions = [whirl(system, modes.shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
+    motions = [whirl(system, shapes[:, k], np.array(axis), np.sign(speed)) for k in near]
     return next(((motion, True) for motion in motions if motion), ("", False))
 
 
