@@ -105,8 +105,8 @@ def test_a_load_that_jumps_is_met_at_the_jump(level: Any) -> None:
 
 def test_friction_in_two_joints_of_a_chain_agrees_with_the_regularised_law() -> None:
     exact, smooth = chain(), chain(speed=1e-6)
-    run = da.simulate(exact, 5.0, every=0.5)
-    reference = da.simulate(smooth, 5.0, every=0.5, method=da.Rosenbrock())
+    run = da.simulate(exact, 3.5, every=0.5)
+    reference = da.simulate(smooth, 3.5, every=0.5, method=da.Rosenbrock())
     assert {c["now"] for c in run.statistics["friction"]} == {"sticks", "slides forward", "slides backward"}
     for name in ("A.angle", "B.angle"):  # the regularised law is off by speed² / rate² and its method by 1e-8
         assert run[name] == pytest.approx(reference[name], abs=2e-5)
@@ -173,6 +173,21 @@ def test_friction_looks_the_same_from_a_turned_world() -> None:
         assert place == pytest.approx(places[0], abs=1e-10)
 
 
+def test_both_motions_of_a_cylindrical_joint_stick_on_their_own() -> None:
+    """Each feels the limit of its own: μ N along the axis, μ N r about it; N = m g, so both stops are closed forms."""
+    m = da.Mechanism("shaft")
+    body = m.add_body("shaft", mass=MASS, inertia=(0.1, 0.1, 0.1))
+    m.add_cylindrical("cyl", m.ground.at(0, 0, 0), body.at(0, 0, 0), axis=(1, 0, 0))
+    m.add_friction("dry", "cyl", coulomb=MU, radius=0.05)
+    eqs = da.equations(m)
+    speeds = {"cyl.displacement": 1.0, "cyl.angle": -2.0}
+    run = da.simulate(eqs, 1.0, start=da.assemble(eqs, velocity=speeds), every=0.5)
+    assert run["cyl.displacement"][-1] == pytest.approx(1.0 / (2 * MU * G), abs=1e-12)
+    assert run["cyl.angle"][-1] == pytest.approx(-(2.0**2) * 0.1 / (2 * MU * MASS * G * 0.05), abs=1e-12)
+    assert [c["now"] for c in run.statistics["friction"][-2:]] == ["sticks", "sticks"]
+    assert {"dry.displacement.effort", "dry.angle.sliding"} <= set(run.names)
+
+
 # --- loops ------------------------------------------------------------------------------------------------------------
 
 
@@ -212,6 +227,10 @@ def test_rest_inside_the_cone_is_an_equilibrium_that_says_its_share(slope: Any) 
 def test_rest_outside_the_cone_is_refused_with_the_limit() -> None:
     with pytest.raises(da.ConvergenceError, match=r"would need 5\.798\d* N of friction 'dry', whose limit is 3\.7487"):
         da.equilibrium(block(SLOPE, coulomb=0.2))
+
+
+@pytest.mark.slow
+def test_regularised_friction_is_named_where_it_cannot_hold_a_machine() -> None:
     with pytest.raises(da.ConvergenceError, match=r"'dry' is regularised: .* leave speed= out"):
         da.equilibrium(block(SLOPE, coulomb=MU, speed=1e-3))
 
@@ -251,6 +270,15 @@ def test_a_linear_model_says_what_friction_became(level: Any, slope: Any) -> Non
     with pytest.warns(da.ModelWarning, match="slides forward, friction 'dry' keeps its direction"):
         model = da.linearize(level, steady, inputs={"push": MU * MASS * G})
     assert pytest.approx(np.zeros((1, 1)), abs=1e-12) == model.C
+
+
+def test_friction_of_a_contact_is_said_to_be_regularised() -> None:
+    m = da.Mechanism("box", planar=True)
+    box = m.add_body("box", mass=1.0, inertia=0.01)
+    m.add_contact("heel", m.ground.at(0, 0), box.at(0, 0), stiffness=1e4, friction=0.5)
+    eqs = da.equations(m)
+    with pytest.warns(da.ModelWarning, match=r"regularised friction 'heel' \(speed=0.001\) acts as damping"):
+        da.linearize(eqs, da.assemble(eqs, {"box.y": -G / 1e4}), anywhere=True)
 
 
 def test_accelerations_on_both_sides_of_the_cone(slope: Any) -> None:
