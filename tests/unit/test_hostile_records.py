@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from scipy.io import savemat
 
 import dalembert as da
 from dalembert.errors import FileFormatError
+from dalembert.files import apart
 from tests.unit.test_mat_files import version_5
 
 h5py = pytest.importorskip("h5py")
@@ -137,6 +139,11 @@ def varint(n: int) -> bytes:
     return out + bytes([n])
 
 
+def parquet_most(path: Path) -> None:
+    rows = 450_000
+    parquet.write_table(pyarrow.table({"time": np.arange(float(rows)), "x": np.zeros(rows)}), path)
+
+
 def mat_hidden(path: Path) -> None:
     """Ten numbers declared, 30 MB in the packed body."""
     whole = version_5("<", {"time": np.arange(10.0)[:, None], "x": np.ones((10, 1))}, packed=True)
@@ -185,6 +192,14 @@ def netcdf_wide_chunk(path: Path) -> None:
         file.create_dataset("x", data=np.zeros(4)).dims[0].attach_scale(clock)
 
 
+def netcdf_most(path: Path) -> None:
+    """As much as is allowed."""
+    with h5py.File(path, "w") as file:
+        clock = file.create_dataset("time", data=np.arange(700_000.0))
+        clock.make_scale("time")
+        file.create_dataset("x", (700_000,), "i1", fillvalue=3).dims[0].attach_scale(clock)
+
+
 def csv_short(path: Path) -> None:
     """Two characters a number: eight bytes each in memory."""
     path.write_text("time," + ",".join(f"a{k}" for k in range(99)) + "\n" + ("0," * 99 + "0\n") * 29_000)
@@ -206,19 +221,24 @@ def csv_late_time(path: Path) -> None:
 
 
 HOSTILE = {
-    ".parquet": [parquet_text, parquet_page, parquet_rows, parquet_footer],
+    ".parquet": [parquet_text, parquet_page, parquet_rows, parquet_footer, parquet_most],
     ".mat": [mat_hidden, mat_declared, mat_channels, mat_variables],
-    ".nc": [netcdf_fill, netcdf_chunk, netcdf_wide_chunk],
+    ".nc": [netcdf_fill, netcdf_chunk, netcdf_wide_chunk, netcdf_most],
     ".csv": [csv_short, csv_gaps, csv_header, csv_late_time],
 }
-ACCEPTED = {"mat_hidden", "csv_late_time"}
+ACCEPTED = {"mat_hidden", "csv_late_time", "netcdf_most", "parquet_most"}
 CHILD = """
 import json, sys
 import dalembert as da
 
 def peak():
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+    # of this process and of the one that reads for it
+    helper = sys.modules["dalembert.files.apart"]._helper
+    found = 0
+    for process in ("self", *([str(helper.pid)] if helper else [])):
+        with open(f"/proc/{process}/status") as file:
+            found += next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+    return found
 
 first, limit, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 da.read_record(first)
@@ -256,3 +276,48 @@ def test_memory_of_a_hostile_file_stays_below_twice_max_bytes(tmp_path: Path, su
         assert grown < 2 * LIMIT, (file, grown, said)
         assert said.startswith("read: " if Path(file).stem in ACCEPTED else "FileFormatError: "), said
         assert "page" in said if "parquet_page" in file else True, said
+
+
+# ---- a library that dies
+
+
+def test_a_library_that_dies_refuses_the_file_and_the_next_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    t = np.arange(5.0)
+    da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
+    apart.stop()
+    with monkeypatch.context() as patch:
+        dies = "import os, sys; os.write(1, b'R' + bytes(8)); sys.stdin.readline(); os.abort()"
+        patch.setattr(apart, "_CHILD", dies)
+        with pytest.raises(FileFormatError, match=r"the library that reads it ended with -?[0-9]+"):
+            da.read_record(tmp_path / "r.nc")
+    assert np.array_equal(da.read_record(tmp_path / "r.nc")["x"], t)
+
+
+def test_without_other_processes_files_are_read_in_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    t = np.arange(5.0)
+    da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.parquet")
+    apart.stop()
+    monkeypatch.setattr(sys, "executable", "/opt/drawing/program")
+    assert np.array_equal(da.read_record(tmp_path / "r.parquet")["x"], t)
+    assert apart._helper is None
+
+
+def test_the_helper_is_used_again_and_ends_with_its_parent(tmp_path: Path) -> None:
+    t = np.arange(5.0)
+    da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
+    program = (
+        "import sys, dalembert as da; from dalembert.files import apart\n"
+        "for k in range(3): da.read_record(sys.argv[1]); print(apart._helper.pid, flush=True)\n"
+        "import os; os._exit(0)"  # no clean end
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "r.nc")], capture_output=True, text=True, check=True, timeout=60
+    )
+    (helper,) = set(done.stdout.split())
+    for _ in range(100):
+        if not Path(f"/proc/{helper}").exists():
+            return
+        time.sleep(0.05)
+    pytest.fail(f"process {helper} outlived its parent by 5 s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def write(record: Record, path: Path) -> None:
             file.attrs[key] = text
 
 
-def read(path: Path, time: str, max_bytes: int) -> Record:
+def sections(path: Path, time: str, max_bytes: int, dt: float | None = None) -> Iterator[Any]:
     """Read all variables that run along time, also from files that other programs wrote.
 
     Only what lies in the file itself is read: numbers kept in other files, virtual datasets and links are refused.
@@ -54,14 +55,14 @@ def read(path: Path, time: str, max_bytes: int) -> Record:
         raise FileFormatError("this is not a netCDF-4 file.", str(path))
     try:
         with h5py.File(path, "r") as file:
-            return _read(file, path, time, max_bytes)
+            yield from _sections(file, path, time, max_bytes)
     except (DataError, FileFormatError):
         raise
     except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
         raise FileFormatError(f"the file is damaged ({error}).", str(path)) from error
 
 
-def _read(file: Any, path: Path, time: str, max_bytes: int) -> Record:
+def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]:
     if len(file) * CHANNEL > max_bytes:
         raise FileFormatError(f"{len(file)} variables exceed max_bytes = {max_bytes}.", str(path))
     variables = hdf5_data.own_datasets(file, path)
@@ -81,25 +82,19 @@ def _read(file: Any, path: Path, time: str, max_bytes: int) -> Record:
     unit = hdf5_data.text(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
         raise FileFormatError(f"the unit of time is {unit!r}; expected 's'.", str(path))
-    times = np.empty(samples)
-    data = np.empty((samples, len(found)))
-    names, units = [], []
-    with path.open("rb") as raw:
-        hdf5_data.read_into(clock, raw, times, max_bytes, path)
-        for i, label in enumerate(found):
-            variable = variables[label]
-            hdf5_data.read_into(variable, raw, data[:, i], max_bytes, path)
-            names.append(hdf5_data.text(variable.attrs, "long_name", label) if order else label)
-            units.append(hdf5_data.text(variable.attrs, "units"))
-    return Record(
-        times,
-        data,
-        names,
-        units,
-        name=hdf5_data.text(file.attrs, "name"),
-        status=hdf5_data.text(file.attrs, "status", "complete"),
+    told = [variables[label] for label in found]
+    yield {
+        "samples": samples, "dt": None, "name": hdf5_data.text(file.attrs, "name"),
+        "names": [hdf5_data.text(v.attrs, "long_name", label) if order else label for label, v in zip(found, told)],
+        "units": [hdf5_data.text(variable.attrs, "units") for variable in told],
+        "status": hdf5_data.text(file.attrs, "status", "complete"),
         **{key: loaded(hdf5_data.text(file.attrs, key), dict) for key in _JSON},
-    )
+    }  # fmt: skip
+    with path.open("rb") as raw:
+        column = np.empty(samples)  # one for all: whoever gets it copies it
+        for variable in (clock, *told):
+            hdf5_data.read_into(variable, raw, column, max_bytes, path)
+            yield column
 
 
 def _is_bare_dimension(variable: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import FileFormatError, require_extra, unknown_name
-from dalembert.files.bounds import PIECE, check_size, without_column
+from dalembert.files.bounds import PIECE, check_size
 from dalembert.files.parquet_sizes import check_footer, largest_page
 from dalembert.files.plain_data import as_json, loaded
 from dalembert.record import Record
@@ -30,7 +31,7 @@ def write(record: Record, path: Path) -> None:
     parquet.write_table(table, path)
 
 
-def read(path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
+def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterator[Any]:
     """Every column of numbers; from files of other programs units are empty."""
     parquet = require_extra("pyarrow.parquet", "parquet")
     pyarrow = require_extra("pyarrow", "parquet")
@@ -39,32 +40,26 @@ def read(path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
         try:
             # the reader gets the very bytes that were looked at, one column at a time
             file = parquet.ParquetFile(raw, memory_map=False, pre_buffer=False, buffer_size=PIECE)
-            names = [file.schema.column(k).path for k in range(len(file.schema))]
-            _check_columns(file, names, path)
-            check_size(file.metadata.num_rows, len(names), max_bytes, path)
-            _check_clock(names, time, dt, path)
+            columns = [file.schema.column(k).path for k in range(len(file.schema))]
+            _check_columns(file, columns, path)
+            check_size(file.metadata.num_rows, len(columns), max_bytes, path)
+            _check_clock(columns, time, dt, path)
             _check_pages(file, raw, max_bytes, path)
             about = loaded((file.schema_arrow.metadata or {}).get(_KEY, b"").decode("utf-8", "replace"), dict) or {}
-            rows = file.metadata.num_rows
-            data = np.empty((rows, len(names)))
-            _fill(file, names, data)
+            names = [name for name in columns if name != time or dt is not None]
+            given = about.get("units")
+            units: dict[str, Any] = given if isinstance(given, dict) else {}
+            yield {
+                "samples": file.metadata.num_rows, "dt": dt, "names": names,
+                "units": [str(units.get(name, "")) for name in names],
+                "name": str(about.get("name", "")), "status": str(about.get("status", "complete")),
+                **{key: about.get(key) if isinstance(about.get(key), dict) else None
+                   for key in ("statistics", "provenance", "scene")},
+            }  # fmt: skip
+            for name in [time] * (dt is None) + names:
+                yield from _column(file, name)
         except (pyarrow.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError) as error:
             raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
-    if dt is None:
-        column = names.index(time)
-        clock = data[:, column].copy()
-        names.remove(time)
-        data = without_column(data, column)
-    else:
-        clock = dt * np.arange(rows)
-    given = about.get("units")
-    units: dict[str, Any] = given if isinstance(given, dict) else {}
-    return Record(
-        clock, data, names, [str(units.get(name, "")) for name in names],
-        name=str(about.get("name", "")), status=str(about.get("status", "complete")),
-        **{key: about.get(key) if isinstance(about.get(key), dict) else None
-           for key in ("statistics", "provenance", "scene")},
-    )  # fmt: skip
 
 
 def _check_columns(file: Any, names: list[str], path: Path) -> None:
@@ -104,13 +99,11 @@ def _check_pages(file: Any, raw: Any, max_bytes: int, path: Path) -> None:
                 )
 
 
-def _fill(file: Any, names: list[str], data: Any) -> None:
-    """Column by column, some rows at a time."""
-    for k, name in enumerate(names):
-        row = 0
-        for batch in file.iter_batches(batch_size=_ROWS, columns=[name], use_threads=False):
-            values = batch.column(name).to_numpy(zero_copy_only=False)
-            data[row : row + len(values), k] = values
-            row += len(values)
-        if row != len(data):
-            raise ValueError(f"column {name!r} has {row} rows, not {len(data)}")
+def _column(file: Any, name: str) -> Iterator[Any]:
+    """Numbers of a column, some rows at a time."""
+    rows = 0
+    for batch in file.iter_batches(batch_size=_ROWS, columns=[name], use_threads=False):
+        yield np.asarray(batch.column(name).to_numpy(zero_copy_only=False), dtype=np.float64)
+        rows += len(batch)
+    if rows != file.metadata.num_rows:
+        raise ValueError(f"column {name!r} has {rows} rows, not {file.metadata.num_rows}")

@@ -79,7 +79,7 @@ def unpacked(value: Any) -> Any:
             raise ValueError(f"{value!r:.40} is not a number")
         return float(value)
     shape, data = value.get("shape"), value.get("data")
-    if not (isinstance(shape, list) and all(isinstance(n, int) and n >= 0 for n in shape) and isinstance(data, str)):
+    if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
         raise ValueError("an array has a shape and data")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 

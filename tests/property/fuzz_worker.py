@@ -1,0 +1,346 @@
+"""Mutated files of every format the package reads, read in a process of its own.
+
+An input is made from its format and its seed alone, so that the two are enough to have it again:
+
+    python -m tests.property.fuzz_worker FORMAT SEED [FILE]     # reads that input (and keeps it as FILE)
+
+Without arguments the process takes jobs, "FORMAT FIRST COUNT" a line, from standard input. It says every seed before it
+reads that input, and after it how it ended: a process that dies has named what killed it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import struct
+import sys
+import tempfile
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dalembert as da
+
+MESHES = Path(__file__).parents[1] / "data" / "meshes"
+MAX_BYTES = 32_000_000  # what records may unpack to
+MEMORY = 1_500_000_000  # bytes of address space above those of the start: taking more is an unexpected end
+READ, REFUSED = "read", "refused"
+
+
+# ---- what is mutated
+
+
+def table_text(separator: str) -> bytes:
+    head = "# name: hammer test\n# status: complete\ntime,force,tip.x,'=1+1\nms,N,mm,\n"
+    rows = "".join(f"{k},{k * 1.5},{'' if k == 3 else k / 7},{-k}e-3\n" for k in range(8))
+    return (head + rows).replace(",", separator).encode()
+
+
+def header_text() -> bytes:
+    head = 'Time (ms);Force [N];Acc 1 [g];"a_x in m/s^2";angle_deg;x (left)\n'
+    return (head + "".join(f"{k};{k};{2 * k};3;4;5\n" for k in range(6))).encode()
+
+
+def arrays() -> dict[str, Any]:
+    t = np.arange(10.0)
+    return {"time": t, "x": t**2, "y": np.ones((10, 2), dtype="i2"), "z": t + 1j, "flag": t > 3, "fs": 100.0}
+
+
+def mat(format: str, *, packed: bool = False, more: bool = False) -> bytes:
+    from scipy.io import savemat
+    from scipy.sparse import eye_array
+
+    buffer = io.BytesIO()
+    extra = {"text": "hello", "cell": np.array([1, "a"], dtype=object), "deep": {"a": 1.0, "b": [1, 2]}}
+    given = {**(extra | {"s": eye_array(3, format="csc")} if more else {}), **arrays()}
+    if format == "4":
+        given.pop("flag")
+    savemat(buffer, given, format=format, do_compression=packed)
+    return buffer.getvalue()
+
+
+def record() -> da.Record:
+    t = 0.1 * np.arange(12)
+    return da.Record.from_channels(
+        t, {"force": np.sin(t), "tip": np.column_stack([t, -t])}, {"force": "N", "tip": "m"}, name="run",
+        provenance={"method": "RK4"}, scene={"planar": True, "bodies": [{"name": "rod"}]},
+    )  # fmt: skip
+
+
+def written(suffix: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"r{suffix}"
+        da.write_record(record(), path)
+        return path.read_bytes()
+
+
+def other_netcdf() -> bytes:
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        clock = file.create_dataset("time", data=np.arange(20.0), chunks=(8,), compression="gzip", shuffle=True)
+        clock.make_scale("time")
+        for name, how in (("x", {"chunks": (20,), "fletcher32": True}), ("y", {})):
+            made = file.create_dataset(name, data=np.arange(20, dtype="i2"), **how)
+            made.dims[0].attach_scale(clock)
+            made.attrs["units"] = "N"
+        file.create_group("inner")["z"] = np.eye(3)
+    return buffer.getvalue()
+
+
+def other_parquet() -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    table = pyarrow.table({"time": np.arange(40.0), "x": np.arange(40) % 3, "f": np.ones(40, dtype="f4")})
+    parquet.write_table(table, buffer, compression="gzip", row_group_size=16, data_page_version="2.0")
+    return buffer.getvalue()
+
+
+def binary_mesh(version: str) -> bytes:
+    import meshlane
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        path = Path(folder) / "m.msh"
+        mesh = meshlane.gmsh.read(str(MESHES / "two_cubes_22.msh"))
+        meshlane.gmsh.write(str(path), mesh, version, binary=True)
+        return path.read_bytes()
+
+
+def models(is_json: bool) -> list[bytes]:
+    import tomllib
+
+    from dalembert.files.models import library, library_path
+
+    texts = [library_path(name).read_bytes() for name in library()]
+    texts = sorted((text for text in texts if b"[include" not in text), key=len)[:10]
+    return [json.dumps(tomllib.loads(text.decode()), indent=1).encode() if is_json else text for text in texts]
+
+
+def surface(binary: bool) -> bytes:
+    from dalembert.files.models.mesh_mass import binary_stl
+
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+    faces = corners[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
+    if binary:
+        return binary_stl(faces)
+    words = ["facet normal 0 0 0\n outer loop\n" + "".join(f"  vertex {x} {y} {z}\n" for x, y, z in face)
+             + " endloop\nendfacet\n" for face in faces]  # fmt: skip
+    return ("solid tetrahedron\n" + "".join(words) + "endsolid tetrahedron\n").encode()
+
+
+def sweep_store() -> list[bytes]:
+    """Head and lines of a sweep in one text; a line of dashes parts them."""
+    from dalembert.sweeps import store
+
+    points = np.arange(6.0).reshape(3, 2)
+    head = {"names": ["mass", "length"], "count": 3, "points": store.packed(points), "seed": 1, "trial": "t"}
+    lines = [{"index": k, "results": {"f": 1.5 * k, "shape": store.packed(points[k])}} for k in range(2)]
+    lines.append({"index": 2, "error": "did not close"})
+    text = "\n".join(json.dumps(line) for line in lines) + "\n"
+    return [(json.dumps({"format": store.FORMAT, **head}, indent=1) + "\n-----\n" + text).encode()]
+
+
+# ---- how each is read
+
+
+def read_table(path: Path) -> None:
+    found = da.read_record(path, max_bytes=MAX_BYTES, time="Time" if b"Time" in path.read_bytes()[:400] else "time")
+    repr(found), found.gaps(), found.parts()
+
+
+def read_model(path: Path) -> None:
+    from dalembert.files.models import parse_model
+
+    parse_model(path.read_bytes(), is_json=path.suffix == ".json")
+
+
+def read_surface(path: Path) -> None:
+    from dalembert.files.models.mesh_mass import mesh_mass
+
+    mesh_mass(path, path.name, 1e-3)
+
+
+def read_sweep(path: Path) -> None:
+    from dalembert.sweeps import store
+
+    head, _, lines = path.read_bytes().partition(b"\n-----\n")
+    folder = path.parent / "sweep"
+    folder.mkdir(exist_ok=True)
+    (folder / store.HEAD).write_bytes(head)
+    (folder / store.LINES).write_bytes(lines)
+    repr(store.read_sweep(folder))
+
+
+def read_mesh(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cards that were skipped
+        da.read_mesh(path, max_bytes=400_000_000)
+
+
+def mesh_texts(*names: str) -> list[bytes]:
+    return [(MESHES / name).read_bytes() for name in names]
+
+
+# suffix, sound files, reader
+FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]] = {
+    "toml": (".toml", lambda: models(False), read_model),
+    "json": (".json", lambda: models(True), read_model),
+    "csv": (".csv", lambda: [table_text(","), table_text(";"), header_text()], read_table),
+    "tsv": (".tsv", lambda: [table_text("\t")], read_table),
+    "mat4": (".mat", lambda: [mat("4")], read_table),
+    "mat5": (".mat", lambda: [mat("5"), mat("5", more=True)], read_table),
+    "mat7": (".mat", lambda: [mat("5", packed=True), mat("5", packed=True, more=True)], read_table),
+    "parquet": (".parquet", lambda: [written(".parquet"), other_parquet()], read_table),
+    "netcdf": (".nc", lambda: [written(".nc"), other_netcdf()], read_table),
+    "gmsh": (".msh", lambda: [*mesh_texts("brick20.msh", "tet10.msh", "two_cubes_22.msh", "two_cubes_41.msh"),
+                              binary_mesh("2.2"), binary_mesh("4.0"), binary_mesh("4.1")], read_mesh),
+    "abaqus": (".inp", lambda: mesh_texts("brick20.inp", "two_cubes.inp"), read_mesh),
+    "nastran": (".bdf", lambda: mesh_texts("brick20.bdf", "left_handed.bdf", "tet10.nas"), read_mesh),
+    "stl": (".stl", lambda: [surface(True), surface(False)], read_surface),
+    "sweep": (".txt", sweep_store, read_sweep),
+}  # fmt: skip
+
+
+# ---- mutations
+
+WORDS = [
+    b"", b"0", b"-1", b"1e308", b"-1e308", b"1e400", b"nan", b"inf", b"99999999999", b"4294967295", b"2147483647",
+    b"1e-320", b"0x10", b"1_000", b",", b";", b"\t", b'"', b"'", b"#", b"*", b"$", b"\n", b"\r", b"\x00", b"\xff",
+    b"\x1b[31m",
+    b"[]", b"{}", b"null", b"true", b"=1+1", b"[ms]", b"(g)", "µ²".encode(), b"GENERATE", b"\xef\xbb\xbf",
+]  # fmt: skip
+NUMBER = re.compile(rb"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+SIZES = [0, 1, 2, 7, 8, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]
+
+
+def mutated(content: bytes, luck: random.Random, is_text: bool) -> bytes:
+    out = bytearray(content)
+    for _ in range(luck.choice((1, 1, 1, 2, 3, 6))):
+        if not out:
+            break
+        kind = luck.choice((0, 0, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9))
+        a = luck.randrange(len(out))
+        b = min(len(out), a + luck.choice((1, 2, 4, 8, 30)))
+        if kind == 0:
+            out[a] ^= 1 << luck.randrange(8)
+        elif kind == 1:
+            out[a] = luck.choice((0, 1, 0x7F, 0x80, 0xFF, luck.randrange(256)))
+        elif kind == 2:
+            order, size = luck.choice("<>"), luck.choice("IQ")
+            number = luck.choice(SIZES) if luck.random() < 0.8 else luck.getrandbits(32)
+            out[a : a + struct.calcsize(size)] = struct.pack(order + size, number)
+        elif kind == 3:
+            del out[a:b]
+        elif kind == 4:
+            out[b:b] = out[a:b] * luck.choice((1, 1, 5))
+        elif kind == 5:
+            c = luck.randrange(len(out))
+            out[a:b] = out[c : c + luck.choice((1, 4, 16, 40))]
+        elif kind == 6:
+            del out[a:]
+        elif kind == 7 or not is_text:
+            out[a:b] = luck.choice(WORDS)
+        else:
+            numbers = list(NUMBER.finditer(out))
+            if numbers:
+                place = luck.choice(numbers)
+                out[place.start() : place.end()] = luck.choice(WORDS)
+    return bytes(out)
+
+
+@cache
+def corpus(name: str) -> list[bytes]:
+    return FORMATS[name][1]()
+
+
+def made(name: str, seed: int) -> bytes:
+    """The input of a seed."""
+    luck = random.Random(f"{name} {seed}")
+    content = luck.choice(corpus(name))
+    if name == "mat7" and luck.random() < 0.7:
+        return repacked(content, luck)
+    return mutated(content, luck, is_text=b"\x00" not in content)
+
+
+def repacked(content: bytes, luck: random.Random) -> bytes:
+    """A MAT-file with one variable mutated inside its packed body, which stays a sound zlib stream."""
+    out, start = [content[:128]], 128
+    parts = []
+    while start < len(content):
+        length = struct.unpack("<I", content[start + 4 : start + 8])[0]
+        parts.append(zlib.decompress(content[start + 8 : start + 8 + length]))
+        start += 8 + length
+    chosen = luck.randrange(len(parts))
+    for k, part in enumerate(parts):
+        packed = zlib.compress(mutated(part, luck, is_text=False) if k == chosen else part)
+        out.append(struct.pack("<II", 15, len(packed)) + packed)
+    return b"".join(out)
+
+
+def ending(name: str, seed: int, folder: Path) -> str:
+    """How reading the input of a seed ended: "read", "refused", or what went wrong."""
+    path = folder / f"input{FORMATS[name][0]}"
+    path.write_bytes(made(name, seed))
+    try:
+        FORMATS[name][2](path)
+    except da.DalembertError as error:
+        text = str(error)
+        if not text or not text.replace("\n", "").replace("\t", "").isprintable():
+            return f"a message that is not printable: {text!r:.300}"
+        return REFUSED
+    except BaseException as error:  # whatever comes is what is looked for
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__}: {error!s:.200} ({Path(place.filename).name}:{place.lineno})"
+    return READ
+
+
+def main() -> None:
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    if len(sys.argv) > 2:
+        if len(sys.argv) > 3:
+            Path(sys.argv[3]).write_bytes(made(sys.argv[1], int(sys.argv[2])))
+        with tempfile.TemporaryDirectory() as scratch:
+            print(ending(sys.argv[1], int(sys.argv[2]), Path(scratch)))
+        return
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a reader prints is no answer
+    folder = Path(tempfile.mkdtemp())
+    try:
+        for line in sys.stdin:
+            name, first, count = line.split()
+            corpus(name)
+            limited()
+            for seed in range(int(first), int(first) + int(count)):
+                print(seed, file=answers, flush=True)
+                print(ending(name, seed, folder).replace("\n", " "), file=answers, flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def limited() -> None:
+    """Address space bounded once everything is loaded."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+
+
+if __name__ == "__main__":
+    main()

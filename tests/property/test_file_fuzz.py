@@ -1,0 +1,107 @@
+"""Files of every format under fire, in a child process: a crash is counted with its seed, and costs no other test.
+
+2 100 inputs in ``make test``, a hundred times as many in ``make test-all``. To see an input that failed again:
+``python -m tests.property.fuzz_worker FORMAT SEED FILE``.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.property.fuzz_worker import FORMATS, READ, REFUSED
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the bound on the worker's memory is Linux's")
+
+# inputs per format, by what reading one costs
+INPUTS = {
+    "toml": 100, "json": 100, "csv": 300, "tsv": 100, "mat4": 200, "mat5": 250, "mat7": 200, "parquet": 150,
+    "netcdf": 100, "gmsh": 200, "abaqus": 150, "nastran": 100, "stl": 100, "sweep": 100,
+}  # fmt: skip
+TIMES = 100 if os.environ.get("DALEMBERT_TEST_PROFILE") == "wide" else 1
+LONGEST = 20.0  # s for one input; the machine may be busy with other tests
+
+
+class Worker:
+    """The child process; started anew after it died."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self.lines: queue.Queue[str | None] = queue.Queue()
+
+    def start(self) -> subprocess.Popen[str]:
+        root = Path(__file__).parents[2]
+        here = os.pathsep.join([str(root), *sys.path])
+        self.lines = queue.Queue()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.property.fuzz_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, cwd=root, env={**os.environ, "PYTHONPATH": here},
+        )  # fmt: skip
+        threading.Thread(target=self._listen, args=(self.process, self.lines), daemon=True).start()
+        return self.process
+
+    @staticmethod
+    def _listen(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put(None)
+
+    def endings(self, name: str, count: int) -> Iterator[tuple[int, str]]:
+        """Every seed below ``count`` with how its input ended."""
+        seed = 0
+        while seed < count:
+            process = self.process if self.process is not None else self.start()
+            assert process.stdin is not None
+            process.stdin.write(f"{name} {seed} {count - seed}\n")
+            process.stdin.flush()
+            while seed < count:
+                try:
+                    said = self.lines.get(timeout=60.0)  # it may have to import first
+                    ended = self.lines.get(timeout=LONGEST) if said is not None else None
+                except queue.Empty:
+                    ended = f"no end in {LONGEST:g} s"
+                    self.stop()
+                if said is None or ended is None:
+                    ended = f"the process died with {process.wait()}"
+                yield seed, ended
+                seed += 1
+                if process.poll() is not None or self.process is None:
+                    self.stop()
+                    break
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_mutated_files_are_read_or_refused(worker: Worker, name: str) -> None:
+    wanted = INPUTS[name] * TIMES
+    ends: Counter[str] = Counter()
+    wrong: dict[str, list[int]] = {}
+    for seed, ended in worker.endings(name, wanted):
+        ends[ended] += 1
+        if ended not in (READ, REFUSED):
+            wrong.setdefault(ended, []).append(seed)
+    told = "\n".join(f"{len(seeds)} x {ended}: {name} {seeds[:8]}" for ended, seeds in wrong.items())
+    assert not wrong, told
+    assert ends.total() == wanted
+    assert ends[READ] and ends[REFUSED], ends  # mutations that all fail, or none, test little
