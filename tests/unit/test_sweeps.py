@@ -209,6 +209,7 @@ BAD_LINES = {
     "no table": "[1, 2]",
     "results that are no table": '{"index": 0, "results": [1]}',
     "a text as result": '{"index": 0, "results": {"square": "1"}}',
+    "shape of truths": '{"index": 0, "results": {"square": {"shape": [true], "data": "AAAAAAAAAAA="}}}',
     "shape that is none": '{"index": 0, "results": {"square": {"shape": [-1], "data": ""}}}',
     "shape that does not fit": '{"index": 0, "results": {"square": {"shape": [9999999], "data": "AAAA"}}}',
     "data that are none": '{"index": 0, "results": {"square": {"shape": [1], "data": "%%%"}}}',

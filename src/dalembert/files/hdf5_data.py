@@ -59,8 +59,9 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
     if kind.kind not in "fiu" or kind.itemsize > 8:
         raise FileFormatError(f"variable {label!r} does not hold numbers.", str(path))
     if dataset.chunks is None:
-        for start in range(0, len(target), PIECE):
-            target[start : start + PIECE] = dataset[start : start + PIECE]
+        some = PIECE // 8
+        for start in range(0, len(target), some):
+            target[start : start + some] = dataset[start : start + some]
         return
     (length,) = dataset.chunks
     if length * kind.itemsize > max_bytes // _CHUNK_SHARE:
