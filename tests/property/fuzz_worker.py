@@ -112,12 +112,12 @@ def other_parquet() -> bytes:
     return buffer.getvalue()
 
 
-def binary_mesh(version: str) -> bytes:
+def binary_mesh(name: str, version: str) -> bytes:
     import meshlane
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         path = Path(folder) / "m.msh"
-        mesh = meshlane.gmsh.read(str(MESHES / "two_cubes_22.msh"))
+        mesh = meshlane.gmsh.read(str(MESHES / name))
         meshlane.gmsh.write(str(path), mesh, version, binary=True)
         return path.read_bytes()
 
@@ -209,7 +209,8 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]], Callable[[Path], None]]
     "parquet": (".parquet", lambda: [written(".parquet"), other_parquet()], read_table),
     "netcdf": (".nc", lambda: [written(".nc"), other_netcdf()], read_table),
     "gmsh": (".msh", lambda: [*mesh_texts("brick20.msh", "tet10.msh", "two_cubes_22.msh", "two_cubes_41.msh"),
-                              binary_mesh("2.2"), binary_mesh("4.0"), binary_mesh("4.1")], read_mesh),
+                              binary_mesh("two_cubes_22.msh", "2.2"), binary_mesh("brick20.msh", "4.0"),
+                              binary_mesh("two_cubes_41.msh", "4.1")], read_mesh),
     "abaqus": (".inp", lambda: mesh_texts("brick20.inp", "two_cubes.inp"), read_mesh),
     "nastran": (".bdf", lambda: mesh_texts("brick20.bdf", "left_handed.bdf", "tet10.nas"), read_mesh),
     "stl": (".stl", lambda: [surface(True), surface(False)], read_surface),

@@ -65,13 +65,14 @@ class Worker:
             process.stdin.flush()
             while seed < count:
                 try:
-                    said = self.lines.get(timeout=60.0)  # it may have to import first
-                    ended = self.lines.get(timeout=LONGEST) if said is not None else None
+                    said = self.lines.get(timeout=120.0)  # it may have to import first
+                    assert said == str(seed), "the worker could not make its inputs"
+                    ended = self.lines.get(timeout=LONGEST)
+                    if ended is None:
+                        ended = f"the process died with {process.wait()}"
                 except queue.Empty:
                     ended = f"no end in {LONGEST:g} s"
                     self.stop()
-                if said is None or ended is None:
-                    ended = f"the process died with {process.wait()}"
                 yield seed, ended
                 seed += 1
                 if process.poll() is not None or self.process is None:

@@ -16,8 +16,8 @@ import pytest
 from scipy.io import savemat
 
 import dalembert as da
+from dalembert import isolation
 from dalembert.errors import FileFormatError
-from dalembert.files import apart
 from tests.unit.test_mat_files import version_5
 
 h5py = pytest.importorskip("h5py")
@@ -233,7 +233,7 @@ import dalembert as da
 
 def peak():
     # of this process and of the one that reads for it
-    helper = sys.modules["dalembert.files.apart"]._helper
+    helper = sys.modules["dalembert.isolation"]._helper
     found = 0
     for process in ("self", *([str(helper.pid)] if helper else [])):
         with open(f"/proc/{process}/status") as file:
@@ -286,10 +286,10 @@ def test_a_library_that_dies_refuses_the_file_and_the_next_is_read(
 ) -> None:
     t = np.arange(5.0)
     da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
-    apart.stop()
+    isolation.stop()
     with monkeypatch.context() as patch:
         dies = "import os, sys; os.write(1, b'R' + bytes(8)); sys.stdin.readline(); os.abort()"
-        patch.setattr(apart, "_CHILD", dies)
+        patch.setattr(isolation, "_CHILD", dies)
         with pytest.raises(FileFormatError, match=r"the library that reads it ended with -?[0-9]+"):
             da.read_record(tmp_path / "r.nc")
     assert np.array_equal(da.read_record(tmp_path / "r.nc")["x"], t)
@@ -298,18 +298,18 @@ def test_a_library_that_dies_refuses_the_file_and_the_next_is_read(
 def test_without_other_processes_files_are_read_in_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     t = np.arange(5.0)
     da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.parquet")
-    apart.stop()
+    isolation.stop()
     monkeypatch.setattr(sys, "executable", "/opt/drawing/program")
     assert np.array_equal(da.read_record(tmp_path / "r.parquet")["x"], t)
-    assert apart._helper is None
+    assert isolation._helper is None
 
 
 def test_the_helper_is_used_again_and_ends_with_its_parent(tmp_path: Path) -> None:
     t = np.arange(5.0)
     da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
     program = (
-        "import sys, dalembert as da; from dalembert.files import apart\n"
-        "for k in range(3): da.read_record(sys.argv[1]); print(apart._helper.pid, flush=True)\n"
+        "import sys, dalembert as da; from dalembert import isolation\n"
+        "for k in range(3): da.read_record(sys.argv[1]); print(isolation._helper.pid, flush=True)\n"
         "import os; os._exit(0)"  # no clean end
     )
     done = subprocess.run(

@@ -1,11 +1,14 @@
 """Mesh files that are broken, empty, mixed or too large are refused by name, and nothing is printed."""
 
 import random
+import re
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
+from dalembert import isolation
 from dalembert.errors import DataError, FileFormatError
 from dalembert.structures import read_mesh
 
@@ -144,3 +147,53 @@ def test_a_damaged_file_gives_a_mesh_or_a_format_error_and_nothing_else(file, tm
             except FileFormatError as error:
                 assert str(path) in str(error)
     assert capfd.readouterr() == ("", "")
+
+
+def generated_range(text: str) -> str:
+    return text + "*NSET, NSET=B, GENERATE\n1, 1000000000, 1\n"
+
+
+def sets_of_blocks(text: str) -> str:
+    """Every set has an array for every block: the product of both is made of their sum."""
+    a, b = re.findall(r"(?m)^\s*(\d+),", text)[:2]
+    blocks = "".join(f"*ELEMENT, TYPE=T3D2\n{k}, {a}, {b}\n" for k in range(100, 1900))
+    return text + blocks + "".join(f"*ELSET, ELSET=S{k}\n100\n" for k in range(1800))
+
+
+def sets_of_sets(text: str) -> str:
+    """Each is the one before it ten times."""
+    doubled = "".join(f"*ELSET, ELSET=D{k + 1}\n" + f"D{k}," * 10 + "\n" for k in range(1, 12))
+    return text + "*ELSET, ELSET=D1\n1, 2\n" + doubled
+
+
+def number_of_a_point(text: str) -> str:
+    return re.sub(r"(?m)^12 ", "900000000 ", text, count=1)
+
+
+HOSTILE = [
+    ("two_cubes.inp", generated_range),
+    ("two_cubes.inp", sets_of_blocks),
+    ("two_cubes.inp", sets_of_sets),
+    ("two_cubes_22.msh", number_of_a_point),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bound on memory is Linux's")
+def test_hostile_meshes_are_refused_within_twice_the_memory_that_is_allowed(tmp_path):
+    most = 80_000_000
+    isolation.stop()  # begin with an untouched one
+    read_mesh(DATA / "two_cubes.inp")
+    helper = isolation._helper
+    before = peak(helper.pid)
+    for name, hostile in HOSTILE:
+        text = (DATA / name).read_text()
+        (tmp_path / name).write_text(hostile(text))
+        with pytest.raises(FileFormatError, match="asks for more memory than is allowed"):
+            read_mesh(tmp_path / name, max_bytes=most)
+        assert isolation._helper is helper
+        assert peak(helper.pid) - before < 2 * most, hostile
+
+
+def peak(process):
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status).group(1))

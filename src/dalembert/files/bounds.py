@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileFormatError
+from dalembert.isolation import PIECE
 
 CHANNEL = 512  # bytes that the name of a channel, its unit and its place in a table take in Python
-PIECE = 1 << 20  # bytes that are unpacked at a time
 
 
 def check_size(samples: int, channels: int, max_bytes: int, path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.errors import FileFormatError
-from dalembert.files.bounds import PIECE
+from dalembert.isolation import PIECE
 
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
 _CHUNK_SHARE = 4  # a chunk, its packed bytes and their copy stay below max_bytes together

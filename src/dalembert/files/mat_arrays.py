@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.errors import FileFormatError
-from dalembert.files.bounds import CHANNEL, PIECE
+from dalembert.files.bounds import CHANNEL
+from dalembert.isolation import PIECE
 
 _MATRIX, _COMPRESSED = 14, 15
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}

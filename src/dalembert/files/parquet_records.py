@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileFormatError, require_extra, unknown_name
-from dalembert.files.bounds import PIECE, check_size
+from dalembert.files.bounds import check_size
 from dalembert.files.parquet_sizes import check_footer, largest_page
 from dalembert.files.plain_data import as_json, loaded
+from dalembert.isolation import PIECE
 from dalembert.record import Record
 
 _KEY = b"dalembert"

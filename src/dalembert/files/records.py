@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dalembert.errors import DataError, FileFormatError
-from dalembert.files import apart, csv_records, mat_records, netcdf_records, parquet_records
+from dalembert.files import csv_records, mat_records, netcdf_records, parquet_records, record_sections
 from dalembert.files.atomic import replacing
 from dalembert.record import Record
 
@@ -59,9 +59,9 @@ def read_record(
         if suffix in _NETCDF:
             if dt is not None:
                 raise FileFormatError("dt is for files without a column of time.", str(path))
-            record = apart.read("netcdf", file, time, max_bytes, None)
+            record = record_sections.read("netcdf_records", file, time, max_bytes, None)
         elif suffix in _PARQUET:
-            record = apart.read("parquet", file, time, max_bytes, _sample_time(dt, path))
+            record = record_sections.read("parquet_records", file, time, max_bytes, _sample_time(dt, path))
         elif suffix in _MATLAB:
             record = mat_records.read(file, time, max_bytes, _sample_time(dt, path))
         else:

@@ -1,6 +1,7 @@
 """Meshes of solids from files: gmsh (.msh 2.2, 4.0, 4.1), Abaqus (.inp), Nastran bulk data (.bdf, .nas, .dat, .fem).
 
-The reading is done by meshlane, one reader per format and never its front door (which prints and exits on errors).
+The reading is done by meshlane, one reader per format and never its front door (which prints and exits on errors), in a
+process of its own: it believes what a file declares.
 What is kept: points, solid cells of one kind, and named sets. Physical groups of gmsh are named cell sets for volumes
 and named point sets for surfaces, lines and points; NSET and ELSET of Abaqus keep their names; cells of Nastran are in
 sets ``"property 1"``, ... by their property. Materials, loads, coordinate systems and everything else is not read; what
@@ -13,13 +14,15 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, FileFormatError, require_extra
+from dalembert.errors import DataError, FileFormatError, MissingExtraError, require_extra
+from dalembert.isolation import sections as isolated
 from dalembert.structures.meshes import Mesh
 from dalembert.structures.solid_shapes import KINDS, IntArray
 
@@ -31,6 +34,7 @@ _KIND_OF_TYPE = {
     "hexahedron20": "hex20",
     "hexahedron27": "hex27",
 }
+MAX_BYTES = 8 * 1024**3
 _OTHER_SOLIDS = ("wedge", "pyramid", "polyhedron", "tetra", "hexahedron")
 _FORMATS = {
     ".msh": "gmsh", ".inp": "abaqus", ".bdf": "nastran", ".nas": "nastran", ".dat": "nastran", ".fem": "nastran",
@@ -44,6 +48,7 @@ def read_mesh(
     format: str | None = None,
     scale: float = 1.0,
     limit: int = 2_000_000,
+    max_bytes: int = MAX_BYTES,
 ) -> Mesh:
     """Read a mesh of solid cells from a file.
 
@@ -53,6 +58,7 @@ def read_mesh(
     kind : which kind of cells to keep where there are several (``"tet10"``, ``"hex8"``, ...).
     scale : positions are multiplied by it: 1e-3 for a file in millimetres.
     limit : most points, and most cells, that are accepted.
+    max_bytes : most memory that reading may take [bytes] (kept on Linux); a text takes some twenty times its length.
 
     Raises
     ------
@@ -63,24 +69,56 @@ def read_mesh(
     if not np.isfinite(scale) or scale <= 0.0:
         raise DataError(f"scale must be a positive number, got {scale!r}.")
     which = _format(file, format)
-    text = _checked_text(file, limit)
+    _check_length(file, limit, max_bytes)
+    reader = "dalembert.structures.mesh_files:sections"
+    with closing(isolated(reader, file, [which, kind, limit], memory=max_bytes)) as found:
+        about = next(found)
+        points = _take(found, about["points"], np.float64).reshape(-1, 3)
+        cells = _take(found, about["cells"], np.int64).reshape(-1, KINDS[about["kind"]].size)
+        point_sets = {name: _take(found, count, np.int64) for name, count in about["point_sets"].items()}
+        cell_sets = {name: _take(found, count, np.int64) for name, count in about["cell_sets"].items()}
+        next(found, None)  # the end, so that the helper is kept
+    _tell(about["said"], file)
+    try:
+        return Mesh(points * scale, cells, about["kind"], point_sets=point_sets, cell_sets=cell_sets, name=file.name)
+    except DataError as error:
+        raise FileFormatError(str(error), str(file)) from error
+
+
+def _take(found: Iterator[Any], count: int, kind: Any) -> Any:
+    """An array of so many numbers from the pieces it comes in (one, be it empty)."""
+    whole = np.empty(count, dtype=kind)
+    done = 0
+    while True:
+        piece = next(found)
+        whole[done : done + len(piece)] = piece
+        done += len(piece)
+        if done >= count:
+            return whole
+
+
+def sections(file: Path, which: str, kind: str | None, limit: int) -> Generator[Any, None, None]:
+    """What is kept of a file: plain data, then points, cells and the members of the sets."""
+    text = _text(file)
     try:
         with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(said):
             raw = _READERS[which](file, text)
-    except FileFormatError:
+    except (FileFormatError, MissingExtraError, MemoryError):
         raise
-    except (MemoryError, SystemExit) as error:
-        raise FileFormatError(
-            f"cannot be read as {which}: {error or 'it asks for too much memory'}", str(file)
-        ) from error
-    except (
-        Exception
-    ) as error:  # the readers raise whatever their parsing meets: ValueError, KeyError, AssertionError ...
+    except SystemExit as error:
+        raise FileFormatError(f"cannot be read as {which}: {error}", str(file)) from error
+    except Exception as error:  # the readers raise what their parsing meets: ValueError, KeyError, AssertionError ...
         line = _line_of(text, str(error))
         reason = str(error) or f"unexpected {type(error).__name__}"
         raise FileFormatError(f"cannot be read as {which}: {reason}", str(file), line) from error
-    _tell(said.getvalue(), file)
-    return _mesh(raw, file, kind, scale, limit)
+    points, cells, chosen, point_sets, cell_sets = _kept(raw, file, kind, limit)
+    yield {
+        "kind": chosen, "said": said.getvalue(), "points": points.size, "cells": cells.size,
+        "point_sets": {name: len(members) for name, members in point_sets.items()},
+        "cell_sets": {name: len(members) for name, members in cell_sets.items()},
+    }  # fmt: skip
+    for array in (points, cells, *point_sets.values(), *cell_sets.values()):
+        yield np.asarray(array, dtype=np.float64 if array is points else np.int64).reshape(-1)
 
 
 # -- formats ---------------------------------------------------------------------------------------------------------
@@ -100,15 +138,19 @@ def _format(file: Path, given: str | None) -> str:
     return found
 
 
-def _checked_text(file: Path, limit: int) -> str:
-    """The file as text (binary parts as they are), its size within reason."""
+def _check_length(file: Path, limit: int, max_bytes: int) -> None:
     if not file.is_file():
         raise FileFormatError("there is no such file", str(file))
     size = file.stat().st_size
-    if size > 1000 * limit:  # a quadratic hexahedron with its points takes some 600 characters
-        raise FileFormatError(f"has {size / 1e6:.0f} MB, more than limit = {limit} allows", str(file))
+    if size > min(1000 * limit, max_bytes):  # a quadratic hexahedron with its points takes some 600 characters
+        said = f"limit = {limit} allows" if size > 1000 * limit else f"max_bytes = {max_bytes}"
+        raise FileFormatError(f"has {size / 1e6:.0f} MB, more than {said}", str(file))
     if size == 0:
         raise FileFormatError("is empty", str(file))
+
+
+def _text(file: Path) -> str:
+    """The file as text, binary parts as they are."""
     raw = file.read_bytes()
     try:
         return raw.decode("utf-8")
@@ -191,7 +233,10 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {"gmsh": _gmsh, "abaqus": _aba
 # -- from what was read to a mesh ------------------------------------------------------------------------------------
 
 
-def _mesh(raw: Any, file: Path, kind: str | None, scale: float, limit: int) -> Mesh:
+def _kept(
+    raw: Any, file: Path, kind: str | None, limit: int
+) -> tuple[Any, Any, str, dict[str, IntArray], dict[str, IntArray]]:
+    """Points, cells of one kind, which kind, and the named sets of both."""
     points = np.asarray(raw.points, dtype=np.float64)
     total = sum(len(block.data) for block in raw.cells)
     if len(points) > limit or total > limit:
@@ -201,12 +246,10 @@ def _mesh(raw: Any, file: Path, kind: str | None, scale: float, limit: int) -> M
     chosen = _choose(raw, file, kind)
     blocks = [k for k, block in enumerate(raw.cells) if _KIND_OF_TYPE.get(block.type) == chosen]
     cells = np.concatenate([np.asarray(raw.cells[k].data) for k in blocks])
+    if cells.ndim != 2 or cells.shape[1] != KINDS[chosen].size or cells.dtype.kind not in "iu":
+        raise FileFormatError(f"its {chosen} cells do not have {KINDS[chosen].size} points each", str(file))
     starts = dict(zip(blocks, np.cumsum([0, *(len(raw.cells[k].data) for k in blocks)]).tolist(), strict=False))
-    point_sets, cell_sets = _named(raw, starts)
-    try:
-        return Mesh(points * scale, cells, chosen, point_sets=point_sets, cell_sets=cell_sets, name=file.name)
-    except DataError as error:
-        raise FileFormatError(str(error), str(file)) from error
+    return points, cells, chosen, *_named(raw, starts)
 
 
 def _choose(raw: Any, file: Path, kind: str | None) -> str:
