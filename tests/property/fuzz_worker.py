@@ -326,8 +326,9 @@ def main() -> None:
     try:
         for line in sys.stdin:
             name, first, count = line.split()
+            limit(None)
             corpus(name)
-            limited()
+            limit(MEMORY)
             for seed in range(int(first), int(first) + int(count)):
                 print(seed, file=answers, flush=True)
                 print(ending(name, seed, folder).replace("\n", " "), file=answers, flush=True)
@@ -335,12 +336,11 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@cache
-def limited() -> None:
-    """Address space bounded once everything is loaded."""
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+def limit(memory: int | None) -> None:
+    """Bound the address space by what is used now and so much more, or not at all."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (hard if memory is None else used + memory, hard))
 
 
 if __name__ == "__main__":

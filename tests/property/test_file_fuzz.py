@@ -45,7 +45,8 @@ class Worker:
             [sys.executable, "-m", "tests.property.fuzz_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, cwd=root, env={**os.environ, "PYTHONPATH": here},
         )  # fmt: skip
-        threading.Thread(target=self._listen, args=(self.process, self.lines), daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, args=(self.process, self.lines), daemon=True)
+        self.listener.start()
         return self.process
 
     @staticmethod
@@ -81,8 +82,9 @@ class Worker:
 
     def stop(self) -> None:
         if self.process is not None:
-            self.process.kill()
-            self.process.wait()
+            with self.process:  # closes the pipes
+                self.process.kill()
+                self.listener.join()
             self.process = None
 
 
