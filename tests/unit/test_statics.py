@@ -400,6 +400,15 @@ def test_a_tapered_bar_stretches_and_twists_by_the_integral_of_its_give(n):
     assert found["B.rx"] == pytest.approx(twist, rel=1e-5)  # J of a rectangle is no polynomial
 
 
+@pytest.mark.parametrize(("height", "width"), [(0.08, 0.03), (0.03, 0.08)])
+def test_torsion_of_an_ellipse_is_largest_at_its_narrow_side(height, width):
+    """Saint-Venant: τ = 2 T / (π a b²), b the smaller half axis."""
+    f = beam(planar=False, section=Section.ellipse(height, width))
+    f.support("A", "fixed")
+    twisted = static(structure(f), {"B.rx": 50.0}).beam("beam", 2)
+    assert twisted.torsion[0] == pytest.approx(2 * 50.0 / (np.pi * 0.04 * 0.015**2), rel=1e-9)
+
+
 # -- mistakes ---------------------------------------------------------------------------------------------------------
 
 
