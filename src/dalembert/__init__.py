@@ -30,8 +30,9 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     **_from("model.mechanism", "Mechanism"),
     **_from("model.inertia", "rod box cylinder sphere composite"),
     **_from("model.measures", "angle rate displacement speed joint_acceleration"),
-    **_from("model.measures", "position velocity acceleration distance accelerometer gyroscope"),
+    **_from("model.measures", "position velocity acceleration distance accelerometer gyroscope orientation"),
     **_from("model.measures", "reaction spring_force energy expression"),
+    **_from("model.orientation", "rotation"),
     **_from("model.actuators", "Ideal FirstOrderLag DCMotor"),
     **_from("expressions", "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt absolute table"),
     **_from("expressions", "where minimum maximum sign pi"),
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from dalembert.model.measures import expression as expression
     from dalembert.model.measures import gyroscope as gyroscope
     from dalembert.model.measures import joint_acceleration as joint_acceleration
+    from dalembert.model.measures import orientation as orientation
     from dalembert.model.measures import position as position
     from dalembert.model.measures import rate as rate
     from dalembert.model.measures import reaction as reaction
@@ -146,6 +148,7 @@ if TYPE_CHECKING:
     from dalembert.model.measures import spring_force as spring_force
     from dalembert.model.measures import velocity as velocity
     from dalembert.model.mechanism import Mechanism as Mechanism
+    from dalembert.model.orientation import rotation as rotation
     from dalembert.record import Record as Record
     from dalembert.solve.actuators import Actuator as Actuator
     from dalembert.solve.assemble import assemble as assemble

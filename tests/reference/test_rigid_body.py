@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
-from dalembert.mechanics.rotations import quaternion_from_matrix, rotation, tait_bryan
+from dalembert.mechanics.rotations import rotation
+from dalembert.model.orientation import quaternion_from_matrix
 
 Array = NDArray[np.float64]
 TIGHT = da.DormandPrince(rtol=1e-13, atol=1e-14)
@@ -80,7 +81,7 @@ def test_e12_growth_about_the_intermediate_axis() -> None:
 def test_e12_numbers_of_the_source() -> None:
     """v and Ω in body axes, position, Tait-Bryan angles at 2 s, to the six digits printed; the invariants."""
     J = np.array([2.0, 3.0, 4.0])
-    R0 = np.array(tait_bryan(0.1, 0.2, 0.3)).astype(float).reshape(3, 3)
+    R0 = da.rotation(tait_bryan=(0.1, 0.2, 0.3)).matrix
     eqs = body(tuple(J), mass=5.0)
     q = np.concatenate((np.zeros(3), quaternion_from_matrix(R0)))
     w0 = np.array([0.1, 0.8, 0.2])

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.mechanics.rotations import quaternion_from_matrix, rotation
+from dalembert.mechanics.rotations import rotation
+from dalembert.model.orientation import quaternion_from_matrix
 from tests.checks import DIFFERENCE, freedoms, row_error, rows
 
 TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-11)

@@ -39,7 +39,9 @@ def source_matrices(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(5))
 def test_rodrigues_is_a_rotation_by_the_angle_about_the_axis(seed: int) -> None:
     axis, angle = unit(seed, 3), 0.3 + seed
-    A = num(rot.rodrigues(axis, angle))
+    A = da.rotation(axis=2 * axis, angle=angle).matrix
+    v = num(rot.skew(axis))
+    assert np.abs(A - (np.eye(3) + np.sin(angle) * v + 2 * np.sin(angle / 2) ** 2 * v @ v)).max() < EXACT
     assert np.abs(A @ A.T - np.eye(3)).max() < EXACT
     assert np.linalg.det(A) == pytest.approx(1.0, abs=EXACT)
     assert np.abs(A @ axis - axis).max() < EXACT
@@ -48,8 +50,9 @@ def test_rodrigues_is_a_rotation_by_the_angle_about_the_axis(seed: int) -> None:
     assert np.abs(num(rot.rotation(p)) - A).max() < EXACT
     place, local = unit(seed + 9, 3), unit(seed + 20, 3)
     m = da.Mechanism("placed")
-    b = free_body(m, "b", position=tuple(place), rotation=tuple(p))
+    b = free_body(m, "b", position=tuple(place), rotation=da.rotation(axis=axis, angle=angle))
     m.add_sensor("point", da.position(b.at(tuple(local))))
+    assert np.abs(np.array(b.frame(rotation=da.rotation(axis=axis, angle=angle)).axes) - A).max() < EXACT
     eqs = da.equations(m)
     zero = np.zeros
     (y,) = eqs.kernel("outputs")(np.array(eqs.guess[0]), zero(6), zero(6), zero(0), zero(0), zero(0), eqs.p, 0.0)
@@ -180,20 +183,72 @@ def test_rows_of_a_joint_touch_both_bodies_as_the_source_lists_them() -> None:
     assert right[3] == pytest.approx(-listed, abs=1e-12)
 
 
+def turns(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    x, y, z = ((np.cos(a), np.sin(a)) for a in (roll, pitch, yaw))
+    about_x = np.array([[1, 0, 0], [0, x[0], -x[1]], [0, x[1], x[0]]])
+    about_y = np.array([[y[0], 0, y[1]], [0, 1, 0], [-y[1], 0, y[0]]])
+    about_z = np.array([[z[0], -z[1], 0], [z[1], z[0], 0], [0, 0, 1]])
+    return about_z @ about_y @ about_x
+
+
 @pytest.mark.spec("003-C37")
-def test_tait_bryan_matrix_and_rates_are_those_of_the_source() -> None:
-    """R = Rz Ry Rx; ω̄ = W (φ̇, θ̇, ψ̇); Ω~ = Rᵀ Ṙ by a central difference (1e-10)."""
-    angles, rates = np.array([0.4, -0.6, 1.1]), np.array([0.3, -0.8, 0.5])
-    R = num(rot.tait_bryan(*angles))
-    turns = [num(rot.rodrigues(np.eye(3)[k], angle)) for k, angle in enumerate(angles)]
-    assert np.abs(R - turns[2] @ turns[1] @ turns[0]).max() < EXACT
-    W = num(rot.tait_bryan_rates(angles[0], angles[1]))
-    h = 1e-6
-    slope = (num(rot.tait_bryan(*(angles + h * rates))) - num(rot.tait_bryan(*(angles - h * rates)))) / (2 * h)
-    assert np.abs(R.T @ slope - num(rot.skew(W @ rates))).max() < 1e-9
+def test_tait_bryan_angles_go_in_and_come_out() -> None:
+    """R = Rz Ry Rx; ω̄ = W (φ̇, θ̇, ψ̇) of a body whose angles are prescribed; a sensor and its run read them back."""
+    angles = np.array([0.4, -0.6, 1.1])
+    turned = da.rotation(tait_bryan=angles)
+    assert np.abs(turned.matrix - turns(*angles)).max() < EXACT
+    assert turned.tait_bryan == pytest.approx(angles, abs=EXACT)
     small = 1e-4
-    near = num(rot.tait_bryan(small, -2 * small, 0.0))
+    near = da.rotation(tait_bryan=(small, -2 * small, 0.0)).matrix
     assert np.abs(near - [[1, 0, -2 * small], [0, 1, -small], [2 * small, small, 1]]).max() < 3 * small**2
+    m = da.Mechanism("tilting", gravity=0)
+    body = free_body(m, "b", rotation=turned)
+    m.add_sensor("attitude", da.orientation(body, "tait-bryan"))
+    m.add_sensor("turn", da.orientation(body.frame(rotation=da.rotation(vector=(0.1, 0.2, 0.3)))))
+    run = da.kinematics(
+        da.equations(m),
+        2.0,
+        motion={"b.pose": lambda t: (0, 0, t, da.rotation(tait_bryan=(da.sin(t), 0.5 * t, t**2)))},
+        every=0.25,
+    )
+    t = run.time
+    exact, rates = np.array([np.sin(t), 0.5 * t, t**2]), np.array([np.cos(t), 0.5 + 0 * t, 2 * t])
+    assert pytest.approx(exact[:2], abs=1e-12) == run[["attitude.roll", "attitude.pitch"]].T
+    assert np.exp(1j * run["attitude.yaw"]) == pytest.approx(np.exp(1j * exact[2]), abs=1e-12)
+    (cf, ct), (sf, st) = np.cos(exact[:2]), np.sin(exact[:2])
+    W = np.array([[1 + 0 * t, 0 * t, -st], [0 * t, cf, sf * ct], [0 * t, -sf, cf * ct]])
+    assert pytest.approx(np.einsum("ijt,jt->it", W, rates), abs=1e-11) == run[["b.wx", "b.wy", "b.wz"]].T
+    read = da.rotation(quaternion=run[["b.e0", "b.e1", "b.e2", "b.e3"]])
+    assert read.tait_bryan[:, :2] == pytest.approx(exact[:2].T, abs=1e-12)
+    frame = read.matrix @ da.rotation(vector=(0.1, 0.2, 0.3)).matrix
+    assert da.rotation(vector=run[["turn.rx", "turn.ry", "turn.rz"]]).matrix == pytest.approx(frame, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_form_of_a_rotation_gives_the_others_back(seed: int) -> None:
+    p = unit(seed, 4)
+    turned = da.rotation(quaternion=3 * p)
+    for other in (
+        da.rotation(matrix=turned.matrix),
+        da.rotation(vector=turned.vector),
+        da.rotation(tait_bryan=turned.tait_bryan),
+        da.rotation(axis=turned.vector, angle=turned.angle),
+    ):
+        assert np.abs(other.matrix - turned.matrix).max() < 10 * EXACT
+    locked = da.rotation(tait_bryan=(0.3, np.pi / 2, 0.2))  # roll and yaw turn about the same axis there
+    assert np.abs(da.rotation(tait_bryan=locked.tait_bryan).matrix - locked.matrix).max() < 1e-7
+
+
+def test_mistakes_in_rotations_are_named() -> None:
+    with pytest.raises(da.ModelError, match="one of axis= with angle="):
+        da.rotation(axis=(0, 0, 1))
+    with pytest.raises(da.ModelError, match="must be 3 values"):
+        da.rotation(vector=(1, 2))
+    with pytest.raises(da.ModelError, match="not all zero"):
+        da.rotation(quaternion=(0, 0, 0, 0))
+    with pytest.raises(da.ModelError, match="form must be 'rotation vector'"):
+        m = da.Mechanism("m")
+        m.add_sensor("s", da.orientation(free_body(m, "b"), "euler"))
 
 
 @pytest.mark.spec("002-B2")
@@ -236,12 +291,12 @@ def test_quaternions_multiply_come_from_matrices_and_from_rotation_vectors(seed:
     p, r = unit(seed, 4), unit(seed + 100, 4)
     product = num(rot.multiply(p, r)).ravel()
     assert np.abs(num(rot.rotation(product)) - num(rot.rotation(p)) @ num(rot.rotation(r))).max() < EXACT
-    back = rot.quaternion_from_matrix(num(rot.rotation(p)))
+    back = np.array(da.rotation(matrix=num(rot.rotation(p))).quaternion)
     assert np.abs(back - p * np.sign(p[0])).max() < EXACT
     for size in (0.0, 1e-9, 1e-4, 1.0):
         turn = size * unit(seed + 7, 3)
         q = num(rot.exponential(turn)).ravel()
         assert np.linalg.norm(q) == pytest.approx(1.0, abs=EXACT)
         if size:
-            A = num(rot.rodrigues(turn / size, size))
+            A = da.rotation(axis=turn, angle=size).matrix
             assert np.abs(num(rot.rotation(q)) - A).max() < EXACT

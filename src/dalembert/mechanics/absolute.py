@@ -29,7 +29,6 @@ from dalembert.mechanics.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.joint_kernels import NUMBERS, joint_kernel
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.reactions import all_reactions, joint_axes, joint_frames, placements
-from dalembert.mechanics.rotations import quaternion_from_matrix
 from dalembert.mechanics.scene import scene_of
 from dalembert.mechanics.sensors import build_outputs
 from dalembert.mechanics.view import StateView
@@ -38,6 +37,7 @@ from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names, input_unit
 from dalembert.model.forces import Actuator, Contact, Friction
 from dalembert.model.joints import Joint
+from dalembert.model.orientation import quaternion_from_matrix
 
 SX = ca.SX
 

@@ -17,6 +17,7 @@ from dalembert.mechanics.assembly_rows import Form
 from dalembert.mechanics.view import as_column
 from dalembert.model.forces import Actuator
 from dalembert.model.joints import Coupler, Driver, Joint, UserConstraint
+from dalembert.model.orientation import as_rotation, normalised, product, split_pose
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute import Absolute
@@ -66,6 +67,9 @@ def add_coupler(host: Absolute, coupler: Coupler) -> None:
 
 def add_driver(host: Absolute, driver: Driver) -> None:
     """coordinate - motion(t) = 0."""
+    if driver.coordinate not in host.names and driver.coordinate.endswith((".rotation", ".pose")):
+        _add_pose_driver(host, driver)
+        return
     measured = host.measure(driver.coordinate)
     if callable(driver.motion):
         what = f"motion of driver {driver.name!r}"
@@ -79,6 +83,26 @@ def add_driver(host: Absolute, driver: Driver) -> None:
     gap = measured.value - target
     host.row_units[driver.name] = "N m" if measured.unit == "rad" else "N"
     host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
+
+
+def _add_pose_driver(host: Absolute, driver: Driver) -> None:
+    """Rows of an orientation: twice the vector part of p*(t)⁻¹ p, which is the small turn from p* to p in body axes."""
+    owner, _, part = driver.coordinate.rpartition(".")
+    body = next(b for b in host.m.bodies if b.name == owner)
+    what = f"motion of driver {driver.name!r}"
+    given = call_user(driver.motion, what, host.t) if callable(driver.motion) else driver.motion
+    place, turned = split_pose(given, what) if part == "pose" else ((), as_rotation(given, what))
+    target = normalised(tuple(as_column(c, what, host.p_symbols) for c in turned.quaternion))
+    gap = turn_between(target, host.euler_parameters(body))
+    if part == "pose":
+        gap = ca.vertcat(host.body_state(body)[0].r - as_column(list(place), what, host.p_symbols), gap)
+    general_rows(host, driver.name, HOLONOMIC, gap)
+
+
+def turn_between(target: Any, p: Any) -> Any:
+    """The turn from one orientation to another in body axes, to first order; zero for equal ones only."""
+    gap = product([target[0], *(-target[k] for k in (1, 2, 3))], p)
+    return 2 * ca.if_else(gap[0] < 0, -1.0, 1.0) * ca.vertcat(*gap[1:])
 
 
 def add_rotor(host: Absolute, actuator: Actuator) -> None:

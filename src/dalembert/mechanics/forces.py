@@ -17,7 +17,7 @@ from dalembert.expressions import call_user
 from dalembert.mechanics.assembly_rows import Measured
 from dalembert.mechanics.law_energy import law_energy
 from dalembert.mechanics.reactions import reaction_of
-from dalembert.mechanics.rotations import conjugate, logarithm_and_rate, multiply, quaternion_from_matrix
+from dalembert.mechanics.rotations import conjugate, logarithm_and_rate, multiply
 from dalembert.mechanics.view import as_column
 from dalembert.model import Body
 from dalembert.model.actuators import DCMotor, FirstOrderLag
@@ -32,6 +32,7 @@ from dalembert.model.forces import (
     Stop,
     Torque,
 )
+from dalembert.model.orientation import quaternion_from_matrix
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute import Absolute

@@ -1,4 +1,4 @@
-"""Rotations, Euler parameters, Tait-Bryan angles, twists and wrenches.
+"""Rotations, Euler parameters, twists and wrenches, as expressions.
 
 Euler parameters p = (e0, e1, e2, e3), scalar first, |p| = 1 (spec 000-27; 002-A16 has the scalar last).
 R maps body components to world components, Ṙ = R skew(ω) with ω in body axes, ṗ = ½ G(p) ω.
@@ -11,10 +11,8 @@ import math
 from typing import Any
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dalembert.model import orientation
 
 
 def skew(a: Any) -> Any:
@@ -28,12 +26,7 @@ def skew(a: Any) -> Any:
 
 def rotation(p: Any) -> Any:
     """Rotation matrix of unit Euler parameters (spec 000-27, A = E Ēᵀ)."""
-    w, x, y, z = p[0], p[1], p[2], p[3]
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
+    return ca.vertcat(*(ca.horzcat(*row) for row in orientation.entries(p)))
 
 
 def rate_matrix(p: Any) -> Any:
@@ -47,20 +40,9 @@ def rate_matrix(p: Any) -> Any:
     )
 
 
-def rodrigues(axis: Any, angle: Any) -> Any:
-    """Rotation by an angle about a unit axis (spec 000-26)."""
-    s = skew(axis)
-    return ca.DM.eye(3) + ca.sin(angle) * s + 2 * ca.sin(angle / 2) ** 2 * (s @ s)
-
-
 def multiply(p: Any, r: Any) -> Any:
     """Quaternion product: rotation(multiply(p, r)) = rotation(p) rotation(r)."""
-    return ca.vertcat(
-        p[0] * r[0] - p[1] * r[1] - p[2] * r[2] - p[3] * r[3],
-        p[0] * r[1] + p[1] * r[0] + p[2] * r[3] - p[3] * r[2],
-        p[0] * r[2] - p[1] * r[3] + p[2] * r[0] + p[3] * r[1],
-        p[0] * r[3] + p[1] * r[2] - p[2] * r[1] + p[3] * r[0],
-    )
+    return ca.vertcat(*orientation.product(p, r))
 
 
 def conjugate(p: Any) -> Any:
@@ -70,13 +52,7 @@ def conjugate(p: Any) -> Any:
 
 def exponential(turn: Any) -> Any:
     """Euler parameters of a rotation vector (smooth through zero)."""
-    square = turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]
-    half = ca.sqrt(square + 1e-300) / 2
-    small = square < 1e-8
-    # sin(x/2)/x by its series where the quotient loses digits
-    factor = ca.if_else(small, 0.5 - square / 48, ca.sin(half) / (2 * half))
-    scalar = ca.if_else(small, 1 - square / 8 + square * square / 384, ca.cos(half))
-    return ca.vertcat(scalar, factor * turn[0], factor * turn[1], factor * turn[2])
+    return ca.vertcat(*orientation.exponential(turn))
 
 
 HALVINGS = 3
@@ -111,48 +87,6 @@ def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
     theta = logarithm(own)
     rate = 0.5 * ca.vertcat(-own[1:4].T, own[0] * ca.SX.eye(3) - skew(own[1:4]))
     return tuple(ca.Function("logarithm", [own], [theta, ca.jacobian(theta, own) @ rate])(p))
-
-
-def quaternion_from_matrix(matrix: Any) -> Array:
-    """Euler parameters of a numeric rotation matrix, scalar part not negative."""
-    m = np.asarray(matrix, dtype=float)
-    candidates = np.array(
-        [
-            1 + m[0, 0] + m[1, 1] + m[2, 2],
-            1 + m[0, 0] - m[1, 1] - m[2, 2],
-            1 - m[0, 0] + m[1, 1] - m[2, 2],
-            1 - m[0, 0] - m[1, 1] + m[2, 2],
-        ]
-    )
-    k = int(np.argmax(candidates))
-    root = 2 * np.sqrt(candidates[k])
-    d = (m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
-    s = (m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2])
-    rows = (
-        (root / 4, d[0] / root, d[1] / root, d[2] / root),
-        (d[0] / root, root / 4, s[0] / root, s[1] / root),
-        (d[1] / root, s[0] / root, root / 4, s[2] / root),
-        (d[2] / root, s[1] / root, s[2] / root, root / 4),
-    )
-    p = np.array(rows[k])
-    p /= np.linalg.norm(p)
-    return p if p[0] >= 0 else -p
-
-
-def tait_bryan(phi: Any, theta: Any, psi: Any) -> Any:
-    """R = Rz(psi) Ry(theta) Rx(phi): yaw, pitch, roll (spec 003-C37)."""
-    cf, sf, ct, st, cy, sy = ca.cos(phi), ca.sin(phi), ca.cos(theta), ca.sin(theta), ca.cos(psi), ca.sin(psi)
-    return ca.vertcat(
-        ca.horzcat(cy * ct, cy * st * sf - sy * cf, cy * st * cf + sy * sf),
-        ca.horzcat(sy * ct, sy * st * sf + cy * cf, sy * st * cf - cy * sf),
-        ca.horzcat(-st, ct * sf, ct * cf),
-    )
-
-
-def tait_bryan_rates(phi: Any, theta: Any) -> Any:
-    """W with ω_body = W (phi', theta', psi') (spec 003-C37); singular at theta = ±90°."""
-    cf, sf, ct, st = ca.cos(phi), ca.sin(phi), ca.cos(theta), ca.sin(theta)
-    return ca.vertcat(ca.horzcat(1, 0, -st), ca.horzcat(0, cf, sf * ct), ca.horzcat(0, -sf, cf * ct))
 
 
 def motion_transform(R: Any, r: Any) -> Any:

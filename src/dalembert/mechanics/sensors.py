@@ -12,6 +12,8 @@ from dalembert.mechanics.poses import Twist
 from dalembert.mechanics.reactions import reaction_of
 from dalembert.mechanics.view import as_column
 from dalembert.model import Body, Frame, Point
+from dalembert.model.measures import FORMS
+from dalembert.model.orientation import angles, logarithm, product, quaternion_from_matrix
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute import Absolute
@@ -65,6 +67,13 @@ def build_outputs(host: Absolute, forces: ForceBuilder, kinetic: Any, A: Any) ->
             if isinstance(target, Frame) and not space.planar:
                 w = host.frame_axes(target).T @ w
             add(sensor.name, w, measure.unit)
+        elif kind == "orientation":
+            p = host.euler_parameters(target if isinstance(target, Body) else target.body)
+            if isinstance(target, Frame):
+                p = product(p, quaternion_from_matrix(target.axes))
+            forms: dict[str, Any] = {"rotation vector": logarithm, "tait-bryan": angles, "quaternion": list}
+            value = ca.vertcat(*forms[measure.axes]([p[k] for k in range(4)]))
+            add(sensor.name, value, measure.unit, list(FORMS[measure.axes]))
         elif kind == "distance":
             d = _position(host, measure.to) - _position(host, target)
             add(sensor.name, ca.sqrt(ca.dot(d, d)), measure.unit)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dalembert.errors import ModelError, unknown_name
-from dalembert.expressions.quantities import Quantity, is_real
+from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.model.inertia import Composite, Matrix, Shape
 
+_ROTATIONS = "da.rotation(...), a quaternion (4 numbers, scalar first) or a 3x3 matrix"
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -104,13 +105,17 @@ def apply(a: Matrix, v: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 def rotation_matrix(rotation: Any, what: str) -> Matrix:
-    """Rotation given as None, a quaternion (scalar first) or a 3x3 matrix."""
+    """Rotation given as None, by `da.rotation`, a quaternion (scalar first) or a 3x3 matrix."""
     if rotation is None:
         return IDENTITY
+    if hasattr(rotation, "quaternion"):  # a Rotation of `model.orientation`
+        if any(is_symbolic(c) or getattr(c, "ndim", 0) for c in rotation.quaternion):
+            raise ModelError(f"{what} must be one fixed orientation, not one per sample or a function of time.")
+        rotation = [float(c) for c in rotation.quaternion]
     try:
         items = list(rotation)
     except TypeError:
-        raise ModelError(f"{what} must be a quaternion (4 numbers, scalar first) or a 3x3 matrix.") from None
+        raise ModelError(f"{what} must be {_ROTATIONS}.") from None
     if len(items) == 4:
         w, x, y, z = (float(c) for c in vector(items, 4, what))
         n = math.sqrt(w * w + x * x + y * y + z * z)
@@ -130,7 +135,7 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         if error > 1e-9 or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
             raise ModelError(f"{what} is not a rotation matrix (orthonormal, right-handed).")
         return rows  # type: ignore[return-value]
-    raise ModelError(f"{what} must be a quaternion (4 numbers, scalar first) or a 3x3 matrix.")
+    raise ModelError(f"{what} must be {_ROTATIONS}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,15 +148,19 @@ class Point:
     def __repr__(self) -> str:
         return f"Point({self.body.name!r}, {shown(self.coordinates)})"
 
-    def frame(self, *, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
+    def frame(self, *, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0) -> Frame:
         """A frame with its origin here; see `Body.frame`."""
         what = f"a frame of body {self.body.name!r}"
         if self.body.planar:
-            if axis is not None or x is not None:
-                raise ModelError(f"{what}: a planar frame has an angle; leave axis and x out.")
+            if axis is not None or x is not None or rotation is not None:
+                raise ModelError(f"{what}: a planar frame has an angle; leave axis, x and rotation out.")
             return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
         if not (is_number(angle) and float(angle) == 0):
-            raise ModelError(f"{what}: a spatial frame has axis= and x=; leave the angle out.")
+            raise ModelError(f"{what}: a spatial frame has axis= and x=, or rotation=; leave the angle out.")
+        if rotation is not None:
+            if axis is not None or x is not None:
+                raise ModelError(f"{what}: give either rotation=, or axis= and x=.")
+            return Frame(self.body, self.coordinates, rotation_matrix(rotation, f"rotation of {what}"))
         return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}"))
 
 
@@ -210,9 +219,12 @@ class Body:
             local = tuple(x - c for x, c in zip(local, self.center, strict=True))
         return Point(self, local)
 
-    def frame(self, *coordinates: Any, axis: Any = None, x: Any = None, angle: Any = 0.0) -> Frame:
-        """A frame at these coordinates; spatial: `axis` is its z, `x` its x direction; planar: `angle`."""
-        return self.at(*(coordinates or (0.0,) * self.dimension)).frame(axis=axis, x=x, angle=angle)
+    def frame(
+        self, *coordinates: Any, axis: Any = None, x: Any = None, rotation: Any = None, angle: Any = 0.0
+    ) -> Frame:
+        """A frame at these coordinates; spatial: `axis` its z, `x` its x direction, or `rotation`; planar: `angle`."""
+        place = self.at(*(coordinates or (0.0,) * self.dimension))
+        return place.frame(axis=axis, x=x, rotation=rotation, angle=angle)
 
     def local(self, place: Sequence[Any], what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""

@@ -160,8 +160,10 @@ def _coordinate_problems(m: Mechanism) -> list[str]:
         if full is not None and full == coordinates.names.get(second):
             problems.append(f"{what} couples {full!r} to itself.")
     driven: dict[str, str] = {}
+    whole = {f"{body.name}.{part}" for body in m.bodies for part in ("rotation", "pose") if not m.planar}
     for driver in m.drivers:
-        problems += coordinates.complaint(f"driver {driver.name!r}", driver.coordinate)
+        if driver.coordinate not in whole:
+            problems += coordinates.complaint(f"driver {driver.name!r}", driver.coordinate)
         full = coordinates.names.get(driver.coordinate, driver.coordinate)
         if full in driven:
             problems.append(f"drivers {driven[full]!r} and {driver.name!r} both prescribe {full!r}.")

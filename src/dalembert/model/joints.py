@@ -341,10 +341,20 @@ class JointMethods:
         return coupler
 
     def add_driver(self, name: str, coordinate: str, motion: Any) -> Driver:
-        """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number or a function of time."""
-        if not callable(motion) and not is_number(motion):
+        """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number or a function of time.
+
+        ``"plate.rotation"`` prescribes the orientation of a body in space: a `da.rotation`, a rotation vector or a
+        quaternion, or a function of time that gives one; ``"plate.pose"`` its x, y, z followed by one of these.
+        """
+        coordinate = name_of(coordinate, f"driver {name!r}: coordinate")
+        what = f"motion of driver {name!r}"
+        if not callable(motion) and coordinate.endswith((".rotation", ".pose")):
+            from dalembert.model.orientation import as_rotation, split_pose
+
+            (as_rotation if coordinate.endswith(".rotation") else split_pose)(motion, what)
+        elif not callable(motion) and not is_number(motion):
             raise ModelError(f"driver {name!r}: motion must be a number or a function of time, got {motion!r}.")
-        driver = Driver(name, name_of(coordinate, f"driver {name!r}: coordinate"), motion)
+        driver = Driver(name, coordinate, motion)
         self.drivers.append(driver)
         return driver
 

@@ -8,6 +8,13 @@ from typing import Any
 
 from dalembert.model.bodies import Body, Frame, Point
 
+_PLACED = ("position", "velocity", "acceleration", "accelerometer", "gyroscope", "distance", "orientation")
+FORMS = {  # of an orientation: the names of its components
+    "rotation vector": ("rx", "ry", "rz"),
+    "tait-bryan": ("roll", "pitch", "yaw"),
+    "quaternion": ("e0", "e1", "e2", "e3"),
+}
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -24,11 +31,16 @@ class Measure:
         """What is wrong with its arguments by themselves; nothing when they are of the right type."""
         if self.kind == "expression":
             return "" if callable(self.function) else f"expected a function of the state, got {self.function!r}."
-        if self.kind in ("position", "velocity", "acceleration", "accelerometer", "gyroscope", "distance"):
+        if self.kind in _PLACED:
             for place in (self.target, self.to) if self.kind == "distance" else (self.target,):
                 if not isinstance(place, (Point, Frame, Body)):
-                    expected = "a body" if self.kind == "gyroscope" else "a point (body.at(...))"
+                    expected = "a body" if self.kind in ("gyroscope", "orientation") else "a point (body.at(...))"
                     return f"{self.kind} needs {expected}, got {place!r}."
+            if self.kind == "orientation":
+                if self.bodies()[0].planar:
+                    return "a planar body has an angle, not an orientation; use da.angle('body.angle')."
+                if self.axes not in FORMS:
+                    return f"form must be {', '.join(map(repr, FORMS))}, not {self.axes!r}."
         elif self.kind != "energy" and not isinstance(self.target, str):
             return f"{self.kind} needs a name such as 'A', got {self.target!r}."
         return ""
@@ -92,6 +104,13 @@ def accelerometer(place: Point | Frame) -> Measure:
 def gyroscope(body: Body | Frame) -> Measure:
     """Angular velocity in body (or frame) axes [rad/s]."""
     return Measure("gyroscope", body, axes="body", unit="rad/s")
+
+
+def orientation(body: Body | Frame, form: str = "rotation vector") -> Measure:
+    """Orientation in space: ``"rotation vector"`` rx, ry, rz [rad]; ``"tait-bryan"`` roll, pitch, yaw [rad];
+    ``"quaternion"`` e0 to e3. The length of the rotation vector, between 0 and 2π, is continuous along a run.
+    """
+    return Measure("orientation", body, axes=form, unit="" if form == "quaternion" else "rad")
 
 
 def distance(a: Point, b: Point) -> Measure:

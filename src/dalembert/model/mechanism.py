@@ -136,8 +136,8 @@ class Mechanism(JointMethods, ForceMethods):
         ----------
         mass : [kg].  inertia : about the centre of mass [kg m²]: a number, three principal values, a 3x3 matrix
             in body axes, or a shape (`rod`, `box`, `cylinder`, `sphere`, `composite`).
-        position, rotation (spatial: quaternion or matrix), angle (planar) : where the drawing shows the centre of
-            mass; the first guess of `assemble`, and what ``at=`` of a joint refers to.
+        position, rotation (spatial: `da.rotation`, quaternion or matrix), angle (planar) : where the drawing shows the
+            centre of mass; the first guess of `assemble`, and what ``at=`` of a joint refers to.
         center : centre of mass in the coordinates used by ``body.at``, when their origin is elsewhere.
         mesh : corners of triangles (n, 3, 3) in the same coordinates [m], by which pictures show the body.
         points : names of places in the same coordinates, for ``body.at("tip")`` and for files.

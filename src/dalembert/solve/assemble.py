@@ -12,8 +12,11 @@ from scipy.sparse.linalg import splu
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array
+from dalembert.mechanics.constraints import turn_between
+from dalembert.model.orientation import Rotation
 from dalembert.solve.constrained import mass_is_singular
 from dalembert.solve.placing import hang
+from dalembert.solve.turning import take_poses, turning_bodies
 
 TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
 ITERATIONS = 60
@@ -37,7 +40,8 @@ def assemble(
 
     Parameters
     ----------
-    position : values that joint or body coordinates must have, e.g. ``{"A.angle": 1.57}``.
+    position : values that joint or body coordinates must have, e.g. ``{"A.angle": 1.57}``; of a body in space also
+        ``plate.rotation`` (a `da.rotation`, a rotation vector or a quaternion) or ``plate.pose`` (x, y, z and that).
     velocity : values that their rates must have, addressed by the coordinate (``{"A.angle": 10.0}``) or by the rate;
         also speeds of bodies (``{"top.wz": 150.0}``).
     guess : coordinates to start from; they decide which of several ways of closing the loops is found.
@@ -67,9 +71,13 @@ def assemble(
         raise DataError(f"t must be a finite number of seconds, got {t!r}.")
     if start is not None:
         _same_machine(eqs, start)
-    wanted = _named(eqs, position, "position")
+    plain, turned = take_poses(eqs, _mapping(position, "position"), "position")
+    wanted = _named(eqs, plain, "position")
     speeds = _named(eqs, velocity, "velocity", rates=True)
-    hints = {**wanted, **_named(eqs, guess, "guess", coordinates=True)}
+    loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
+    hints = {**wanted, **_named(eqs, loose, "guess", coordinates=True)}
+    for body, orientation in {**leaning, **turned}.items():
+        hints |= {f"{body}.e{k}": float(c) for k, c in enumerate(orientation.quaternion)}
     q = np.array(start.q) if start is not None else hang(eqs, hints)
     z = np.array(start.z if start is not None else eqs.guess[1])
     for name, value in _mapping(internal, "internal").items():
@@ -84,7 +92,7 @@ def assemble(
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
         for coordinate_index, measure, ratio in eqs.followers:
             q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
-    q = _close(eqs, q, wanted, t, restarts)
+    q = _close(eqs, q, wanted, turned, t, restarts)
     counters = [(k, n.removesuffix(".turned")) for k, n in enumerate(eqs.coordinates.names) if n.endswith(".turned")]
     if counters:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
@@ -134,29 +142,36 @@ def _named(
 class _Problem:
     """Residual and gradient of joints plus prescribed coordinates."""
 
-    def __init__(self, eqs: EquationsOfMotion, wanted: Mapping[str, float], t: float) -> None:
+    def __init__(
+        self, eqs: EquationsOfMotion, wanted: Mapping[str, float], turned: Mapping[str, Rotation], t: float
+    ) -> None:
         self.eqs, self.t = eqs, t
+        starts = turning_bodies(eqs)
+        self.turned = {body: np.array(x.quaternion, dtype=float) for body, x in turned.items()}
+        self.starts = [starts[body] for body in turned]
+        self.columns = [eqs.speeds.index[f"{body}.w{axis}"] for body in turned for axis in "xyz"]
         self.chosen = [eqs.measures.index[name] for name in wanted]
         self.values = np.array(list(wanted.values()))
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
 
     def residual(self, q: Array) -> Array:
         eqs = self.eqs
-        (phi,) = eqs.kernel("position")(q, eqs.p, self.t)
-        if not self.chosen:
-            return phi
-        s = eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values
-        return np.concatenate((phi, s))
+        parts = [eqs.kernel("position")(q, eqs.p, self.t)[0]]
+        if self.chosen:
+            parts.append(eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values)
+        for start, target in zip(self.starts, self.turned.values(), strict=True):
+            parts.append(np.array(turn_between(target, q[start : start + 4]), dtype=float).ravel())
+        return np.concatenate(parts)
 
     def gradient(self, q: Array) -> csc_matrix:
         eqs = self.eqs
         A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
         if len(eqs.holonomic_rows) < len(eqs.rows):
             A = A[eqs.holonomic_rows, :]
-        if not self.chosen:
+        if not self.chosen and not self.columns:
             return A
         S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
-        return vstack((A, S[self.chosen, :])).tocsc()
+        return vstack((A, S[self.chosen, :], identity(eqs.nv, format="csr")[self.columns, :])).tocsc()
 
     def move(self, q: Array, change: Array) -> Array:
         N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
@@ -168,6 +183,8 @@ class _Problem:
             row = self.eqs.rows[self.eqs.holonomic_rows[index]]
             kind = "joint" if any(j.name == row.owner for j in self.eqs.joints) else "constraint"
             return f"{kind} {row.owner!r}"
+        if index >= count + len(self.chosen):
+            return f"the prescribed orientation of {list(self.turned)[(index - count - len(self.chosen)) // 3]!r}"
         return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
 
 
@@ -198,8 +215,15 @@ def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
     return np.asarray(-(J.T @ y))
 
 
-def _close(eqs: EquationsOfMotion, q0: Array, wanted: Mapping[str, float], t: float, restarts: int) -> Array:
-    problem = _Problem(eqs, wanted, t)
+def _close(
+    eqs: EquationsOfMotion,
+    q0: Array,
+    wanted: Mapping[str, float],
+    turned: Mapping[str, Rotation],
+    t: float,
+    restarts: int,
+) -> Array:
+    problem = _Problem(eqs, wanted, turned, t)
     tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
     q, gap = _iterate(problem, q0, tolerance)
     if gap <= tolerance:

@@ -323,7 +323,9 @@ class _Problem:
         for i, k in enumerate(self.rows):
             owner = eqs.rows[k].owner
             if owner in eqs.drivers:
-                values[f"{owner}.effort"] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
+                several = sum(row.owner == owner for row in eqs.rows) > 1
+                name = f"{owner}.effort" + (f".{eqs.rows[k].number}" if several else "")
+                values[name] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
         errors = {}
         for name, (values_found, values_other, place) in values.items():
             change = np.abs(values_found[::2] - values_other)

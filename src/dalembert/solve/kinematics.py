@@ -49,7 +49,10 @@ def kinematics(
     ----------
     times : the end time (from the start's time, 0 by default), or all times [s]; None: the times of a motion record.
     motion : coordinate or position sensor -> function of time or number (``{"A.angle": lambda t: 2 * t}``), or a
-        Record with such channels; together with the mechanism's drivers it fixes every degree of freedom.
+        Record with such channels; together with the mechanism's drivers it fixes every degree of freedom. The
+        orientation of a body in space is ``plate.rotation`` (a `da.rotation`, a rotation vector or a quaternion), with
+        its position ``plate.pose``; in a Record the channels ``plate.e0`` to ``plate.e3``, or ``rx, ry, rz``, or
+        ``roll, pitch, yaw``.
     start : from `da.assemble`; decides which way the loops are closed. None: the drawing.
     every : sampling interval when `times` is an end time.
 
@@ -195,9 +198,9 @@ class _Run:
         q, t = x[: eqs.nq], float(order[0])
         if not np.isfinite(x).all():
             q = self.samples[-1][: eqs.nq]
-        J, h = self.stack(q, np.zeros(eqs.nv), eqs.p, t)
+        J, _, missed = self.stack(q, eqs.p, t, order[1 : 1 + k])
         (phi,) = eqs.kernel("position")(q, eqs.p, t)
-        gaps = np.abs(np.concatenate((phi, h - order[1 : 1 + k])))
+        gaps = np.abs(np.concatenate((phi, missed)))
         owners = [eqs.rows[i].owner for i in eqs.holonomic_rows] + list(self.motion.targets.names)
         worst = int(np.argmax(gaps)) if gaps.size else 0
         kind = "joint" if worst < len(phi) and any(j.name == owners[worst] for j in eqs.joints) else "coordinate"
@@ -230,27 +233,33 @@ class _Run:
         eqs, targets = self.eqs, self.motion.targets
         t = float(self.times[0])
         s, ds, dds = (x[0] for x in self.motion.at(self.times[:1]))
-        wanted = {n: float(x) for n, x, k in zip(targets.names, s, targets.measures, strict=True) if k >= 0}
+        wanted: dict[str, Any] = {
+            n: float(x) for n, x, k in zip(targets.names, s, targets.measures, strict=True) if k >= 0
+        }
+        for k, name in enumerate(targets.names):
+            if targets.turns[k] >= 0 and name.endswith(".rx"):
+                wanted[f"{name.removesuffix('.rx')}.rotation"] = s[k : k + 3]
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
             q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.guess[0])
-            text = self._over_prescribed(self.stack(q, np.zeros(eqs.nv), eqs.p, t)[0], len(targets.names))
+            text = self._over_prescribed(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
                 raise ModelError(f"{text} They disagree at t = {t:.6g} s: {failure}") from failure
             raise ConvergenceError(f"at t = {t:.6g} s: {failure}") from failure
-        J, h = self.stack(q, np.zeros(eqs.nv), eqs.p, t)
+        J, h, _ = self.stack(q, eqs.p, t, s)
+        h = np.where(np.array(targets.turns, dtype=int) >= 0, s, h)
         self.held = free_spins(eqs, np.reshape(J, (-1, eqs.nv)), q, t)
         self.integrated = not eqs.is_holonomic or bool(self.held)
         self.tools = analysis(eqs, targets, self.held)
         goal = s
         gap = np.array([np.inf])
-        for part in np.linspace(0.0, 1.0, 21)[1:] if len(wanted) < len(targets.names) else (1.0,):
+        for part in np.linspace(0.0, 1.0, 21)[1:] if max(targets.outputs, default=-1) >= 0 else (1.0,):
             for _ in range(20):
                 q, change, gap = self.tools.newton_kernel(q, eqs.p, t, h + part * (goal - h))
                 if not change[0] > 1e-14 * (1 + float(np.abs(q).max(initial=0.0))):
                     break
-        J = self.stack(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        J = self.stack(q, eqs.p, t, s)[0]
         x = np.concatenate((q, np.zeros(2 * eqs.nv), [t]))
         order = np.concatenate(([t], s, ds, dds, ds))
         if not gap[0] <= TOLERANCE * (1 + float(np.abs(q).max(initial=0.0))):

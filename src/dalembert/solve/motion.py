@@ -17,7 +17,17 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel, call_user
+from dalembert.model.orientation import Rotation, logarithm, rotation
 from dalembert.record import Record
+from dalembert.solve.turning import (
+    between,
+    rates_of_time,
+    recorded_orientation,
+    take_poses,
+    to_omega,
+    turn_gap,
+    turning_bodies,
+)
 
 SX = ca.SX
 DEGREE = 5  # of the splines that differentiate samples; the error of an acceleration goes with interval⁴
@@ -64,30 +74,34 @@ class Targets:
     """What is prescribed: measures by index, outputs by index, in the order of `names`."""
 
     names: tuple[str, ...]
-    measures: tuple[int, ...]  # -1 for an output
-    outputs: tuple[int, ...]  # -1 for a measure
+    measures: tuple[int, ...]  # -1 for another kind
+    outputs: tuple[int, ...]  # -1 for another kind
+    turns: tuple[int, ...]  # index of an angular velocity in v, -1 for another kind; x, y, z of a body stand together
 
 
 def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
-    found, measures, outputs = [], [], []
+    found: list[str] = []
+    kinds: list[tuple[int, int, int]] = []
     positional = positional_outputs(eqs)
+    turning = {f"{b}.r{a}": f"{b}.w{a}" for b in turning_bodies(eqs) for a in _AXES}
     for name in names:
         full = eqs.full_name(name)
         if full in found:
             raise ModelError(f"the motion prescribes {full!r} twice.")
         if full in eqs.measures.index:
-            measures.append(eqs.measures.index[full])
-            outputs.append(-1)
+            kinds.append((eqs.measures.index[full], -1, -1))
         elif full in positional:
-            measures.append(-1)
-            outputs.append(eqs.outputs.index[full])
+            kinds.append((-1, eqs.outputs.index[full], -1))
+        elif full in turning:
+            kinds.append((-1, -1, eqs.speeds.index[turning[full]]))
         elif full in eqs.outputs.index:
             raise ModelError(f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions.")
         else:
             known = [*eqs.measures.names, *positional]
             raise ModelError(f"motion: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
         found.append(full)
-    return Targets(tuple(found), tuple(measures), tuple(outputs))
+    measures, outputs, turns = zip(*kinds, strict=True) if kinds else ((), (), ())
+    return Targets(tuple(found), measures, outputs, turns)
 
 
 def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
@@ -105,8 +119,16 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
         y_bias = ca.jtimes(y_rate, x.q, N @ x.v + n) + ca.jacobian(y_rate, x.t)
         parts: list[tuple[Any, Any, Any, Any]] = []
         count = 0
-        for k in targets.measures:
-            if k >= 0:
+        starts = turning_bodies(eqs)
+        for name, k, turn in zip(targets.names, targets.measures, targets.turns, strict=True):
+            if turn >= 0:
+                body, _, axis = name.rpartition(".")
+                p = x.q[starts[body] : starts[body] + 4]
+                value = logarithm([p[i] for i in range(4)])["xyz".index(axis[1])]
+                row = SX(1, eqs.nv)
+                row[turn] = 1
+                parts.append((value, x.v[turn], row, SX(0)))
+            elif k >= 0:
                 parts.append((s[k], rate[k], S[k, :], bias[k]))
             else:
                 parts.append((y[count], y_rate[count], Y[count, :], y_bias[count]))
@@ -116,6 +138,17 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
         return ca.Function("targets", [x.q, x.v, x.p, x.t], columns or empty, {"cse": True})
 
     return eqs.cached(("targets", targets), make)
+
+
+def target_gap(eqs: EquationsOfMotion, targets: Targets, h: Any, q: Any, s: Any) -> Any:
+    """How far prescribed quantities h are from s; orientations in body axes, from the pose q."""
+    gaps = h - s
+    starts = turning_bodies(eqs)
+    for k, (name, turn) in enumerate(zip(targets.names, targets.turns, strict=True)):
+        if turn >= 0 and name.endswith(".rx"):
+            start = starts[name.removesuffix(".rx")]
+            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[start : start + 4])
+    return gaps
 
 
 class Motion(Protocol):
@@ -135,15 +168,13 @@ class FunctionMotion:
     def __init__(self, eqs: EquationsOfMotion, given: Mapping[str, Any]) -> None:
         t = SX.sym("t")
         entries: dict[str, Any] = {}
+        values = {name: self._value(name, function, t) for name, function in given.items()}
+        rest, turned = take_poses(eqs, values, "motion")
         known = {*eqs.measures.index, *eqs.outputs.index}
-        for name, function in given.items():
+        for name, value in rest.items():
             what = f"motion of {name!r}"
-            if callable(function):
-                value = call_user(function, what, t)
-            elif isinstance(function, (int, float)) and np.isfinite(function):
-                value = function
-            else:
-                raise ModelError(f"{what} must be a number or a function of time, got {function!r}.")
+            if isinstance(value, Rotation):
+                raise ModelError(f"{what} must return numbers; orientations are prescribed as 'body.rotation'.")
             if isinstance(value, (list, tuple)):
                 value = ca.vertcat(*value)
             try:
@@ -157,15 +188,29 @@ class FunctionMotion:
                 raise ModelError(
                     f"{what} must return {len(labels)} value{'s' * (len(labels) > 1)}, got {column.shape[0]}."
                 )
-            for label in labels:
+            for k, label in enumerate(labels):
                 if label in entries:
                     raise ModelError(f"the motion prescribes {label!r} twice.")
-            entries.update({label: column[k] for k, label in enumerate(labels)})
+                rate = ca.jacobian(column[k], t)
+                entries[label] = (column[k], rate, ca.jacobian(rate, t))
+        for body, orientation in turned.items():
+            vectors = rates_of_time(orientation, t, f"motion of {body!r}")
+            entries.update({f"{body}.r{a}": tuple(x[k] for x in vectors) for k, a in enumerate(_AXES)})
         self.targets = targets_of(eqs, entries)
-        s = ca.vertcat(*entries.values()) if entries else SX.zeros(0, 1)
-        rate = ca.jacobian(s, t)
-        outputs = [ca.densify(x) for x in (s, rate, ca.jacobian(rate, t))]
+        columns = zip(*entries.values(), strict=True) if entries else [[SX.zeros(0, 1)]] * 3
+        outputs = [ca.densify(ca.vertcat(*x)) for x in columns]
         self._kernel = Kernel(ca.Function("motion", [t], outputs), native=None)
+
+    @staticmethod
+    def _value(name: str, function: Any, t: Any) -> Any:
+        what = f"motion of {name!r}"
+        if callable(function):
+            return call_user(function, what, t)
+        if isinstance(function, (int, float)) and np.isfinite(function):
+            return function
+        if isinstance(function, (Rotation, tuple, list)) and name.endswith((".rotation", ".pose")):
+            return function
+        raise ModelError(f"{what} must be a number or a function of time, got {function!r}.")
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         if not self.targets.names:
@@ -185,20 +230,24 @@ class RecordMotion:
     """Sampled coordinates; rates and accelerations from their own channels, else by splines of degree five."""
 
     def __init__(self, eqs: EquationsOfMotion, record: Record) -> None:
-        positional = positional_outputs(eqs)
+        whole = all(n in record for n in eqs.coordinates.names if not n.endswith(".turned"))
+        positional = [] if whole else positional_outputs(eqs)  # whole poses need no sensors
         names = [n for n in record.names if eqs.full_name(n) in eqs.measures.index or n in positional]
-        if not names:
+        turned = {b: x for b in turning_bodies(eqs) if (x := recorded_orientation(record, b)) is not None}
+        if not names and not turned:
             known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
             raise DataError(
                 f"the record has no coordinate of {eqs.name!r}; it holds {', '.join(record.names[:8])}. "
                 f"Expected some of {', '.join(known[:12])}."
             )
-        self.targets = targets_of(eqs, names)
+        plain = len(names)
+        self.targets = targets_of(eqs, [*names, *(f"{b}.r{a}" for b in turned for a in _AXES)])
         self.times = record.time
-        columns = []
-        splined = set()
+        self._turned: list[tuple[int, Array]] = []  # first row and quaternions of every orientation
+        columns: list[tuple[Any, ...]] = []
+        splined: set[str] = set()
         exact = np.zeros(len(record))
-        for name, full in zip(names, self.targets.names, strict=True):
+        for name, full in zip(names, self.targets.names[:plain], strict=True):
             k = eqs.measures.index.get(full)
             rate = f"{full}.rate" if k is None else eqs.measure_rates.names[k]
             second = f"{full}.acceleration" if k is None else acceleration_name(rate, eqs.measure_rates.index)
@@ -217,9 +266,36 @@ class RecordMotion:
                 last, last_error = differentiate(record.time, source, order)
                 splined.add("accelerations")
             columns.append((value, first, last, first_error, last_error))
+        for body, (channels, p) in turned.items():
+            if not np.isfinite(p).all():
+                raise DataError(f"the motion has gaps in channel {channels[0]!r} (values that are not finite).")
+            self._turned.append((len(columns), p))
+            columns += self._orientation(record, body, p, splined)
         self._data = [np.column_stack(x) for x in zip(*columns, strict=True)]
         what = " and ".join(sorted(splined, reverse=True))
         self.how = f"{what} differentiated by splines of degree {DEGREE}" if what else "rates and accelerations given"
+
+    def _orientation(self, record: Record, body: str, p: Array, splined: set[str]) -> list[tuple[Array, ...]]:
+        """Columns of the three rows of an orientation: rotation vector, ω, ω̇ and their errors."""
+        speeds, seconds = ([f"{body}.{kind}{a}" for a in _AXES] for kind in ("w", "alpha"))
+        exact = np.zeros((len(p), 3))
+        given = all(name in record.names for name in speeds)
+        if given:
+            omega, error = np.column_stack([_finite(record, name) for name in speeds]), exact
+        else:
+            omega, error = (to_omega(p, x) for x in differentiate(record.time, p, 1))
+            splined.add("rates")
+        if all(name in record.names for name in seconds):
+            alpha, second_error = np.column_stack([_finite(record, name) for name in seconds]), exact
+        else:
+            alpha, second_error = (
+                differentiate(record.time, omega, 1)
+                if given
+                else (to_omega(p, x) for x in differentiate(record.time, p, 2))
+            )
+            splined.add("accelerations")
+        vector = rotation(quaternion=p).vector
+        return [tuple(x[:, k] for x in (vector, omega, alpha, error, second_error)) for k in range(3)]
 
     @property
     def errors(self) -> tuple[Array, Array]:
@@ -259,6 +335,11 @@ class RecordMotion:
         # piecewise of degree five through values, rates and accelerations: its rates are the derivatives of its values
         through = BPoly.from_derivatives(self.times, np.stack(self._data[:3], axis=1))
         value, rate, acceleration = (through.derivative(k)(times) if k else through(times) for k in range(3))
+        for first, p in self._turned:
+            own = slice(first, first + 3)
+            found = between(self.times, p, self._data[1][:, own], self._data[2][:, own], times)
+            for whole, part in zip((value, rate, acceleration), found, strict=True):
+                whole[:, own] = part
         return value, rate, acceleration
 
 

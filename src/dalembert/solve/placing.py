@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.mechanics.rotations import quaternion_from_matrix
+from dalembert.model.orientation import quaternion_from_matrix
 
 # kinds whose two frames coincide when all coordinates are zero
 _MEETING = {"fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar", "screw", "point on line"}

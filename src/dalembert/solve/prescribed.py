@@ -13,7 +13,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import ModelError
 from dalembert.expressions import Kernel, kernel_family
 from dalembert.solve.constrained import Factor, normalised
-from dalembert.solve.motion import Targets, target_function
+from dalembert.solve.motion import Targets, target_function, target_gap
 
 SX, MX = ca.SX, ca.MX
 ITERATIONS = 3  # of two corrections each: order three in the gap
@@ -73,7 +73,8 @@ class Analysis:
 
     def _residual(self, q: Any, p: Any, t: Any, s: Any) -> Any:
         h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)
-        return ca.vertcat(self.eqs.functions["position"](q, p, t), h - s, SX.zeros(len(self.held)))
+        gaps = target_gap(self.eqs, self.targets, h, q, s)
+        return ca.vertcat(self.eqs.functions["position"](q, p, t), gaps, SX.zeros(len(self.held)))
 
     def _speeds(self, q: Any, v: Any, p: Any, t: Any, ds: Any) -> tuple[Any, Any, Any]:
         """Speeds, what the rows still miss, and the factor."""
@@ -153,13 +154,14 @@ def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = (
 
 
 def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
-    """(q,v,p,t) -> gradient of the velocity rows and of the prescribed quantities; where the latter stand."""
+    """(q,p,t,s) -> gradient of the velocity rows and of the prescribed quantities; these; how far they are from s."""
 
     def make() -> Kernel:
-        x = eqs.symbols()
-        A, _ = eqs.functions["rows"](x.q, x.v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), x.p, x.t)
-        h, _, H, _ = target_function(eqs, targets)(x.q, x.v, x.p, x.t)
+        x, s, still = eqs.symbols(), SX.sym("s", len(targets.names)), SX.zeros(eqs.nv)
+        A, _ = eqs.functions["rows"](x.q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), x.p, x.t)
+        h, _, H, _ = target_function(eqs, targets)(x.q, still, x.p, x.t)
         J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
-        return Kernel(ca.Function("stack", [x.q, x.v, x.p, x.t], [J, h]), compiled=eqs.use_c)
+        outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
+        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), compiled=eqs.use_c)
 
     return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]

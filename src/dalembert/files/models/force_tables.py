@@ -195,6 +195,8 @@ def _measure(scope: Scope, table: Any, where: Where) -> measures.Measure:
         return COORDINATE_MEASURES[kind](scope.full(table.joint))
     if kind in POINT_MEASURES:
         return POINT_MEASURES[kind](place(scope, table.point, (*where, "point")))
+    if kind == "orientation":
+        return measures.orientation(place(scope, table.body, (*where, "body")), table.form)  # type: ignore[arg-type]
     if kind == "distance":
         a, b = (place(scope, getattr(table, side), (*where, side)) for side in ("a", "b"))
         return measures.distance(a, b)  # type: ignore[arg-type]  # a frame measures like its point

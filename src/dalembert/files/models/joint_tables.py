@@ -79,7 +79,11 @@ def add_drivers(scope: Scope) -> None:
 
 
 def law_of_time(scope: Scope, raw: Any, where: Where, kind: type = TimeLaw) -> Any:
-    """A number, a parameter expression, or a law of time."""
+    """A number, a parameter expression, or a law of time; of a list of them a law, or numbers."""
+    if isinstance(raw, list):
+        if not scope.depends(raw, where):
+            return tuple(float(scope.number(x, "", where)) for x in raw)
+        return scope.law(kind, raw, where, (TIME,))
     if not scope.depends([raw], where):
         return scope.number(raw, "", where)
     return scope.law(kind, [raw], where, (TIME,))

@@ -38,7 +38,8 @@ class TimeLaw(_Law):
     """An expression of time: the motion of a driver."""
 
     def __call__(self, t: Any) -> Any:
-        return self._values({TIME: t})[0]
+        values = self._values({TIME: t})
+        return values[0] if len(values) == 1 else values
 
 
 class InputLaw(_Law):

@@ -277,8 +277,13 @@ AnyCoupler = Annotated[Gear | RackAndPinion, Field(discriminator="type")]
 class DriverTable(Table):
     """Prescribed motion of a coordinate."""
 
-    coordinate: Text = Field(description="such as `A.angle`, or `crank.x` of a body")
-    motion: Law = Field(description="a number or an expression of t")
+    coordinate: Text = Field(
+        description="such as `A.angle`, or `crank.x` of a body; `plate.rotation` or `plate.pose` of a body in space"
+    )
+    motion: OneOrMore = Field(
+        description="a number or an expression of t; of a `rotation` three of a rotation vector or four of a "
+        "quaternion, of a `pose` x, y, z before them"
+    )
 
 
 class ConstraintTable(Table):

@@ -206,6 +206,16 @@ class PointSensor(Table):
     point: Place = Field(description="where it sits")
 
 
+class OrientationSensor(Table):
+    """Orientation of a body in space: rotation vector or Tait-Bryan angles [rad], or quaternion."""
+
+    type: Literal["orientation"]
+    body: Place = Field(description="a body, or a frame of it")
+    form: Literal["rotation vector", "tait-bryan", "quaternion"] = Field(
+        "rotation vector", description="`rx, ry, rz`; `roll, pitch, yaw`; or `e0` to `e3`"
+    )
+
+
 class DistanceSensor(Table):
     """Distance between two points [m]."""
 
@@ -244,6 +254,13 @@ class ExpressionSensor(Table):
 
 
 Sensor = Annotated[
-    CoordinateSensor | PointSensor | DistanceSensor | ReactionSensor | SpringSensor | EnergySensor | ExpressionSensor,
+    CoordinateSensor
+    | PointSensor
+    | OrientationSensor
+    | DistanceSensor
+    | ReactionSensor
+    | SpringSensor
+    | EnergySensor
+    | ExpressionSensor,
     Field(discriminator="type"),
 ]

@@ -19,6 +19,7 @@ from dalembert.files.models.toml_text import json_text, toml_text
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
 from dalembert.model.inertia import Shape, box, cylinder, rod, sphere
+from dalembert.model.orientation import as_rotation, split_pose
 
 _NAMES = {"absolute": "abs", "minimum": "min", "maximum": "max"}
 _TYPES = {"wheel on plane": "rolling wheel", "sphere on plane": "rolling sphere", "disc on disc": "rolling discs"}
@@ -228,7 +229,17 @@ class Document:
     def driver(self, driver: Any) -> dict[str, Any]:
         what = f"the motion of driver {driver.name!r}"
         motion = driver.motion
-        shown = self.law(motion, TimeLaw, what)[0] if callable(motion) else self.number(motion, what)
+        shown: Any
+        if callable(motion):
+            texts = self.law(motion, TimeLaw, what)
+            shown = texts if len(texts) > 1 else texts[0]
+        elif driver.coordinate.endswith(".pose"):
+            place, turned = split_pose(motion, what)
+            shown = [float(c) for c in (*place, *turned.quaternion)]
+        elif driver.coordinate.endswith(".rotation"):
+            shown = [float(c) for c in as_rotation(motion, what).quaternion]
+        else:
+            shown = self.number(motion, what)
         return {"coordinate": driver.coordinate, "motion": shown}
 
     def constraint(self, constraint: Any) -> dict[str, Any]:

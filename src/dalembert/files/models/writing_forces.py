@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dalembert.expressions import Quantity, cos, sin
 from dalembert.expressions.quantities import PiecewiseLinear
 from dalembert.files.models.laws import SpringLaw, StateLaw
-from dalembert.model import Point
+from dalembert.model import Frame, Point
 from dalembert.model import forces as f
 from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
 
@@ -130,6 +130,9 @@ def sensor_table(document: Document, sensor: Any) -> dict[str, Any]:
         if name is None:
             document.refused.append(f"{what}: a measure of {kind!r} in {measure.unit!r} has no name in files.")
         return {"type": name, "joint": measure.target}
+    if kind == "orientation":
+        return {"type": kind, "body": document.place(measure.target, what, own_axes=isinstance(measure.target, Frame)),
+                "form": measure.axes}  # fmt: skip
     if kind == "distance":
         return {"type": kind, "a": document.place(measure.target, what), "b": document.place(measure.to, what)}
     if kind == "reaction":
