@@ -472,3 +472,30 @@ def test_replacing_parameters_equals_building_anew() -> None:
         runs = [da.simulate(e, 1.0, start=da.assemble(e, {"A": -1.0}), every=0.1) for e in (one, two)]
         for name in ("rod.x", "A.angle", "P.force.y", "push", "energy"):
             assert np.abs(runs[0][name] - runs[1][name]).max() < RUN, name
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_the_damping_of_a_bushing_does_not_feel_bodies_that_turn_together(planar):
+    """Two bodies turned as one by a bushing between points far from both centres: nothing is dissipated."""
+    size = 2 if planar else 3
+    m = da.Mechanism("pair", planar=planar, gravity=0)
+    places = [np.array([0.2, 0.1, 0.3][:size]), np.array([1.1, -0.4, 0.2][:size])]
+    a, b = (m.add_body(n, mass=1.0, inertia=0.1 if planar else (0.1, 0.2, 0.3), position=tuple(x))
+            for n, x in zip("ab", places, strict=True))  # fmt: skip
+    middle = np.array([0.5, 0.9, -0.4][:size])
+    m.add_bushing("mount", a.at(*(middle - places[0])), b.at(*(middle - places[1])), damping=5.0,
+                  rotational_damping=2.0)  # fmt: skip
+    eqs = da.equations(m)
+    spin = np.array([0.0, 0.0, 1.7]) if planar else np.array([0.6, -1.1, 1.7])
+    v = []
+    for x in places:
+        v += [*np.cross(spin, np.append(x, 0.0) if planar else x)[:size], *(spin[2:] if planar else spin)]
+    state = eqs.state(eqs.guess[0], v)
+    (power,) = np.ravel(eqs.kernel("power")(state.q, state.v, [], [], eqs.p, 0.0, [])[0])
+    assert power == pytest.approx(0.0, abs=1e-12)
+    apart = eqs.state(eqs.guess[0], np.array(v) * np.repeat([1.0, 0.0], eqs.nv // 2))
+    (power,) = np.ravel(eqs.kernel("power")(apart.q, apart.v, [], [], eqs.p, 0.0, [])[0])
+    arm = np.append(middle, 0.0) if planar else middle
+    slip = np.cross(spin, arm)  # of the point of a at the bushing
+    turning = spin[2:] @ spin[2:] if planar else spin @ spin
+    assert power == pytest.approx(-5.0 * slip @ slip - 2.0 * turning, rel=1e-12)
