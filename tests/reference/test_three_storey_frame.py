@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from dalembert.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.structures import Frame, Material, Section, Structure, structure
 
@@ -78,6 +79,97 @@ def test_the_count_of_elastic_coordinates_is_three_floors_and_two_per_point_insi
     model: Structure = structure(three_storey_frame(elements=elements))
     assert len(model.free) == 3 + 12 * (elements - 1)
     assert with_pendulum(model.system()).nq == {1: 4, 3: 28, 40: 472}[elements]
+
+
+def beams_of_the_frame(elements: int) -> Structure:
+    """The same frame with beams cut into elements by the package: ``left1`` has the points ``left1[1]``, ..."""
+    steel = Material("spring steel", E=207e9, density=7860.0)
+    frame = Frame("three storeys", planar=True)
+    heights = np.concatenate([[0.0], np.cumsum(STATED)])
+    for side, x in (("left", 0.0), ("right", 0.3)):
+        frame.add_points([f"{side}.{k}" for k in range(4)], [[x, y] for y in heights])
+    for storey in (1, 2, 3):
+        for side in ("left", "right"):
+            ends = f"{side}.{storey - 1}", f"{side}.{storey}"
+            frame.add_beam(f"{side}{storey}", *ends, section=SECTION, material=steel, elements=elements, **THIN)
+            frame.support([f"{side}{storey}[{i}]" for i in range(1, elements)], "y")
+    frame.support(["left.0", "right.0"], "fixed")
+    frame.support([f"{side}.{k}" for side in ("left", "right") for k in (1, 2, 3)], "y rz")
+    for storey, mass in enumerate(FLOORS, start=1):
+        frame.add_mass(f"mass of floor{storey}", f"left.{storey}", mass)
+        frame.add_rigid(f"floor{storey}", f"left.{storey}", f"right.{storey}", "x")
+    return structure(frame)
+
+
+@pytest.mark.spec("000-33")
+def test_every_beam_has_the_coordinates_of_the_printed_count() -> None:
+    """Three elements: 18 coordinates of elements, 12 of points, 5 or 6 free per beam (34), 7 shared, 27 in all."""
+    model = beams_of_the_frame(3)
+    maps = [model.connectivity(f"{side}{storey}") for storey in (1, 2, 3) for side in ("left", "right")]
+    for one in maps:
+        assert one.B_c.shape == (3, 6, 12)  # 18 coordinates of elements from 12
+        assert one.B_e.shape == (12, len(one.free))
+        assert one.B_f.shape == (len(one.free), 27)
+        for B in (*one.B_c, one.B_f):  # Boolean: one coordinate each
+            assert set(np.unique(B)) == {0.0, 1.0}
+            np.testing.assert_array_equal(B.sum(axis=1), 1.0)
+        assert set(np.unique(one.B_e)) == {0.0, 1.0}
+        np.testing.assert_array_equal(one.B_e.sum(axis=0), 1.0)  # every free one is in it once
+        assert [model.free[j] for j in one.B_f.argmax(axis=1)] == list(one.free)
+    assert [len(one.free) for one in maps] == [5, 5, 6, 6, 6, 6]
+    every = [name for one in maps for name in one.free]
+    assert len(every) == 34
+    assert len(every) - len(set(every)) == 7
+    assert len(set(every)) == len(model.free) == 27
+
+
+@pytest.mark.spec("000-33")
+def test_blocks_share_the_floors_among_the_beams() -> None:
+    """B_f of each storey: the floors below and above, shared left and right, and four of its own (eq. 5.95-5.100)."""
+    model = beams_of_the_frame(3)
+    for storey in (1, 2, 3):
+        floors = {f"left.{k}.x" for k in (storey - 1, storey) if k}
+        for side in ("left", "right"):
+            inside = {f"{side}{storey}[{i}].{way}" for i in (1, 2) for way in ("x", "rz")}
+            one = model.connectivity(f"{side}{storey}")
+            assert set(one.free) == floors | inside
+            # the same motion by way of the blocks as by that of the structure
+            q = np.arange(1.0, 28.0)
+            whole = dict(zip(model.coordinates, model.expand(q)))
+            np.testing.assert_array_equal(one.B_e @ one.B_f @ q, [whole[name] for name in one.coordinates])
+            np.testing.assert_array_equal(
+                one.B_c[1] @ one.B_e @ one.B_f @ q, [whole[f"{side}{storey}[{i}].{w}"] for i in (1, 2) for w in
+                                                     ("x", "y", "rz")]
+            )  # fmt: skip
+
+
+@pytest.mark.spec("000-33")
+def test_stiffness_is_the_sum_of_elements_by_their_boolean_matrices() -> None:
+    """K = Σ B_fᵀ B_eᵀ B_cᵀ C̄ᵀ K_e C̄ B_c B_e B_f with the closed-form element, upright."""
+    model = beams_of_the_frame(3)
+    total = np.zeros((27, 27))
+    EI, EA = 207e9 * SECTION.I_z, 207e9 * SECTION.area
+    turned = np.kron(np.eye(2), np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]]))  # axis x upwards
+    for storey, length in enumerate(STATED, start=1):
+        h = length / 3
+        b = EI / h**3 * np.array([[12, 6 * h, -12, 6 * h], [6 * h, 4 * h**2, -6 * h, 2 * h**2],
+                                  [-12, -6 * h, 12, -6 * h], [6 * h, 2 * h**2, -6 * h, 4 * h**2]])  # fmt: skip
+        K_e = np.zeros((6, 6))
+        K_e[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = b
+        K_e[np.ix_([0, 3], [0, 3])] = EA / h * np.array([[1, -1], [-1, 1]])
+        for side in ("left", "right"):
+            one = model.connectivity(f"{side}{storey}")
+            for B_c in one.B_c:
+                B = turned @ B_c @ one.B_e @ one.B_f
+                total += B.T @ K_e @ B
+    np.testing.assert_allclose(model.system().dense().K, total, rtol=1e-12, atol=1e-9 * total.max())
+
+
+def test_a_beam_that_is_not_there_is_named() -> None:
+    model = beams_of_the_frame(1)
+    with pytest.raises(DataError, match=r"no beam or bar named 'lefty1'.*Did you mean 'left1'"):
+        model.connectivity("lefty1")
+    assert "1 elements with 6 coordinates each, 6 of its points, 1 free, of 3" in repr(model.connectivity("left1"))
 
 
 @pytest.mark.spec("000-T2")

@@ -25,6 +25,7 @@ from dalembert.structures.channels import Channels
 
 if TYPE_CHECKING:
     from dalembert.linear.modes import Modes
+    from dalembert.structures.connectivity import Connectivity
     from dalembert.structures.damping import Damping
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -183,6 +184,12 @@ class Structure(Frozen):
             found = {name: i for i, name in enumerate(self.points)}
             self.__dict__["_index_of_points"] = found
         return found
+
+    def connectivity(self, beam: str) -> Connectivity:
+        """Boolean maps from the free coordinates to one beam or bar and its elements."""
+        from dalembert.structures.connectivity import connectivity
+
+        return connectivity(self, beam)
 
     # -- algebra -----------------------------------------------------------------------------------------------------
 
