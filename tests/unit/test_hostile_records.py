@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from scipy.io import savemat
 import dalembert as da
 from dalembert import isolation
 from dalembert.errors import FileFormatError
+from dalembert.files.bounds import check_size
 from tests.unit.test_mat_files import version_5
 
 h5py = pytest.importorskip("h5py")
@@ -276,6 +278,22 @@ def test_memory_of_a_hostile_file_stays_below_twice_max_bytes(tmp_path: Path, su
         assert grown < 2 * LIMIT, (file, grown, said)
         assert said.startswith("read: " if Path(file).stem in ACCEPTED else "FileFormatError: "), said
         assert "page" in said if "parquet_page" in file else True, said
+
+
+def test_a_negative_number_of_rows_is_refused(tmp_path: Path) -> None:
+    """The number of rows of a Parquet file is a signed varint of its footer: 7 is written as 14, -7 as 13."""
+    path = tmp_path / "r.parquet"
+    parquet.write_table(pyarrow.table({"time": np.arange(7.0), "x": np.zeros(7)}), path)
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[-8:-4], "little")
+    footer = whole[-8 - length : -8]
+    assert b"\x16\x0e" in footer
+    for place in [k for k in range(length - 1) if footer[k : k + 2] == b"\x16\x0e"]:
+        path.write_bytes(whole[: -8 - length] + footer[:place] + b"\x16\x0d" + footer[place + 2 :] + whole[-8:])
+        with contextlib.suppress(FileFormatError):
+            da.read_record(path)
+    with pytest.raises(FileFormatError, match="-7 samples"):
+        check_size(-7, 1, 10**6, path)
 
 
 # ---- a library that dies

@@ -15,6 +15,8 @@ CHANNEL = 512  # bytes that the name of a channel, its unit and its place in a t
 
 def check_size(samples: int, channels: int, max_bytes: int, path: Path) -> None:
     """Refuse a record of time and so many channels, as float64, that would pass ``max_bytes``."""
+    if samples < 0:
+        raise FileFormatError(f"{samples} samples are declared.", str(path))
     if samples * (channels + 1) * 8 + channels * CHANNEL > max_bytes:
         raise FileFormatError(f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}.", str(path))
 
