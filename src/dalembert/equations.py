@@ -352,6 +352,8 @@ class State:
     """Where a machine is and how it moves; ``state["A.angle"]`` reads any coordinate or speed by name.
 
     friction : of an equilibrium, the coordinates that dry friction holds, with their share of its limit (0 to 1).
+    free : of an equilibrium, the coordinates whose value does not matter: the machine would rest at any other as well
+        (a cart on a level rail). Hold them (``hold={...}``) to choose one place of many.
     """
 
     eqs: EquationsOfMotion
@@ -361,6 +363,7 @@ class State:
     t: float
     lam: Array
     friction: Mapping[str, float] = field(default_factory=dict)
+    free: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         eqs = self.eqs
@@ -381,7 +384,8 @@ class State:
         shown = [eqs.measures.names[k] for k in eqs.recorded_measures][:8] or list(eqs.coordinates.names[:8])
         values = ", ".join(f"{name}={self[name]:.6g}" for name in shown)
         held = "".join(f", {name} sticks with {share:.1%} of its limit" for name, share in self.friction.items())
-        return f"State({eqs.name!r}, t={self.t:g}, {values}{held})"
+        free = f"; at rest at any {', '.join(self.free)}" if self.free else ""
+        return f"State({eqs.name!r}, t={self.t:g}, {values}{held}{free})"
 
 
 @dataclass(frozen=True, eq=False)

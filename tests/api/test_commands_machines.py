@@ -255,6 +255,14 @@ def test_equilibrium_finds_where_the_pendulum_hangs():
     assert upright["stability"] == "unstable"
 
 
+def test_equilibrium_names_a_coordinate_that_may_have_any_value():
+    assert document("equilibrium", "pendulum")["free"] == []
+    assert document("equilibrium", "cart-pendulum")["free"] == ["rail.displacement"]
+    result = run("equilibrium", "cart-pendulum")
+    assert result.stdout.count("any other would do") == 1
+    assert "--hold rail.displacement=VALUE" in result.stderr
+
+
 def test_equilibrium_through_the_entry_point_is_a_table():
     result = installed("equilibrium", "pendulum")
     assert result.returncode == 0

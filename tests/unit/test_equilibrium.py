@@ -273,3 +273,39 @@ def test_a_disc_that_would_fall_flat_is_balanced_upright_instead() -> None:
 def test_a_machine_that_is_driven_through_has_no_rest_to_look_for() -> None:
     with pytest.raises(ModelError, match=r"'turn' moves at t = 0 s.*nothing else in it is free"):
         da.equilibrium(da.equations(da.read_model("whitworth")))
+
+
+# --- families of equilibria -----------------------------------------------------------------------------------------
+
+
+def on_a_rail(law: object = None) -> da.EquationsOfMotion:
+    m = da.Mechanism("cart", planar=True)
+    cart = m.add_body("cart", mass=1.0, inertia=0.1)
+    bob = m.add_body("bob", mass=0.4)
+    m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
+    m.add_revolute("hinge", cart.at(0, 0), bob.at(0, 0.7))
+    if law is not None:
+        m.add_spring("buffer", joint="rail", law=law)
+    return da.equations(m)
+
+
+def test_a_free_direction_of_an_equilibrium_is_named() -> None:
+    rest = da.equilibrium(on_a_rail())
+    assert rest.free == ("rail.displacement",)
+    assert repr(rest).endswith("; at rest at any rail.displacement)")
+    held = da.equilibrium(on_a_rail(), hold={"rail": 2.0})
+    assert held["rail.displacement"] == pytest.approx(2.0) and held.free == ()
+    assert da.equilibrium(pendulum(0.3)).free == ()
+
+
+def test_a_direction_whose_force_only_begins_with_the_third_power_is_not_free() -> None:
+    rest = da.equilibrium(on_a_rail(lambda x: 5 * x**3), start=da.assemble(on_a_rail(lambda x: 5 * x**3)))
+    assert abs(rest["rail.displacement"]) < 1e-3
+    assert rest.free == ()
+
+
+def test_free_turns_of_a_spatial_body_are_named() -> None:
+    m = da.Mechanism("top at rest")
+    body = m.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.05))
+    m.add_spherical("ball", m.ground.at(0, 0, 0), body.at(0, 0, 0.3))
+    assert da.equilibrium(da.equations(m)).free == ("body.rz",)

@@ -332,3 +332,35 @@ def test_parameters_change_the_model_without_rebuilding() -> None:
     for value in (1.0, 4.0):
         lin = da.linearize(eqs.replace(length=value))
         assert lin.modes().frequencies[0] == pytest.approx(np.sqrt(G / value), rel=1e-9)
+
+
+# --- cyclic coordinates ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rates", [{"spin": 200.0, "yaw": 3.0}, {"spin": 200.0}])
+def test_cyclic_coordinates_of_a_steady_motion_are_rigid_body_modes(rates: dict[str, float]) -> None:
+    """A heavy gyroscope in two gimbals: nothing depends on yaw and spin, whatever turns; the tilt nutates or falls."""
+    m = da.Mechanism("gyroscope")
+    outer = m.add_body("outer", mass=0.5, inertia=(0.02, 0.03, 0.02))
+    inner = m.add_body("inner", mass=0.3, inertia=(0.01, 0.01, 0.02))
+    wheel = m.add_body("wheel", mass=2.0, inertia=(0.02, 0.02, 0.04))
+    m.add_revolute("yaw", m.ground.at(0, 0, 0), outer.at(0, 0, 0), axis=(0, 0, 1))
+    m.add_revolute("tilt", outer.at(0, 0, 0), inner.at(0, 0, 0), axis=(1, 0, 0))
+    m.add_revolute("spin", inner.at(0, 0, 0), wheel.at(0, 0, -0.1), axis=(0, 0, 1))
+    eqs = da.equations(m)
+    lin = da.linearize(eqs, at=da.equilibrium(eqs, rates=rates, guess={"tilt": 0.7} if "yaw" in rates else None))
+    cyclic = [lin.coordinates.index(name) for name in ("yaw.angle", "spin.angle")]
+    assert not lin.K[:, cyclic].any() and not lin.K[cyclic].any()
+    found = lin.modes()
+    assert list(found.eigenvalues[:2]) == [0.0, 0.0] and abs(found.eigenvalues[2]) > 1.0
+    assert found.table().count("rigid body\n") == 2
+
+
+def test_a_machine_without_freedom_says_that_it_has_no_small_motions() -> None:
+    m = da.Mechanism("driven", planar=True)
+    crank = m.add_body("crank", mass=1.0, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.5, 0))
+    m.add_driver("turn", "A", lambda t: 2 * t)
+    eqs = da.equations(m)
+    with pytest.raises(ModelError, match="nothing in 'driven' is free to move: its joints and drivers decide"):
+        da.linearize(eqs, at=da.assemble(eqs))

@@ -61,8 +61,9 @@ def equilibrium(
 
     Returns
     -------
-    State, with the joints' multipliers in ``lam`` and in ``friction`` the share of its limit with which dry friction
-    holds each coordinate.
+    State, with the joints' multipliers in ``lam``, in ``friction`` the share of its limit with which dry friction holds
+    each coordinate, and in ``free`` the coordinates whose value does not matter: one of a family of equilibria along
+    them.
 
     Examples
     --------
@@ -182,7 +183,8 @@ def _at_rest(
         rest = rest_with_memory(problem, place.q, place.z)
         found = (None if rest is None else problem.settle(*rest)) or found
     problem.check_found(found)
-    return eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
+    state = eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
+    return replace(state, free=problem.free_coordinates(found))
 
 
 def _first_pose(

@@ -105,6 +105,12 @@ def linearize(
     problem: ModelError | None = None
     for world in (False, True) if moving and eqs.rotations else (False,):
         chart = Chart(eqs, x, named, world=world)
+        if not chart.positions and not chart.speeds and not eqs.nz:
+            raise ModelError(
+                f"nothing in {eqs.name!r} is free to move: its joints{' and drivers' if eqs.drivers else ''} decide "
+                "the whole motion, so there are no small motions to linearize. Use da.kinematics or da.simulate"
+                f"{', or leave out a driver' if eqs.drivers else ''}."
+            )
         drift = chart.drift(strict=not anywhere)
         first = _first_order(eqs, x, chart, wanted)
         if anywhere or not moving:
@@ -307,6 +313,7 @@ def _result(
             M, C, K, B=B, coordinates=[c.name for c in chart.positions], inputs=eqs.inputs.names,
             units=units, provenance=provenance, **outputs,
         )  # fmt: skip
+    A = _without_cyclic(eqs, chart, first.A)
     keep = list(range(ns + nw + eqs.nz))
     dropped = [k for k, c in enumerate(chart.positions) if c not in chart.kept]
     keep = [k for k in keep if k not in dropped]
@@ -322,10 +329,28 @@ def _result(
     state_units = [*[c.unit for c in chart.positions], *[c.rate_unit for c in chart.speeds], *eqs.internal.units]
     units = {**{states[k]: state_units[k] for k in keep if state_units[k]}, **units}
     return StateSpace(
-        first.A[np.ix_(keep, keep)], first.B[keep], first.C[:, keep] if first.outputs else None,
+        A[np.ix_(keep, keep)], first.B[keep], first.C[:, keep] if first.outputs else None,
         first.D if first.outputs else None, states=[states[k] for k in keep], inputs=eqs.inputs.names,
         outputs=first.outputs or None, units=units, provenance=provenance,
     )  # fmt: skip
+
+
+def _without_cyclic(eqs: EquationsOfMotion, chart: Chart, A: Array) -> Array:
+    """A with the columns of coordinates that no rate depends on, but for rounding, exactly zero."""
+    ns, nw = len(chart.positions), len(chart.speeds)
+    spin = _fastest_turning(eqs, chart)
+    if spin == 0.0:
+        return A
+    A = A.copy()
+    of_s, of_w = (np.sqrt(np.einsum("ik,ij,jk->k", D, chart.T.M, D)) for D in (chart.X, chart.W))
+    limit = np.zeros((len(A), ns))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit[ns : ns + nw] = np.nan_to_num(of_s / of_w[:, None] * spin**2)
+    limit[:ns] = spin
+    for k in range(ns):
+        if np.all(np.abs(A[:, k]) <= ROUNDING * limit[:, k]):
+            A[:, k] = 0.0
+    return A
 
 
 def _second_order(eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder) -> tuple[Array, Array, Array, Array]:
@@ -333,6 +358,7 @@ def _second_order(eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder) -> t
     T, W, ns = chart.T, chart.W, len(chart.positions)
     M = _product(W.T, (T.M, W))
     M = 0.5 * (M + M.T)
+    spin, heavy = _fastest_turning(eqs, chart), np.sqrt(np.outer(np.diag(M), np.diag(M)))
     if T.f_lam.any():
         return M, -M @ first.A[ns:, ns:], -M @ first.A[ns:, :ns], M @ first.B[ns:]
     S_x, S_v = chart.rows(chart.speeds, 2), chart.rows(chart.speeds, 3)
@@ -340,17 +366,26 @@ def _second_order(eqs: EquationsOfMotion, chart: Chart, first: _FirstOrder) -> t
     X, V = chart.X, chart.V
     P = solve_rows(T.A, S, -(T.R2_x @ X + T.R2_v @ V), -(S_x @ X + S_v @ V))
     P_w = solve_rows(T.A, S, -T.R2_v @ W, -S_v @ W)
-    K = _product(W.T, (T.R1_x, X), (T.R1_v, V), (T.M, P))
-    C = _product(W.T, (T.R1_v, W), (T.M, P_w))
+    K = _product(W.T, (T.R1_x, X), (T.R1_v, V), (T.M, P), size=heavy * spin**2)
+    C = _product(W.T, (T.R1_v, W), (T.M, P_w), size=heavy * spin)
     if float(np.abs(C + C.T).max()) <= ROUNDING * float(np.abs(C).max()):
         C = 0.5 * (C - C.T)  # nothing dissipates
     return M, C, K, _product(W.T, (-T.R1_u, np.eye(eqs.nu)))
 
 
-def _product(left: Array, *pairs: tuple[Array, Array]) -> Array:
-    """left (Σ a b), with entries that are nothing but rounding of their terms set to zero."""
+def _fastest_turning(eqs: EquationsOfMotion, chart: Chart) -> float:
+    """Largest angular velocity ω of the reference motion [rad/s].
+
+    Terms of size M ω² cancel inside the derivatives where a coordinate is cyclic, and leave their rounding.
+    """
+    turning = [k for k, unit in enumerate(eqs.speeds.units) if unit == "rad/s"]
+    return float(np.abs(chart.x.v[turning]).max(initial=0.0))
+
+
+def _product(left: Array, *pairs: tuple[Array, Array], size: Array | float = 0.0) -> Array:
+    """left (Σ a b), with entries that are nothing but rounding of their terms (or of `size`) set to zero."""
     total = left @ sum(a @ b for a, b in pairs)
-    terms_ = np.abs(left) @ sum(np.abs(a) @ np.abs(b) for a, b in pairs)
+    terms_ = np.abs(left) @ sum(np.abs(a) @ np.abs(b) for a, b in pairs) + size
     return np.asarray(np.where(np.abs(total) <= ROUNDING * terms_, 0.0, total))
 
 

@@ -19,9 +19,10 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.errors import ConvergenceError, ModelError
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.assemble import DENSE, least_change, normalised_numbers
-from dalembert.solve.tangent import split
+from dalembert.solve.tangent import Point, choose, measure_candidate, split, terms, turn_candidates
 
 GOOD_ENOUGH = 1e-9  # left-over force, relative to the largest force, where rounding stops the iteration
+SOFT = 1e-9  # of the largest stiffness: below it a direction may be free
 SMALL = 40  # speeds; above it steps are solved with sparse factors, slightly regularised
 STEP = 0.4  # longest step: in radians, and as a share of the machine's size
 
@@ -187,6 +188,42 @@ class Rest:
             return None
         direction = Z @ vectors[:, 0]
         return np.asarray(direction / np.abs(direction).max())
+
+    def free_coordinates(self, place: Place) -> tuple[str, ...]:
+        """Coordinates along which the machine is at rest anywhere: no force answers a move, small or not so small."""
+        eqs = self.eqs
+        now = self.forces(place.q, place.z, place.lam)
+        Z = split(now.A.toarray())[4] if eqs.nv <= DENSE else np.zeros((eqs.nv, 0))
+        if Z.shape[1] == 0:
+            return ()
+        K = now.stiffness().toarray()
+        _, sigma, Vt = np.linalg.svd(Z.T @ K @ Z)
+        D = Z @ Vt[np.count_nonzero(sigma > SOFT * max(float(np.abs(K).max()), 1e-300)) :].T
+        kept = [direction for direction in D.T if self._goes_on(place, direction)]
+        if not kept:
+            return ()
+        x = Point(place.q, self.still, place.z, self.u, self.t, self.still, place.lam[: len(eqs.rows)])
+        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        joints = [measures[k] for k in eqs.recorded_measures]
+        chosen = choose(np.array(kept).T, [joints, measures, *turn_candidates(eqs, x.v, world=False)], terms(eqs, x), x)
+        return tuple(c.name for c in chosen)
+
+    def _goes_on(self, place: Place, direction: Array) -> bool:
+        """Whether equilibria go on along a direction without stiffness.
+
+        A quarter of a longest step along it, then Newton's method: along a family of equilibria it stays about there;
+        where the force grows with the third power it goes back by a third each time, 0.09 is left after six.
+        """
+        first = self.settle(self.move(place.q, 0.25 * direction / (np.abs(direction) / self.limits).max()), place.z)
+        trial = first
+        for _ in range(6):
+            if trial is None or self.error(trial) <= GOOD_ENOUGH:
+                break
+            trial = self.settle(self.move(trial.q, self.step(trial, 0.0)), trial.z)
+        if first is None or trial is None or self.error(trial) > GOOD_ENOUGH:
+            return False
+        went = first.q - place.q
+        return bool((trial.q - place.q) @ went >= 0.5 * (went @ went))
 
     def check_still(self, place: Place) -> None:
         (c,) = self.eqs.kernel("rates")(place.q, self.still, self.eqs.p, self.t)

@@ -113,8 +113,8 @@ def equilibrium(
 
     Example: dalembert equilibrium pendulum --guess "hinge.angle=80 deg"
 
-    JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "inputs": {name: value},
-    "stability"}.
+    JSON: {"model", "about", "coordinates": {name: {"value", "unit"}}, "rates": {...}, "free": [name],
+    "inputs": {name: value}, "stability"}. "free" are coordinates at any value of which the machine would rest.
     """
     machine = load(model, changes)
     at, held = rest(machine, inputs, guess=guess, hold=hold, rates=rates, start=start)
@@ -129,14 +129,22 @@ def equilibrium(
     if as_json:
         both = [{n: {"value": v, "unit": u} for n, (v, u) in group.items()} for group in (places, speeds)]
         found = {"model": machine.mechanism.name, "about": about, "coordinates": both[0], "rates": both[1]}
+        found["free"] = list(at.free)
         terminal.give(
             {**found, "inputs": {name: held.get(name, 0.0) for name in eqs.inputs.names}, "stability": verdict}
         )
         return
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, terminal.number(0.0 if abs(v) < 1e-12 else v), unit) for name, (v, unit) in {**places, **speeds}.items()
     ]
-    terminal.show_table(f"{machine.mechanism.name}: {about}", ("coordinate", "value", "unit"), rows, left=(0, 2))
+    head: tuple[str, ...] = ("coordinate", "value", "unit")
+    if at.free:
+        head = (*head, "")
+        rows = [(*row, "any other would do" if row[0] in at.free else "") for row in rows]
+    terminal.show_table(f"{machine.mechanism.name}: {about}", head, rows, left=(0, 2, 3))
+    if at.free:
+        names = ", ".join(at.free)
+        terminal.say(f"it would rest at any {names}; --hold {at.free[0]}=VALUE chooses one of these places")
     if verdict is not None:
         terminal.show(f"small motions about it: {verdict}")
 
