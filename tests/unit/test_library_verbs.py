@@ -55,7 +55,7 @@ def test_a_machine_of_the_library_goes_through_every_verb(name: str, tmp_path: P
     page = tmp_path / "machine.html"
     da.animate(run, page)
     assert "<html" in page.read_text(encoding="utf-8")[:2000].lower()
-    if eqs.ny:
+    if eqs.ny and eqs.nv <= 40:  # of a Stewart platform it takes minutes
         sensors = list(eqs.outputs.names[:1])
         seen = attempt(lambda: da.estimate.ExtendedKalman(eqs, outputs=sensors, Q=1e-4, R=1e-6, start=start).run(run))
         if seen is not None:
