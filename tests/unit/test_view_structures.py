@@ -24,7 +24,7 @@ from dalembert.structures import (
     static,
     structure,
 )
-from dalembert.view import geometry, plot
+from dalembert.view import geometry, plot, structures
 
 
 @cache
@@ -171,7 +171,7 @@ def test_a_solid_is_drawn_by_its_outer_faces_with_their_middles() -> None:
 
 
 def test_a_fine_mesh_is_drawn_without_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.view.structures.SMALL_MESH", 3)
+    monkeypatch.setattr(structures, "SMALL_MESH", 3)
     for figure in (plot(block().structure), plot(block())):
         drawn(figure)
         assert figure.axes[0].collections[0].get_linewidths()[0] == 0.0
