@@ -35,7 +35,7 @@ PIECE = 1 << 20  # bytes that are handed over at a time
 _FRAME = struct.Struct("<cQ")
 _READY, _PLAIN, _FLOATS, _WHOLE, _ERROR, _END = b"R", b"P", b"F", b"I", b"E", b"Z"
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from dalembert.isolation import serve; serve()"
-_SECONDS, _SECONDS_PER_BYTE = 20.0, 2e-5  # of processor time; the slowest reader (Nastran) takes 1e-6 s a byte
+_SECONDS, _SECONDS_PER_BYTE = 10.0, 2e-5  # of processor time; the slowest reader (Nastran) takes 1e-6 s a byte
 _helper: subprocess.Popen[bytes] | None = None
 _lock = threading.Lock()
 _of_parents: list[Any] = []  # helpers of the processes this one was forked from: not ours to end

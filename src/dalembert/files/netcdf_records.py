@@ -103,13 +103,18 @@ def _is_bare_dimension(variable: Any) -> bool:
 
 
 def _dimension(variable: Any) -> Any:
-    """The dimension (a dataset too) that a variable of one dimension runs along, or None."""
+    """The dimension (a dataset too) that a variable of one dimension runs along, or None.
+
+    Read from the attributes: the functions of the library for scales do not end on some damaged files.
+    """
     if len(variable.shape) != 1:
         return None
-    if variable.is_scale:
+    if hdf5_data.text(variable.attrs, "CLASS") == "DIMENSION_SCALE":
         return variable
-    scales = variable.dims[0]
-    return scales[0] if len(scales) else None
+    if "DIMENSION_LIST" not in variable.attrs or variable.attrs.get_id("DIMENSION_LIST").shape != (1,):
+        return None
+    scales = variable.attrs["DIMENSION_LIST"][0]
+    return variable.file[scales[0]] if len(scales) else None
 
 
 def _variables(names: tuple[str, ...]) -> dict[str, str]:
