@@ -109,9 +109,9 @@ class Run:
                 self.singular.look(self.steps, x, block)
                 if broken is not None and crossing is None:
                     raise broken
+                self._advise(x, block)
                 x = block[-1].copy()
                 self._advances(x, size if crossing is None else crossing.step + 1)
-                self._advise(x)
                 if crossing is not None:
                     x, stopped = self._happen(crossing, x)
                 self.progress.update((x[0] - begin.t) / (self.end - begin.t))
@@ -321,24 +321,31 @@ class Run:
             "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
         )
 
-    def _advise(self, x: Array) -> None:
-        """Say once that regularised friction makes many steps, and what does not."""
-        steps = int(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
-        if self.advice or steps < MANY_STEPS or getattr(self.method, "step", 1) is not None:
+    def _advise(self, before: Array, block: Array) -> None:
+        """Say once that regularised friction makes many steps, and what does not.
+
+        Judged at every thousandth step: how many steps one call makes depends on the machine.
+        """
+        if self.advice or getattr(self.method, "step", 1) is not None or not isinstance(self.method, DormandPrince):
             return
-        if not isinstance(self.method, DormandPrince):
-            return
+        accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
+        made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
+        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= MANY_STEPS))
+        for k in due:
+            self._advise_at(block[k], int(made[k + 1]))
+
+    def _advise_at(self, x: Array, steps: int) -> None:
         smooth = [d for d in self.eqs.dry if d.speed is not None]
         rates = self.eqs.kernel("measures")(*(x[slice(*self.where[n])] for n in "qv"), self.eqs.p, x[0])[1]
         slow = [d for d in smooth if d.measure < 0 or abs(rates[d.measure]) <= 10 * (d.speed or 0.0)]
-        if slow:
+        if slow and not self.advice:
             names = ", ".join(f"{d.name!r} (speed={d.speed:g})" for d in slow)
             exact = " In joints, leave speed= out: sticking and sliding are exact then." if slow[0].coordinate else ""
             self.advice = (
                 f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
                 f"it hardly slides. Use method=da.Rosenbrock().{exact}"
             )
-            warnings.warn(self.advice, SimulationWarning, stacklevel=4)
+            warnings.warn(self.advice, SimulationWarning, stacklevel=5)
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
