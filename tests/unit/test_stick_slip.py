@@ -60,6 +60,16 @@ def chain(**friction: Any) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
+def turntable(place: float) -> da.Mechanism:
+    """A block on a radial rail."""
+    m = da.Mechanism("turntable", planar=True, gravity=0)
+    table = m.add_body("table", mass=1.0, inertia=0.1)
+    body = m.add_body("block", mass=MASS, inertia=0.1, position=(place, 0))
+    m.add_revolute("pivot", m.ground.at(0, 0), table.at(0, 0))
+    m.add_prismatic("rail", table.at(0, 0), body.at(0, 0), axis=(1, 0))
+    return m
+
+
 # --- runs -------------------------------------------------------------------------------------------------------------
 
 
@@ -93,6 +103,20 @@ def test_a_kick_frees_what_sticks_and_its_energy_is_booked(level: Any) -> None:
     assert [c["now"] for c in run.statistics["friction"]] == ["sticks", "slides backward", "sticks"]
     assert [e["name"] for e in run.statistics["events"]] == ["kick"]
     assert np.abs(run["energy.balance"]).max() < 1e-12
+
+
+def test_a_block_on_a_turntable_slips_when_the_centrifugal_force_leaves_the_cone() -> None:
+    """θ = α t²/2: on a radial rail the normal force is m α s and friction holds m α² t² s, until t = √(μ/α)."""
+    alpha, place = 0.5, 0.3
+    m = turntable(place)
+    m.add_driver("motor", "pivot", lambda t: alpha * t**2 / 2)
+    m.add_friction("dry", "rail", coulomb=MU)
+    run = da.simulate(da.equations(m), 1.0, every=0.1)
+    _, slips = run.statistics["friction"]
+    assert slips["now"] == "slides forward" and slips["time"] == pytest.approx(np.sqrt(MU / alpha), rel=1e-8)
+    held = run["dry.sliding"] == 0
+    assert np.abs(run["rail.displacement"][held] - place).max() < 1e-12
+    assert run["dry.effort"][held] == pytest.approx(-MASS * (alpha * run.time[held]) ** 2 * place, abs=1e-9)
 
 
 def test_a_load_that_jumps_is_met_at_the_jump(level: Any) -> None:
@@ -136,7 +160,8 @@ def states_of(eqs: da.EquationsOfMotion, run: da.Record) -> da.State:
     return eqs.state([run[name][-1] for name in eqs.coordinates.names])
 
 
-def test_a_slider_passes_its_dead_centre_without_sticking() -> None:
+@pytest.mark.parametrize("speed", [20.0, 3e3, 3e4])
+def test_a_slider_passes_its_dead_centre_without_sticking(speed: float) -> None:
     """Its rate is zero there while the crank turns: stopping it would take an impact."""
     m = da.Mechanism("slider-crank", planar=True, gravity=(0, 0))
     crank, rod = m.add_body("crank", mass=1.0, inertia=0.05), m.add_body("rod", mass=0.5, inertia=da.rod(0.5))
@@ -147,11 +172,11 @@ def test_a_slider_passes_its_dead_centre_without_sticking() -> None:
     m.add_prismatic("P", m.ground.at(0, 0), slider.at(0, 0), axis=(1, 0))
     m.add_friction("rub", "P", coulomb=1.0, preload=5.0)
     eqs = da.equations(m)
-    run = da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A.angle": 0.5}, velocity={"A.angle": 20.0}))
+    run = da.simulate(eqs, 20.0 / speed, start=da.assemble(eqs, {"A.angle": 0.5}, velocity={"A.angle": speed}))
     assert {c["now"] for c in run.statistics["friction"]} == {"slides forward", "slides backward"}
     assert len(run.statistics["friction"]) == 1 + int(run["A.angle"][-1] / np.pi) > 4  # one per dead centre
-    assert run["A.rate"][-1] > 10
-    assert np.abs(run["energy.balance"]).max() < 1e-9
+    assert run["A.rate"][-1] > speed / 2
+    assert np.abs(run["energy.balance"]).max() < 1e-9 * (speed / 20.0) ** 2
 
 
 def test_friction_looks_the_same_from_a_turned_world() -> None:
@@ -222,6 +247,14 @@ def test_rest_inside_the_cone_is_an_equilibrium_that_says_its_share(slope: Any) 
         assert rest["rail.displacement"] == pytest.approx(2.0 if options else 0.0, abs=1e-12)
     assert "rail.displacement sticks with 77.3% of its limit" in repr(rest)
     assert np.ptp(da.simulate(slope, 1.0, start=rest)["rail.displacement"]) < 1e-14
+
+
+def test_a_block_rides_on_a_turntable_where_friction_holds_it() -> None:
+    m = turntable(0.3)
+    m.add_friction("dry", "rail", coulomb=MU, preload=20.0)
+    steady = da.equilibrium(da.equations(m), rates={"pivot": 2.0})
+    assert steady["rail.displacement"] == pytest.approx(0.3, abs=1e-12)
+    assert steady.friction == {"rail.displacement": pytest.approx(MASS * 2.0**2 * 0.3 / (MU * 20.0), rel=1e-9)}
 
 
 def test_rest_outside_the_cone_is_refused_with_the_limit() -> None:
