@@ -10,9 +10,9 @@ import pytest
 
 from dalembert.errors import DataError, FileFormatError
 from dalembert.model.joints import COORDINATES
-from dalembert.record import Record
+from dalembert.record import Array, Record
 from dalembert.view import plot
-from dalembert.view.plots import _COORDINATES, default_names, thinned
+from dalembert.view.plots import _COORDINATES, default_names, goes_round, thinned
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:
@@ -93,6 +93,72 @@ def test_what_is_measured_comes_first_and_what_rests_is_left_out() -> None:
     assert len(plot(run, "B.angle", "C.angle").axes) == 1
 
 
+def turning(extra: dict[str, Array] | None = None) -> Record:
+    """A crank that turns three times, unevenly, with an encoder on it."""
+    t = np.linspace(0.0, 3.0, 601)
+    turned = 2.0 * np.pi * t + 0.5 * np.sin(2.0 * np.pi * t)
+    channels = {"encoder": turned, "A.angle": turned, "A.rate": np.gradient(turned, t), "D.angle": np.sin(6.0 * t)}
+    units = {"encoder": "rad", "A.angle": "rad", "A.rate": "rad/s", "D.angle": "rad"}
+    joints = [{"name": name, "type": "revolute", "body": "b", "point": [0, 0, 0]} for name in "AD"]
+    channels |= extra or {}
+    units |= dict.fromkeys(extra or {}, "rad")
+    return Record.from_channels(t, channels, units, scene={"joints": joints, "sensors": ["encoder", *(extra or {})]})
+
+
+def test_an_angle_that_goes_round_and_round_is_drawn_by_its_rate() -> None:
+    run = turning()
+    assert default_names(run) == ["A.rate", "D.angle"]
+    # a sensor that reads noise goes round too; one that swings to and fro as far does not
+    noise = np.random.default_rng(1).normal(scale=0.01, size=len(run))
+    assert default_names(turning({"noisy": run["encoder"] + noise})) == ["A.rate", "noisy", "D.angle"]
+    assert goes_round(turning({"noisy": run["encoder"] + noise}), "noisy")
+    swings = turning({"swing": 9.0 * np.sin(2.5 * run.time)})
+    assert abs(swings["swing"][-1] - swings["swing"][0]) > 2.0 * np.pi
+    assert not goes_round(swings, "swing")
+    assert [line.get_label() for ax in plot(run, "A.angle").axes for line in ax.lines] == ["A.angle"]
+
+
+def test_channels_that_are_equal_are_one_line_with_both_names() -> None:
+    run = pendulum()
+    angle, scene = run["A.angle"] / 2, {**(run.scene or {}), "sensors": ["encoder", "near"]}
+    channels = {"encoder": angle, "A.angle": angle, "near": angle + 1e-3}
+    reading = Record.from_channels(run.time, channels, dict.fromkeys(channels, "rad"), scene=scene)
+    assert default_names(reading) == ["encoder", "near"]
+    assert [line.get_label() for line in plot(reading).axes[0].lines] == ["encoder = A.angle", "near"]
+    legs = {f"leg{k}.displacement": np.sin(run.time) for k in range(6)}
+    alike = plot(Record.from_channels(run.time, legs, dict.fromkeys(legs, "m")))
+    assert [line.get_label() for line in alike.axes[0].lines] == ["leg0.displacement and 5 equal"]
+    assert alike.axes[0].get_ylabel() == "leg0.displacement\nand 5 equal\n[m]"
+    assert len(plot(reading, "encoder", "A.angle").axes[0].lines) == 2  # what is asked for is drawn
+
+
+def test_bodies_without_joints_are_drawn_by_place_and_speed_not_by_euler_parameters() -> None:
+    names = ["disc.x", "disc.y", "disc.e0", "disc.e1", "disc.e2", "disc.e3", "disc.vx", "disc.wx"]
+    values = np.cumsum(np.arange(1.0, 25.0).reshape(3, 8), axis=0) * np.arange(1.0, 9.0)
+    assert default_names(Record([0.0, 1.0, 2.0], values, names)) == ["disc.x", "disc.y", "disc.vx", "disc.wx"]
+
+
+def test_accelerations_of_rounding_beside_gravity_are_rest() -> None:
+    t = np.linspace(0.0, 1.0, 50)
+    channels = {"roof.x": 5e-10 * np.sin(40 * t), "A.angle": 0.0 * t}
+    scene = {"joints": [{"name": "A"}], "sensors": ["roof"], "gravity": [0, -9.81, 0]}
+    assert default_names(Record.from_channels(t, channels, {"roof.x": "m/s^2", "A.angle": "rad"}, scene=scene)) == [
+        "A.angle"
+    ]
+
+
+@pytest.mark.parametrize(("middle", "swing"), [(1.0, 5e-4), (-0.3, 1e-5), (12345.678, 1.0), (1e9, 1e4), (0.0, 0.02)])
+def test_labels_of_ticks_tell_values_apart(middle: float, swing: float) -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    figure = plot(Record.from_channels(t, {"place.z": middle + swing * np.sin(9 * t)}, {"place.z": "m"}))
+    figure.canvas.draw()
+    ax = figure.axes[0]
+    inside = [value for value in ax.get_yticks() if ax.get_ylim()[0] <= value <= ax.get_ylim()[1]]
+    shown = [ax.yaxis.get_major_formatter()(value) for value in inside]
+    assert len(shown) >= 3
+    assert len({*shown}) == len(shown)
+
+
 def test_rounding_errors_are_drawn_flat_and_differences_are_not() -> None:
     t = np.linspace(0.0, 1.0, 101)
     noise = np.random.default_rng(1).normal(size=t.size)
@@ -116,6 +182,10 @@ def test_rounding_errors_are_drawn_flat_and_differences_are_not() -> None:
         return high - low
 
     assert height("energy") > 1.0
+    nothing = Record.from_channels(
+        t, {"energy": 1e-11 * noise, "energy.kinetic": t}, {"energy": "J", "energy.kinetic": "J"}
+    )
+    assert plot(nothing, "energy").axes[0].get_ylim() == (-0.1, 0.1)
     assert height("P.displacement") == pytest.approx(0.11)
     assert height("P.torque.z") == pytest.approx(0.11)
     for name in ("energy.balance", "residual.position", "b.x", "small", "near"):

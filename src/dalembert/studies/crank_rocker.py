@@ -64,15 +64,19 @@ def demo(out: Path) -> DemoResult:
     files = tuple(out / f"crank-rocker.{kind}" for kind in ("png", "csv", "html"))
     picture, table, animation = files
     with replacing(picture) as fresh:
-        da.plot(run, "A.angle", "A.rate", "energy.balance").savefig(fresh, dpi=150)
+        da.plot(run, "A.rate", "D.angle", "energy.balance").savefig(fresh, dpi=150)
     da.write_record(run, table)
     da.animate(run, animation)
     return DemoResult(rows=_rows(run, cpu), files=files, record=run)
 
 
 def _rows(run: da.Record, cpu: float) -> tuple[tuple[str, str, str], ...]:
-    angle = float(run["A.angle"][-1])
+    angle, rate, rocker = float(run["A.angle"][-1]), run["A.rate"], run["D.angle"]
     return (
+        ("turns of the crank", f"{(angle - run['A.angle'][0]) / (2.0 * math.pi):.2f}", ""),
+        ("crank rate, least", f"{rate.min():.3f}", "rad/s"),
+        ("crank rate, most", f"{rate.max():.3f}", "rad/s"),
+        ("swing of the rocker", f"{math.degrees(rocker.max() - rocker.min()):.2f}", "deg"),
         ("final crank angle", f"{angle:.10f}", "rad"),
         ("reference", f"{FINAL_ANGLE:.10f}", "rad"),
         ("difference", f"{angle - FINAL_ANGLE:.1e}", "rad"),

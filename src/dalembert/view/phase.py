@@ -9,21 +9,13 @@ import numpy as np
 from dalembert.errors import DataError
 from dalembert.record import Array, Record
 from dalembert.view.figures import BLUE, GREY, INK, PALE, heading, new_figure, with_unit
+from dalembert.view.plots import default_names, joint_coordinates, rate_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 9
 COLUMNS = 3
-_RATES = {
-    "angle": "rate",
-    "angle1": "rate1",
-    "angle2": "rate2",
-    "displacement": "rate",
-    "x": "vx",
-    "y": "vy",
-    "z": "vz",
-}
 _PATH_POINTS = 50_000
 
 
@@ -51,18 +43,7 @@ def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure
     return figure
 
 
-def rate_of(run: Record, label: str) -> str:
-    """Name of the channel that is the rate of another, or "" where the record has none."""
-    stem, _, last = label.rpartition(".")
-    known = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
-    if last in _RATES:
-        known.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
-    return next((name for name in known if name in run.names), "")
-
-
 def _coordinates(run: Record) -> tuple[str, ...]:
-    from dalembert.view.plots import default_names, joint_coordinates
-
     return tuple(joint_coordinates(run)[:8] or (name for name in default_names(run) if name in run.names))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,19 @@ _BUCKETS = 2000  # more than the pixels across any figure
 _PATH_POINTS = 50_000
 _LENGTHS = ("m", "mm", "cm", "km")
 _COORDINATES = ("angle", "angle1", "angle2", "displacement", "parameter")
+_RATES = {
+    "angle": "rate",
+    "angle1": "rate1",
+    "angle2": "rate2",
+    "displacement": "rate",
+    "x": "vx",
+    "y": "vy",
+    "z": "vz",
+}
+_EULER_PARAMETERS = ("e0", "e1", "e2", "e3")
 _DEFAULT_SERIES = 8
+_LONG = 26  # signs of a label that fit beside an axes
+_EQUAL = 1e-6  # of its range: a difference between two channels that no picture shows
 _MOST_LINES = 12  # in one axes
 _QUANTITIES = {
     "m": "length",
@@ -104,7 +117,8 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
 
     from dalembert.view.figures import COLORS, NotebookFigure
 
-    groups = _groups(run, names or default_names(run), against)
+    equal = {} if names else default_channels(run)
+    groups = _groups(run, names or equal, against)
     if not names and against == "time":
         groups = {(unit, f"{stem}/{k}"): part for (unit, stem), labels in groups.items()
                   for k, part in enumerate(apart(run, labels))}  # fmt: skip
@@ -119,8 +133,9 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
         for i, label in enumerate(labels):
             drawn_x, drawn_y = thinned(x, run[label], monotonic=against == "time")
             style = "-" if i < len(COLORS) else "--"
-            ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=label)
-        ax.set_ylabel(_with_unit(_common(labels) or _QUANTITIES.get(unit, ""), unit))
+            ax.plot(drawn_x, drawn_y, style, color=COLORS[i % len(COLORS)], label=_with_equal(label, equal))
+        named = _with_equal(labels[0], equal) if len(labels) == 1 else _common(labels)
+        ax.set_ylabel(_in_lines(_with_unit(named or _QUANTITIES.get(unit, ""), unit)))
         ax.margins(x=0.05 if square else 0.01, y=0.08)
         flat = _flat_limits(run, labels, unit)
         if flat:
@@ -142,16 +157,61 @@ def _histories(run: Record, names: Sequence[str], against: str, title: str | Non
 def default_names(run: Record) -> list[str]:
     """What is looked at first, and energy: sensors, inputs, then joint coordinates, without those that rest.
 
-    Of a record that knows none of them its first channels; where nothing moves, the coordinates as they are.
+    The rate instead of an angle that only goes round and round; of channels that are equal only the first. Of a record
+    that knows no joints its first channels; where nothing moves, the coordinates as they are.
     """
+    return list(default_channels(run))
+
+
+def default_channels(run: Record) -> dict[str, list[str]]:
+    """The channels that are looked at first, each with those that are equal to it."""
     scene = run.scene or {}
     coordinates = joint_coordinates(run)
     asked = [name for kind in ("sensors", "inputs") for stem in scene.get(kind) or () for name in _of(run, str(stem))]
     first = _moving(run, list(dict.fromkeys([*asked, *coordinates]))) or coordinates
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
-    chosen = first[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
-    return chosen or list(run.names[:_DEFAULT_SERIES])
+        first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
+    chosen: list[str] = []
+    for name, equal in _distinct(run, first).items():
+        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
+        chosen += rates[:1] or [name, *equal]
+    found = _distinct(run, chosen)
+    shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
+    return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
+
+
+def goes_round(run: Record, name: str) -> bool:
+    """Whether a channel is an angle that turns more than once, always the same way: over time an endless ramp."""
+    x = run[name][np.isfinite(run[name])]
+    if run.units[name] != "rad" or x.size < 2 or abs(x[-1] - x[0]) <= 2.0 * np.pi:
+        return False
+    x = x if x[-1] > x[0] else -x
+    return float((np.maximum.accumulate(x) - x).max()) < 0.05 * float(x[-1] - x[0])
+
+
+def rate_of(run: Record, label: str) -> str:
+    """Name of the channel that is the rate of another, or "" where the record has none."""
+    stem, _, last = label.rpartition(".")
+    known = [f"{label}.rate", f"{label}_rate", f"{label}.velocity"]
+    if last in _RATES:
+        known.append(f"{stem}.{_RATES[last]}" if stem else _RATES[last])
+    return next((name for name in known if name in run.names), "")
+
+
+def _distinct(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
+    """Each channel once, with those of the same unit that could not be told from it in a picture."""
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        x, unit = run[name], run.units[name]
+        spread = float(np.fmax.reduce(x) - np.fmin.reduce(x)) if x.size else 0.0
+        twin = next((one for one in found if spread > 0.0 and run.units[one] == unit
+                     and np.allclose(run[one], x, rtol=0.0, atol=_EQUAL * spread, equal_nan=True)), None)  # fmt: skip
+        if twin is None:
+            found[name] = []
+        else:
+            found[twin].append(name)
+    return found
 
 
 def joint_coordinates(run: Record) -> list[str]:
@@ -180,7 +240,8 @@ def _moving(run: Record, names: Sequence[str]) -> list[str]:
         values = run[name][np.isfinite(run[name])]
         if values.size:
             sizes[name] = (float(np.ptp(values)), float(np.abs(values).max()))
-    largest: dict[str, float] = {}
+    # what weight gives at rest is taken away again: an acceleration is no better than the rounding of gravity
+    largest = {"m/s^2": float(np.linalg.norm((run.scene or {}).get("gravity") or 0.0))}
     for name, (_, size) in sizes.items():
         largest[units[name]] = max(largest.get(units[name], 0.0), size)
     return [name for name, (wide, _) in sizes.items() if wide > 1e-9 * largest[units[name]]]
@@ -215,9 +276,12 @@ def _flat_limits(run: Record, labels: Sequence[str], unit: str) -> tuple[float, 
         return None
     low, high = float(values.min()), float(values.max())
     size = max(abs(low), abs(high))
-    # noise about zero is known by what else the record has of this unit; 1e-18 is nothing in any SI unit of a machine
+    # noise about zero is known by what else the record has of this unit; 1e-18 is nothing in any SI unit of a machine;
+    # the sum of energies is as good as the tolerance of the run
     peers = [name for name, other in run.units.items() if unit and other == unit]
     largest = max([float(np.fmax.reduce(np.abs(run[name]))) for name in peers], default=0.0)
+    if list(labels) == ["energy"] and size < 1e-9 * largest:
+        return (-0.1 * largest, 0.1 * largest)
     if size < 1e-18 or size < 1e-12 * largest:
         return (-0.055, 0.055)
     if high - low < 1e-6 * size:
@@ -265,6 +329,17 @@ def _common(labels: list[str]) -> str:
         return labels[0]
     others = [set(label.split(".")) for label in labels[1:]]
     return ".".join(part for part in labels[0].split(".") if all(part in other for other in others))
+
+
+def _with_equal(label: str, equal: Mapping[str, Sequence[str]]) -> str:
+    """``encoder = A.angle``: a channel and those drawn by the same line."""
+    others = equal.get(label) or ()
+    return " = ".join([label, *others]) if len(others) < 2 else f"{label} and {len(others)} equal"
+
+
+def _in_lines(label: str) -> str:
+    """A label beside an axes: a long one in lines, broken before its equals or its unit."""
+    return re.sub(r" (=|and \d|\[)", r"\n\1", label) if len(label) > _LONG else label
 
 
 def _with_unit(text: str, unit: str) -> str:

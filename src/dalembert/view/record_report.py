@@ -13,8 +13,7 @@ from dalembert.record import Record
 from dalembert.view import origin
 from dalembert.view.door import plot
 from dalembert.view.pages import Heading, Picture, Piece, Table, Text, write_page
-from dalembert.view.phase import rate_of
-from dalembert.view.plots import default_names
+from dalembert.view.plots import default_names, rate_of
 from dalembert.view.run_report import moving_picture, run_report
 from dalembert.view.run_words import (
     MOST_ROWS,
