@@ -21,7 +21,7 @@ class Report:
     """An open report, the frames in it, what its console said, and what it asked of the network."""
 
     def __init__(self, browser: Any, file: Path, **how: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1000, "height": 900}, **how)
+        self.context = browser.new_context(**{"viewport": {"width": 1000, "height": 900}, **how})
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -105,6 +105,37 @@ def test_a_report_follows_the_dark_screen_of_its_reader(open_report: Any, tmp_pa
             const g = c.getContext('2d'); g.drawImage(image, 0, 0); return g.getImageData(0, 0, 1, 1).data[0]; }"""
         brightness[scheme] = page.eval_on_selector("img", script)
     assert brightness == {"light": 255, "dark": 0x14}
+
+
+def test_figures_are_readable_on_a_phone_and_the_page_does_not_spill(open_report: Any, tmp_path: Path) -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    record = da.Record.from_channels(t, {"x": np.sin(9 * t)}, {"x": "m"}, name="rig")
+    da.report(record, tmp_path / "page.html", provenance={"hash of the whole file (SHA-256)": "0123456789abcdef" * 4})
+    page = open_report(tmp_path / "page.html", viewport={"width": 375, "height": 800}).page
+    shown = page.evaluate("[...document.images].map(image => image.clientWidth / image.naturalWidth)")
+    # labels of ticks are 9 points high, pictures have 150 pixels per inch
+    assert len(shown) == 2
+    assert min(9 / 72 * 150 * scale for scale in shown) > 9.0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    scrolls = "[...document.querySelectorAll('.picture')].every(one => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(scrolls)
+    assert page.evaluate("document.querySelector('.origin').clientHeight") < 800  # a hash is not one letter a line
+
+
+def test_a_printed_report_keeps_a_still_of_its_animation(open_report: Any, tmp_path: Path) -> None:
+    from PIL import Image
+
+    file = tmp_path / "page.html"
+    assert run("simulate", "four-bar", "--until", 1, "--report", file).exit_code == 0
+    seen = open_report(file)
+    seen.page.emulate_media(media="print")
+    seen.frames[0].evaluate("window.dalembert.seek(0.5)")
+    seen.page.locator("iframe").screenshot(path=tmp_path / "still.png")
+    colors = Image.open(tmp_path / "still.png").convert("RGB").getcolors(1 << 24) or []
+    blue = sum(n for n, (r, g, b) in colors if b > 150 and b - r > 80)  # crank and lines of the plot
+    orange = sum(n for n, (r, g, b) in colors if r > 200 and r - b > 100)  # coupler and lines of the plot
+    assert min(blue, orange) > 500
+    assert seen.page.pdf().startswith(b"%PDF")
 
 
 def test_mode_shapes_of_an_identified_model_move_inside_its_report(open_report: Any, tmp_path: Path) -> None:

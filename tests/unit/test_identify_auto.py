@@ -10,6 +10,7 @@ import pytest
 import dalembert as da
 from dalembert.identify import IdentificationWarning, auto
 from dalembert.view import report
+from dalembert.view.identification import plot_playback
 from dalembert.view.identification_report import identification_pieces
 from dalembert.view.pages import Listing, Picture, Table
 
@@ -204,24 +205,37 @@ def test_a_frequency_response_without_inputs_is_refused():
         da.plot(quiet, view="frf")
 
 
-def test_the_page_tells_modes_decisions_cross_validation_and_shows_five_pictures(found):
+def test_the_page_tells_modes_decisions_cross_validation_and_shows_six_pictures(found):
     pieces = identification_pieces(found)
     tables = [piece for piece in pieces if isinstance(piece, Table)]
     assert [piece.name for piece in pieces if isinstance(piece, Picture)] == [
-        "stabilization", "shapes", "frf", "playback", "residuals",
+        "frf", "stabilization", "shapes", "mac", "playback", "residuals",
     ]  # fmt: skip
-    assert {name: number for name, number, _ in tables[0].rows}["states"] == str(found.order)
-    shown, _, deviation = tables[1].rows[0][1].partition(" ± ")
+    assert isinstance(pieces[1], Picture)  # on the first screen, after a paragraph
+    assert {name: number for name, number, _ in tables[1].rows}["states"] == str(found.order)
+    shown, _, deviation = tables[0].rows[0][1].partition(" ± ")
     assert float(shown) == pytest.approx(found.frequencies_hz[0], abs=float(deviation))
     assert tables[-1].rows[-1] == ("mean", f"{found.training_fit.mean:.2f}", f"{found.fit.mean:.2f}")
     assert Listing(found.decisions) in pieces
+
+
+def test_a_long_playback_shows_some_vibrations_from_near_where_they_are_strongest():
+    t = np.arange(0.0, 60.0, 0.01)
+    y = np.sin(2 * np.pi * 5.0 * t) * np.exp(-((t - 40.0) ** 2) / 50.0)
+    run = da.Record(t, y[:, None], ["a1"], ["m/s^2"])
+    figure = plot_playback(run, run)
+    whole, near = figure.axes
+    assert whole.get_xlim()[1] - whole.get_xlim()[0] > 60.0
+    low, high = near.get_xlim()
+    assert low < 40.0 < high and high - low == pytest.approx(2.0, rel=0.1)  # ten periods of 0.2 s
+    assert len(plot_playback(run, run, start=38.0, stop=42.0).axes) == 1  # 20 can be seen one by one
 
 
 @pytest.mark.slow
 def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
     report(found, tmp_path / "report.html", title="A frame")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.count('src="data:image/png;base64,') == 5
+    assert page.count('src="data:image/png;base64,') == 6
     assert "<h1>A frame</h1>" in page
     assert "What was done, and why" in page
     assert "http" not in page

@@ -303,6 +303,21 @@ def test_complex_shapes_show_both_parts_and_directions_have_colours() -> None:
     drawn(plot(many))
 
 
+def test_shapes_of_a_machine_have_an_axis_for_metres_and_one_for_radians() -> None:
+    names = ["floor1.displacement", "floor2.displacement", "hinge.angle"]
+    figure = plot(Modes([2j, 5j], [[0.01, 1.0], [0.02, -0.5], [1.0, 1e-16]], names))
+    assert [ax.get_ylabel() for ax in figure.axes] == ["[m]", "[rad]", "[m]", "[rad]"]
+    assert [[bar.get_height() for bar in ax.patches] for ax in figure.axes[:2]] == [[0.01, 0.02], [1.0]]
+    assert [ax.get_ylim()[1] for ax in figure.axes] == pytest.approx([0.023, 1.15, 1.15, 1.15])  # the last is rounding
+    assert [text.get_text() for text in figure.axes[2].get_xticklabels()] == names[:2]
+
+
+def test_modes_of_few_coordinates_stand_side_by_side() -> None:
+    drawn(figure := plot(building().modes()))
+    assert len({ax.get_position().y0 for ax in figure.axes}) == 1
+    assert len({ax.get_position().x0 for ax in figure.axes}) == 3
+
+
 def test_the_mac_of_modes_with_themselves_is_one_on_its_diagonal() -> None:
     modes = building().modes()
     ax = plot(modes, view="mac").axes[0]

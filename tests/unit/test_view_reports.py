@@ -10,8 +10,9 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import DataError, FileFormatError
-from dalembert.view.estimate_report import in_order
-from dalembert.view.pages import Table, Text, html_page
+from dalembert.view.estimate_report import estimate_pieces, in_order
+from dalembert.view.pages import Picture, Table, Text, html_page
+from dalembert.view.plots import telling
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,7 @@ def test_with_its_machine_the_page_has_masses_and_a_hash(
     assert "mass [kg]" in page
     assert "model hash (SHA-256)" in page
     assert "seed" in page
+    assert page.index("<iframe") < page.index("The model")  # the picture moves on the first screen
 
 
 def test_gaps_of_a_measurement_are_listed(tmp_path: Path) -> None:
@@ -105,6 +107,18 @@ def test_a_long_estimate_begins_with_what_is_measured_and_carried_and_ends_with_
     first, rest = in_order(SimpleNamespace(record=record, filter=SimpleNamespace(process=model)))  # type: ignore[arg-type]
     assert first == ["seen", "m3", "mass", "m0", "m1", "m2", *(f"m{k}" for k in range(4, 10))]
     assert rest == ["m10", "m11", "m12", "m13", "rest"]
+
+
+def test_an_estimate_is_drawn_once_by_five_curves_that_differ(estimate: da.estimate.Estimate) -> None:
+    t = estimate.time
+    true = da.Record(t, np.column_stack([t**2 / 2, t]), ["place", "speed"])
+    for truth, wanted in ((None, "estimate"), (true, "errors")):
+        names = [piece.name for piece in estimate_pieces(estimate, truth, 0.0) if isinstance(piece, Picture)]
+        assert names == [wanted, "consistency", "innovations"]
+    ramp = 2.0 * np.pi * np.linspace(0.0, 3.0, 50)
+    channels = {"encoder": ramp, "A.angle": ramp, "A.rate": np.cos(ramp)}
+    turned = da.Record.from_channels(ramp, channels, {"encoder": "rad", "A.angle": "rad", "A.rate": "rad/s"})
+    assert telling(turned, ["encoder", "A.angle", "A.rate"]) == {"A.rate": []}
 
 
 def test_a_report_without_animations_runs_no_script_and_asks_nobody() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -18,3 +19,19 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, *rows]
     widths = [max(len(line[c]) for line in lines) for c in range(len(head))]
     return "\n".join("  ".join(cell.rjust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def spread(value: float, deviation: float | None) -> str:
+    """A number with its standard deviation, no more digits than that allows.
+
+    Examples
+    --------
+    >>> spread(22.808584, 3.3e-6), spread(3.6782, 0.0131), spread(120.4, 7.0), spread(8.852, 1e-12)
+    ('22.8085840 ± 0.0000033', '3.678 ± 0.013', '120.4 ± 7.0', '8.852000000 ± less than 1e-9')
+    """
+    if deviation is None or not (0.0 < deviation < math.inf):
+        return f"{value:.5g}"
+    if deviation < 1e-9:
+        return f"{value:.9f} ± less than 1e-9"
+    decimals = max(0, 1 - math.floor(math.log10(deviation)))
+    return f"{value:.{decimals}f} ± {deviation:.{decimals}f}"

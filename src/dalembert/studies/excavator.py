@@ -40,6 +40,7 @@ CUTOFF = 10.0
 WALK = 5e3
 """By how much the digging force may change beyond its law in a step [N]."""
 SEED = 0
+ORIGIN = "I. Palomba, State estimation in multibody systems (thesis, Padova); motion simulated here"
 STEPS = {
     "motion and sensors": 2.0,
     "both laws of the forces": 4.0,
@@ -221,7 +222,7 @@ def study() -> Outcome:
         "joints, green what soil and payload do to the bucket."
     )
     return Outcome(
-        title, results, _pieces(results, at, found), {"seed": SEED, "source": "spec 004, 3.4"},
+        title, results, _pieces(results, at, found), {"seed": SEED, "source": ORIGIN},
         moving=[Moving("digging", da.animate(at.truth, speed=2.0), words)], model=(mechanism(), machine()),
     )  # fmt: skip
 

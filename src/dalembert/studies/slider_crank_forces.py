@@ -37,6 +37,7 @@ BALANCE = {"known-from-unknown": 0.1, "unknown-from-known": 0.5}
 step], and by form of the second stage the noise of its torque [N m]."""
 LOOSE = 1.0
 SEED = 0
+ORIGIN = "I. Palomba, State estimation in multibody systems (thesis, Padova); motion simulated here"
 FILTERS = ("SS-UKF", "EKF")
 STEPS = {
     "motion and sensors": 2.0,
@@ -240,7 +241,7 @@ def study() -> Outcome:
         "real. Press r for the forces."
     )
     return Outcome(
-        title, results, pieces, {"seed": SEED, "source": "spec 004, 3.3"},
+        title, results, pieces, {"seed": SEED, "source": ORIGIN},
         moving=[Moving("swinging", da.animate(swinging.truth.between(0.0, 2.0), speed=0.25), words)],
         model=(mechanism(), known_machine()),
     )  # fmt: skip

@@ -75,7 +75,7 @@ def study() -> Outcome:
     pieces = _pieces(results, campaign, found, source, held, estimated)
     provenance = {
         "seeds": f"tests {tests.SEED}, LQG 0 to {control.SEEDS - 1}, EUK-EKF {servo.SEED}",
-        "data": "simulated; sizes of the rig from spec 000, 3.1",
+        "data": "simulated; C. M. Pappalardo, Dynamics, Identification and Control of Multibody Systems (thesis)",
     }
     machine = rig.mechanism(pendulum=rig.Pendulum(), dampers=servo.DAMPERS)
     return Outcome(
@@ -106,7 +106,7 @@ def _lqg_results(source: control.Loop, ours: control.Loop) -> dict[str, Any]:
         "K_inf": source.design.L,
         "F_inf": -source.design.K,
         "riccati_residual": source.design.residual,
-        "source": {"reduction_percent": control.PRINTED_REDUCTION, "spec_mean": control.RECOMPUTED_REDUCTION},
+        "source": {"reduction_percent": control.PRINTED_REDUCTION, "recomputed_mean": control.RECOMPUTED_REDUCTION},
         "margins": {
             "gain": margins.channels[0].gain, "phase_rad": margins.channels[0].phase, "disk": margins.disk,
             "peak_sensitivity": margins.sensitivity.gain,
@@ -138,7 +138,7 @@ def _euk_results(held: dict[str, servo.Held]) -> dict[str, Any]:
 def _estimated_results(estimated: servo.Estimated) -> dict[str, Any]:
     return {
         "reduction_percent": estimated.reductions, "on_s": estimated.on, "errors_after_1_s": estimated.errors,
-        "source": {"reduction_percent": servo.PRINTED_EKF, "spec": servo.RECOMPUTED_EKF},
+        "source": {"reduction_percent": servo.PRINTED_EKF, "recomputed": servo.RECOMPUTED_EKF},
     }  # fmt: skip
 
 
@@ -315,7 +315,7 @@ def _estimate_table(results: dict[str, Any]) -> Table:
     rows = (
         _row("here", results["euk_ekf"]["reduction_percent"], ".1f"),
         _row("printed", servo.PRINTED_EKF, ".1f"),
-        _row("the spec's own run", servo.RECOMPUTED_EKF, ".1f"),
+        _row("recomputed from the source", servo.RECOMPUTED_EKF, ".1f"),
     )
     return Table(("decrease of the peaks [%]", *NAMES), rows)
 

@@ -25,7 +25,7 @@ PRINTED_F = (-3.0331, -0.4309, 7.4299, 0.0584, -0.2140, -0.4318, 1.3853, -0.0068
 PRINTED_REDUCTION = (71.09, 74.95, 56.94, 73.59, 80.49, 70.48)
 """Of the largest x1, x2, x3, x1', x2', x3' [%], one run of the source."""
 RECOMPUTED_REDUCTION = (65.6, 65.6, 55.0, 71.5, 76.1, 65.2)
-"""Mean of 60 seeds in the spec."""
+"""Mean of 60 seeds of an independent program."""
 STATES = ("x1", "x2", "x3", "phi", "x1.rate", "x2.rate", "x3.rate", "phi.rate")
 NOISE = 1e-3
 """Standard deviation added to every state and every sensor at each sample."""

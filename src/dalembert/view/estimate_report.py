@@ -17,9 +17,11 @@ from dalembert.record import Record
 from dalembert.view import origin
 from dalembert.view.door import plot
 from dalembert.view.pages import Heading, Picture, Piece, Table, Text, write_page
+from dalembert.view.plots import telling
 
 MOST_ROWS = 12  # of a table; the rest is folded
 MOST_NAMES = 40
+MOST_CURVES = 5  # of a figure
 STILL = 1e-9  # of the largest value of a unit: rounding
 Rows = Sequence[tuple[str, ...]]
 
@@ -65,12 +67,18 @@ def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, pre
     compared = None if truth is None else estimate.compare(truth, settle=settle)
     pieces: list[Piece] = [Text(in_words(estimate, judged, compared))]
     first, rest = in_order(estimate)
-    pieces += [Heading("What was estimated"), *_deviations(estimate, settle, first, rest)]
-    drawn = plot(estimate, *first, truth=truth, title="")
-    pieces.append(Picture(f"{prefix}estimate", drawn, "Estimates, three deviations."))
+    pieces.append(Heading("What was estimated"))
+    drawn = list(telling(estimate.record, first))[:MOST_CURVES]
+    known = [] if compared is None else [name for name in drawn if name in compared.channels]
+    if compared is None or not known:
+        figure = plot(estimate, *drawn, truth=truth, title="")
+        pieces.append(Picture(f"{prefix}estimate", figure, "Estimates, three deviations."))
+    if compared is not None:
+        figure = plot(compared, *known, title="")
+        pieces.append(Picture(f"{prefix}errors", figure, "Truth, estimate and error."))
+    pieces += _deviations(estimate, settle, first, rest)
     if compared is not None:
         pieces += [Heading("How wrong it was"), *_errors(compared, first)]
-        pieces.append(Picture(f"{prefix}errors", plot(compared, title=""), "Truth, estimate and error."))
     pieces.append(Heading("Does the filter believe what it should?"))
     if judged is None:
         pieces.append(Text("There are too few measured samples to judge its innovations."))

@@ -12,6 +12,7 @@ from dalembert.identify.auto_result import AutoIdentified
 from dalembert.identify.frf import FrfEstimate
 from dalembert.identify.quality import Residuals
 from dalembert.identify.stable_poles import Stabilization
+from dalembert.linear import ties
 from dalembert.linear.checks import FloatArray
 from dalembert.linear.frequency import FrequencyResponse
 from dalembert.record import Record
@@ -22,7 +23,6 @@ from dalembert.view.figures import (
     INK,
     PALE,
     RED,
-    beside,
     choice,
     heading,
     log_ticks,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 8  # axes above one another
-MOST_POINTS = 4000  # of a line in time
+MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
 VIEWS = ("stabilization", "frf", "playback", "residuals", "shapes")
 # index of Stabilization.label_names -> marker, colour, size
 _MARKS = {0: (".", PALE, 3), 1: ("v", GREY, 3.5), 2: ("s", "#56b4e9", 3.5), 3: ("o", BLUE, 4.5)}
@@ -70,7 +70,7 @@ def plot_stabilization(drawn: Stabilization, *, highest: float | None = None, ti
     ax.set_ylim(0.0, last * 1.02)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel("order (number of states)")
-    beside(ax, 4)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, borderaxespad=0.0)
     heading(figure, f"Stabilization diagram, {drawn.method}" if title is None else title)
     return figure
 
@@ -141,24 +141,52 @@ def plot_playback(
     measured: Record, modelled: Record, outputs: Sequence[str] | None = None, *,
     start: float | None = None, stop: float | None = None, title: str | None = None,
 ) -> Figure:  # fmt: skip
-    """Outputs as measured, as the model says, and their difference.
+    """Outputs as measured, as the model says, and their difference; of many vibrations some from near beside all.
 
     Parameters
     ----------
     start, stop : part of the time shown [s]; all when left out.
     """
     names = list(modelled.names if outputs is None else outputs)[:MOST_ROWS]
+    near = _near(measured, names[0], start, stop) if names else None
     figure = new_figure(8.5, 0.9 + 1.6 * len(names))
-    axes: list[Axes] = list(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0])
-    for ax, name in zip(axes, names):
-        _lines(ax, measured, modelled, name, start, stop)
-        ax.set_ylabel(with_unit(name, measured.units.get(name, "")))
-        ax.margins(x=0.01)
-    axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
-    axes[-1].set_xlabel("time [s]")
-    figure.align_ylabels(axes)
+    columns = 1 if near is None else 2
+    axes: Any = figure.subplots(len(names), columns, sharex="col", squeeze=False)
+    for row, name in zip(axes, names):
+        _lines(row[0], measured, modelled, name, start, stop)
+        row[0].set_ylabel(with_unit(name, measured.units.get(name, "")))
+        if near is not None:
+            _lines(row[1], measured, modelled, name, *near)
+            row[0].axvspan(*near, color=PALE, alpha=0.6, lw=0, zorder=0)
+        for ax in row:
+            ax.margins(x=0.01)
+    axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+    for ax in axes[-1]:
+        ax.set_xlabel("time [s]")
+    figure.align_ylabels(axes[:, 0])
     heading(figure, "Measured and modelled" if title is None else title)
     return figure
+
+
+def _near(run: Record, name: str, start: float | None, stop: float | None) -> tuple[float, float] | None:
+    """The stretch with about ten vibrations in which a channel is strongest; None where all of them can be seen."""
+    low, high = -np.inf if start is None else start, np.inf if stop is None else stop
+    inside = (run.time >= low) & (run.time <= high) & np.isfinite(run[name])
+    t, y = run.time[inside], run[name][inside]
+    if len(t) < 20:
+        return None
+    energy = np.concatenate([[0.0], np.cumsum((y - y.mean()) ** 2)])
+
+    def strongest(size: int) -> slice:
+        first = int(ties.first_largest(energy[size:] - energy[:-size]))
+        return slice(first, first + size)
+
+    part = y[strongest(len(t) // 10)]  # periods are counted where noise hides none
+    period = 2.0 * len(part) / max(int(np.diff(np.signbit(part - part.mean())).sum()), 1)
+    if len(t) <= MOST_VIBRATIONS * period:
+        return None
+    seen = strongest(round(10.0 * period))
+    return float(t[seen][0]), float(t[seen][-1])
 
 
 def _lines(
@@ -180,7 +208,7 @@ def plot_residuals(residuals: Residuals, *, title: str | None = None) -> Figure:
     """Correlation of the residuals with themselves and with the inputs; what is random stays in the bands."""
     outputs, inputs = residuals.outputs[:MOST_ROWS], residuals.inputs[:3]
     columns = 1 + len(inputs)
-    figure = new_figure(3.2 * columns + 1.2, 0.9 + 1.5 * len(outputs))
+    figure = new_figure(max(8.5, 3.2 * columns + 1.2), 0.9 + 1.5 * len(outputs))
     axes: Any = figure.subplots(len(outputs), columns, sharex="col", sharey="col", squeeze=False)
     for i, output in enumerate(outputs):
         _stems(axes[i, 0], residuals.lags, residuals.autocorrelation[:, i], residuals.band99)

@@ -15,6 +15,7 @@ from dalembert.view import origin
 from dalembert.view.identification import plot_auto
 from dalembert.view.identified_tables import identified_summary, modes_table
 from dalembert.view.machine_tables import listed
+from dalembert.view.modes import plot_modes
 from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
 from dalembert.view.shape_scene import read_places, shape_animation
 
@@ -47,12 +48,11 @@ def identification_pieces(
 ) -> list[Piece]:
     """What stands on the page; ``prefix`` goes before the names of the pictures."""
     model = result.identified
-    pieces: list[Piece] = [
-        Text(_summary(result)),
-        *([identified_summary(model)] if summary else []),
-        modes_table(model),
-    ]
-    pieces += shapes_moving(model, places)
+    pictures = _pictures(result, prefix)
+    first = shapes_moving(model, places) or [pictures.pop("frf" if "frf" in pictures else "stabilization")]
+    pieces: list[Piece] = [Text(_summary(result)), *first, modes_table(model)]
+    if summary:
+        pieces.append(identified_summary(model))
     if result.warnings:
         pieces += [Heading("Beware"), Listing(result.warnings)]
     pieces += [Heading("What was done, and why"), Listing(result.decisions)]
@@ -63,14 +63,21 @@ def identification_pieces(
         )
         pieces.append(Table(("order", "fit [%]", "stable"), rows, "Orders tried on a part of the training data"))
     pieces += [Heading("Cross-validation"), fit_table(result), Text(f"Residuals: {verdict(result.residuals)}.")]
-    for view, caption in _VIEWS.items():
-        if (view == "frf" and result.frf is None) or (
-            view == "shapes" and not (len(result.modes) and len(model.outputs) > 1)
-        ):
-            continue
-        with mpl.rc_context(_style()):
-            pieces.append(Picture(f"{prefix}{view}", plot_auto(result, view=view), caption))
-    return pieces
+    return [*pieces, *pictures.values()]
+
+
+def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
+    """What can be drawn of a result, by view."""
+    found: dict[str, Piece] = {}
+    several = len(result.modes) > 0 and len(result.identified.outputs) > 1
+    with mpl.rc_context(_style()):
+        for view, caption in _VIEWS.items():
+            if (view == "frf" and result.frf is None) or (view == "shapes" and not several):
+                continue
+            found[view] = Picture(f"{prefix}{view}", plot_auto(result, view=view), caption)
+            if view == "shapes" and len(result.modes) > 1:
+                found["mac"] = Picture(f"{prefix}mac", plot_modes(result.modes, view="mac", title=""), _MAC)
+    return found
 
 
 def shapes_moving(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
@@ -80,11 +87,12 @@ def shapes_moving(model: Identified, places: Mapping[str, Any] | None) -> list[P
     spots = read_places(places, model.outputs)
     modes = model.underdamped()
     if not len(modes):
-        return [Heading("How it moves"), Text("There is no mode that oscillates, so nothing to play.")]
+        return []
     words = "Mode shapes at the sensors; lines between them are drawn straight, and what nobody measured stands still."
-    return [Heading("How it moves"), Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
+    return [Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
 
 
+_MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
 _VIEWS = {
     "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
     "shapes": "Mode shapes at the outputs, largest component 1.",

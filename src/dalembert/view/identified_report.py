@@ -43,8 +43,10 @@ def identified_report(
     found = [records] if isinstance(records, Record) else list(records)
     if not found:
         raise DataError("records= must hold at least one record that the model was found from.")
-    pieces: list[Piece] = [Text(_found(result, found)), identified_summary(result), modes_table(result)]
-    pieces += [*shapes_moving(result, places), Heading("Played back"), *_played_back(result, found)]
+    playback, table, poles = _played_back(result, found)
+    pieces: list[Piece] = [Text(_found(result, found)), *(shapes_moving(result, places) or [playback])]
+    pieces += [modes_table(result), identified_summary(result), Heading("Played back"), table]
+    pieces += [*([] if playback in pieces else [playback]), poles]
     if result.notes:
         pieces += [Heading("What was done"), Listing(tuple(result.notes))]
     told = origin.of_identified(result, found, {**(provenance or {}), **result.provenance})
@@ -67,13 +69,13 @@ def _found(model: Any, records: Sequence[Record]) -> str:
     )
 
 
-def _played_back(model: Any, records: Sequence[Record]) -> list[Piece]:
+def _played_back(model: Any, records: Sequence[Record]) -> tuple[Piece, Piece, Piece]:
     fit = _fit(model, records)
     made = model.simulate(records[0]) if fit.kind == "simulation" else model.predict(records[0])
     rows = tuple((name, f"{fit[name]:.2f}") for name in fit.outputs)
     picture = drawn(lambda: plot_playback(records[0], made, title=""), None)
-    return [
-        Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}"),
+    return (
         Picture("playback", picture, "Outputs as measured and as the model says."),
+        Table(("output", "fit [%]"), rows, f"Fit by {fit.kind}"),
         Picture("poles", plot(model.system, title="Poles"), "Poles of the model."),
-    ]
+    )

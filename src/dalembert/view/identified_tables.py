@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from dalembert.identify.collinearity import modal_phase_collinearity
 from dalembert.identify.identified import Identified
+from dalembert.linear.tables import spread
 from dalembert.view.figures import with_unit
 from dalembert.view.machine_tables import listed
 from dalembert.view.pages import Table
@@ -33,21 +32,6 @@ def identified_summary(model: Identified, caption: str = "The identified model")
         delays = listed(f"{name} by {count} samples" for name, count in model.delays.items())
         rows.append(("delays", str(len(model.delays)), delays))
     return Table(("", "number", "which"), tuple(rows), caption)
-
-
-def spread(value: float, deviation: float) -> str:
-    """A number with its standard deviation, no more digits than that allows.
-
-    Examples
-    --------
-    >>> spread(5.80497, 1.7e-5), spread(3.6782, 0.0131), spread(120.4, 7.0)
-    ('5.804970 ± 0.000017', '3.678 ± 0.013', '120.4 ± 7.0')
-    """
-    if not (0.0 < deviation < math.inf):
-        return f"{value:.5g}"
-    decimals = min(6, max(0, 1 - math.floor(math.log10(deviation))))
-    small = deviation < 1e-5
-    return f"{value:.{decimals}f} ± {deviation:.1e}" if small else f"{value:.{decimals}f} ± {deviation:.{decimals}f}"
 
 
 def modes_table(model: Identified) -> Table:

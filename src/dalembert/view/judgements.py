@@ -70,7 +70,7 @@ def plot_observability(found: Observability, *, title: str | None = None) -> Fig
 
 def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
     """Autocorrelations of the innovations, which should stay in the band, and the mean NIS in its own."""
-    figure = new_figure(9.0, 3.6)
+    figure = new_figure(8.5, 3.4)
     ax, nis = figure.subplots(1, 2, gridspec_kw={"width_ratios": [4.0, 1.0]})
     lags = np.arange(1, len(found.autocorrelations) + 1)
     ax.axhspan(-found.white_band, found.white_band, color=PALE, alpha=0.6, lw=0, zorder=0)
@@ -99,7 +99,7 @@ def plot_consistency(found: Consistency, *, title: str | None = None) -> Figure:
     nis.set_ylim(ends[0] - room, ends[1] + room)
     nis.set_xlim(-0.6, 1.0)
     nis.set_xticks([])
-    nis.set_ylabel(f"mean NIS per output [-] ({found.level:.0%} band)")
+    nis.set_ylabel(f"mean NIS per output [-]\n({found.level:.0%} band)")
     verdict = "innovations are as large and as white as the filter believes" if found.consistent else found.verdict
     heading(figure, verdict if title is None else title)
     return figure
@@ -111,7 +111,7 @@ def plot_comparison(found: Comparison, *names: str, title: str | None = None) ->
         if name not in found.channels:
             raise DataError(unknown_name("channel", name, found.channels, "the comparison"))
     chosen = (tuple(dict.fromkeys(names)) or found.channels)[:MOST]
-    figure = new_figure(11.0, 0.9 + max(1.7 * len(chosen), 2.2))
+    figure = new_figure(8.5, 0.9 + max(1.5 * len(chosen), 2.2))
     axes: Any = figure.subplots(len(chosen), 2, sharex=True, squeeze=False, gridspec_kw={"width_ratios": [1.2, 1.0]})
     for (left, right), name in zip(axes, chosen, strict=True):
         _compared(left, right, found, name)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NAMED = 48  # coordinates up to which each has its name
 SEEN = 0.02  # imaginary part of a shape, largest component 1, below which it is drawn as a real one
+FEW = 8  # coordinates up to which several modes stand side by side
+TURNS = ("angle", "angle1", "angle2", "rx", "ry", "rz")  # endings of coordinates in radians
 VIEWS = ("shapes", "mac", "poles")
 
 
@@ -48,41 +50,76 @@ def plot_modes(
 
 
 def _shapes(modes: Modes, numbers: list[int], title: str | None) -> Figure:
-    n = len(modes.coordinates)
-    if not n:
+    if not len(modes.coordinates):
         raise DataError("these Modes have no coordinates to draw.")
-    figure = new_figure(min(max(5.5, 2.0 + 0.32 * n), 11.0), 1.0 + 1.45 * len(numbers))
-    axes: list[Axes] = list(figure.subplots(len(numbers), 1, sharex=True, squeeze=False)[:, 0])
-    endings = [name.rpartition(".")[2] if "." in name else "" for name in modes.coordinates]
-    kinds = list(dict.fromkeys(endings))
-    several = 1 < len(kinds) <= len(COLORS)
-    colors = [COLORS[kinds.index(ending) if several else 0] for ending in endings]
-    place = np.arange(n)
-    for ax, number in zip(axes, numbers):
-        shape = modes.shapes[:, number - 1]
-        largest = shape[ties.first_largest(shape)]
-        shape = shape / largest if largest else shape
-        if np.iscomplexobj(shape) and np.abs(shape.imag).max() > SEEN:
-            ax.bar(place - 0.2, shape.real, 0.4, color=colors)
-            ax.bar(place + 0.2, shape.imag, 0.4, color=colors, alpha=0.4)
-            ax.set_ylabel("re, im (pale)")
-        else:
-            ax.bar(place, shape.real, 0.7, color=colors)
-        ax.axhline(0.0, color=INK, lw=0.8)
-        ax.set_ylim(-1.15, 1.15)
-        ax.grid(axis="x", visible=False)
-        ax.set_title(_words(modes, number), loc="left", fontsize=10, fontweight="normal")
-    if n <= NAMED:
-        long = max(map(len, modes.coordinates)) * n > 70
-        axes[-1].set_xticks(place, modes.coordinates, rotation=90 if long else 0)
+    turns = np.array([name.rpartition(".")[2] in TURNS for name in modes.coordinates])
+    groups = [np.flatnonzero(chosen) for chosen in (~turns, turns) if chosen.any()]
+    if len(groups) > 1:  # metres and radians have no common scale
+        rows, columns = len(numbers), len(groups)
+        widths = [max(len(group), 2) for group in groups]
     else:
-        axes[-1].set_xlabel("number of the coordinate")
-    axes[-1].set_xlim(-0.7, n - 0.3)
-    if several:
+        columns = 1 if len(groups[0]) > FEW else min(len(numbers), 3 if len(numbers) != 4 else 2)
+        rows = -(-len(numbers) // columns)
+        widths = [1] * columns
+    named = len(modes.coordinates) <= NAMED
+    parts = groups if len(groups) > 1 else groups * columns
+    names = [[modes.coordinates[i] for i in part] for part in parts]
+    upright = [max(map(len, some)) * len(some) > 75.0 * width / sum(widths) for some, width in zip(names, widths)]
+    below = max([max(map(len, some)) for some, up in zip(names, upright) if up], default=0) if named else 0
+    figure = new_figure(min(max(8.5, 2.0 + 0.32 * len(modes.coordinates)), 11.0), 1.0 + 1.45 * rows + 0.075 * below)
+    axes: Any = figure.subplots(rows, columns, sharex="col", squeeze=False, gridspec_kw={"width_ratios": widths})
+    for k, number in enumerate(numbers):
+        if len(groups) > 1:
+            for ax, group, unit in zip(axes[k], groups, ("[m]", "[rad]")):
+                _bars(ax, modes, number, group, unit)
+            axes[k, 0].set_title(_words(modes, number), loc="left", fontsize=10, fontweight="normal")
+        else:
+            ax = axes[k // columns, k % columns]
+            _bars(ax, modes, number, groups[0], "")
+            ax.set_title(_words(modes, number), loc="left", fontsize=9, fontweight="normal")
+    for ax in axes.flat[len(numbers) * len(groups) :]:
+        ax.set_axis_off()
+    for ax, some, up in zip(axes[-1], names, upright):
+        if named:
+            ax.set_xticks(range(len(some)), some, rotation=90 if up else 0)
+        else:
+            ax.set_xlabel("number of the coordinate")
+        ax.set_xlim(-0.7, len(some) - 0.3)
+    endings = _endings(modes)
+    kinds = list(dict.fromkeys(endings))
+    if len(groups) == 1 and 1 < len(kinds) <= len(COLORS):
         shown = [Patch(color=COLORS[k], label=f".{kind}" if kind else "others") for k, kind in enumerate(kinds)]
         figure.legend(handles=shown, loc="outside right upper")
     heading(figure, "mode shapes, largest component 1" if title is None else title)
     return figure
+
+
+def _endings(modes: Modes) -> list[str]:
+    return [name.rpartition(".")[2] if "." in name else "" for name in modes.coordinates]
+
+
+def _bars(ax: Axes, modes: Modes, number: int, group: Any, unit: str) -> None:
+    """The components of one mode in one unit, on the scale of the largest of all."""
+    endings = _endings(modes)
+    kinds = list(dict.fromkeys(endings))
+    colors = [COLORS[kinds.index(endings[i]) if len(kinds) <= len(COLORS) else 0] for i in group]
+    whole = modes.shapes[:, number - 1]
+    largest = whole[ties.first_largest(whole)]
+    shape = (whole / largest if largest else whole)[group]
+    place = np.arange(len(group))
+    label = unit
+    if np.iscomplexobj(shape) and np.abs(shape.imag).max() > SEEN * max(np.abs(shape).max(), 1e-9):
+        ax.bar(place - 0.2, shape.real, 0.4, color=colors)
+        ax.bar(place + 0.2, shape.imag, 0.4, color=colors, alpha=0.4)
+        label = f"re, im (pale) {unit}".strip()
+    else:
+        ax.bar(place, shape.real, 0.7, color=colors)
+    ax.set_ylabel(label)
+    ax.axhline(0.0, color=INK, lw=0.8)
+    size = float(np.abs(shape).max())
+    high = 1.15 * (size if unit and size > 1e-9 else 1.0)  # below: rounding
+    ax.set_ylim(-high, high)
+    ax.grid(axis="x", visible=False)
 
 
 def _words(modes: Modes, number: int) -> str:

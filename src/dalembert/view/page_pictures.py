@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DPI = 150
 SCREEN = 109  # pixels of the page per inch of a figure: letters have one size on the whole page
+READABLE = 0.7  # of that size: letters of 9 points are then 9.5 pixels high; a narrower screen scrolls
 COLOURS = 256  # of a picture inside a page: a third of the bytes, and no eye tells it from the whole
 
 
@@ -32,7 +33,8 @@ def png(figure: Figure) -> bytes:
 def picture(figure: Figure, alt: str) -> str:
     """A figure as HTML: an image in the colours of the reader's screen."""
     width = round(SCREEN * float(figure.get_size_inches()[0]))
-    image = f'<img alt="{escape(alt)}" width="{width}" src="{_data(figure, "light")}">'
+    least = f"min-width: {round(READABLE * width)}px"
+    image = f'<img alt="{escape(alt)}" width="{width}" style="{least}" src="{_data(figure, "light")}">'
     if not _is_light(figure):
         return image
     dark = _data(_dark(figure), "dark")

@@ -48,6 +48,7 @@ th, td {{ padding: 0.25rem 1.1rem 0.25rem 0; text-align: right; vertical-align: 
 th {{ vertical-align: bottom; white-space: normal; }}
 th:last-child, td:last-child {{ padding-right: 0; }}
 th:first-child, td:first-child, {left} {{ text-align: left; white-space: normal; }}
+.picture {{ overflow-x: auto; }}
 img {{ max-width: 100%; height: auto; display: block; }}
 iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
   border-radius: 8px; }}
@@ -56,7 +57,13 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
 .origin td {{ text-align: left; white-space: normal; }}
 .origin td:first-child {{ white-space: nowrap; }}
-@media print {{ iframe {{ display: none; }} }}
+@media (max-width: 40rem) {{ .origin td {{ display: block; border: 0; }} }}
+@media print {{
+  figure, tr, li {{ break-inside: avoid; }}
+  h2, figcaption:first-child {{ break-after: avoid; }}
+  iframe {{ height: 34rem; }}
+  img {{ min-width: 0 !important; }}
+}}
 </style>
 </head>
 <body>
@@ -177,7 +184,8 @@ def _html(piece: Piece) -> str:
             table = _table(head, rows, caption)
             return f"<details><summary>{escape(folded)}</summary>{table}</details>" if folded else table
         case Picture(name, figure, caption):
-            return f"<figure>{picture(figure, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
+            image = f'<div class="picture">{picture(figure, caption or name)}</div>'
+            return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
         case Moving(name, animation, caption):
             return f"<figure>{frame(animation, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
 

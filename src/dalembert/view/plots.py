@@ -172,13 +172,18 @@ def default_channels(run: Record) -> dict[str, list[str]]:
     if not first:
         first = [name for name in run.names if name.partition(".")[0] not in ("energy", "residual")]
         first = [name for name in first if name.rpartition(".")[2] not in _EULER_PARAMETERS] or first
-    chosen: list[str] = []
-    for name, equal in _distinct(run, first).items():
-        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
-        chosen += rates[:1] or [name, *equal]
-    found = _distinct(run, chosen)
+    found = telling(run, first)
     shown = list(found)[:_DEFAULT_SERIES] + [name for name in ("energy",) if name in run.names]
     return {name: found.get(name, []) for name in shown or run.names[:_DEFAULT_SERIES]}
+
+
+def telling(run: Record, names: Sequence[str]) -> dict[str, list[str]]:
+    """Channels worth a line of their own, each with those equal to it; rates instead of angles that go round."""
+    chosen: list[str] = []
+    for name, equal in _distinct(run, names).items():
+        rates = [rate for one in (name, *equal) if goes_round(run, one) and (rate := rate_of(run, one))]
+        chosen += rates[:1] or [name, *equal]
+    return _distinct(run, chosen)
 
 
 def goes_round(run: Record, name: str) -> bool:

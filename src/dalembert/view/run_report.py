@@ -18,6 +18,7 @@ from dalembert.view.animation import animate
 from dalembert.view.door import plot
 from dalembert.view.machine_tables import machine_tables, model_summary
 from dalembert.view.pages import Heading, Moving, Picture, Piece, Table, Text, write_page
+from dalembert.view.plots import default_channels
 from dalembert.view.run_words import (
     MOST_ROWS,
     STILL,
@@ -60,12 +61,13 @@ def run_report(
 
 
 def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[str]) -> list[Piece]:
-    pieces: list[Piece] = [Text(in_words(run, m, eqs)), model_summary(m, eqs)]
-    pieces += [Heading("The machine moving"), moving_picture(run, names), Heading("Motion")]
+    pieces: list[Piece] = [Text(in_words(run, m, eqs)), moving_picture(run, names), model_summary(m, eqs)]
+    pieces.append(Heading("Motion"))
     caption = "Channels asked for." if names else "What is measured, put in and moved, over time."
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
     pieces.append(extremes(run, names or _first_asked(run, eqs)))
-    rates = [name for name in _rates(run, eqs) if span(run, name) > 0][:6]
+    drawn = {one for name, equal in default_channels(run).items() for one in (name, *equal)}
+    rates = [name for name in _rates(run, eqs) if span(run, name) > 0 and name not in drawn][:6]
     if rates and not names:
         pieces.append(Picture("rates", plot(run, *rates, title=""), "Rates of the joints."))
     events = events_table(run)

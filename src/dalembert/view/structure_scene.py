@@ -45,7 +45,9 @@ class _Shapes:
     notes: list[str]
 
 
-def structure_data(thing: Any, structure: Any, modes: Any, fps: float, speed: float) -> dict[str, Any]:
+def structure_data(
+    thing: Any, structure: Any, modes: Any, fps: float, speed: float, shown: Sequence[str] = ()
+) -> dict[str, Any]:
     """The data of the page for a Structure (or what makes one), Modes, Buckling, or a response of a structure."""
     if isinstance(thing, Buckling):
         return _mode_data(
@@ -60,7 +62,7 @@ def structure_data(thing: Any, structure: Any, modes: Any, fps: float, speed: fl
             raise DataError("Modes have no geometry of their own: animate(modes, path, structure=frame).")
         own = _structure(structure)
         if isinstance(thing, Record):
-            return _response_data(own, thing, fps, speed)
+            return _response_data(own, thing, fps, speed, shown)
         return _mode_data(own, _vibrating(own, thing), own.name, speed)
     raise DataError(
         f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}."
@@ -132,7 +134,7 @@ def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -
     }  # fmt: skip
 
 
-def _response_data(structure: Structure, run: Record, fps: float, speed: float) -> dict[str, Any]:
+def _response_data(structure: Structure, run: Record, fps: float, speed: float, shown: Sequence[str]) -> dict[str, Any]:
     missing = [name for name in structure.free if name not in run.names]
     if missing:
         raise DataError(
@@ -171,7 +173,7 @@ def _response_data(structure: Structure, run: Record, fps: float, speed: float) 
         "step": float(times[1] - times[0]) if frames > 1 else 0.0,
         "picture": float(times[1] - times[0]) if frames > 1 else 0.0,
         "speed": float(speed),
-        "channels": channels_of(run),
+        "channels": channels_of(run, shown),
     }  # fmt: skip
 
 

@@ -210,14 +210,12 @@ def described(result: Any, records: list[Record]) -> dict[str, Any]:
 
 
 def show(result: Any, document: dict[str, Any]) -> None:
-    def spread(value: Any, deviation: Any, digits: int, factor: float = 1.0) -> str:
-        text = f"{factor * value:.{digits}g}"
-        return text if deviation is None else f"{text} ± {factor * deviation:.2g}"
+    from dalembert.linear.tables import spread
 
     rows = [
         (
-            str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"], 5),
-            spread(mode["damping_ratio"], mode["damping_deviation"], 4, 100.0),
+            str(k + 1), spread(mode["frequency_hz"], mode["frequency_deviation_hz"]),
+            spread(100.0 * mode["damping_ratio"], None if (sd := mode["damping_deviation"]) is None else 100.0 * sd),
         )
         for k, mode in enumerate(document["modes"])
     ]  # fmt: skip
