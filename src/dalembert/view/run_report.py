@@ -61,8 +61,8 @@ def run_report(
 
 
 def _pieces(run: Record, m: Mechanism, eqs: EquationsOfMotion, names: Sequence[str]) -> list[Piece]:
-    pieces: list[Piece] = [Text(in_words(run, m, eqs)), moving_picture(run, names), model_summary(m, eqs)]
-    pieces.append(Heading("Motion"))
+    pieces: list[Piece] = [Text(in_words(run, m, eqs)), Heading("The machine moving"), moving_picture(run, names)]
+    pieces += [model_summary(m, eqs), Heading("Motion")]
     caption = "Channels asked for." if names else "What is measured, put in and moved, over time."
     pieces.append(Picture("motion", plot(run, *names, title=""), caption))
     pieces.append(extremes(run, names or _first_asked(run, eqs)))
