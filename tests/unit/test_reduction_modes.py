@@ -8,7 +8,18 @@ import scipy.sparse
 
 from dalembert.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.structures import condense_dynamic, craig_bampton, irs, macneal, rubin, serep, truncate_modal
+from dalembert.structures import (
+    Frame,
+    Section,
+    condense_dynamic,
+    craig_bampton,
+    irs,
+    macneal,
+    rubin,
+    serep,
+    structure,
+    truncate_modal,
+)
 from dalembert.structures import factors as f
 from tests.chains import chain, frequencies, grid
 
@@ -239,6 +250,25 @@ def test_serep_warns_of_masters_that_move_nearly_alike():
     assert frequencies(near.system)[0] == pytest.approx(FIRST, rel=5e-6)  # what the warning says: up to 3e-06
     with pytest.raises(DataError, match=r"move nearly alike.*leaves no exact digit.*choose_masters"):
         serep(cantilever(40), [f"p{i}.y" for i in range(36, 41)])
+
+
+def test_serep_refuses_masters_at_rest_in_the_kept_modes():
+    """Bending moves nothing along the beam, a clamp next to a master little: only the first is refused."""
+    frame = Frame("cantilever", planar=True)
+    frame.add_points(["A", "B"], [[0, 0], [1, 0]])
+    frame.add_beam("b", "A", "B", section=Section.square(0.02), material="steel", elements=40)
+    frame.support("A", "fixed")
+    system = structure(frame).system()
+    with pytest.raises(DataError, match=r"SEREP: b\[2\].x, b\[3\].x do not move in the kept modes 1, 2\..*modes="):
+        serep(system, ["b[2].x", "b[3].x"])
+    near = serep(system, ["b[1].y", "B.y"])
+    np.testing.assert_allclose(near.system.modes(2).frequencies, system.modes(2).frequencies, rtol=1e-7)
+
+
+def test_serep_refuses_a_mass_matrix_that_modes_would_take_for_singular():
+    """Condition 8e6 of the shapes, 7e13 of their mass matrix: modes() found 0 Hz for 16.7 Hz."""
+    with pytest.raises(DataError, match="leaves no exact digit"):
+        serep(cantilever(20), [f"p{i}.y" for i in range(1, 6)])
 
 
 def test_serep_keeps_its_modes_to_rounding_where_masters_differ():

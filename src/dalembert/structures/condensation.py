@@ -33,7 +33,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from dalembert.errors import DataError
-from dalembert.linear import checks
+from dalembert.linear import checks, massless
 from dalembert.linear.checks import FloatArray, Matrix
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures import factors, reduction
@@ -45,6 +45,9 @@ Names = str | Iterable[str]
 # Relative error of a frequency, by rounding, from which a reduction warns: far above what eigensolvers of large meshes
 # leave (1e-9), far below what an engineer measures; and from which its modes are lost.
 ROUNDED, LOST = 1e-6, 1e-2
+# Elastic energy of a master's motion over that of the highest kept mode, below which its motion is rounding: next to a
+# clamp it is 4e-3 with 200 elements and falls with their number, of bending along the axis of a beam 1e-22.
+AT_REST = 1e-12
 HOLD = "Make one of them a master for each such motion, or hold it by a spring."
 
 
@@ -339,7 +342,15 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     kept = np.array(numbers) - 1
     squares, Phi = squares[kept], shapes[:, kept]
     sizes = np.linalg.norm(Phi[split.first], axis=1)
-    at_masters = Phi[split.first] / np.where(sizes > 0.0, sizes, 1.0)[:, None]
+    top = float(squares.max())
+    weight = (system.K.diagonal() / top if top > 0.0 else system.M.diagonal())[split.first]
+    still = [name for name, energy in zip(split.names, weight * sizes**2) if energy <= AT_REST]
+    if still:
+        raise DataError(
+            f"SEREP: {checks.listed(still, {})} do not move in the kept modes {', '.join(map(str, numbers))}. "
+            "Choose masters that move in them (choose_masters), or other modes (modes=)."
+        )
+    at_masters = Phi[split.first] / sizes[:, None]
     if np.linalg.svd(at_masters, compute_uv=False)[-1] <= m * factors.EPS:
         _judge_rounding(split, "SEREP", np.zeros((m, m)), np.zeros((m, m)), squares[:0], at_masters)
     W = np.linalg.inv(at_masters)
@@ -362,7 +373,8 @@ def _judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray,
         size = np.abs(squares) + np.where(np.abs(squares) > 0.0, 0.0, np.abs(squares).max(initial=0.0) or 1.0)
         change = np.linalg.norm(K, 2) + size * np.linalg.norm(M, 2)
         error = float((0.5 * factors.EPS * change * (shapes**2).sum(axis=0) / size).max())
-    if error <= ROUNDED:
+    lost = error > LOST or not massless.is_positive(M)  # as modes() of the small model will judge
+    if error <= ROUNDED and not lost:
         return
     U, values, _ = np.linalg.svd(shapes if shapes.size else np.eye(len(M)))
     alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > 0.1 * np.abs(U[:, -1]).max()) if part]
@@ -372,7 +384,7 @@ def _judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray,
         f"(condition number {condition:.1e}), and rounding "
     )
     advice = "Choose masters further apart, where these modes differ (choose_masters), or truncate_modal."
-    if error > LOST:
+    if lost:
         raise DataError(f"{words}leaves no exact digit of a frequency. {advice}")
     warnings.warn(f"{words}may change a frequency by {error:.0e} of its value. {advice}", stacklevel=3)
 
