@@ -18,6 +18,12 @@ STEP = 1e-5
 DIFFERENCE = 1e-8
 
 
+def kkt_condition(M: Array, A: Array) -> float:
+    """Condition number of the KKT matrix as it stands (1e8 is where methods may begin to differ)."""
+    m = A.shape[0]
+    return float(np.linalg.cond(np.block([[M, -A.T], [A, np.zeros((m, m))]])))
+
+
 def matched(found: Any, expected: Any) -> NDArray[np.complex128]:
     """Poles in the order of the expected ones, each the nearest: sorting would let the last bit order a pair."""
     from scipy.optimize import linear_sum_assignment

@@ -127,6 +127,24 @@ def test_redundant_joints_are_flagged_and_methods_still_agree():
     assert not sols[0].reactions["P1"].unique
 
 
+@pytest.mark.spec("000-13")
+def test_multipliers_differ_by_the_self_stress_of_redundant_joints():
+    """λ = A A⁺ λ + (1 - A A⁺) h: all push alike, and those returned are the shortest."""
+    m, bar = parallel_crank()
+    m.add_force("push", bar.at(0.2, 0), (5.0, 0.0))
+    eqs = da.equations(m)
+    state = da.assemble(eqs, {"O0.angle": 0.7}, velocity={"O0.angle": 2.0})
+    sol = da.forward_dynamics(eqs, state)
+    A, _ = eqs.kernel("rows")(state.q, state.v, state.z, [], eqs.p, 0.0)
+    project = np.eye(len(A)) - A @ np.linalg.pinv(A)
+    Z = sol.self_stress
+    assert Z.shape == (len(A), 1) and pytest.approx(project, abs=1e-10) == Z @ Z.T
+    size = np.abs(sol.force).max()
+    assert A.T @ sol.lam == pytest.approx(sol.force, abs=1e-11 * size)
+    assert A.T @ (sol.lam + Z @ [100.0]) == pytest.approx(sol.force, abs=1e-9 * size)
+    assert np.abs(Z.T @ sol.lam).max() < 1e-10 * size
+
+
 def test_a_joint_outside_the_redundant_loop_stays_unique():
     m, bar = parallel_crank()
     pendulum = m.add_body("pendulum", mass=0.5, inertia=0.01, position=(0.5, 0.1))

@@ -97,18 +97,6 @@ def test_inconsistent_rows_leave_the_least_squares_residual():
 
 
 @pytest.mark.spec("000-13")
-def test_all_multipliers_of_the_general_form_push_alike():
-    M, f, A, b = problem()
-    more, right = np.vstack((A, A[0] - A[2])), np.append(b, b[0] - b[2])
-    uk = mx.udwadia_kalaba(M, f, more, right)
-    arbitrary = np.array([1.0, -2.0, 3.0, 5.0])
-    other = mx.multipliers(more, uk.lam, arbitrary)
-    assert np.linalg.norm(other - uk.lam) > 0.1
-    assert np.allclose(more.T @ other, uk.force, rtol=0, atol=1e-11)
-    assert np.linalg.norm(uk.lam) < np.linalg.norm(other)  # the one returned is the shortest
-
-
-@pytest.mark.spec("000-13")
 def test_the_rank_tolerance_is_relative():
     M, f, A, b = problem()
     nearly = np.vstack((A, A[0] + 1e-13))

@@ -97,7 +97,7 @@ def test_euler_parameters_have_the_identities_of_the_sources(seed: int) -> None:
     assert np.abs(slope - A @ spin).max() < 1e-9
 
 
-@pytest.mark.spec("002-A16")
+@pytest.mark.spec("002-A16", "002-G2")
 def test_the_norm_of_the_quaternion_stays_one_in_a_long_run() -> None:
     m = da.Mechanism("tumbling", gravity=0)
     m.add_body("b", mass=1.0, inertia=(0.2, 0.3, 0.4))
@@ -259,11 +259,15 @@ def test_twists_and_wrenches_transform_and_keep_their_power() -> None:
     random = np.random.default_rng(1)
     twist, wrench = random.normal(size=6), random.normal(size=6)
     assert (X @ twist) @ (Xf @ wrench) == pytest.approx(twist @ wrench, abs=1e-12)
-    # axis and pitch: v_h = η ω at h = ω × v / ω²
-    w, v = twist[:3], twist[3:]
-    place = np.cross(w, v) / (w @ w)
-    pitch = (w @ v) / (w @ w)
-    assert v + np.cross(w, place) == pytest.approx(pitch * w, abs=1e-12)
+    # moved to its axis, at h = ω × v / ω², a twist is (ω, η ω) and a wrench (η f, f); without rotation it has no axis
+    for screw, moved, turns in ((twist, rot.motion_transform, slice(3)), (wrench, rot.force_transform, slice(3, 6))):
+        w, v = screw[turns], np.delete(screw, range(6)[turns])
+        place, pitch = np.cross(w, v) / (w @ w), (w @ v) / (w @ w)
+        at_axis = num(moved(np.eye(3), -place)) @ screw
+        assert at_axis[turns] == pytest.approx(w, abs=1e-12)
+        assert np.delete(at_axis, range(6)[turns]) == pytest.approx(pitch * w, abs=1e-12)
+    slide = np.array([0.0, 0.0, 0.0, *twist[3:]])
+    assert num(rot.motion_transform(np.eye(3), r)) @ slide == pytest.approx(slide, abs=EXACT)
 
 
 @pytest.mark.spec("002-B2", "002-B1")

@@ -81,6 +81,8 @@ class ForwardSolution:
     free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
     control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
     reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
+    self_stress : (rows, k), orthonormal multipliers that push nothing, of k redundant rows: λ + self_stress h gives the
+        same motion for every h (k,).
     residuals : "motion" of M v̇ = f + Aᵀλ and "rows" of A v̇ = b, each relative to its largest term; "friction" the last
         change of λ, relative.
     """
@@ -98,6 +100,7 @@ class ForwardSolution:
     efforts: Mapping[str, float]
     reactions: Mapping[str, Reaction]
     unique: Mapping[str, bool]
+    self_stress: Array
     rank: Rank
     residuals: Mapping[str, float]
 
@@ -267,6 +270,7 @@ def forward_dynamics(
         efforts=dict(zip(map(eqs.full_name, accelerations or ()), map(float, efforts), strict=True)),
         reactions=_reactions(eqs, state, lam, unique),
         unique=unique,
+        self_stress=Z,
         rank=Rank(len(eqs.rows), len(eqs.rows) - Z.shape[1], eqs.nv - len(eqs.rows) + Z.shape[1], tolerance),
         residuals=residuals,
     )

@@ -160,14 +160,9 @@ def udwadia_phohomsiri(
     return acceleration, inverse.T @ (M @ acceleration - f)
 
 
-def multipliers(A: Array, lam: Array, arbitrary: Array | None = None, tolerance: float = RANK_TOLERANCE) -> Array:
-    """A A⁺ λ + (1 - A A⁺) h: the multipliers of minimum norm (h = 0), or any others that push alike (spec 000-13).
-
-    h has one entry per row (the source says n; its trap T-02).
-    """
-    project = A @ pseudo_inverse(A, tolerance)
-    least = project @ lam
-    result: Array = least if arbitrary is None else least + arbitrary - project @ arbitrary
+def multipliers(A: Array, lam: Array, tolerance: float = RANK_TOLERANCE) -> Array:
+    """A A⁺ λ: the multipliers of minimum norm among all that push alike."""
+    result: Array = A @ (pseudo_inverse(A, tolerance) @ lam)
     return result
 
 
@@ -192,12 +187,6 @@ def kkt(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLER
         return d * x[:n], r * x[n:]
     x = np.linalg.lstsq(K, right, rcond=tolerance)[0]
     return d * x[:n], multipliers(A, r * x[n:], tolerance=tolerance)
-
-
-def kkt_condition(M: Array, A: Array) -> float:
-    """Condition number of the KKT matrix as it stands (1e8 is where methods may begin to differ)."""
-    m = A.shape[0]
-    return float(np.linalg.cond(np.block([[M, -A.T], [A, np.zeros((m, m))]])))
 
 
 def independent_columns(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[list[int], list[int]]:
