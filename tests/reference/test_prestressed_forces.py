@@ -100,6 +100,51 @@ class TestACantileverAtSixtyPercentOfBuckling:
         assert solution.beam("b", 2).V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
 
 
+ENDS = {"clamped": (0, 1), "pinned": (0, 2), "guided": (1, 3)}  # derivatives of v that are zero
+
+
+@pytest.mark.parametrize("axis", ["y", "z"])
+@pytest.mark.parametrize("last", ENDS)
+@pytest.mark.parametrize("share", [-0.6, 0.6, 5.0])
+def test_moment_and_shear_of_other_ends_in_both_planes(last: str, share: float, axis: str) -> None:
+    """Uniform load, first end clamped, share of π²EI/l² in tension: v = c·(1, x, e^(−kx), e^(k(x−1))) − q x²/2N.
+
+    Cubic elements of length h miss EI v⁗ − N v″ by (k h)⁴/720: 1e-6 with 32 of them; asked for are 1e-4.
+    """
+    section, rotation = Section.rectangle(0.03, 0.02), {"y": "rz", "z": "ry"}[axis]
+    frame = member(32, planar=False, section=section)
+    held = {"clamped": f"{axis} {rotation}", "pinned": axis, "guided": rotation}[last]
+    frame.support("A", "fixed")
+    frame.support("B", f"rx {'z ry' if axis == 'y' else 'y rz'} {held}")
+    q, stiff = -150.0, STEEL.E * (section.I_z if axis == "y" else section.I_y)
+    frame.add_line_load("q", "b", (0, q, 0) if axis == "y" else (0, 0, q))
+    N = share * np.pi**2 * stiff
+    solution = static(prestressed(structure(frame), tension={"b": N}), "q")
+    x = np.linspace(0.0, 1.0, 65)
+    found = solution.beam("b", x)
+    k = np.sqrt(complex(N / stiff))
+
+    def derivative(order: int, x: np.ndarray) -> np.ndarray:
+        straight = [0 * x + 1, x] if order == 0 else [0 * x, 0 * x + (order == 1)]
+        return np.array([*straight, (-k) ** order * np.exp(-k * x), k**order * np.exp(k * (x - 1))])
+
+    def load(order: int, x: float) -> float:
+        return [-q * x**2 / 2 / N, -q * x / N, -q / N, 0.0][order]
+
+    rows, right = [], []
+    for place, orders in ((0.0, ENDS["clamped"]), (1.0, ENDS[last])):
+        for order in orders:  # a guide carries no force across: EI v‴ − N v′ = EI v‴ = 0
+            rows.append(derivative(order, np.float64(place)))
+            right.append(-load(order, place))
+    c = np.linalg.solve(rows, right)
+    moment = stiff * (c @ derivative(2, x) - q / N).real
+    shear = -stiff * (c @ derivative(3, x)).real
+    M, V = (found.M_z, found.V_y) if axis == "y" else (-found.M_y, found.V_z)
+    assert np.abs(M - moment).max() < 1e-4 * np.abs(moment).max()
+    assert np.abs(V - shear).max() < 1e-4 * np.abs(shear).max()
+    assert V[0] == pytest.approx(-solution.reaction[f"A.{axis}"], rel=1e-9)
+
+
 class TestATie:
     """Pinned tie, tension N, uniform load q: M(x) = q/k² [1 − cosh k(x − l/2)/cosh(k l/2)], k² = N/EI."""
 

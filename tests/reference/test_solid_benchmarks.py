@@ -1,5 +1,7 @@
 """Solids against closed forms and published benchmarks."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -312,6 +314,17 @@ def thick_cylinder(kind, poisson, divisions=(4, 6, 1), **options):
 def test_a_solid_that_locks_is_warned_of_with_the_remedy(kind, poisson, options, remedy):
     with pytest.warns(UserWarning, match=rf"solid 'tube': {kind} cells lock.*'rubber' \({poisson}\).*{remedy}"):
         thick_cylinder(kind, poisson, (2, 3, 1), **options)
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.9, False), (0.99, True)])
+def test_an_orthotropic_rubber_that_keeps_its_volume_is_warned_of(share, warned):
+    """Half as stiff along 3: with ν12 = 0, ν13 = ν23 = 1 no stress changes its volume; a share of it is ν = share/2."""
+    rubber = OrthotropicMaterial("cord", 2e6, 2e6, 1e6, 0.0, share, share, 0.5e6, 0.5e6, 0.5e6, density=1100.0)
+    solid = Solid("pad", box_mesh((1, 1, 1), (1, 1, 1), "hex20"), rubber)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        structure(solid)
+    assert [("'cord'" in str(one.message) and "quadrature=3" in str(one.message)) for one in found] == [True] * warned
 
 
 @pytest.mark.parametrize("kind", ["hex20", "hex8"])

@@ -188,6 +188,7 @@ def test_rack_and_pinion_moves_the_rack_by_the_arc(planar: bool) -> None:
     assert run["P.angle"][-1] > 6 * np.pi
 
 
+@pytest.mark.spec("000-31")
 def test_driver_prescribes_motion_and_does_its_work() -> None:
     """Shaft turned by θ = sin 2t: the driver's multiplier is J θ̈, its work the kinetic energy."""
     m = da.Mechanism("driven", gravity=0)

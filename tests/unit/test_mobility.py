@@ -123,6 +123,19 @@ def test_a_lunar_rover_of_thirteen_bodies_has_ten_freedoms():
     assert found.redundant == ()
 
 
+@pytest.mark.spec("003-E4", "003-C40")
+def test_the_rover_has_as_many_freedoms_with_hubs_on_vertical_guides():
+    """The simple model: frame and four hubs, 30 equations and 20 rows; suspension links add none."""
+    m = da.Mechanism("simple rover", gravity=(0, 0, -1.62))
+    frame = m.add_body("frame", mass=200.0, inertia=da.box(2.0, 1.0, 0.3), position=(0, 0, 0.5))
+    for k, (x, y) in enumerate(((1.0, 0.8), (1.0, -0.8), (-1.0, 0.8), (-1.0, -0.8))):
+        hub = m.add_body(f"hub{k}", mass=4.0, inertia=0.1, position=(x, y, 0.5))
+        m.add_prismatic(f"guide{k}", frame, hub, at=(x, y, 0.5), axis=(0, 0, 1))
+    eqs = da.equations(m)
+    assert (eqs.nv, len(eqs.rows)) == (30, 20)
+    assert da.mobility(eqs).gruebler == da.mobility(eqs).dof == da.mobility(da.equations(lunar_rover())).dof == 10
+
+
 @pytest.mark.spec("003-C40", "003-E4")
 def test_the_other_equations_of_the_rover_give_its_reactions():
     """Pushed up at its hubs and braked: mass times acceleration of every body is what acts on it, with its joints."""

@@ -119,6 +119,14 @@ class OrthotropicMaterial:
 SolidMaterial = Material | OrthotropicMaterial
 
 
+def volume_poisson(material: SolidMaterial) -> float:
+    """Poisson's ratio, or that of an isotropic material whose volume resists as much: 1 − 2ν = ΣS/tr S over 1, 2, 3."""
+    if isinstance(material, Material):
+        return material.poisson
+    S = _compliance(material)[:3, :3]
+    return float(0.5 * (1.0 - S.sum() / np.trace(S)))
+
+
 def elasticity(material: SolidMaterial) -> FloatArray:
     """(6, 6) law σ = D ε of a material in the axes of the body [Pa].
 

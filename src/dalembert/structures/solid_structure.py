@@ -20,8 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.errors import ModelError
 from dalembert.structures import assembly, solid_elements
-from dalembert.structures.elastic_laws import elasticity
-from dalembert.structures.materials import Material
+from dalembert.structures.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid_group import SolidGroup, assembled, widened
 from dalembert.structures.solid_shapes import KINDS, FloatArray, IntArray
 from dalembert.structures.solids import Interface, Solid
@@ -75,7 +74,7 @@ def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
     if group.incompatible or (kind == "hex20" and group.degree <= 3):
         return
     used = [solid.materials[k] for k in np.unique(group.material)]
-    stiff = [f"{m.name!r} ({m.poisson:g})" for m in used if isinstance(m, Material) and m.poisson >= limit]
+    stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= limit]
     if stiff:
         warnings.warn(
             f"solid {solid.name!r}: {kind} cells lock where Poisson's ratio is {limit:g} or more, as that of "
