@@ -48,7 +48,7 @@ def test_a_drag_zooms_the_plots_a_hover_reads_them_and_a_double_click_shows_all(
     mouse.move(*at(desk, 0.5))
     told = desk.read("dalembert.plots.told")
     assert told[0].replace("t ", "").startswith(("1 ", "0.99", "1.00"))
-    assert told[1].startswith("encoder")  # what is measured comes first
+    assert told[1].startswith("A.rate")  # of the angle that is measured first, which turns on and on
     mouse.click(*at(desk, 0.5))
     assert desk.read("dalembert.time") == pytest.approx(1.0, abs=0.01)
     assert desk.page.locator("#whole").is_visible()
@@ -106,7 +106,7 @@ def test_the_camera_goes_with_a_body(desk: Visit) -> None:
 
 def test_what_is_shown_has_names_for_those_who_do_not_see_it(desk: Visit) -> None:
     assert "3 bodies and 4 joints" in desk.page.get_attribute("#canvas", "aria-label")
-    assert "A.angle" in desk.page.get_attribute("#chart", "aria-label")
+    assert "A.rate" in desk.page.get_attribute("#chart", "aria-label")
     nameless = desk.read(
         "[...document.querySelectorAll('button, input, select')].filter(one => !one.textContent.trim()"
         " && !one.getAttribute('aria-label') && !one.closest('label')).map(one => one.outerHTML)"

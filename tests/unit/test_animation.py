@@ -125,7 +125,7 @@ def test_the_scene_of_a_mechanism_names_both_bodies_of_a_joint() -> None:
         "type": "prismatic",
         "body": "block",
         "point": [0.5, 0.0, 0.0],
-        "other": {"body": None, "point": [1.0, 2.0, 0.0]},
+        "other": {"body": None, "point": [1.0, 2.0, 0.0], "axis": [1.0, 0.0, 0.0]},
         "axis": [1.0, 0.0, 0.0],
     }
 
@@ -147,7 +147,7 @@ def test_a_page_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert re.findall(r"<(?:link|img|script|iframe)[^>]* (?:src|href)=\S*", text) == ['<link rel="icon" href="data:,">']
     assert "default-src 'none'" in text
     assert "connect-src 'none'" in text
-    assert "three.js: MIT licence" in text
+    assert "with three.js:\nThe MIT License" in text
 
 
 def test_names_cannot_break_out_of_the_script(tmp_path: Path) -> None:

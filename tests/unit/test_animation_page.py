@@ -15,7 +15,7 @@ from dalembert.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.record import Record
 from dalembert.view import page_build, payload
 from dalembert.view.channels import MOST_SAMPLES, channels_of
-from dalembert.view.machine_scene import machine_data
+from dalembert.view.machine_scene import machine_data, still
 from dalembert.view.structure_scene import structure_data
 
 
@@ -81,7 +81,7 @@ def test_long_channels_are_thinned_and_keep_their_peaks() -> None:
 
 def test_plots_open_with_a_few_channels_of_two_units_or_with_those_asked_for() -> None:
     names = [f"c{k}" for k in range(9)]
-    record = Record([0.0, 1.0], np.zeros((2, 9)), names, ["V", "m", "m", "A", "m"] + ["N"] * 4)
+    record = Record([0.0, 1.0], [np.zeros(9), np.arange(1, 10)], names, ["V", "m", "m", "A", "m"] + ["N"] * 4)
     found = channels_of(record)
     assert found["shown"] == ["c0", "c1", "c2", "c4"]
     assert found["names"] == names
@@ -252,3 +252,74 @@ def test_a_script_cannot_end_its_element() -> None:
     assert "</script><!-- x" not in text
     assert text.count("</script>") == 1
     assert text.startswith("<!DOCTYPE html>\n<!-- made of ")
+
+
+# -- which channels, and how bodies lie
+
+
+def test_plots_open_with_each_curve_once_and_with_the_rate_of_an_angle_that_turns_on() -> None:
+    t = np.linspace(0.0, 10.0, 201)
+    angle = 10.0 * t + 0.3 * np.sin(10.0 * t)
+    channels = {
+        "encoder": angle,
+        "A.angle": angle,
+        "A.rate": np.gradient(angle, t),
+        "B.angle": np.cos(t),
+        "s": 2 + 0 * t,
+    }
+    units = {"encoder": "rad", "A.angle": "rad", "A.rate": "rad/s", "B.angle": "rad", "s": "m"}
+    scene = {"joints": [{"name": "A"}, {"name": "B"}], "sensors": ["encoder", "s"]}
+    run = Record.from_channels(t, channels, units=units, scene=scene)
+    assert channels_of(run)["shown"] == ["A.rate", "B.angle"]
+    assert channels_of(run, ["encoder", "A.angle"])["shown"] == ["encoder", "A.angle"]  # who asks gets it
+
+
+def test_orientation_parameters_are_not_what_plots_open_with() -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    run = Record.from_channels(t, {"b.e0": np.cos(t), "b.x": t, "b.z": 1 + 0 * t}, scene={"bodies": []})
+    assert channels_of(run)["shown"] == ["b.x"]
+
+
+def shown(m: da.Mechanism) -> dict[str, Any]:
+    eqs = da.equations(m)
+    return machine_data(still(eqs, da.assemble(eqs)), 30, 1.0, [])
+
+
+def test_a_rod_in_the_plane_lies_along_its_joint() -> None:
+    m = da.Mechanism("cart with pendulum", planar=True)
+    rod = m.add_body("rod", mass=0.2, inertia=da.rod(0.6))
+    m.add_revolute("hinge", m.ground.at(0, 0), rod.at(0, -0.3))
+    ends = shown(m)["bodies"][0]["shape"]["ends"]
+    assert np.array(ends) == pytest.approx(np.array([[0, 0.3, 0], [0, -0.3, 0]]), abs=1e-12)
+
+
+def test_floors_on_sprung_slides_stand_on_leaf_springs() -> None:
+    m = da.Mechanism("two storeys", planar=True)
+    below = m.ground
+    for k in (1, 2):
+        floor = m.add_body(f"floor{k}", mass=1.0, inertia=da.rod(0.3))
+        m.add_prismatic(f"storey{k}", below.at(0, 0.2), floor.at(0, 0), axis=(1, 0))
+        m.add_spring(f"leaves{k}", joint=f"storey{k}", stiffness=100.0)
+        below = floor
+    data = shown(m)
+    assert [one.get("foot") for one in data["joint_springs"]] == [[0, 0, 0], [0, 0, 0]]
+    assert data["low"][1] == 0.0  # the feet on the ground are in the picture
+    # no rigid bar from a floor to the next: only its own plate is left
+    assert data["bodies"][0]["points"] == [[0.0, 0.0, 0.0]]
+
+
+def test_springs_of_hinges_and_slots_are_in_the_scene() -> None:
+    m = da.Mechanism("yoke", planar=True)
+    crank, yoke = m.add_body("crank", mass=1.0, inertia=da.rod(0.2)), m.add_body("yoke", mass=1.0, inertia=0.1)
+    m.add_revolute("A", m.ground.at(0, 0), crank.at(-0.1, 0))
+    m.add_prismatic("guide", m.ground.at(0, 0), yoke.at(0, 0), axis=(1, 0))
+    m.add_pin_in_slot("slot", yoke.at(0, 0), crank.at(0.1, 0), axis=(0, 1))
+    m.add_spring("winder", joint="A", stiffness=0.1)
+    m.add_spring("return", joint="guide", stiffness=50.0)
+    m.add_damper("oil", joint="guide", damping=3.0)
+    data = shown(m)
+    found = [(one["name"], one["joint"], one["turns"], "foot" in one) for one in data["joint_springs"]]
+    assert found == [("winder", "A", True, False), ("return", "guide", False, False)]
+    slot = next(joint for joint in data["joints"] if joint["name"] == "slot")
+    assert slot["other"]["body"] == "yoke"
+    assert np.array(slot["other"]["axis"]) == pytest.approx([0, 1, 0], abs=1e-12)

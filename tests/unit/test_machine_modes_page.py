@@ -84,8 +84,7 @@ def test_given_modes_are_drawn_on_their_machine_and_no_other() -> None:
         da.animate(modes, structure=da.read_model("four-bar"))
     with pytest.raises(DataError, match="modes= takes Modes or a number"):
         da.animate(m, modes=0)
-    with pytest.raises(DataError, match=r"animate\(run\)"):
-        da.animate(da.simulate(eqs, until=0.1), structure=m)
+    assert data_of(da.simulate(eqs, until=0.1), structure=m)["frames"] > 1  # a run, drawn as this machine
     with pytest.raises(DataError, match="say nothing of"):
         da.animate(da.Modes([1j], [[1.0]], ["shoulder.angle"]), structure=eqs)
 

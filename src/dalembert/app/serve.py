@@ -171,7 +171,7 @@ class LiveMachine:
             data = machine_data(still(self.eqs, self.state, self.mechanism.name), 30, 1.0, [])
         edge = _ROOM * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
         low, high = (np.array(data["low"]) - edge).tolist(), (np.array(data["high"]) + edge).tolist()
-        data |= {"low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
+        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
         sliders = [self._slider(name, unit, values[name], data["radius"]) for name, unit in self._names]
         return page_text(data, connect="'self'", live={"coordinates": sliders, "until": self.until})
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.model import Body, Mechanism
 from dalembert.model.actuators import Ideal
-from dalembert.model.forces import Actuator, PointForce, Spring, Torque
+from dalembert.model.forces import Actuator, JointSpring, PointForce, Spring, Torque
 from dalembert.model.joints import Joint
 
 MOST_TRIANGLES = 4000  # of one mesh in a picture
@@ -36,7 +36,7 @@ def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
     for joint in m.joints:
         for frame in (joint.a, joint.b):
             note(frame.body, frame.coordinates)
-    springs, forces = [], []
+    springs, joint_springs, forces = [], [], []
     for force in m.forces:
         if isinstance(force, PointForce) and not callable(force.force):
             pushed = {"name": force.name, "at": _end(force.point), "vector": _place(force.force)}
@@ -44,9 +44,13 @@ def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
         if isinstance(force, Spring):
             damped = force.law is not None or float(force.damping or 0.0) != 0.0
             springs.append({"name": force.name, "a": _end(force.a), "b": _end(force.b), "damped": damped})
+        if isinstance(force, JointSpring) and (force.law is not None or float(force.stiffness or 0.0) != 0.0):
+            held, kind = _coordinate(m, force.coordinate)
+            if kind in ("angle", "displacement"):
+                joint_springs.append({"name": force.name, "joint": held, "turns": kind == "angle"})
     scene: dict[str, Any] = {"planar": m.planar, "bodies": [_body(body, points[id(body)]) for body in m.bodies]}
     scene |= {"ground": points[id(m.ground)], "joints": [_joint(joint, m.planar) for joint in m.joints]}
-    scene |= {"springs": springs, "gravity": _place(m.gravity)}
+    scene |= {"springs": springs, "joint_springs": joint_springs, "gravity": _place(m.gravity)}
     torques = _torques(m)
     # what is looked at first
     scene |= {"sensors": [sensor.name for sensor in m.sensors], "inputs": list(inputs)}
@@ -55,12 +59,14 @@ def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
 
 def _joint(joint: Joint, planar: bool) -> dict[str, Any]:
     body, point = _end(joint.b)
-    other = dict(zip(("body", "point"), _end(joint.a), strict=True))
+    other: dict[str, Any] = dict(zip(("body", "point"), _end(joint.a), strict=True))
     drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
     if not planar:
         drawn["axis"] = [float(row[2]) for row in joint.b.axes]
-    elif joint.kind == "prismatic":  # the way it slides, in axes of the second body
-        drawn["axis"] = [math.cos(float(joint.b.angle)), math.sin(float(joint.b.angle)), 0.0]
+    elif joint.kind in ("prismatic", "point on line"):  # the way it slides, in axes of either body
+        other["axis"] = [math.cos(float(joint.a.angle)), math.sin(float(joint.a.angle)), 0.0]
+        if joint.kind == "prismatic":
+            drawn["axis"] = [math.cos(float(joint.b.angle)), math.sin(float(joint.b.angle)), 0.0]
     if "radius" in joint.options:
         drawn["radius"] = float(joint.options["radius"])
     return drawn

@@ -33,7 +33,8 @@ def machine_data(
             "of (structure=...), or store runs as netCDF or Parquet, which keep the scene."
         )
     planar = bool(scene.get("planar", False))
-    bodies = _bodies(scene, planar)
+    leaves = _leaves(scene) if planar else {}
+    bodies = _bodies(scene, planar, leaves)
     names = list(dict.fromkeys(trails))
     source = _poses(run, [str(body["name"]) for body in bodies], planar, speed / fps)
     springs = list(scene.get("springs", []))
@@ -41,6 +42,8 @@ def machine_data(
     fixed = [ground]
     ends = [(end[0], points3([end[1]])[0]) for spring in springs for end in (spring["a"], spring["b"])]
     fixed += [place[None, :] for body, place in ends if body is None]
+    by_name = {str(joint["name"]): joint for joint in scene.get("joints", [])}
+    fixed += [points3([foot]) for name, foot in leaves.items() if by_name[name]["other"].get("body") is None]
     known = {str(body["name"]) for body in bodies}
     held = [(str(body), place) for body, place in ends if body in known]
     refined = 1
@@ -64,6 +67,7 @@ def machine_data(
         body["pose"] = np.stack([poses[f"{body['name']}.{c}"] for c in channels])
         body["points"] = points3(body.get("points", [])).tolist()
     joints = [_joint(joint) for joint in scene.get("joints", [])]
+    names_of_joints = {joint["name"] for joint in joints}
     return {
         "kind": "machine",
         "name": run.name,
@@ -85,23 +89,63 @@ def machine_data(
         "ground": ground.tolist(),
         "joints": joints,
         "springs": [_spring(spring) for spring in springs],
+        "joint_springs": [
+            {"name": str(one["name"]), "joint": str(one["joint"]), "turns": bool(one.get("turns"))}
+            | ({"foot": leaves[str(one["joint"])]} if one["joint"] in leaves else {})
+            for one in scene.get("joint_springs", [])
+            if one["joint"] in names_of_joints
+        ],
         "trails": [{"name": name, "points": track} for name, track in zip(names, tracks)],
         "forces": efforts(run, scene, joints, poses, radius),
         "channels": channels_of(run, shown),
     }
 
 
-def _bodies(scene: Mapping[str, Any], planar: bool) -> list[dict[str, Any]]:
+def _leaves(scene: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Slides with a spring whose bodies lie beside each other, square to the slide: floors on upright leaf springs.
+
+    For every such joint the foot of its leaves in axes of the first body.
+    """
+    sprung = {str(one["joint"]) for one in scene.get("joint_springs", []) if not one.get("turns")}
+    found = {}
+    for joint in scene.get("joints", []):
+        other = joint.get("other") or {}
+        if joint["name"] in sprung and joint.get("type") == "prismatic" and other.get("axis") is not None:
+            point, axis = points3([other["point"]])[0], points3([other["axis"]])[0]
+            foot = axis * float(point @ axis)
+            if np.linalg.norm(point - foot) > 1e-9 + np.linalg.norm(foot):
+                found[str(joint["name"])] = foot.tolist()
+    return found
+
+
+def _bodies(scene: Mapping[str, Any], planar: bool, leaves: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Bodies with the shapes they are drawn with: their own, that of a wheel, or what their inertia tells."""
     rolling = wheels(scene)
     found = []
+    # where leaf springs are drawn, no bar reaches from a floor to the next
+    reached = [
+        (joint["other"].get("body"), points3([joint["other"]["point"]])[0].tolist())
+        for joint in scene.get("joints", []) if joint["name"] in leaves
+    ]  # fmt: skip
     for body in scene.get("bodies", []):
         entry = {key: value for key, value in body.items() if key != "gyration"}
-        entry["shape"] = shape_of(body.get("shape") or rolling.get(body["name"]), planar)
+        kept = [p for p in points3(body.get("points", [])).tolist() if (body["name"], p) not in reached]
+        if len(kept) < len(body.get("points", [])):
+            entry |= {"points": kept, "lines": [[k, k + 1] for k in range(len(kept) - 1)]}
+        entry["shape"] = shape_of(_along_joints(body, kept, planar) or rolling.get(body["name"]), planar)
         if entry["shape"] is None and not planar and body.get("gyration") is not None:
             entry["shape"] = solid_of(body["gyration"])
         found.append(entry)
     return found
+
+
+def _along_joints(body: Mapping[str, Any], points: Sequence[Sequence[float]], planar: bool) -> Any:
+    """The shape of a body; a rod in the plane lies along its joints, for its inertia does not know a direction."""
+    shape = body.get("shape")
+    far = max(points, key=lambda p: float(np.linalg.norm(p)), default=[0.0, 0.0, 0.0])
+    if planar and shape and shape.get("kind") == "rod" and np.linalg.norm(far) > 0.0:
+        return {**shape, "axis": list(far)}
+    return shape
 
 
 def still(eqs: Any, state: Any, name: str = "") -> Record:
@@ -228,6 +272,8 @@ def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
     other = joint.get("other")
     if other:
         drawn["other"] = {"body": other.get("body"), "point": points3([other["point"]])[0].tolist()}
+        if other.get("axis") is not None:
+            drawn["other"]["axis"] = points3([other["axis"]])[0].tolist()
     return drawn
 
 

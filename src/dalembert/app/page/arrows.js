@@ -1,9 +1,9 @@
 // Arrows of forces, and bent ones of torques.
 import * as THREE from "three";
-import { between } from "./data.js";
+import { between, short } from "./data.js";
 import { Arrow, Bend } from "./shapes.js";
 
-export const COLORS = { reaction: "#e0483e", applied: "#16a085" };
+export const COLORS = { reaction: "#c21f3a", applied: "#0b7a5c" };
 
 export class Efforts {
   constructor(machine) {
@@ -22,22 +22,27 @@ export class Efforts {
       this.per[kind] = usual > 0 ? (kind ? 1.7 * Math.PI : 0.3 * D.own) / usual : 0;
     }
     this.arrows = D.forces.map(force => {
-      const color = COLORS[force.kind] || COLORS.applied, arrow = force.turns ? new Bend(color, Math.max(3.4 * size, 0.05 * D.own), 0.26 * size) : new Arrow(color, 0.28 * size);
+      const color = COLORS[force.kind] || COLORS.applied, arrow = force.turns ? new Bend(color, Math.max(3.4 * size, 0.05 * D.own), 0.26 * size) : new Arrow(color, 0.28 * size, machine.halo);
       this.group.add(arrow);
-      return { force, arrow };
+      const label = stage.label("", () => arrow.end || arrow.position, "effort");
+      label.element.style.color = color;
+      return { force, arrow, label };
     });
   }
 
   at(t) {
-    if (!this.group.visible) return;
+    if (!this.group.visible) { this.arrows.forEach(({ label }) => { label.element.textContent = ""; }); return; }
     const { D, top, thick } = this.machine, [i, j, w] = between(t, D);
-    for (const { force, arrow } of this.arrows) {
+    for (const { force, arrow, label } of this.arrows) {
       const v = k => (1 - w) * force.values[3 * i + k] + w * force.values[3 * j + k], vector = new THREE.Vector3(v(0), v(1), v(2));
       const from = this.machine.world(force.body, force.point);
       if (D.planar) from.z = (top / 2 + 1) * 1.15 * thick;
       vector.multiplyScalar(this.per[force.turns ? 1 : 0] * this.scale);
+      const size = vector.length() / (this.per[force.turns ? 1 : 0] * this.scale);
       if (!force.turns) vector.clampLength(0, 1.2 * D.own * this.scale);
       arrow.set(from, vector);
+      arrow.end = force.turns ? from : from.clone().add(vector);
+      label.element.textContent = arrow.visible ? `${short(size, 3)} ${force.turns ? "N m" : "N"}` : "";
     }
   }
 }

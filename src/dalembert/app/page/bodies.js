@@ -1,7 +1,7 @@
 // How bodies are drawn: by their shapes, or from their points.
 import * as THREE from "three";
 import { three } from "./data.js";
-import { PALETTE, ball, bar, hullBody, hullPlate, matter, mesh, plate } from "./shapes.js";
+import { ball, bar, hullBody, hullPlate, matter, mesh, plate } from "./shapes.js";
 
 const Z = new THREE.Vector3(0, 0, 1), DARK = "#1c2430";
 const line = () => new THREE.LineBasicMaterial({ color: DARK, transparent: true, opacity: 0.65 });
@@ -18,24 +18,27 @@ export function form(body) {
 
 export function drawBody(machine, body, i) {
   const { D, size: s, thick } = machine, planar = D.planar, z = machine.height(body.name) - thick / 2;
-  const group = new THREE.Group(), material = matter(PALETTE[i % PALETTE.length]), shape = body.shape || {}, { points, lines } = form(body);
+  const color = machine.colors[i], group = new THREE.Group(), material = matter(color), shape = body.shape || {}, { points, lines } = form(body), wide = machine.rods.has(body.name) ? 0.58 * s : s;
   group.name = body.name;
   const one = solid(machine, shape, material, z);
   if (one) {
     group.add(one);
     for (const p of points) if (outside(machine, shape, p)) group.add(planar ? plate([0, 0, 0], p, 0.6 * s, z + 0.1 * thick, 0.8 * thick, material) : bar([0, 0, 0], p, 0.6 * s, material));
   } else if (!lines.length) group.add(planar && machine.slides(body.name) ? block(s, thick, z, material) : ball([0, 0, planar ? z + thick / 2 : 0], 1.9 * s, material));
-  else if (planar) flat(group, points, lines, s, z, thick, material);
-  else spatial(group, points, lines, s, material, PALETTE[i % PALETTE.length]);
+  else if (planar) flat(group, points, lines, wide, z, thick, material);
+  else spatial(group, points, lines, wide, material, color);
   if (planar) group.add(centre(s, z + thick));
   return group;
 }
 
 function flat(group, points, lines, s, z, thick, material) {
-  const whole = points.length > 2 ? hullPlate(points, 1.05 * s, z, thick, material) : null;
+  const whole = points.length > 2 ? hullPlate(points, 1.05 * s, z, thick, clear(material)) : null;
   if (whole) group.add(whole);
   else for (const [a, b] of lines.slice(0, points.length - 1)) group.add(plate(points[a], points[b], 1.05 * s, z, thick, material));
 }
+
+// planar: what lies behind a plate, a slab or a disc is seen through it
+function clear(material) { return Object.assign(material.clone(), { transparent: true, opacity: 0.55, depthWrite: false }); }
 
 function spatial(group, points, lines, s, material, color) {
   for (const [a, b] of lines) group.add(bar(points[a], points[b], s, material));
@@ -65,7 +68,8 @@ function centre(s, z) {
 
 function solid(machine, shape, material, z) {
   const { D: { planar }, size: s, thick } = machine;
-  if (shape.guess) { material = material.clone(); Object.assign(material, { transparent: true, opacity: 0.62, depthWrite: true }); }
+  if (planar && shape.kind !== "mesh") material = clear(material);
+  if (shape.guess) material = Object.assign(material.clone(), { transparent: true, opacity: 0.38, depthWrite: false });
   if (shape.kind === "mesh" && shape.triangles.length) {
     const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(Float32Array.from(shape.triangles), 3));
     geometry.computeVertexNormals();
@@ -75,7 +79,8 @@ function solid(machine, shape, material, z) {
   if (shape.kind === "box" && shape.size && Math.max(...shape.size) > 0) {
     const size = shape.size.map(v => Math.max(v, 0.35 * s));
     if (planar) size[2] = thick;
-    const one = mesh(new THREE.BoxGeometry(...size), material, 30);
+    // a body known by its inertia only is an ellipsoid: its half axes are √(5/12) of the sides of the box
+    const one = shape.guess ? mesh(new THREE.SphereGeometry(1, 40, 28).scale(...size.map(v => Math.sqrt(5 / 12) * v)), material) : mesh(new THREE.BoxGeometry(...size), material, 30);
     if (planar) one.position.z = z + thick / 2;
     if (shape.axes) one.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...shape.axes.map(a => new THREE.Vector3(...a))));
     return one;

@@ -59,10 +59,21 @@ export function metres(x) {
   return `${x.toExponential(0)} m`;
 }
 
+// labels of an axis: as many digits as tell neighbours apart
+export function tick(x, rise, largest) {
+  const exponent = v => Math.floor(Math.log10(Math.abs(v)) + 1e-9), places = Math.max(0, -exponent(rise));
+  if (Math.abs(x) < 1e-9 * rise) return "0";
+  const plain = largest < 1e5 && (places <= 6 || (largest >= 0.01 && places <= 9));
+  return signed(plain ? x.toFixed(places) : x.toExponential(Math.max(0, exponent(x) - exponent(rise))));
+}
+const signed = text => text.replace("e+", "e").replaceAll("-", "−");
+
+export const unitText = unit => unit.replace(/\^(-?\d+)/g, (_, power) => [...power].map(c => c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c]).join(""));
+
 export function short(x, digits = 4) {
   if (!isFinite(x)) return "–";
   const size = Math.abs(x);
   if (size < 1e-12) return "0";
   const text = size >= 1e5 || size < 1e-3 ? x.toExponential(digits - 2) : String(+x.toPrecision(digits));
-  return text.replace("e+", "e").replace("-", "−").replace("e-", "e−");
+  return signed(text);
 }

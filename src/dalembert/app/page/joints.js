@@ -2,7 +2,7 @@
 import * as THREE from "three";
 import { distance, three } from "./data.js";
 import { reach } from "./bodies.js";
-import { ball, coil, mesh, strut } from "./shapes.js";
+import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
 const SLIDING = new Set(["prismatic", "cylindrical", "screw", "point on line", "rod"]);
 const SQUARE = new Set(["prismatic", "cylindrical", "point on line", "screw"]);
@@ -55,7 +55,9 @@ function foot(machine, p, s) { // a cone on a post that reaches the floor
 }
 
 export function drawJoint(machine, joint) {
-  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, square = SQUARE.has(joint.type);
+  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.type === "point on line", square = SQUARE.has(joint.type) && !slotted;
+  const leaf = machine.D.joint_springs && machine.D.joint_springs.some(one => one.foot && one.joint === joint.name);
+  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.type))) return { joint, group, rail: null }; // leaf springs, or tube and rod, stand for it
   const heights = [machine.height(joint.body), joint.other ? machine.height(joint.other.body) : 0], low = Math.min(...heights), high = Math.max(...heights);
   if (joint.type !== "fixed" && planar && !square) {
     const deep = high - low + 1.5 * thick, pin = mesh(new THREE.CylinderGeometry(0.52 * s, 0.52 * s, deep, 28).rotateX(Math.PI / 2), steel);
@@ -69,7 +71,8 @@ export function drawJoint(machine, joint) {
     group.add(block);
   } else if (!planar) group.add(...spatialJoint(machine, joint, square, s, steel));
   if (joint.radius) group.clear(); // what rolls touches the ground elsewhere
-  const rail = joint.other && SLIDING.has(joint.type) ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
+  if (slotted && joint.other && joint.other.axis) slot(machine, joint);
+  const rail = joint.other && SLIDING.has(joint.type) && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
   if (rail && planar) rail.position.z = -0.5 * thick;
   stage.scene.add(group);
   if (rail) stage.scene.add(rail);
@@ -95,7 +98,8 @@ function turned(one, turn) { one.quaternion.copy(turn); return one; }
 // planar: the rail of what slides on the ground, as long as the slide is, with hatched ends
 function guide(machine, joint) {
   const { size: s, thick, stage } = machine, from = new THREE.Vector3(...three(joint.other.point)), [low, high] = machine.strokeOf(joint);
-  const axis = machine.axisOf(joint), a = from.clone().addScaledVector(axis, low - 2.4 * s), b = from.clone().addScaledVector(axis, high + 2.4 * s), length = a.distanceTo(b), z = -(machine.top / 2 + 1) * 1.15 * thick;
+  const body = machine.D.bodies[machine.index.get(joint.body)], out = 2.4 * s + reach(body && body.shape, joint.axis), sprung = (machine.D.joint_springs || []).some(one => one.joint === joint.name) ? 9 * s : 0;
+  const axis = machine.axisOf(joint), a = from.clone().addScaledVector(axis, low - out - sprung), b = from.clone().addScaledVector(axis, high + out), length = a.distanceTo(b), z = -(machine.top / 2 + 1) * 1.15 * thick;
   const one = mesh(new THREE.CylinderGeometry(0.22 * s, 0.22 * s, length, 14), machine.groundMaterial), square = new THREE.Vector3(-axis.y, axis.x, 0), lines = [];
   one.position.copy(a).add(b).multiplyScalar(0.5).setZ(z);
   one.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), axis);
@@ -104,9 +108,95 @@ function guide(machine, joint) {
     wall.position.copy(p).setZ(z);
     wall.rotation.z = Math.atan2(axis.y, axis.x);
     stage.scene.add(wall);
+    machine.fixtures.push(wall);
     for (let k = -2; k <= 2; k++) { const q = p.clone().addScaledVector(square, 0.5 * k * s).addScaledVector(axis, 0.15 * out * s), r = q.clone().addScaledVector(axis, 0.5 * out * s).addScaledVector(square, 0.3 * s); lines.push(q.x, q.y, z, r.x, r.y, z); }
   }
+  joint.wall = a.clone().setZ(0);
   stage.scene.add(one, new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(lines, 3)), machine.hatchMaterial));
+}
+
+// planar: the slot in a body, as long as its pin slides
+function slot(machine, joint) {
+  const { size: s, thick, stage } = machine, [low, high] = machine.strokeOf(joint), { body, point, axis } = joint.other, z = machine.height(body) - thick / 2;
+  const end = along => [point[0] + along * axis[0], point[1] + along * axis[1], 0], own = machine.index.has(body), holder = own ? machine.bodies[machine.index.get(body)] : stage.scene;
+  const material = own ? matter(machine.colors[machine.index.get(body)]) : machine.groundMaterial;
+  holder.add(plate(end(low - 0.9 * s), end(high + 0.9 * s), 1.15 * s, z + 0.02 * thick, thick, material));
+  const hole = stadium(end(low), end(high), 0.62 * s, machine.hole);
+  hole.position.z = z + 1.03 * thick;
+  holder.add(hole);
+}
+
+// a spring along or about the coordinate of a joint: leaf springs between floors, a coil along a slide, a spiral at a hinge
+export function drawJointSpring(machine, { joint: name, turns, foot }) {
+  const { size: s, steel, stage, D } = machine, joint = D.joints.find(one => one.name === name), own = machine.bodies[machine.index.get(joint.body)];
+  if (foot) return leaves(machine, joint, foot);
+  if (turns) {
+    const one = spiral(3.3 * s, 0.2 * s, steel), holder = new THREE.Group();
+    if (joint.axis && !D.planar) one.quaternion.setFromUnitVectors(Z, new THREE.Vector3(...joint.axis).normalize());
+    holder.add(one);
+    stage.scene.add(holder);
+    return () => {
+      holder.position.copy(machine.world(joint.body, joint.point));
+      if (own) holder.quaternion.copy(own.quaternion);
+      if (D.planar) holder.position.z = (machine.top / 2 + 0.8) * 1.15 * machine.thick;
+    };
+  }
+  if (!joint.other) return null;
+  // from the wall of the rail, or around the bodies that slide in each other
+  const ends = joint.wall ? () => [joint.wall, machine.world(joint.body, joint.point)] : () => [machine.world(joint.other.body, [0, 0, 0]), machine.world(joint.body, [0, 0, 0])];
+  const [a, b] = ends(), length = a.distanceTo(b);
+  if (length < 3 * s) return null;
+  const one = coil(length, Math.min(2.0 * s, 0.2 * length), steel);
+  stage.scene.add(one);
+  return () => stretch(one, ...ends(), length);
+}
+
+// floors on upright leaf springs, clamped at both ends: a cubic between them
+function leaves(machine, joint, foot) {
+  const { size: s, stage, D, thick } = machine, n = 24, wide = 0.42 * s, axis = new THREE.Vector3(...joint.other.axis), up = new THREE.Vector3(...joint.other.point).sub(new THREE.Vector3(...foot));
+  const above = machine.boxes[machine.index.get(joint.body)], below = machine.index.has(joint.other.body) ? machine.boxes[machine.index.get(joint.other.body)] : null;
+  const half = (box, way) => box ? Math.abs(way.x) * (box.max.x - box.min.x) / 2 + Math.abs(way.y) * (box.max.y - box.min.y) / 2 : 0;
+  const out = 0.86 * Math.min(half(above, axis), below ? half(below, axis) : Infinity), high = up.clone().normalize(), sides = [-out, out];
+  const material = new THREE.MeshStandardMaterial({ color: "#6f7c8c", roughness: 0.5, metalness: 0.3, side: THREE.DoubleSide });
+  const strips = sides.map(side => {
+    const geometry = new THREE.BufferGeometry(), index = [];
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(6 * (n + 1)), 3).setUsage(THREE.DynamicDrawUsage));
+    geometry.setAttribute("normal", new THREE.BufferAttribute(Float32Array.from({ length: 6 * (n + 1) }, (_, k) => k % 3 === 2 ? 1 : 0), 3));
+    for (let k = 0; k < n; k++) index.push(2 * k, 2 * k + 1, 2 * k + 2, 2 * k + 1, 2 * k + 3, 2 * k + 2);
+    geometry.setIndex(index);
+    const one = new THREE.Mesh(geometry, material);
+    one.frustumCulled = false;
+    stage.scene.add(one);
+    if (joint.other.body === null) clamp(machine, new THREE.Vector3(...foot).addScaledVector(axis, side), high);
+    return { geometry, side };
+  });
+  const p = new THREE.Vector3(), turn = new THREE.Quaternion(), z = -(machine.top / 2 + 0.7) * 1.15 * thick;
+  const act = () => {
+    const base = machine.world(joint.other.body, foot), tip = machine.world(joint.body, joint.point);
+    if (machine.index.has(joint.other.body)) turn.copy(machine.bodies[machine.index.get(joint.other.body)].quaternion); else turn.identity();
+    const x = axis.clone().applyQuaternion(turn), y = high.clone().applyQuaternion(turn), drift = tip.clone().sub(base).dot(x), height = tip.clone().sub(base).dot(y), from = half(below, high), to = height - half(above, high);
+    for (const { geometry, side } of strips) {
+      const place = geometry.attributes.position;
+      for (let k = 0; k <= n; k++) {
+        const c = k / n, at = side + drift * c * c * (3 - 2 * c), h = from + (to - from) * c;
+        for (const e of [0, 1]) place.setXYZ(2 * k + e, ...p.copy(base).addScaledVector(x, at + (e ? wide : -wide)).addScaledVector(y, h).setZ(z).toArray());
+      }
+      place.needsUpdate = true;
+    }
+  };
+  act.strips = strips;
+  return act;
+}
+
+function clamp(machine, p, up) { // hatched ground under a clamped leaf
+  const { size: s, groundMaterial, hatchMaterial, thick, top } = machine, group = new THREE.Group(), lines = [], base = mesh(new THREE.BoxGeometry(6 * s, 0.5 * s, thick), groundMaterial, 30);
+  base.position.y = -0.25 * s;
+  for (let k = -3; k <= 3; k++) lines.push(0.9 * k * s + 0.3 * s, -0.5 * s, 0, 0.9 * k * s - 0.4 * s, -1.3 * s, 0);
+  group.add(base, new THREE.LineSegments(new THREE.BufferGeometry().setAttribute("position", new THREE.Float32BufferAttribute(lines, 3)), hatchMaterial));
+  group.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), up);
+  group.position.copy(p).setZ(-(top / 2 + 1) * 1.15 * thick);
+  machine.stage.scene.add(group);
+  machine.fixtures.push(group);
 }
 
 export function drawSpring(machine, spring) {

@@ -27,7 +27,7 @@ const SIGNS = {
 
 const MARKS = {
   fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "held fast"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "held in place, free to turn"],
-  guided: ['<path d="M13 3l6 10H7z" fill="#dfe5ec" stroke="#5a6573"/>', "held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
+  guided: ['<circle cx="13" cy="8" r="5" fill="none" stroke="#5a6573" stroke-width="1.6"/>', "held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
   "spring to ground": ['<path d="M13 3l6 10H7z" fill="#3aa57a"/>', "spring to the ground"], mass: ['<circle cx="13" cy="8" r="5.500" fill="#e2a11f"/>', "mass at a point"],
 };
 

@@ -47,7 +47,7 @@ export function liveControls(machine, D, stage, player, plots, notice) {
   };
   for (const { name, low, high, value, unit, limits } of D.live.coordinates) {
     const turn = unit === "rad", format = v => turn ? `${(v * 180 / Math.PI).toFixed(1)}°` : `${Math.abs(v) < 1e-6 * (high - low) ? 0 : +v.toPrecision(3)} ${unit}`; // rounding is 0
-    const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format }, v => move(name, v));
+    const one = knob(name, { min: low, max: high, value, step: (high - low) / 2000, format, around: turn }, v => move(name, v));
     knobs.set(name, one);
     one.title = limits ? `${name}, between its stops` : name;
     panel.append(one);
@@ -69,6 +69,14 @@ export function liveControls(machine, D, stage, player, plots, notice) {
       player.play(true);
     });
     run.disabled = false; run.textContent = "let it go";
+  });
+  // while it plays the sliders show where the machine is
+  player.listeners.push(t => {
+    if (!plots || !(D.frames > 1)) return;
+    for (const [name, one] of knobs) {
+      const k = plots.channels.names.indexOf(name);
+      if (k >= 0) one.set(plots.valueAt(k, t));
+    }
   });
   row.append(reset, run);
   panel.append(row);

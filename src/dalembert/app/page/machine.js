@@ -3,7 +3,8 @@ import * as THREE from "three";
 import { Efforts } from "./arrows.js";
 import { drawBody, form } from "./bodies.js";
 import { between, distance, three } from "./data.js";
-import { drawGround, drawJoint, drawSpring, stretch } from "./joints.js";
+import { drawGround, drawJoint, drawJointSpring, drawSpring, stretch } from "./joints.js";
+import { PALETTE } from "./shapes.js";
 import { Traces } from "./traces.js";
 
 const steel = () => new THREE.MeshStandardMaterial({ color: "#7d8896", roughness: 0.45, metalness: 0.35 });
@@ -14,21 +15,27 @@ export class Machine {
     this.size = this.typical();
     this.thick = 0.5 * this.size;
     this.layers();
+    this.roles();
     this.steel = steel();
+    this.hole = new THREE.MeshBasicMaterial({ color: stage.ink.paper });
+    this.halo = new THREE.MeshBasicMaterial({ color: stage.ink.paper, transparent: true, opacity: 0.85, depthTest: false });
     this.pin = new THREE.MeshStandardMaterial({ color: stage.ink.pin, roughness: 0.6 });
     this.bodies = D.bodies.map((body, i) => drawBody(this, body, i));
+    this.boxes = this.bodies.map(group => new THREE.Box3().setFromObject(group)); // in axes of the bodies
     this.bodies.forEach(group => stage.scene.add(group));
     this.place(D.start);
+    this.fixtures = []; // what stands on the ground beside feet: rails, clamps of leaf springs
     this.grounded = drawGround(this);
     this.joints = D.joints.map(joint => drawJoint(this, joint));
     this.springs = D.springs.map(spring => drawSpring(this, spring));
+    this.jointSprings = (D.joint_springs || []).map(one => drawJointSpring(this, one)).filter(Boolean);
     if (this.modal) this.ghost();
     this.traces = new Traces(this);
     this.efforts = new Efforts(this);
     this.names();
-    stage.pad = 2.2 * this.size; // bodies are thicker than their points
-    this.room();
-    stage.frame(D.low, D.high);
+    stage.pad = 1.2 * this.size; // joints are thicker than bodies
+    stage.obstacles = () => this.obstacles();
+    stage.frame(D.low, D.high, this.cloud());
     this.scale = 1; // of a mode; everything above was measured at rest
     stage.listeners.push(() => this.recolor());
     this.recolor();
@@ -37,14 +44,17 @@ export class Machine {
   get modal() { return Boolean(this.D.modes && this.D.modes.length); }
   get arrows() { return this.efforts.arrows; }
 
-  // planar: what the machine stands on reaches below its points
-  room() {
-    const { D, size: s } = this;
-    if (!D.planar) return;
-    for (const { position: { x, y } } of this.grounded.children) {
-      D.low = [Math.min(D.low[0], x - 1.2 * s), Math.min(D.low[1], y - 2.5 * s), D.low[2]];
-      D.high = [Math.max(D.high[0], x + 1.2 * s), D.high[1], D.high[2]];
-    }
+  // bodies of one role in several parts (leg1.crank, leg2.crank) have one colour; the rod of a telescope is thin and of steel
+  roles() {
+    const { D } = this, kinds = [...new Set(D.bodies.map(body => body.name.split(".").pop()))], leaves = new Set((D.joint_springs || []).filter(one => one.foot).map(one => one.joint));
+    this.rods = new Set(D.joints.filter(joint => ["prismatic", "cylindrical"].includes(joint.type) && joint.other && this.index.has(joint.other.body) && joint.axis && !leaves.has(joint.name) && this.along(joint)).map(joint => joint.body));
+    const colored = kinds.filter(kind => D.bodies.some(body => body.name.split(".").pop() === kind && !this.rods.has(body.name)));
+    this.colors = D.bodies.map(body => this.rods.has(body.name) ? "#98a3b1" : PALETTE[colored.indexOf(body.name.split(".").pop()) % PALETTE.length]);
+  }
+  // whether a body is a bar along the axis of its joint
+  along(joint) {
+    const { points, lines } = form(this.D.bodies[this.index.get(joint.body)] || {});
+    return lines.length > 0 && lines.every(([i, j]) => { const d = [0, 1, 2].map(k => points[j][k] - points[i][k]), size = Math.hypot(...d) * Math.hypot(...joint.axis); return Math.abs(d[0] * joint.axis[0] + d[1] * joint.axis[1] + d[2] * joint.axis[2]) > 0.98 * size; });
   }
 
   // how thick bars are: a share of the lengths in the machine, within bounds of the whole
@@ -86,12 +96,15 @@ export class Machine {
     const way = new THREE.Vector3(...joint.axis), body = this.bodies[this.index.get(joint.body)];
     return (body ? way.applyQuaternion(body.quaternion) : way).normalize();
   }
+  // how far a body slides, along an axis of the other one
   strokeOf(joint) {
-    const { D } = this, from = new THREE.Vector3(...three(joint.other.point)), axis = this.axisOf(joint);
-    let low = 0, high = 0;
+    const { D } = this, from = joint.other.point, way = joint.other.axis, axis = way ? new THREE.Vector3(...way) : this.axisOf(joint);
+    let low = Infinity, high = -Infinity;
     for (let k = 0; k < D.frames; k += Math.max(1, Math.floor(D.frames / 200))) {
       this.place(D.start + k * D.step);
-      const at = this.world(joint.body, joint.point).sub(from).dot(axis);
+      const start = this.world(joint.other.body, from), turned = axis.clone();
+      if (this.index.has(joint.other.body)) turned.applyQuaternion(this.bodies[this.index.get(joint.other.body)].quaternion);
+      const at = this.world(joint.body, joint.point).sub(start).dot(turned);
       if (at < low) low = at;
       if (at > high) high = at;
     }
@@ -105,15 +118,70 @@ export class Machine {
   names() {
     const { D, stage } = this, spots = [];
     for (const joint of D.joints) { // joints in one place share a label
-      const p = this.world(joint.body, joint.point), near = spots.find(s => s.p.distanceTo(p) < 1e-6 * D.radius);
+      const p = this.spotOf(joint), near = spots.find(s => s.p.distanceTo(p) < 1e-6 * D.radius);
       if (near) near.names.push(joint.name); else spots.push({ p, joint, names: [joint.name] });
     }
-    spots.forEach(({ joint, names }) => stage.label(names.join(", "), () => this.world(joint.body, joint.point)));
-    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); stage.label(body.name, () => this.world(body.name, middle), "body"); });
+    spots.forEach(({ joint, names }) => stage.label(names.join(", "), () => this.spotOf(joint)));
+    D.bodies.forEach(body => { const { points } = form(body), all = points.length ? points : [[0, 0, 0]], middle = [0, 1, 2].map(k => all.reduce((sum, p) => sum + p[k], 0) / all.length); const label = stage.label(body.name, () => this.world(body.name, middle), "body"); if (D.planar && body.shape && body.shape.kind !== "rod") label.half = () => this.halfOf(body.name, middle); });
+  }
+
+  // how far the box of a body reaches from a point of it [pixels]
+  halfOf(name, point) {
+    const { min, max } = this.boxes[this.index.get(name)], [x, y] = this.stage.pixels(this.world(name, point));
+    const at = [0, 1, 2, 3].map(c => this.stage.pixels(this.world(name, [c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, 0])));
+    return [Math.max(...at.map(p => Math.abs(p[0] - x))), Math.max(...at.map(p => Math.abs(p[1] - y)))];
+  }
+
+  // where a joint is; of what rolls, where it touches the ground
+  spotOf(joint) {
+    const p = this.world(joint.body, joint.point);
+    if (!joint.radius) return p;
+    const down = new THREE.Vector3(0, this.D.planar ? -1 : 0, this.D.planar ? 0 : -this.stage.upward), axis = joint.axis && !this.D.planar ? this.axisOf(joint) : null;
+    if (axis) down.addScaledVector(axis, -down.dot(axis)).normalize();
+    return p.addScaledVector(down, joint.radius);
+  }
+
+  // what names should not lie on: bars and joints on the screen
+  obstacles() {
+    const { stage, D } = this, wide = this.size / stage.pixel(), found = [];
+    for (const body of D.bodies) {
+      const { points, lines } = form(body), at = points.map(p => stage.pixels(this.world(body.name, p)));
+      for (const [i, j] of lines) found.push({ ends: [at[i], at[j]], wide: 1.1 * wide, cost: 2 });
+      const box = this.boxes[this.index.get(body.name)], side = box.getSize(new THREE.Vector3());
+      if (body.shape && body.shape.kind !== "rod") { const middle = box.getCenter(new THREE.Vector3()).toArray(); found.push({ ends: [stage.pixels(this.world(body.name, middle)), stage.pixels(this.world(body.name, middle))], wide: 0.5 * Math.min(side.x, side.y) / stage.pixel(), cost: 0.5 }); }
+    }
+    for (const joint of D.joints) { const at = stage.pixels(this.spotOf(joint)); found.push({ ends: [at, at], wide: 1.3 * wide, cost: 3 }); }
+    for (const { position } of this.grounded.children) { const at = stage.pixels(position), foot = [at[0], at[1] + 3.5 * wide]; found.push({ ends: [at, foot], wide: 2.2 * wide, cost: 1.5 }); }
+    return found;
+  }
+
+  // points that hold the machine at all times, or, carried along, as seen from it
+  cloud(carried = false) {
+    const { D, modal } = this, found = [], p = new THREE.Vector3(), shift = new THREE.Vector3(), now = this.time;
+    if (modal) return null;
+    const put = q => found.push(q.x, q.y, q.z);
+    for (let k = 0; k < D.frames; k += Math.max(1, Math.floor(D.frames / 60))) {
+      this.place(D.start + k * D.step);
+      if (carried) shift.copy(this.followed).sub(this.target());
+      this.bodies.forEach((body, b) => { const { min, max } = this.boxes[b]; for (let c = 0; c < 8; c++) put(p.set(c & 1 ? max.x : min.x, c & 2 ? max.y : min.y, c & 4 ? max.z : min.z).applyMatrix4(body.matrix).add(shift)); });
+    }
+    this.place(now === undefined ? D.start : now);
+    if (!carried) {
+      const ground = new THREE.Box3();
+      for (const one of [...this.grounded.children, ...this.fixtures]) { ground.setFromObject(one); put(ground.min); put(ground.max); }
+      for (const { points } of D.trails) for (let k = 0; k < points.length; k += 3 * Math.max(1, Math.floor(points.length / 600))) put(p.fromArray(points, k));
+    }
+    if (D.live) { // room for what the sliders do
+      const n = found.length / 3, middle = [0, 1, 2].map(c => { let sum = 0; for (let k = c; k < found.length; k += 3) sum += found[k]; return sum / n; });
+      return found.map((v, k) => middle[k % 3] + 1.3 * (v - middle[k % 3]));
+    }
+    return found;
   }
 
   recolor() {
     this.pin.color.set(this.stage.ink.pin);
+    this.hole.color.set(this.stage.ink.paper);
+    this.halo.color.set(this.stage.ink.paper);
     this.hatchMaterial.color.set(this.stage.ink.steel);
     if (this.pale) this.pale.color.set(this.stage.ink.rest);
   }
@@ -177,10 +245,10 @@ export class Machine {
   }
   follow(what) { // null: nothing; "": the machine; else a body
     this.following = what;
-    if (what === null) { this.stage.frame(this.D.low, this.D.high); return; }
+    if (what === null) { this.stage.frame(this.D.low, this.D.high, this.cloud()); return; }
     this.followed = this.target();
     const { half } = this.D, around = new THREE.Vector3(...(half || [this.D.own, this.D.own, this.D.own])), low = this.followed.clone().sub(around), high = this.followed.clone().add(around);
-    this.stage.frame(low.toArray(), high.toArray());
+    this.stage.frame(low.toArray(), high.toArray(), this.cloud(true));
   }
 
   at(t) {
@@ -199,6 +267,7 @@ export class Machine {
       stretch(one, a, b, length);
       if (damper) stretch(damper, a, b, length);
     }
+    this.jointSprings.forEach(act => act());
     this.traces.at(i + w);
     this.efforts.at(t);
   }
@@ -210,6 +279,7 @@ export class Machine {
     for (const key of ["start", "step", "end", "frames", "picture"]) D[key] = fresh[key];
     if (fresh.forces) {
       this.stage.scene.remove(this.efforts.group);
+      this.efforts.arrows.forEach(({ label }) => { label.element.remove(); this.stage.labels.splice(this.stage.labels.indexOf(label), 1); });
       D.forces = fresh.forces;
       const { scale } = this.efforts;
       this.efforts = new Efforts(this);

@@ -10,7 +10,7 @@ export function picture(stage, plots, title, subtitle) {
   ctx.textBaseline = "top"; ctx.lineJoin = "round";
   const say = (text, x, y, font, color) => { ctx.font = font; ctx.lineWidth = 3; ctx.strokeStyle = ink.paper; ctx.strokeText(text, x, y); ctx.fillStyle = color; ctx.fillText(text, x, y); };
   for (const { element, shownAt, hidden } of document.body.classList.contains("nameless") ? [] : stage.labels)
-    if (shownAt && !hidden) say(element.textContent, shownAt[0] + 9, shownAt[1] + 6, `${element.classList.contains("body") ? "italic " : ""}12px system-ui, 'DejaVu Sans', sans-serif`, element.classList.contains("body") ? ink.soft : ink.ink);
+    if (shownAt && !hidden) say(element.textContent, shownAt[0], shownAt[1] + 1, `${element.classList.contains("body") ? "italic " : ""}12px system-ui, 'DejaVu Sans', sans-serif`, element.classList.contains("body") ? ink.soft : ink.ink);
   say(title, 18, 15, "650 17px system-ui, 'DejaVu Sans', sans-serif", ink.ink);
   if (subtitle) say(subtitle, 18, 38, "12.5px system-ui, 'DejaVu Sans', sans-serif", ink.soft);
   if (chart) {

@@ -4,7 +4,7 @@ const STOP = "M2 1h3.6v12H2zM8.4 1H12v12H8.4z", GO = "M3 1l10 6-10 6z";
 
 export class Player {
   constructor(D, change) {
-    Object.assign(this, { D, change, playing: false, loop: true, speed: D.speed || 1, time: D.start });
+    Object.assign(this, { D, change, playing: false, loop: true, speed: D.speed || 1, time: D.start, listeners: [] });
     this.slider = byId("slider");
     this.slider.addEventListener("input", () => { this.play(false); this.seek(+this.slider.value); });
     byId("play").addEventListener("click", () => this.play(!this.playing));
@@ -65,6 +65,7 @@ export class Player {
       clock.replaceChildren("t = ", now, end, " s");
     }
     this.change(this.time);
+    this.listeners.forEach(act => act(this.time));
   }
 
   key(event) {

@@ -1,5 +1,5 @@
 // Channels over time, one frame per unit, with a cursor that follows the time of the machine.
-import { nice, short } from "./data.js";
+import { nice, short, tick, unitText } from "./data.js";
 import { PALETTE } from "./shapes.js";
 
 const byId = id => document.getElementById(id);
@@ -101,7 +101,7 @@ export class Plots {
   }
 
   take(channels) {
-    const shown = this.shown.filter(name => channels.names.includes(name));
+    const shown = this.chosen ? this.shown.filter(name => channels.names.includes(name)) : [];
     Object.assign(this, { channels, start: channels.time[0], end: channels.time[channels.time.length - 1], still: null, window: null });
     this.shown = shown.length ? shown : [...channels.shown];
     this.choices();
@@ -117,7 +117,7 @@ export class Plots {
     names.forEach((name, k) => {
       const label = document.createElement("label"), box = document.createElement("input"), text = document.createElement("span"), unit = document.createElement("em");
       box.type = "checkbox"; box.value = name; box.checked = this.shown.includes(name);
-      text.textContent = name; text.title = name; unit.textContent = units[k];
+      text.textContent = name; text.title = name; unit.textContent = unitText(units[k]);
       label.append(box, text, unit);
       list.append(label);
       box.addEventListener("change", () => { this.show(box.checked ? [...this.shown, name] : this.shown.filter(one => one !== name)); });
@@ -127,6 +127,7 @@ export class Plots {
   }
 
   show(names) {
+    this.chosen = true;
     this.shown = names.filter(name => this.channels.names.includes(name));
     this.still = null;
     byId("choices").querySelectorAll("input").forEach(box => { box.checked = this.shown.includes(box.value); });
@@ -145,7 +146,7 @@ export class Plots {
       chip.title = `Hide ${name}`;
       chip.addEventListener("click", () => this.show(this.shown.filter(one => one !== name)));
       holder.append(chip);
-      return { k: this.channels.names.indexOf(name), value };
+      return { k: this.channels.names.indexOf(name), value, digits: this.digits(name) };
     });
     button.textContent = this.shown.length ? "channels…" : "choose channels…";
     button.id = "choose";
@@ -181,12 +182,18 @@ export class Plots {
     return wide > 0 ? a + (b - a) * Math.min(Math.max((t - time[low]) / wide, 0), 1) : a;
   }
 
-  read() {
-    for (const { k, value } of this.values) {
-      const unit = this.channels.units[k];
-      value.textContent = `${short(this.valueAt(k, this.time))}${unit ? " " + unit : ""}`;
-    }
+  // as many as show that a channel moves
+  digits(name) {
+    const [low, high] = this.extent(name, 0, this.channels.time.length - 1), size = Math.max(Math.abs(low), Math.abs(high));
+    return high - low > 2e-6 * size ? Math.min(Math.max(4, Math.ceil(Math.log10(size / (high - low))) + 3), 9) : 4;
   }
+
+  reading(k, t, digits = this.digits(this.channels.names[k])) {
+    const unit = this.channels.units[k];
+    return `${short(this.valueAt(k, t), digits)}${unit ? " " + unitText(unit) : ""}`;
+  }
+
+  read() { for (const { k, value, digits } of this.values) value.textContent = this.reading(k, this.time, digits); }
 
   // ---- drawing
 
@@ -256,11 +263,11 @@ export class Plots {
 
   // the values under the pointer
   drawHover(ctx) {
-    const { ink } = this.stage, [x, y] = this.hover, t = this.timeAt(x), { names, units } = this.channels;
+    const { ink } = this.stage, [x, y] = this.hover, t = this.timeAt(x), { names } = this.channels;
     ctx.strokeStyle = ink.soft; ctx.lineWidth = 1; ctx.setLineDash([3, 3]);
     ctx.beginPath(); ctx.moveTo(x, 4); ctx.lineTo(x, this.height - 22); ctx.stroke();
     ctx.setLineDash([]);
-    const rows = [["t", short(t, 5) + " s", null], ...this.listed().slice(0, 10).map(({ name, color }) => { const k = names.indexOf(name); return [name, `${short(this.valueAt(k, t))}${units[k] ? " " + units[k] : ""}`, color]; })];
+    const rows = [["t", short(t, 5) + " s", null], ...this.listed().slice(0, 10).map(({ name, color }) => [name, this.reading(names.indexOf(name), t), color])];
     this.told = rows.map(([name, value]) => `${name} ${value}`);
     ctx.font = FONT; ctx.textBaseline = "middle";
     const left = Math.max(...rows.map(([name]) => ctx.measureText(name).width)), wide = left + Math.max(...rows.map(row => ctx.measureText(row[1]).width)) + 44, high = 16 * rows.length + 8;
@@ -288,17 +295,17 @@ export class Plots {
       frame.y = v => frame.top + h - (v - low) / (high - low) * h;
       ctx.lineWidth = 1; ctx.strokeStyle = ink.grid;
       for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9 * step; k++) { const p = Math.round(x(k * step)) + 0.5; ctx.beginPath(); ctx.moveTo(p, frame.top); ctx.lineTo(p, frame.top + h); ctx.stroke(); }
-      const rise = nice((high - low) / Math.max(1.6, h / 34));
       ctx.textAlign = "right"; ctx.textBaseline = "middle"; ctx.fillStyle = ink.soft;
-      for (let k = Math.ceil(low / rise); k * rise <= high; k++) {
-        const p = Math.round(frame.y(k * rise)) + 0.5;
-        ctx.strokeStyle = k === 0 ? ink.grid2 : ink.grid;
+      frame.ticks = this.ticks(frame, low, high);
+      for (const { value, text } of frame.ticks) {
+        const p = Math.round(frame.y(value)) + 0.5;
+        ctx.strokeStyle = value === 0 ? ink.grid2 : ink.grid;
         ctx.beginPath(); ctx.moveTo(left, p); ctx.lineTo(left + this.inner.width, p); ctx.stroke();
-        if (p > frame.top + 4 && p < frame.top + h - 2) ctx.fillText(short(k * rise, 3), left - 7, p);
+        if (text) ctx.fillText(text, left - 7, p);
       }
       ctx.save();
       ctx.translate(11, frame.top + h / 2); ctx.rotate(-Math.PI / 2); ctx.textAlign = "center"; ctx.fillStyle = ink.ink;
-      ctx.fillText(frame.unit || "–", 0, 0);
+      ctx.fillText(unitText(frame.unit), 0, 0);
       ctx.restore();
       ctx.save();
       ctx.beginPath(); ctx.rect(left, frame.top - 1, this.inner.width, h + 2); ctx.clip();
@@ -308,6 +315,17 @@ export class Plots {
     ctx.textAlign = "center"; ctx.textBaseline = "alphabetic"; ctx.fillStyle = ink.soft;
     for (let k = Math.ceil(from / step - 1e-9); k * step <= to + 1e-9 * step; k++) ctx.fillText(short(k * step, digits), x(k * step), bottom + 15);
     ctx.textAlign = "right"; ctx.fillText("s", this.width - 6, bottom + 15);
+  }
+
+  // places on the axis of a frame; at least two have labels, for one alone is no scale
+  ticks(frame, low, high) {
+    const { top, height: h } = frame, fits = v => { const p = frame.y(v); return p > top + 4 && p < top + h - 2; };
+    for (let rise = nice((high - low) / Math.max(1.6, h / 34)), tries = 0; ; rise = nice(rise / 2.2), tries++) {
+      const values = [];
+      for (let k = Math.ceil(low / rise); k * rise <= high; k++) values.push(k * rise);
+      if (values.filter(fits).length < 2 && tries < 3) continue;
+      return values.map(value => ({ value, text: fits(value) ? tick(value, rise, Math.max(Math.abs(low), Math.abs(high))) : "" }));
+    }
   }
 
   range(names) {

@@ -47,6 +47,25 @@ export function plate(a, b, radius, z, thick, material) {
   return one;
 }
 
+// planar: the flat form of a slot
+export function stadium(a, b, radius, material) {
+  const shape = new THREE.Shape(), length = Math.hypot(b[0] - a[0], b[1] - a[1]);
+  shape.absarc(0, 0, radius, Math.PI / 2, -Math.PI / 2, false);
+  shape.absarc(length, 0, radius, -Math.PI / 2, Math.PI / 2, false);
+  shape.closePath();
+  const one = new THREE.Mesh(new THREE.ShapeGeometry(shape, 20), material), edge = new THREE.LineLoop(new THREE.BufferGeometry().setFromPoints(shape.getPoints(20)), new THREE.LineBasicMaterial({ color: "#2b333d" }));
+  one.add(edge);
+  one.position.set(a[0], a[1], 0);
+  one.rotation.z = Math.atan2(b[1] - a[1], b[0] - a[0]);
+  return one;
+}
+
+// a spring that winds: two turns and a half about z
+export function spiral(radius, thick, material) {
+  const points = Array.from({ length: 101 }, (_, k) => { const s = k / 100, a = 5 * Math.PI * s, r = radius * (0.35 + 0.65 * s); return new THREE.Vector3(r * Math.cos(a), r * Math.sin(a), 0); });
+  return mesh(new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points), 160, thick, 8, false), material);
+}
+
 export function hullOf(points) {
   const p = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
@@ -103,13 +122,15 @@ export function coil(length, radius, material) {
 }
 
 export class Arrow extends THREE.Group {
-  constructor(color, radius) {
+  constructor(color, radius, halo) {
     super();
     const material = new THREE.MeshStandardMaterial({ color, roughness: 0.5, emissive: color, emissiveIntensity: 0.3, transparent: true, depthTest: false });
     this.radius = radius;
     this.rod = new THREE.Mesh(new THREE.CylinderGeometry(radius, radius, 1, 14).translate(0, 0.5, 0), material);
     this.tip = new THREE.Mesh(new THREE.ConeGeometry(3 * radius, 8 * radius, 20).translate(0, -4 * radius, 0), material);
     this.rod.renderOrder = this.tip.renderOrder = 5; // seen through bodies
+    const edge = [new THREE.CylinderGeometry(1.8 * radius, 1.8 * radius, 1, 14).translate(0, 0.5, 0), new THREE.ConeGeometry(4.2 * radius, 10.4 * radius, 20).translate(0, -4 * radius, 0)].map(one => new THREE.Mesh(one, halo));
+    edge.forEach((one, k) => { one.renderOrder = 4; [this.rod, this.tip][k].add(one); }); // tells it from a body of its colour
     this.add(this.rod, this.tip);
   }
   set(from, vector) {

@@ -4,9 +4,23 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { metres, nice } from "./data.js";
 import { triad } from "./triad.js";
 
+const corners = (low, high) => [0, 1, 2, 3, 4, 5, 6, 7].flatMap(k => [k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]]);
+
+// whether a bar on the screen (ends, half width) touches a rectangle
+function meets({ ends: [[x0, y0], [x1, y1]], wide }, a, b, w, h) {
+  const left = a - wide, right = a + w + wide, top = b - wide, bottom = b + h + wide, dx = x1 - x0, dy = y1 - y0;
+  let from = 0, to = 1;
+  for (const [p, q] of [[-dx, x0 - left], [dx, right - x0], [-dy, y0 - top], [dy, bottom - y0]]) {
+    if (p === 0) { if (q < 0) return false; continue; }
+    const t = q / p;
+    if (p < 0) from = Math.max(from, t); else to = Math.min(to, t);
+  }
+  return from <= to;
+}
+
 export class Stage {
-  constructor(holder, { planar, low, high, radius, own = radius, up = 1, gravity = null, shadows = false }) {
-    Object.assign(this, { holder, planar, low, high, radius, own, upward: planar ? 1 : up });
+  constructor(holder, { planar, low, high, radius, own = radius, up = 1, floor = null, gravity = null, shadows = false }) {
+    Object.assign(this, { holder, planar, low, high, radius, own, upward: planar ? 1 : up, ground: floor, obstacles: () => [] });
     this.room = { low, high };
     this.centre = new THREE.Vector3(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
     this.scene = new THREE.Scene();
@@ -18,6 +32,7 @@ export class Stage {
     this.renderer.domElement.setAttribute("role", "img");
     holder.prepend(this.renderer.domElement);
     this.labels = [];
+    document.body.classList.toggle("spatial", !planar); // bodies hide what lies behind them: names need an edge
     this.listeners = [];
     this.touched = false; // the user has moved the camera, so a new window size does not
     this.light(shadows && !planar);
@@ -73,7 +88,7 @@ export class Stage {
     this.scene.add(floor);
   }
 
-  floor() { const z = this.upward > 0 ? this.low[2] : this.high[2], above = z * this.upward; return above > 0 && above < 0.5 * this.radius ? 0 : z; }
+  floor() { const z = this.ground !== null ? this.ground : this.upward > 0 ? this.low[2] : this.high[2], above = z * this.upward; return above > 0 && above < 0.5 * this.radius ? 0 : z; }
 
   // ---- camera
 
@@ -94,9 +109,9 @@ export class Stage {
     this.ask();
   }
 
-  // the box that is to be seen
-  frame(low, high) {
-    this.room = { low, high };
+  // what is to be seen: a box, or the points in it [x, y, z, ...]
+  frame(low, high, cloud = null) {
+    this.room = { low, high, cloud };
     this.centre.set(...[0, 1, 2].map(k => (low[k] + high[k]) / 2));
     this.fit();
   }
@@ -112,16 +127,22 @@ export class Stage {
     this.touched = false;
     this.controls.target.copy(this.centre);
     const right = new THREE.Vector3().crossVectors(this.camera.up, way).normalize(), up = new THREE.Vector3().crossVectors(way, right);
-    const size = [0, 1, 2].map(k => (high[k] - low[k]) / 2 + (this.pad || 0)), most = Math.max(...size);
-    const reach = v => Math.max(0.06 * most, Math.abs(size[0] * v.x) + Math.abs(size[1] * v.y) + Math.abs(size[2] * v.z));
-    const wide = reach(right), tall = reach(up), deep = reach(way);
     // room for the bars above, names below, and the panel
     const panel = document.getElementById("panel"), small = width <= 640, tools = document.getElementById("tools"), edge = { top: Math.max(58, tools.offsetTop + tools.offsetHeight + 14), bottom: this.planar ? 34 : 20, left: small ? 16 : 34, right: small ? 16 : 34 };
     if (!panel.hidden && small) edge.bottom += panel.offsetHeight; else if (!panel.hidden) edge.right = 280;
     const free = [Math.max(width - edge.left - edge.right, 0.3 * width), Math.max(height - edge.top - edge.bottom, 0.3 * height)];
-    const half = Math.max(tall * height / free[1], wide * height / free[0]), aspect = width / height;
-    const far = this.planar ? 4 * R : Math.max(half / Math.tan(this.camera.fov * Math.PI / 360) + 0.6 * deep, 1.4 * most);
-    this.camera.position.copy(this.centre).addScaledVector(way, far);
+    const lens = this.planar ? 0 : Math.tan(this.camera.fov * Math.PI / 360), slope = free.map(part => lens * part / height), aspect = width / height;
+    // of a point x across and z towards the eye, |x - c| <= (far - z) slope: the largest of ±x + z slope set middle and distance
+    const most = [-Infinity, -Infinity, -Infinity, -Infinity, -Infinity], pad = this.pad || 0, p = new THREE.Vector3(), cloud = this.room.cloud || corners(low, high);
+    for (let k = 0; k < cloud.length; k += 3) {
+      p.fromArray(cloud, k).sub(this.centre);
+      const x = p.dot(right), y = p.dot(up), z = p.dot(way);
+      [x + z * slope[0], -x + z * slope[0], y + z * slope[1], -y + z * slope[1], z].forEach((v, i) => { if (v > most[i]) most[i] = v; });
+    }
+    const wide = (most[0] + most[1]) / 2 + pad, tall = (most[2] + most[3]) / 2 + pad, half = Math.max(tall * height / free[1], wide * height / free[0], 1e-3 * R);
+    const far = this.planar ? 4 * R : Math.max(wide / slope[0], tall / slope[1], most[4] + 0.25 * R);
+    this.controls.target.addScaledVector(right, (most[0] - most[1]) / 2).addScaledVector(up, (most[2] - most[3]) / 2);
+    this.camera.position.copy(this.controls.target).addScaledVector(way, far);
     if (this.planar) Object.assign(this.camera, { left: -half * aspect, right: half * aspect, top: half, bottom: -half, zoom: 1 });
     this.camera.setViewOffset(width, height, (edge.right - edge.left) / 2, (edge.bottom - edge.top) / 2, width, height);
     this.half = half;
@@ -220,13 +241,13 @@ export class Stage {
   }
 
   drawLabels() {
-    const shown = !document.body.classList.contains("nameless"), p = new THREE.Vector3(), taken = [];
+    const shown = !document.body.classList.contains("nameless"), p = new THREE.Vector3(), taken = [], around = shown ? this.obstacles() : [];
     for (const one of shown ? this.labels : []) {
       const { element, place } = one;
       p.copy(place()).project(this.camera);
       const inside = Math.abs(p.x) < 1.02 && Math.abs(p.y) < 1.02 && Math.abs(p.z) <= 1;
-      if (inside && !one.wide) one.wide = element.offsetWidth || 40;
-      const spot = inside ? this.spot(one, (p.x + 1) / 2 * this.width, (1 - p.y) / 2 * this.height, taken) : null;
+      if (inside && (!one.wide || one.text !== element.textContent)) { one.wide = element.offsetWidth || 40; one.text = element.textContent; }
+      const spot = inside && element.textContent ? this.spot(one, (p.x + 1) / 2 * this.width, (1 - p.y) / 2 * this.height, taken, around) : null;
       one.hidden = !spot;
       element.style.visibility = spot ? "visible" : "hidden";
       if (!spot) continue;
@@ -236,18 +257,26 @@ export class Stage {
     }
   }
 
-  // beside its point, on the screen, where no other name is; the last place first, so that names do not jump
-  spot(one, x, y, taken) {
-    const left = -one.wide - 18, places = [[0, 0], [0, -22], [left, 0], [left, -22], [0, 14], [0, -36]];
-    for (const k of [one.last || 0, 0, 1, 2, 3, 4, 5]) {
-      const at = [x + places[k][0], y + places[k][1]];
-      if (at[0] + one.wide + 9 > this.width || at[0] < -4 || at[1] < 0 || at[1] + 22 > this.height) continue;
-      if (taken.some(([a, b, wide]) => Math.abs(b - at[1]) < 14 && at[0] < a + wide + 4 && a < at[0] + one.wide + 4)) continue;
-      one.last = k;
-      return at;
-    }
-    return null;
+  // beside its point, on the screen, where no other name is, and no bar where that can be; the last place if it is as good
+  spot(one, x, y, taken, around) {
+    const w = one.wide, h = 16, [hx, hy] = one.half ? one.half() : [0, 0], g = 9, gx = g + hx, gy = g + hy;
+    const beside = [[gx, -8], [gx, -g - 10], [gx, g - 6], [-w - gx, -8], [-w - gx, -g - 10], [-w - gx, g - 6]], above = [[-w / 2, -gy - 13], [-w / 2, gy - 3]];
+    const places = [...(hx ? [...above, ...beside] : [...beside, ...above]), [gx + 10, -gy - 24], [gx + 10, gy + 10], [-w - gx - 10, -gy - 24], [-w - gx - 10, gy + 10]];
+    let best = null, least = Infinity;
+    places.forEach(([dx, dy], k) => {
+      const a = x + dx, b = y + dy;
+      if (a + w + 4 > this.width || a < 2 || b < 0 || b + h > this.height) return;
+      if (taken.some(([c, d, wide]) => Math.abs(d - b) < h - 1 && a < c + wide + 4 && c < a + w + 4)) return;
+      const cost = 0.15 * k - (one.last === k ? 0.9 : 0) + around.reduce((sum, bar) => sum + (meets(bar, a, b, w, h) ? bar.cost : 0), 0);
+      if (cost < least) { least = cost; best = { k, at: [a, b] }; }
+    });
+    if (!best) return null;
+    one.last = best.k;
+    return best.at;
   }
+
+  // a place on the screen [pixels]
+  pixels(p) { const q = p.clone().project(this.camera); return [(q.x + 1) / 2 * this.width, (1 - q.y) / 2 * this.height]; }
 
   // ---- drawing
 

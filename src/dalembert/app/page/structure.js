@@ -157,11 +157,11 @@ export class Structure {
 
   marks() {
     const { D } = this, s = 3.0 * this.size, up = D.planar ? [0, 1, 0] : [0, 0, 1], turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 1, 0), new THREE.Vector3(...up));
-    this.dark = matter("#5a6573"); this.pale = matter("#dfe5ec");
+    this.dark = matter("#5a6573");
     const kinds = {
       fixed: [new THREE.BoxGeometry(1.9 * s, 0.75 * s, 1.9 * s).translate(0, -0.375 * s, 0), this.dark],
       pinned: [new THREE.ConeGeometry(0.9 * s, 1.5 * s, 4).rotateY(Math.PI / 4).translate(0, -0.75 * s, 0), this.dark],
-      guided: [new THREE.ConeGeometry(0.9 * s, 1.5 * s, 4).rotateY(Math.PI / 4).translate(0, -0.75 * s, 0), this.pale],
+      guided: [new THREE.TorusGeometry(0.62 * s, 0.13 * s, 10, 32), this.dark], // a ring, so that the beams that meet there are seen
       "spring to ground": [new THREE.ConeGeometry(0.9 * s, 1.5 * s, 24).translate(0, -0.75 * s, 0), matter("#3aa57a")],
       mass: [new THREE.SphereGeometry(0.95 * s, 28, 18), matter("#e2a11f")],
       held: [new THREE.SphereGeometry(0.3 * s, 10, 8), this.dark],
