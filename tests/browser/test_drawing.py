@@ -47,7 +47,8 @@ def boxes(seen: Any) -> list[tuple[str, list[float]]]:
         (one["text"], one["box"])
         for one in seen.read(
             "dalembert.stage.labels.filter(l => !l.hidden && l.element.textContent)"
-            ".map(l => ({text: l.element.textContent, box: [l.shownAt[0], l.shownAt[1], l.shownAt[0] + l.wide, l.shownAt[1] + 16]}))"
+            ".map(l => ({text: l.element.textContent, "
+            " box: [l.shownAt[0], l.shownAt[1], l.shownAt[0] + l.wide, l.shownAt[1] + 16]}))"
         )
     ]
 

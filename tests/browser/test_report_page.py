@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.studies import monte_carlo, robot_arm, runner
-from dalembert.view.pages import Moving, Picture, Text
+from dalembert.view.pages import Moving, Picture, Text, html_page
 from tests.commands import run
 
 READY = "Boolean(window.dalembert && window.dalembert.ready)"
@@ -199,4 +199,29 @@ def test_the_report_of_a_real_study_opens_and_plays(
     first = inner.evaluate("window.dalembert.positions()")
     inner.evaluate("window.dalembert.seek(0.3)")
     assert inner.evaluate("window.dalembert.positions()")["coupler"] != first["coupler"]
+    seen.alone_and_quiet()
+
+
+def test_printing_keeps_a_still_of_each_animation_in_light_colours(open_report: Any, tmp_path: Path) -> None:
+    m = da.read_model("pendulum")
+    moving = da.animate(da.simulate(da.equations(m), until=0.5))
+    file = tmp_path / "report.html"
+    file.write_text(html_page("Two runs", [Moving("a", moving, "first"), Moving("b", moving, "second")]), "utf-8")
+    seen = open_report(file, color_scheme="dark")
+    seen.page.pdf(path=str(tmp_path / "report.pdf"))  # tells every frame that it is printed
+    read = (
+        "(() => { const c = document.querySelector('#still canvas'), d = c.getContext('2d').getImageData(0, 0, c.width,"
+        " c.height).data, seen = new Set(); for (let k = 0; k < d.length; k += 4) seen.add(d[k] << 16 | d[k + 1] << 8 |"
+        " d[k + 2]); return [seen.size, d[0], d[1], d[2], c.width, c.height]; })()"
+    )
+    assert len(seen.frames) == 2
+    for frame in seen.frames:
+        colours, *paper, wide, high = frame.evaluate(read)
+        assert colours > 100 and wide > 500 and high > 300  # a picture, not an empty canvas
+        assert min(paper) > 230
+    seen.page.emulate_media(media="print")
+    assert all(box["height"] > 300 for box in (one.bounding_box() for one in seen.page.locator("iframe").all()))
+    for frame in seen.frames:
+        assert frame.evaluate("getComputedStyle(document.querySelector('main')).visibility") == "hidden"
+        assert frame.evaluate("document.querySelector('#still').clientHeight") > 300
     seen.alone_and_quiet()

@@ -110,6 +110,22 @@ function effortControls(machine, D, player, redraw) {
   toggle("forces", "Arrows of forces and torques", "r", false, on => { machine.efforts.group.visible = on; panel.hidden = !on && !D.live; scale.hidden = words.hidden = !on; redraw(); }, player);
 }
 
+// paper gets the picture as it is seen, in light colours: the canvas of WebGL would be empty there
+function printing(stage, make) {
+  const holder = document.createElement("div"), { dataset } = document.documentElement;
+  holder.id = "still";
+  document.body.append(holder);
+  const draw = () => {
+    const before = dataset.theme;
+    dataset.theme = "light"; stage.theme();
+    holder.replaceChildren(make());
+    if (before === undefined) delete dataset.theme; else dataset.theme = before;
+    stage.theme(); stage.ask();
+  };
+  window.addEventListener("beforeprint", draw);
+  matchMedia("print").addEventListener("change", event => { if (event.matches) draw(); });
+}
+
 async function main() {
   const element = byId("data"), D = await decode(element.textContent, element.dataset.packing);
   element.textContent = "";
@@ -130,6 +146,7 @@ async function main() {
   player.seek(wanted && isFinite(+wanted[1]) ? +wanted[1] : D.start);
   player.play(!wanted && !D.live && !matchMedia("(prefers-reduced-motion: reduce)").matches);
   stage.resize();
+  printing(stage, () => picture(stage, plots, byId("title").textContent, byId("clock").textContent));
   // for tests and for people at the console
   window.dalembert = {
     ready: true, data: D, stage, player, plots, actor,
