@@ -88,7 +88,7 @@ def test_a_machine_in_space_fills_the_canvas(visit: Any, tmp_path: Path) -> None
     for view in ("iso", "front", "side", "top"):
         seen.page.click(f"[data-view={view}]")
         share = seen.read(
-            "(() => { const c = dalembert.actor.cloud(), s = dalembert.stage, p = [];"
+            "(() => { const c = dalembert.actor.cloud(), s = dalembert.stage, p = []; s.draw();"
             " for (let k = 0; k < c.length; k += 3) p.push(s.pixels(s.centre.clone().set(c[k], c[k+1], c[k+2])));"
             " const r = i => (Math.max(...p.map(q => q[i])) - Math.min(...p.map(q => q[i])));"
             " return [r(0) / s.width, r(1) / s.height]; })()"

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.record import Array, Record
-from dalembert.view.plots import default_names, joint_coordinates
+from dalembert.view.plots import default_names
 
 MOST_SAMPLES, LEAST_SAMPLES = 4000, 1000  # of one channel: more than a screen has columns; fewer where there are many
 MOST_NUMBERS = 800_000  # of all channels, about 1 MB
-_QUATERNION = re.compile(r"e[0-3]")
-_AT_REST = 1e-6  # of its size: rounding and tolerance of a run
-_ONE_CURVE = 1e-3  # of its range: less than the width of a drawn line
 
 
 def channels_of(run: Record, asked: Sequence[str] = ()) -> dict[str, Any]:
     """Time, names, units and values (k, n) in single precision; the plots open with ``shown``, those asked for."""
     wanted = [label for name in asked for label in run.expand(name)]
-    chosen = wanted or (_telling(run, [name for name in default_names(run) if name in run.names]) if run.names else [])
+    chosen = wanted or ([name for name in default_names(run) if name in run.names] if run.names else [])
     names = list(dict.fromkeys([*chosen, *run.names]))
     most = min(max(MOST_NUMBERS // max(len(names), 1), LEAST_SAMPLES), MOST_SAMPLES)
     samples = min(len(run), most)
@@ -37,7 +33,7 @@ def channels_of(run: Record, asked: Sequence[str] = ()) -> dict[str, Any]:
         "names": names,
         "units": [units[name] for name in names],
         "values": values if np.isfinite(values).all() else values.astype(np.float32),
-        "shown": wanted or _opening(chosen, units),
+        "shown": wanted or _opening([name for name in chosen if not _rests(run[name])] or chosen, units),
     }
 
 
@@ -48,43 +44,10 @@ def _opening(chosen: list[str], units: dict[str, str]) -> list[str]:
     return [name for name in first if units[name] in kinds][:4]
 
 
-def _telling(run: Record, names: list[str]) -> list[str]:
-    """Each curve once, the rate of an angle that turns on and on; nothing at rest, no orientation parameters."""
-    known, kept = set(run.names), list[str]()
-    for name in names:
-        if _QUATERNION.fullmatch(name.rpartition(".")[2]) or _rests(run, name):
-            continue
-        shown = name
-        if _turns_on(run, name):
-            same = [name, *(one for one in joint_coordinates(run) if _same(run, one, name))]
-            rates = [one.removesuffix("angle") + "rate" for one in same if one.endswith("angle")]
-            shown = next((rate for rate in rates if rate in known), name)
-        if not any(_same(run, one, shown) for one in kept):
-            kept.append(shown)
-    return kept or names
-
-
-def _rests(run: Record, name: str) -> bool:
-    values = run[name][np.isfinite(run[name])]
-    return bool(values.size and np.ptp(values) <= _AT_REST * np.abs(values).max())
-
-
-def _turns_on(run: Record, name: str) -> bool:
-    """Whether an angle makes more than two turns and ends far from its start."""
-    values = run[name]
-    wide = float(np.ptp(values)) if run.units[name] == "rad" and np.isfinite(values).all() else 0.0
-    return wide > 4 * np.pi and abs(float(values[-1] - values[0])) > wide / 2
-
-
-def _same(run: Record, one: str, other: str) -> bool:
-    """Whether two channels draw one curve: they differ by less than a thousandth of their range."""
-    if run.units[one] != run.units[other]:
-        return False
-    a, b = run[one], run[other]
-    wide = float(np.ptp(b[np.isfinite(b)])) if np.isfinite(b).any() else 0.0
-    return bool(np.array_equal(np.isfinite(a), np.isfinite(b))) and bool(
-        np.nanmax(np.abs(a - b), initial=0.0) <= _ONE_CURVE * wide
-    )
+def _rests(values: Array) -> bool:
+    """Whether a channel only has rounding and the tolerance of a run."""
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and np.ptp(finite) <= 1e-6 * np.abs(finite).max())
 
 
 def _peaks(time: Array, values: Array, buckets: int) -> tuple[Array, Array]:

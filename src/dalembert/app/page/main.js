@@ -115,15 +115,14 @@ function printing(stage, make) {
   const holder = document.createElement("div"), { dataset } = document.documentElement;
   holder.id = "still";
   document.body.append(holder);
-  const draw = () => {
+  window.addEventListener("beforeprint", () => {
     const before = dataset.theme;
     dataset.theme = "light"; stage.theme();
     holder.replaceChildren(make());
     if (before === undefined) delete dataset.theme; else dataset.theme = before;
+    document.body.classList.add("printed");
     stage.theme(); stage.ask();
-  };
-  window.addEventListener("beforeprint", draw);
-  matchMedia("print").addEventListener("change", event => { if (event.matches) draw(); });
+  });
 }
 
 async function main() {
