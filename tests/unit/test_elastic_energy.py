@@ -189,6 +189,7 @@ LAWS: dict[str, Callable[[Any], Any]] = {
     "dead band": lambda x: 300 * da.maximum(da.absolute(x) - 0.15, 0) * da.sign(x),
     "two stiffnesses": lambda x: da.where(x > 0, 100 * x, 700 * x),
     "steps in a step": lambda x: da.where(x > 0.1, da.where(x < 0.3, 2.0, 20 * x), -3 * x),
+    "square of the extension in a switch": lambda x: da.where(x**2 > 0.15**2, 300 * x, 50 * x),
     "table in a law": lambda x: 2 * da.table([-0.5, 0.1, 0.4], [-1.0, 0.0, 4.0])(x),
     "a table": da.table([-0.5, 0.1, 0.4, 0.6], [-1.0, 0.0, 4.0, 3.0]),
 }
@@ -207,6 +208,21 @@ def test_energy_of_a_law_is_its_integral_over_the_extension(name: str) -> None:
         low, high = min(0.0, x), max(0.0, x)
         whole = quad(lambda s: float(LAWS[name](s)), low, high, points=[e for e in edges if low < e < high] or None)[0]
         assert float(V) == pytest.approx(np.sign(x) * whole, rel=1e-10, abs=1e-12), x
+
+
+def test_energy_of_a_detent_is_exact_over_many_turns() -> None:
+    """Twenty turns with 24 and 72 notches each; the number of notches may be a parameter, zero too."""
+    m = da.Mechanism("rotor", planar=True, gravity=0)
+    notches = m.parameter("notches", 24.0)
+    m.add_revolute("A", m.ground.at(0, 0), m.add_body("r", mass=1.0, inertia=0.01).at(0, 0))
+    m.add_spring("F", joint="A", law=lambda x: 0.6 * da.sin(notches * x) - da.cos(72 * x + 0.3) / 5 + 2 * x**3)
+    eqs = da.equations(m)
+    a = 40 * np.pi + 0.1
+    for n, first in ((24, 0.6 * (1 - np.cos(24 * a)) / 24), (0, 0.0)):
+        V = eqs.kernel("energy")([0, 0, a], np.zeros(3), [], eqs.replace(notches=n).p, 0.0)[1][0]
+        rest = V - a**4 / 2
+        rounding = 4 * np.finfo(float).eps * a**4
+        assert rest == pytest.approx(first - (np.sin(72 * a + 0.3) - np.sin(0.3)) / 360, abs=rounding)
 
 
 def test_a_law_that_is_not_finite_at_the_free_length_counts_from_another_place() -> None:

@@ -1,10 +1,11 @@
 """Elastic energy of a force law: V(x) = ∫ F(ξ) dξ from the free length to x, as an expression of x.
 
-Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form where `da.where`, `da.maximum`,
-`da.absolute` ... switch. A switch that is linear in x, whatever branch it stands in itself, is found in the expression
-and its root parts the range of integration, so a gap, a dead band or two stiffnesses are integrated exactly. What is
-left (a switch that is not linear, a step much narrower than the range) shows as an error of `energy.balance`: the
-force itself is never replaced by the derivative of the quadrature.
+Sines and cosines of a x + b, as of a detent or of cogging over many turns, are integrated in closed form. The rest is
+left to Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form where `da.where`,
+`da.maximum`, `da.absolute` ... switch. A switch that is linear or quadratic in x, whatever branch it stands in itself,
+is found in the expression and its roots part the range of integration, so a gap, a dead band or two stiffnesses are
+integrated exactly. What is left (any other switch, a step much narrower than the range) shows as an error of
+`energy.balance`: the force itself is never replaced by the derivative of the quadrature.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def law_energy(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) 
     begin = next((place for place in (0.0, 1.0) if math.isfinite(float(force(place, now)))), None)
     if begin is None:
         return None
+    exact, value = _sines(value, x, begin)
+    force = ca.Function("law", [x, p], [value])
     lower, upper = ca.fmin(x, begin), ca.fmax(x, begin)
     inside = [ca.fmin(ca.fmax(root, lower), upper) for root in changes_of_form(value, x)]
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
@@ -46,7 +49,32 @@ def law_energy(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) 
         middle, half = 0.5 * (left + right), 0.5 * (right - left)
         terms = [w * force(middle + half * node, p) for node, w in zip(nodes, weights, strict=True)]
         total = total + ca.if_else(half > 0, half * sum(terms), 0)
-    return ca.if_else(x < begin, -total, total)
+    return exact + ca.if_else(x < begin, -total, total)
+
+
+def _sines(value: Any, x: Any, begin: float) -> tuple[Any, Any]:
+    """Integral from `begin` to x of those terms of a sum that are sines or cosines of a x + b, and the other terms."""
+    parts = [value.dep(k) for k in range(value.n_dep())]
+    kind = value.op()
+    if kind in (ca.OP_ADD, ca.OP_SUB):
+        (first, rest), (second, other) = (_sines(part, x, begin) for part in parts)
+        return SX.binary(kind, first, second), SX.binary(kind, rest, other)
+    if kind == ca.OP_NEG:
+        first, rest = _sines(parts[0], x, begin)
+        return -first, -rest
+    if kind in (ca.OP_MUL, ca.OP_DIV) and not ca.depends_on(parts[1], x):
+        first, rest = _sines(parts[0], x, begin)
+        return SX.binary(kind, first, parts[1]), SX.binary(kind, rest, parts[1])
+    if kind == ca.OP_MUL and not ca.depends_on(parts[0], x):
+        first, rest = _sines(parts[1], x, begin)
+        return parts[0] * first, parts[0] * rest
+    if kind in (ca.OP_SIN, ca.OP_COS):
+        slope = ca.simplify(ca.jacobian(parts[0], x))
+        if not ca.depends_on(slope, x):  # ∫ sin(a ξ + b) dξ = sin(a (x + x₀)/2 + b) 2 sin(a (x - x₀)/2) / a
+            half = 0.5 * (x - begin)
+            middle = SX.unary(kind, ca.substitute(parts[0], x, 0.5 * (x + begin)))
+            return 2 * middle * ca.if_else(slope == 0, half, ca.sin(slope * half) / slope), SX(0)
+    return SX(0), value
 
 
 def _ascending(values: list[Any]) -> list[Any]:
@@ -60,7 +88,7 @@ def _ascending(values: list[Any]) -> list[Any]:
 
 
 def changes_of_form(value: Any, argument: Any) -> list[Any]:
-    """Arguments at which a linear switch of an expression changes side: numbers, or expressions of parameters."""
+    """Arguments at which a linear or quadratic switch of an expression changes side: expressions of parameters."""
     found: dict[Any, Any] = {}
     forms: dict[int, list[Any]] = {}
     waiting, seen = [value], set()
@@ -78,12 +106,22 @@ def changes_of_form(value: Any, argument: Any) -> list[Any]:
         else:
             continue
         for side in sides[:MOST_FORMS]:
-            slope = ca.simplify(ca.jacobian(side, argument))
-            if ca.depends_on(slope, argument) or slope.is_zero():
-                continue
-            root = ca.simplify(-ca.substitute(side, argument, SX(0)) / slope)
-            found[float(root) if root.is_constant() else root.element_hash()] = root
+            for root in _roots(side, argument):
+                found[float(root) if root.is_constant() else root.element_hash()] = root
     return list(found.values())
+
+
+def _roots(side: Any, x: Any) -> list[Any]:
+    """Of an expression that is linear or quadratic in x."""
+    slope = ca.simplify(ca.jacobian(side, x))
+    curvature = ca.simplify(ca.jacobian(slope, x))
+    if ca.depends_on(curvature, x) or slope.is_zero():
+        return []
+    at_zero, slope = (ca.substitute(part, x, SX(0)) for part in (side, slope))
+    if curvature.is_zero():
+        return [ca.simplify(-at_zero / slope)]
+    width = ca.sqrt(ca.fmax(slope**2 - 2 * curvature * at_zero, 0))
+    return [ca.simplify((-slope + sign * width) / curvature) for sign in (-1, 1)]
 
 
 def _forms(node: Any, known: dict[int, list[Any]]) -> list[Any]:
