@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,40 @@ def test_recorded_rates_that_contradict_the_coordinates_are_warned_of():
     )
     with pytest.warns(MotionWarning, match="'hinge.rate' is not the rate of 'hinge.angle'"):
         da.inverse_dynamics(eqs, in_degrees)
+
+
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("channels", [("hinge",), ()], ids=["joint", "whole poses"])
+def test_recorded_accelerations_that_contradict_the_rates_are_warned_of(planar, channels):
+    eqs = da.equations(pendulum() if planar else spatial_pendulum())
+    run = da.simulate(eqs, 1.0, every=0.01)
+    turning = "rod.acceleration" if planar else "rod.alphay"
+    factor = [1.3 if name in ("hinge.acceleration", turning) else 1.0 for name in run.names]
+    other = da.Record(run.time, run.data * factor, run.names)
+    wrong = "hinge.acceleration" if channels else turning
+    with pytest.warns(MotionWarning, match=f"'{wrong}' is not the rate of") as found:
+        da.inverse_dynamics(eqs, other.select(*channels) if channels else other)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("channels", [("hinge",), ()], ids=["joint", "whole poses"])
+def test_a_resampled_run_tells_the_error_of_its_inputs(planar, channels):
+    """Interpolated accelerations are not those of interpolated angles; torque is zero in truth."""
+    eqs = da.equations(pendulum() if planar else spatial_pendulum())
+    run = da.simulate(eqs, 4.0, every=0.05)
+    for every, kind, exact in ((0.0125, "linear", False), (0.1, "linear", True), (0.0125, "cubic", False)):
+        other = run.resample(every=every, kind=kind)
+        if kind == "linear" and not (exact or channels):
+            with pytest.raises(da.DataError, match=r"do not fit the joints .* resampled by linear interpolation"):
+                da.inverse_dynamics(eqs, other)
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = da.inverse_dynamics(eqs, other.select(*channels) if channels else other)
+        error, estimate = np.abs(found["torque"]).max(), found.statistics["estimated error"].get("torque", 0.0)
+        assert (error < 1e-11 and not estimate) if exact else error < estimate < 20 * error  # on the safe side
+        assert bool(caught) == (kind == "linear" and not exact)
 
 
 def test_kinematics_of_a_coarse_record_is_warned_of():

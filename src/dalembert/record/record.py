@@ -323,6 +323,8 @@ class Record:
         times : or the new times themselves [s].
         kind : "linear" (gaps stay gaps), or "cubic" (a spline through all samples; no gaps allowed).
 
+        Interpolated rates are not the rates of interpolated values: ``provenance["resampled"]`` says so.
+
         Where time itself jumps, values in between are made up: warned of (``GapWarning``), and kept in
         ``provenance["filled"]``. ``parts()`` cuts a record there instead.
 
@@ -346,6 +348,8 @@ class Record:
         else:
             raise DataError(f"kind must be 'linear' or 'cubic', not {kind!r}.")
         made = self._with(wanted, data, self.names, self._units)
+        if not sampling.among(self._time, wanted):
+            made = made._told("resampled", f"resampled by {kind} interpolation")
         holes = sampling.filled(self._time, wanted)
         if not holes:
             return made

@@ -124,6 +124,12 @@ def in_words(gap: Gap, time: Array) -> str:
     return f"{lost:.4g} s without samples from t = {gap.start:.6g} s"
 
 
+def among(times: Array, wanted: Array) -> bool:
+    """Whether all wanted times are samples, up to the rounding of a grid."""
+    place = np.interp(wanted, times, np.arange(len(times)))
+    return bool((np.abs(place - np.round(place)) < 1e-9 * len(times)).all())
+
+
 def filled(time: Array, wanted: Array) -> list[str]:
     """In words the holes that wanted times fall into."""
     return [in_words(gap, time) for gap in holes(time) if ((wanted > gap.start) & (wanted < gap.stop)).any()]

@@ -7,7 +7,7 @@ Aᵀ + ∂f/∂λ and U the directions that no reaction reaches, every step solv
 
     Uᵀ ∂f/∂u u = Uᵀ (M v̇ - f|₀)    in the sense of least squares, with u of minimum (weighted) norm
 
-(spec 002-G4 and its extension to more or fewer inputs than degrees of freedom), then λ from the rest.
+(with more or fewer inputs than degrees of freedom too), then λ from the rest.
 Internal states: the forces give z(t), its splined derivative and ż = g(q,v,z,u,λ) give the inputs behind it.
 """
 
@@ -35,6 +35,7 @@ from dalembert.solve.motion import (
     RecordMotion,
     acceleration_name,
     differentiate,
+    doubt,
     read_motion,
     spline,
 )
@@ -139,24 +140,40 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
         q, gaps = close.many(q, eqs.p, time.reshape(-1, 1))
         gap = max(gap, float(gaps.max(initial=0.0)))
     if gap > GAP:
-        raise DataError(f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).")
+        how = record.provenance.get("resampled", [""])[0]
+        hint = f" It was {how}: sample the run as it is wanted, or select the joint coordinates." if how else ""
+        raise DataError(
+            f"the poses of the record do not fit the joints of {eqs.name!r} (gap {gap:.1e} m or rad).{hint}"
+        )
     seconds = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
     how = "speeds and accelerations given"
+    speeds = eqs.speeds.names
     v_error = a_error = np.zeros((len(time), eqs.nv))
-    if all(n in record for n in eqs.speeds.names):
-        v = np.array(record[list(eqs.speeds.names)])
+    resolved = True
+    if all(n in record for n in speeds):
+        v = np.array(record[list(speeds)])
+        turns = [k for k, unit in enumerate(eqs.speeds.units) if unit == "rad/s"]
+        resolved = np.abs(v[:, turns]).max(initial=0.0) * np.diff(time).max(initial=0.0) < 1  # rad between samples
+        if resolved:
+            of = [f"{n.rpartition('.')[0]}.rotation" for n in speeds]
+            for n, measure in zip(eqs.measure_rates.names, eqs.measures.names, strict=True):
+                if n in eqs.speeds.index:
+                    of[eqs.speeds.index[n]] = measure
+            v_error = doubt(record, of, speeds, v, lambda: _speeds_by_spline(eqs, time, q))
     else:
         v, v_error = _speeds_by_spline(eqs, time, q)
         how = "speeds and accelerations differentiated by splines"
     if all(n in record for n in seconds):
         a = np.array(record[seconds])
+        if resolved:
+            a_error = doubt(record, speeds, seconds, a, lambda: differentiate(time, v, 1))
     else:
         a, a_error = differentiate(time, v, 1)
         a_error = a_error + spline(time[::2], v_error[::2]).derivative(1)(time)
         how = how if how.endswith("splines") else "speeds given, accelerations differentiated by splines"
     exact, shifted = (settle.many(q, v - x, a - y, eqs.p, time.reshape(-1, 1)) for x, y in ((0, 0), (v_error, a_error)))
     poses = Poses(time, q, exact[0], exact[1])
-    doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if how.endswith("splines") else None
+    doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if v_error.any() or a_error.any() else None
     return poses, doubtful, how
 
 

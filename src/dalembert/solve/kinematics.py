@@ -6,7 +6,7 @@
 The rows are solved as a least change in the plain metric, so that redundant rows and massless bodies do no harm.
 Coordinates that only velocity rows tie (a rolling wheel, a motor's rotor) are integrated with Runge-Kutta 4, and so are
 idle spins about the line of ball joints, whose speed is held at zero.
-Inverse kinematics with Baumgarte feedback instead (spec 002-G6) is `simulate` with drivers and ``RK4(stabilise=...)``.
+Inverse kinematics with Baumgarte feedback instead is `simulate` with drivers and ``RK4(stabilise=...)``.
 """
 
 from __future__ import annotations

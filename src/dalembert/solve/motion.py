@@ -7,8 +7,9 @@ end effector): h(q,t) = s(t), ḣ = H v + ... = ṡ, ḧ = H v̇ + bias = s̈.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import casadi as ca
@@ -246,7 +247,6 @@ class RecordMotion:
         self._turned: list[tuple[int, Array]] = []  # first row and quaternions of every orientation
         columns: list[tuple[Any, ...]] = []
         splined: set[str] = set()
-        exact = np.zeros(len(record))
         for name, full in zip(names, self.targets.names[:plain], strict=True):
             k = eqs.measures.index.get(full)
             rate = f"{full}.rate" if k is None else eqs.measure_rates.names[k]
@@ -254,17 +254,17 @@ class RecordMotion:
             value = _finite(record, name)
             first = _finite(record, rate) if rate in record.names else None
             last = _finite(record, second) if second in record.names else None
-            first_error, last_error = exact, exact
-            given = first
-            if given is None:
+            source, order = (value, 2) if first is None else (first, 1)
+            if first is None:
                 first, first_error = differentiate(record.time, value, 1)
                 splined.add("rates")
-            elif len(record) >= LEAST:
-                compare_rates(record.time, name, value, rate, given)
+            else:
+                first_error = doubt(record, [name], [rate], first, partial(differentiate, record.time, value, 1))
             if last is None:
-                source, order = (value, 2) if given is None else (given, 1)
                 last, last_error = differentiate(record.time, source, order)
                 splined.add("accelerations")
+            else:
+                last_error = doubt(record, [rate], [second], last, partial(differentiate, record.time, source, order))
             columns.append((value, first, last, first_error, last_error))
         for body, (channels, p) in turned.items():
             if not np.isfinite(p).all():
@@ -278,21 +278,26 @@ class RecordMotion:
     def _orientation(self, record: Record, body: str, p: Array, splined: set[str]) -> list[tuple[Array, ...]]:
         """Columns of the three rows of an orientation: rotation vector, ω, ω̇ and their errors."""
         speeds, seconds = ([f"{body}.{kind}{a}" for a in _AXES] for kind in ("w", "alpha"))
-        exact = np.zeros((len(p), 3))
         given = all(name in record.names for name in speeds)
+
+        def of_poses(order: int) -> tuple[Array, Array]:
+            found, error = (to_omega(p, x) for x in differentiate(record.time, p, order))
+            return found, error
+
+        def of_speeds() -> tuple[Array, Array]:
+            return differentiate(record.time, omega, 1) if given else of_poses(2)
+
         if given:
-            omega, error = np.column_stack([_finite(record, name) for name in speeds]), exact
+            omega = np.column_stack([_finite(record, name) for name in speeds])
+            error = doubt(record, [f"{body}.rotation"] * 3, speeds, omega, lambda: of_poses(1))
         else:
-            omega, error = (to_omega(p, x) for x in differentiate(record.time, p, 1))
+            omega, error = of_poses(1)
             splined.add("rates")
         if all(name in record.names for name in seconds):
-            alpha, second_error = np.column_stack([_finite(record, name) for name in seconds]), exact
+            alpha = np.column_stack([_finite(record, name) for name in seconds])
+            second_error = doubt(record, speeds, seconds, alpha, of_speeds)
         else:
-            alpha, second_error = (
-                differentiate(record.time, omega, 1)
-                if given
-                else (to_omega(p, x) for x in differentiate(record.time, p, 2))
-            )
+            alpha, second_error = of_speeds()
             splined.add("accelerations")
         vector = rotation(quaternion=p).vector
         return [tuple(x[:, k] for x in (vector, omega, alpha, error, second_error)) for k in range(3)]
@@ -389,18 +394,34 @@ def differentiate(times: Array, values: Array, order: int) -> tuple[Array, Array
     return found, error
 
 
-def compare_rates(times: Array, name: str, values: Array, rate: str, rates: Array) -> None:
-    """Warn where recorded rates are not the derivative of the recorded values, beyond what the sampling explains."""
-    found, error = differentiate(times, values, 1)
-    gap, size = float(np.abs(found - rates).max()), float(np.abs(rates).max())
-    if gap > DOUBT * size + 10 * float(np.abs(error).max()) + 1e-9 * float(np.abs(values).max()):
-        where = float(times[int(np.argmax(np.abs(found - rates)))])
+def doubt(record: Record, names: Any, rates: Any, given: Array, derivative: Callable[[], tuple[Array, Array]]) -> Array:
+    """Errors of recorded rates (or accelerations) of `names`; `derivative` gives splined ones and their errors.
+
+    Zero, but of a resampled record the difference from the spline. Warns where a rate is not the derivative, beyond
+    what the sampling explains.
+    """
+    none = np.zeros_like(given)
+    if len(record) < LEAST:
+        return none
+    found, error = derivative()
+    if "resampled" in record.provenance:  # interpolated rates are not the rates of interpolated values
+        return given - found
+    gaps = np.abs(found - given).reshape(len(given), -1)
+    sizes, errors, most = (np.abs(x).reshape(len(given), -1).max(axis=0) for x in (given, error, found))
+    values = [record[n] if n in record.names else np.array([0.0, 1.0]) for n in names]
+    rounding = 1e-9 * (np.array([np.abs(x).max() for x in values]) + sizes.max()) + 1e-12
+    if (most * float(np.diff(record.time).max()) > 0.25 * np.array([np.ptp(x) for x in values])).any():
+        return none  # fewer than twelve samples per period of an oscillation: a spline cannot tell
+    for k in np.flatnonzero(gaps.max(axis=0) > DOUBT * sizes + 10 * errors + rounding):
+        where = int(np.argmax(gaps[:, k]))
         warnings.warn(
-            f"channel {rate!r} is not the rate of {name!r}: they differ by {gap:.2g} at t = {where:.6g} s (largest "
-            f"rate {size:.2g}). The rates are taken as they are; check units and signs, or leave the channel out.",
+            f"channel {rates[k]!r} is not the rate of {names[k]!r}: they differ by {gaps[where, k]:.2g} at t = "
+            f"{record.time[where]:.6g} s (largest value {sizes[k]:.2g}). It is taken as it is; check units and signs, "
+            "or leave the channel out.",
             MotionWarning,
             stacklevel=2,
         )
+    return none
 
 
 def read_motion(eqs: EquationsOfMotion, motion: Any) -> FunctionMotion | RecordMotion:
