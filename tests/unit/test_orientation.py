@@ -164,6 +164,45 @@ def test_a_driver_prescribes_a_pose_in_a_simulation_and_in_a_file(tmp_path):
     assert (run["turn.yaw"][1], run["plate.x"][1]) == pytest.approx((1.0, 0.5), abs=1e-12)
 
 
+def test_three_drivers_prescribe_the_components_of_a_rotation_vector():
+    """Beyond half a turn too, with the efforts of one driver of the orientation."""
+    together, apart = plate(lambda t: (0, 0, 0, *turn(t))), plate()
+    for k, axis in enumerate("xyz"):
+        apart.add_driver(f"place {axis}", f"plate.{axis}", 0.0)
+        apart.add_driver(f"turn {axis}", f"plate.r{axis}", lambda t, k=k: turn(t)[k])
+    one, several = (da.simulate(da.equations(m), 2.0, every=0.5) for m in (together, apart))
+    assert np.abs(matrices(several) - exact(several.time)).max() < 1e-9
+    assert max(np.linalg.norm(turn(t)) for t in (1.0, 2.0)) > np.pi
+    for k, axis in enumerate("xyz"):
+        assert several[f"turn {axis}.effort"] == pytest.approx(one[f"pose.effort.{3 + k}"], abs=1e-8)
+
+
+def test_mistakes_of_drivers_of_an_orientation_are_named():
+    for names, message in (
+        (["plate.rx", "plate.ry"], "plate.rx, plate.ry alone are no orientation"),
+        (["plate.rx", "plate.ry", "plate.rz", "plate.pose"], "orientation of 'plate' twice: plate.pose and plate.rx"),
+    ):
+        m = plate()
+        for k, name in enumerate(names):
+            m.add_driver(f"D{k}", name, (0,) * 6 if name.endswith("pose") else 0.1)
+        with pytest.raises(da.ModelError, match=message):
+            da.equations(m)
+    with pytest.raises(da.ModelError, match="a function of time, not a Record"):
+        plate().add_driver("D", "plate.pose", prescribed())
+
+
+def test_inverse_dynamics_of_recorded_poses_takes_either_sign_of_a_quaternion():
+    run = da.inverse_dynamics(
+        equations(), {"plate.pose": lambda t: (t, 0, t**2, *turn(t))}, times=np.linspace(0, 2, 401)
+    )
+    names = [f"plate.{c}" for c in ("x", "y", "z", "e0", "e1", "e2", "e3")]
+    poses = run[names] * np.where((run["plate.e0"] < 0)[:, None] & (np.arange(7) > 2), -1, 1)
+    assert np.abs(np.diff(poses, axis=0)).max() > 0.1  # they do jump
+    back = da.inverse_dynamics(equations(), da.Record(run.time, poses, names))
+    for name in ("tx", "ty", "tz"):  # splines of degree five over 5 ms: (0.005 / 0.3)⁴ of 10 N m, ends worse
+        assert back[name][5:-5] == pytest.approx(run[name][5:-5], abs=1e-6)
+
+
 def test_an_assembly_takes_an_orientation():
     upright = da.rotation(tait_bryan=(0.2, -0.3, 2.9))
     state = da.assemble(equations(), {"plate.pose": (1, 2, 3, upright)})

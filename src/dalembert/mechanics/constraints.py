@@ -1,7 +1,7 @@
 """Constraint rows that are not joint kernels: curves, couplers, drivers, rotors and a user's own constraints.
 
 A position-level row φ(q,t) has A = φ_q N and b = -(A v + φ_t)˙ at v̇ = 0; a velocity-level row c(q,v,t), also one
-nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (spec 000-09, 000-10; Chetaev's rule for the nonlinear ones).
+nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (Chetaev's rule for the nonlinear ones).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.errors import ModelError
 from dalembert.expressions import call_user
 from dalembert.mechanics.assembly_rows import Form
+from dalembert.mechanics.rotations import exponential
 from dalembert.mechanics.view import as_column
 from dalembert.model.forces import Actuator
-from dalembert.model.joints import Coupler, Driver, Joint, UserConstraint
+from dalembert.model.joints import ROTATION_VECTOR, Coupler, Driver, Joint, UserConstraint
 from dalembert.model.orientation import as_rotation, normalised, product, split_pose
 
 if TYPE_CHECKING:
@@ -70,19 +71,37 @@ def add_driver(host: Absolute, driver: Driver) -> None:
     if driver.coordinate not in host.names and driver.coordinate.endswith((".rotation", ".pose")):
         _add_pose_driver(host, driver)
         return
+    if driver.coordinate not in host.names and driver.coordinate.endswith(ROTATION_VECTOR):
+        _add_component_driver(host, driver)
+        return
     measured = host.measure(driver.coordinate)
-    if callable(driver.motion):
-        what = f"motion of driver {driver.name!r}"
-        target = as_column(call_user(driver.motion, what, host.t), what, host.p_symbols)
-        if target.shape != (1, 1):
-            raise ModelError(f"{what} must return one value.")
-    else:
-        target = SX(host.number(driver.motion))
+    target = _target(host, driver)
     speed = ca.jacobian(target, host.t)
     acceleration = ca.jacobian(speed, host.t)
     gap = measured.value - target
     host.row_units[driver.name] = "N m" if measured.unit == "rad" else "N"
     host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
+
+
+def _target(host: Absolute, driver: Driver) -> Any:
+    if not callable(driver.motion):
+        return SX(host.number(driver.motion))
+    what = f"motion of driver {driver.name!r}"
+    target = as_column(call_user(driver.motion, what, host.t), what, host.p_symbols)
+    if target.shape != (1, 1):
+        raise ModelError(f"{what} must return one value.")
+    return target
+
+
+def _add_component_driver(host: Absolute, driver: Driver) -> None:
+    """One row of an orientation whose rotation vector three drivers prescribe, one component each."""
+    owner = driver.coordinate[: -len(ROTATION_VECTOR[0])]
+    body = next(b for b in host.m.bodies if b.name == owner)
+    together = {d.coordinate: d for d in host.m.drivers}
+    vector = ca.vertcat(*(_target(host, together[owner + end]) for end in ROTATION_VECTOR))
+    gap = turn_between(exponential(vector), host.euler_parameters(body))
+    host.row_units[driver.name] = "N m"
+    general_rows(host, driver.name, HOLONOMIC, gap[ROTATION_VECTOR.index(driver.coordinate[len(owner) :])])
 
 
 def _add_pose_driver(host: Absolute, driver: Driver) -> None:

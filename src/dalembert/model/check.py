@@ -12,6 +12,7 @@ from dalembert.expressions.quantities import Quantity
 from dalembert.model.actuators import DCMotor
 from dalembert.model.bodies import Body, inertia_problems
 from dalembert.model.forces import Contact, Friction, JointSpring, Spring, Stop
+from dalembert.model.joints import ROTATION_VECTOR
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -160,7 +161,21 @@ def _coordinate_problems(m: Mechanism) -> list[str]:
         if full is not None and full == coordinates.names.get(second):
             problems.append(f"{what} couples {full!r} to itself.")
     driven: dict[str, str] = {}
-    whole = {f"{body.name}.{part}" for body in m.bodies for part in ("rotation", "pose") if not m.planar}
+    turning = [] if m.planar else [body.name for body in m.bodies]
+    whole = {f"{body}.{part}" for body in turning for part in ("rotation", "pose")}
+    given = {driver.coordinate for driver in m.drivers}
+    for body in turning:
+        parts = [body + end for end in ROTATION_VECTOR]
+        whole.update(parts)
+        found = [part for part in parts if part in given]
+        if 0 < len(found) < 3:
+            problems.append(
+                f"drivers of {', '.join(found)} alone are no orientation: drive {', '.join(parts)}, or "
+                f"'{body}.rotation'."
+            )
+        ways = [f"{body}.rotation", f"{body}.pose", *found[:1]]
+        if len(twice := [way for way in ways if way in given]) > 1:
+            problems.append(f"drivers prescribe the orientation of {body!r} twice: {' and '.join(twice)}.")
     for driver in m.drivers:
         if driver.coordinate not in whole:
             problems += coordinates.complaint(f"driver {driver.name!r}", driver.coordinate)

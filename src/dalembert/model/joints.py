@@ -109,6 +109,9 @@ class Variable:
     start: float
 
 
+ROTATION_VECTOR = (".rx", ".ry", ".rz")  # ends of the names of its components
+
+
 class JointMethods:
     """The `add_*` methods of joints; part of `Mechanism`."""
 
@@ -182,7 +185,11 @@ class JointMethods:
     def add_revolute(
         self, name: str, a: Any, b: Any, *, at: Any = None, axis: Any = None, axis_b: Any = None, x: Any = None
     ) -> Joint:
-        """Hinge about `axis` (z by default), given in the axes of the first body. Coordinate ``name.angle``."""
+        """Hinge about `axis` (z by default). Coordinate ``name.angle``.
+
+        Here as in all joints, `axis` is in the axes of each body where they are given by points; in world axes, of the
+        drawing, where they are given by `at`.
+        """
         if self.planar and axis is not None:
             raise ModelError(f"revolute joint {name!r}: a planar hinge turns about z; leave the axis out.")
         return self._join("revolute", name, a, b, at=at, axis=axis, axis_b=axis_b, x=x)
@@ -344,10 +351,16 @@ class JointMethods:
         """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number or a function of time.
 
         ``"plate.rotation"`` prescribes the orientation of a body in space: a `da.rotation`, a rotation vector or a
-        quaternion, or a function of time that gives one; ``"plate.pose"`` its x, y, z followed by one of these.
+        quaternion, or a function of time that gives one; ``"plate.pose"`` its x, y, z followed by one of these. Three
+        drivers of ``"plate.rx"``, ``"plate.ry"`` and ``"plate.rz"`` do the same, with an effort each.
         """
         coordinate = name_of(coordinate, f"driver {name!r}: coordinate")
         what = f"motion of driver {name!r}"
+        if type(motion).__name__ == "Record":
+            raise ModelError(
+                f"{what} must be a function of time, not a Record. A Record prescribes a motion as "
+                "da.kinematics(eqs, motion=record) and da.inverse_dynamics(eqs, record)."
+            )
         if not callable(motion) and coordinate.endswith((".rotation", ".pose")):
             from dalembert.model.orientation import as_rotation, split_pose
 

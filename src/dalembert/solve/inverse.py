@@ -134,6 +134,9 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
     q = np.column_stack([_coordinate(record, name) for name in eqs.coordinates.names])
     if not np.isfinite(q).all():
         raise DataError("the motion has gaps (coordinates that are not finite).")
+    for k in eqs.rotations:  # p and -p are the same orientation; splines need one of them throughout
+        along = (q[1:, k : k + 4] * q[:-1, k : k + 4]).sum(axis=1)
+        q[1:, k : k + 4] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
     close, settle = _closers(eqs)
     gap = 0.0
     for _ in range(3):
@@ -344,11 +347,12 @@ class _Problem:
                 name = f"{owner}.effort" + (f".{eqs.rows[k].number}" if several else "")
                 values[name] = (found.lam[:, k], other.lam[:, k], eqs.nz + len(self.direct) + i)
         errors = {}
+        rounding = 1e-9 * max((float(np.abs(x).max()) for x, _, _ in values.values()), default=0.0)
         for name, (values_found, values_other, place) in values.items():
             change = np.abs(values_found[::2] - values_other)
             errors[name] = float(change.max())
             size = max(float(np.abs(values_found).max()), 0.0 if place is None else float(shares[place]))
-            if errors[name] > DOUBT * size:
+            if errors[name] > DOUBT * size + rounding:
                 warnings.warn(
                     f"inverse dynamics: {name!r} is uncertain by about {errors[name]:.2g} (largest value "
                     f"{np.abs(values_found).max():.2g}), most at t = {doubtful.t[int(np.argmax(change))]:.6g} s. "
