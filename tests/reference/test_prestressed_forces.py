@@ -80,6 +80,28 @@ class TestACantileverAtSixtyPercentOfBuckling:
         start = [found.N[0], found.V_y[0], found.V_z[0], found.T[0], found.M_y[0], found.M_z[0]]
         assert np.allclose(start, -solution.reaction["A"], rtol=1e-9, atol=1e-7)
 
+    def test_equilibrium_holds_on_the_bent_axis_of_a_beam_that_shears(self) -> None:
+        """M = H (l − x) + P (v(l) − v(x)) whatever the theory of the beam: here five times as long as it is high."""
+        model = structure(cantilever(4, length=0.1, theory="timoshenko"))
+        P = 0.6 * buckling(model, "P").critical
+        found = static(prestressed(model, {"P": P}), "H").beam("b", np.linspace(0.0, 0.1, 21))
+        v = found.deflection[:, 1]
+        assert found.M_z == pytest.approx(300.0 * (0.1 - found.x) + P * (v[-1] - v), abs=1e-12 * found.M_z.max())
+
+    def test_it_bends_alike_in_both_planes(self) -> None:
+        """Pressed and twisted: with the load, everything turns by a quarter about the axis."""
+        model = prestressed(structure(cantilever(2, planar=False, theory="timoshenko")), {"P": self.P, "B.rx": 2e3})
+        x = np.linspace(0.0, 1.0, 9)
+        up, aside = (static(model, {f"B.{way}": 300.0}).beam("b", x) for way in "yz")
+        quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
+        for one, other in (
+            ((up.M_y, up.M_z), (aside.M_y, aside.M_z)),
+            ((up.V_y, up.V_z), (aside.V_y, aside.V_z)),
+            (up.deflection.T[1:], aside.deflection.T[1:]),
+            (up.rotation.T[1:], aside.rotation.T[1:]),
+        ):
+            assert np.allclose(other, quarter @ one, rtol=0, atol=1e-11 * np.abs(one).max())
+
     def test_the_stress_is_that_of_moment_and_shear(self) -> None:
         solution = static(prestressed(structure(cantilever(32)), {"P": self.P}), "H")
         moment, _ = self.closed(0.0)
@@ -265,6 +287,17 @@ class TestStability:
         for name in ("N", "V_y", "V_z", "T", "M_y", "M_z"):
             size = max(np.abs(before.N).max(), np.abs(before.M_z).max())
             assert np.abs(getattr(found, name)).max() < 1e-11 * size
+
+    def test_forces_go_on_from_element_to_element_where_couples_were_inside(self) -> None:
+        """Couples along the beam before; shapes of four terms between the ends leave 2e-6 of the largest moment."""
+        frame = member(3, theory="timoshenko", planar=False)
+        frame.support("A", "fixed")
+        frame.add_line_load("m", "b", moment=(40.0, -60.0, 90.0))
+        solution = static(prestressed(structure(frame), "m"), {"B.y": 200.0, "B.z": -90.0, "B.rx": 30.0, "B.ry": 10.0})
+        joints = np.array([1.0, 2.0]) / 3
+        before, after = (solution.beam("b", joints * (1 + side * 1e-9)) for side in (-1, 1))
+        for name in ("V_y", "V_z", "T", "M_y", "M_z"):
+            assert np.abs(getattr(after, name) - getattr(before, name)).max() < 1e-5 * 200.0, name
 
     def test_prestress_in_two_steps_is_prestress_in_one(self) -> None:
         model = structure(cantilever(8))

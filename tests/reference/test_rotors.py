@@ -139,5 +139,8 @@ class TestRotors:
         speeds = np.array([30.0, 40.0])
         ahead = campbell(lambda speed: rotor(model, "x", speed).dense(), speeds)
         back = campbell(lambda speed: rotor(model, (-1, 0, 0), speed).dense(), speeds)
-        assert [one.whirl for one in back.critical_speeds] == [one.whirl for one in ahead.critical_speeds]
-        assert back.critical_speeds
+        negative = campbell(lambda speed: rotor(model, "x", speed).dense(), -speeds[::-1])
+        expected = [one.whirl for one in ahead.critical_speeds]
+        assert [one.whirl for one in back.critical_speeds] == expected
+        assert [one.whirl for one in negative.critical_speeds[::-1]] == expected
+        assert expected

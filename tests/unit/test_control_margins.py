@@ -45,6 +45,8 @@ def test_peaks_and_disk_are_those_of_a_fine_grid():
     low, high = channel.disk_gain
     assert low * high == pytest.approx(1.0)
     assert high <= channel.gain[1]
+    alpha = channel.disk
+    assert channel.disk_phase == pytest.approx(np.angle((2 + 1j * alpha) / (2 - 1j * alpha)))  # δ = iα: only a phase
     assert channel.disk_phase <= channel.phase
 
 

@@ -14,6 +14,14 @@ from tests.control_systems import cart, frame
 from tests.unit.test_control_lqr import least_squares_plan, with_cross_term
 
 
+def test_a_plan_holds_the_outputs_of_its_inputs_too():
+    """An accelerometer on a cart of unit mass reads the push less the drag."""
+    A, C = [[0, 1], [0, -0.5]], [[0, -0.5]]
+    moved = StateSpace(A, [0, 1], C, [[1.0]], states=["x", "v"], inputs="push", outputs="acceleration")
+    plan = plan_motion(moved, {"x": 0.0}, horizon=1.0, end={"x": 1.0, "v": 0.0}, steps=5)
+    assert plan["acceleration"] == pytest.approx(plan["push"] - 0.5 * plan["v"], abs=1e-12)
+
+
 @pytest.mark.spec("000-65")
 def test_a_plan_solves_the_two_point_boundary_value_problem():
     """Against SciPy's collocation of states and adjoints, with a cross term; λ(T) = Q_T x(T)."""

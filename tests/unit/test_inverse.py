@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.solve.inverse import lexicographic
-from dalembert.solve.motion import MotionWarning
+from dalembert.solve.motion import MotionWarning, differentiate
 
 G, LENGTH, MASS = 9.81, 1.0, 1.0
 
@@ -376,3 +376,12 @@ def test_the_lexicographic_solve_is_least_squares_then_minimum_norm():
         assert reached == pytest.approx(both @ best, abs=1e-12)
         null = np.array([1.0, 1.0, -1.0])  # W null = 0: the part of x along it must be nothing
         assert abs(null @ x[k]) < 1e-12
+
+
+def test_the_error_of_a_second_derivative_is_estimated_at_every_sample():
+    """Of sin t, away from the ends: its largest value, at even and at odd samples, within a factor of four."""
+    times = np.arange(0, 8, 0.1)
+    found, error = differentiate(times, np.sin(times), 2)
+    true = np.abs(found + np.sin(times))[20:-20].max()
+    for first in (20, 21):
+        assert 0.5 * true < np.abs(error[first:-20:2]).max() < 4 * true

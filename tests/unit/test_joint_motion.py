@@ -182,3 +182,46 @@ def test_gear_train_of_two_stages_reflects_inertias_by_the_squares_of_the_ratios
     assert np.abs(run["B0.angle"] - exact).max() < RUN
     assert np.abs(run["B2.angle"] - 6 * exact).max() < RUN
     assert balance(run) < RUN
+
+
+# --- a slider on a turning arm: its displacement s along the arm has s̈ = e · r̈ + ω² s ---------------------------
+
+
+def arm_with_slider() -> da.Mechanism:
+    m = da.Mechanism("arm", planar=True, gravity=0)
+    arm, block = m.add_body("arm", mass=1.0, inertia=0.1), m.add_body("block", mass=2.0, inertia=0.1, position=(0.3, 0))
+    m.add_revolute("pivot", m.ground.at(0, 0), arm.at(0, 0))
+    m.add_prismatic("rail", arm.at(0, 0), block.at(0, 0), axis=(1, 0))
+    return m
+
+
+@pytest.mark.parametrize("how", ["two drivers", "rail from pivot", "pivot from rail"])
+def test_a_slider_on_a_turning_arm_moves_along_a_spiral(how: str) -> None:
+    """s = 0.3 + θ/2 with θ = t + t²: ẍ of x = s cos θ by hand."""
+    m = arm_with_slider()
+    if how == "pivot from rail":
+        m.add_gear("gear", "rail", "pivot", ratio=2.0, offset=-0.6)
+    elif how == "rail from pivot":
+        m.add_rack_and_pinion("gear", "pivot", "rail", radius=0.5, offset=0.3)
+    if how != "rail from pivot":
+        m.add_driver("push", "rail", lambda t: 0.3 + 0.5 * (t + t**2))
+    if how != "pivot from rail":
+        m.add_driver("turn", "pivot", lambda t: t + t**2)
+    run = da.kinematics(da.equations(m), np.linspace(0, 1, 6))
+    theta, rate = run.time + run.time**2, 1 + 2 * run.time
+    s = 0.3 + theta / 2
+    along, across = 1.0 - s * rate**2, s * 2.0 + rate**2  # s̈ - s θ̇², s θ̈ + 2 ṡ θ̇
+    assert run["block.x"] == pytest.approx(s * np.cos(theta), abs=1e-12)
+    assert run["block.ax"] == pytest.approx(along * np.cos(theta) - across * np.sin(theta), abs=1e-11)
+    assert run["block.ay"] == pytest.approx(along * np.sin(theta) + across * np.cos(theta), abs=1e-11)
+
+
+def test_a_rotor_geared_to_a_slider_on_a_turning_arm_adds_its_inertia() -> None:
+    """(m + n² J) s̈ = m ω² s."""
+    m = arm_with_slider()
+    m.add_driver("turn", "pivot", lambda t: 3.0 * t)
+    motor = da.DCMotor(torque_constant=0.05, resistance=0.4, gear_ratio=50.0, rotor_inertia=1e-3)
+    m.add_actuator("motor", "rail", input="voltage", model=motor)
+    eqs = da.equations(m)
+    found = da.forward_dynamics(eqs, da.assemble(eqs, velocity={"rail": 0.0}))
+    assert found["rail.speed"] == pytest.approx(2.0 * 3.0**2 * 0.3 / (2.0 + 50.0**2 * 1e-3), rel=1e-12)

@@ -215,3 +215,15 @@ def test_gaps_in_a_motion_are_refused():
     record = da.Record.from_channels([0.0, 1.0, 2.0, 3.0], {"hinge.angle": [0.0, np.nan, 1.0, 2.0]})
     with pytest.raises(da.DataError, match=r"gaps in channel 'hinge\.angle'"):
         da.kinematics(da.equations(pendulum()), motion=record)
+
+
+def test_a_quantity_that_depends_on_time_may_be_prescribed():
+    """A mark that falls as t²: the height of the tip above it is held at zero, so sin φ = -t²."""
+    m = pendulum()
+    m.add_sensor("above", da.expression(lambda s: da.sin(s["hinge.angle"]) + s.t**2))
+    run = da.kinematics(da.equations(m), np.linspace(0, 0.8, 9), motion={"above": lambda t: 0.0})
+    t, phi = run.time, np.arcsin(-(run.time**2))
+    rate = -2 * t / np.cos(phi)
+    assert run["hinge.angle"] == pytest.approx(phi, abs=1e-12)
+    assert run["hinge.rate"] == pytest.approx(rate, abs=1e-12)
+    assert run["hinge.acceleration"] == pytest.approx((rate**2 * np.sin(phi) - 2) / np.cos(phi), abs=1e-11)

@@ -239,6 +239,16 @@ def test_every_form_of_a_rotation_gives_the_others_back(seed: int) -> None:
     assert np.abs(da.rotation(tait_bryan=locked.tait_bryan).matrix - locked.matrix).max() < 1e-7
 
 
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 0.0199, 0.0201, 1.0])
+def test_a_small_rotation_vector_comes_back(size: float) -> None:
+    """Series and functions alike: they change places at a turn of 0.02 for one and 0.01 for the other direction."""
+    vector = size * unit(3, 3)
+    turned = da.rotation(vector=vector)
+    assert turned.vector == pytest.approx(vector, rel=1e-13)
+    assert turned.quaternion[0] == pytest.approx(np.cos(size / 2), rel=1e-15)
+    assert np.linalg.norm(turned.quaternion[1:]) == pytest.approx(np.sin(size / 2), rel=1e-14)
+
+
 def test_mistakes_in_rotations_are_named() -> None:
     with pytest.raises(da.ModelError, match="one of axis= with angle="):
         da.rotation(axis=(0, 0, 1))

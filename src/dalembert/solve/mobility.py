@@ -147,7 +147,7 @@ def mobility(
     1
     """
     state = state_or_rest(eqs, state, weightless=True)
-    A = _rows_at(eqs, state)
+    A, plain = _rows_at(eqs, state), _rows_at(eqs, state, scaled=False)
     values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
     rank = matrices.rank_of(values, tolerance)
     redundant: tuple[str, ...] = ()
@@ -172,11 +172,9 @@ def mobility(
         distance=float(values[rank - 1] / values[0]) if rank else 1.0,
         singular=_is_singular(eqs, state, A, rank, tolerance) if rank < min(A.shape) else False,
         independent=tuple(eqs.speeds.names[k] for k in chosen),
-        complement=matrices.complement(
-            _rows_at(eqs, state, scaled=False), basis, independent=chosen, names=eqs.speeds.names, tolerance=tolerance
-        ),
+        complement=matrices.complement(plain, basis, independent=chosen, names=eqs.speeds.names, tolerance=tolerance),
         tolerance=tolerance,
-        idle=tuple(eqs.spins[k] for k in free_spins(eqs, A, np.array(state.q), state.t)),
+        idle=tuple(eqs.spins[k] for k in free_spins(eqs, plain, np.array(state.q), state.t)),
     )
 
 
