@@ -299,6 +299,36 @@ class TestStability:
         for name in ("V_y", "V_z", "T", "M_y", "M_z"):
             assert np.abs(getattr(after, name) - getattr(before, name)).max() < 1e-5 * 200.0, name
 
+    @pytest.mark.parametrize("planar", [True, False])
+    def test_joints_of_a_prestressed_frame_are_in_balance(self, planar: bool) -> None:
+        """Forces of both members at a corner, turned with their sections by θ × F₀, and the load add up to nothing."""
+        frame = Frame("portal", planar=planar, gravity=0)
+        places = [[0, 0, 0], [0.4, 3, 0.3], [4, 3.3, -0.2], [4.2, 0, 0.5]]
+        frame.add_points(list("ABCD"), [place[: 2 if planar else 3] for place in places])
+        for name, (start, end) in zip("lbr", ("AB", "BC", "DC")):
+            frame.add_beam(name, start, end, section=Section.rectangle(0.1, 0.07), material=STEEL, elements=3,
+                           up=None if planar else (0.2, 0.1, 1.0))  # fmt: skip
+        frame.support(["A", "D"], "fixed")
+        for point in "BC":
+            frame.add_force("roof", point, (0, -1) if planar else (0, -1, 0))
+        model = structure(frame)
+        roof = {"roof": 0.6 * buckling(model, "roof").critical}
+        load = {"B.x": 1000.0, "B.rz": 200.0, **({} if planar else {"B.z": 400.0, "B.rx": 50.0})}
+        solution, before = static(prestressed(model, roof), load), static(model, roof)
+        ways = ("x", "y", "z", "rx", "ry", "rz")
+        d = solution.displacement
+        theta = np.array([0.0, 0.0, d["B.rz"]] if planar else [d[f"B.{way}"] for way in ways[3:]])
+
+        def on_face(of, beam, end):
+            found = of.beam(beam, 2)
+            forces = np.array([getattr(found, n)[end] for n in ("N", "V_y", "V_z", "T", "M_y", "M_z")])
+            return forces.reshape(2, 3) @ found.axes
+
+        total = np.array([load.get(f"B.{way}", 0.0) for way in ways]).reshape(2, 3)
+        for beam, end, sign in (("l", -1, -1), ("b", 0, 1)):
+            total += sign * (on_face(solution, beam, end) + np.cross(theta, on_face(before, beam, end)))
+        assert np.abs(total).max() < 1e-11 * np.abs(on_face(solution, "l", -1)).max()
+
     def test_prestress_in_two_steps_is_prestress_in_one(self) -> None:
         model = structure(cantilever(8))
         once = prestressed(model, {"P": 0.5 * EULER})

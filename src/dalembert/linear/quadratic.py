@@ -78,10 +78,17 @@ def _dispatch(rest: massless.Condensed, damped: bool, gyroscopic: bool, circulat
 
 
 def stiffness_modes(factor: FloatArray, M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """μ ascending, those within rounding of zero exactly 0, and orthonormal Q of L⁻¹ K L⁻ᵀ with M = L Lᵀ."""
+    """μ ascending, those within rounding of zero exactly 0, and orthonormal Q of L⁻¹ K L⁻ᵀ with M = L Lᵀ.
+
+    Rounding of K alone moves μ of the mode x (xᵀMx = 1) by ε ‖K‖ ‖x‖², in coordinates of unit diagonal of M: more
+    than ε of the largest μ where M is ill-conditioned, as in models reduced to coordinates that move nearly alike.
+    """
     stiffness = _congruent(factor, K)
     mu, Q = np.linalg.eigh(0.5 * (stiffness + stiffness.T))  # condensation keeps symmetry up to rounding
-    small = np.abs(mu) <= zero_tolerance(len(mu)) * np.abs(mu).max()
+    size = np.sqrt(np.diag(M))
+    shapes = size[:, None] * scipy.linalg.solve_triangular(factor, Q, lower=True, trans="T")
+    largest = np.abs(K / np.outer(size, size)).sum(axis=1).max() * (shapes**2).sum(axis=0)
+    small = np.abs(mu) <= zero_tolerance(len(mu)) * np.maximum(largest, np.abs(mu).max())
     if not small.any():
         return mu, Q
     symmetric = 0.5 * (K + K.T)
