@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 import typer.main
 
 import dalembert as da
+from dalembert.app.commands import terminal
+from dalembert.app.commands.running import told
 from dalembert.app.commands.wording import OPTION, in_options, without_python
 from dalembert.cli import app
 from tests.commands import run
@@ -102,3 +105,22 @@ def test_a_stretch_and_block_rows_are_options(dropouts: Path) -> None:
     assert part.exit_code == 0, part.output
     wrong = run("identify", dropouts, "--inputs", "force", "--between", "8")
     assert wrong.exit_code == 2 and "FROM:TO" in said(wrong)
+
+
+def test_warnings_are_given_once_and_advise_options(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "the decay is odd. Use noise='innovations', or another one. Use order=4."
+    with told(False, False, ["--order"]):
+        warnings.warn(text, stacklevel=2)
+        terminal.warn(text)  # of the result, as `identify` prints it
+    assert capsys.readouterr().err == "warning: the decay is odd. Use --order 4.\n"
+
+
+def test_a_filter_that_lacks_an_input_says_how_to_do_without(tmp_path: Path) -> None:
+    record = da.simulate(da.equations(da.read_model("four-bar")), until=0.1).select("encoder")
+    da.write_record(record, tmp_path / "a.csv")
+    options = ("estimate", "four-bar", tmp_path / "a.csv", "--Q", 1e-6, "--R", 1e-4)
+    missing = run(*options)
+    assert missing.exit_code == 1
+    assert "lacks the input 'torque'" in said(missing)
+    assert "--inputs NAMES names what is known" in said(missing)
+    assert run(*options, "--inputs", "").exit_code == 0

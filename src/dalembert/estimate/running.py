@@ -148,12 +148,15 @@ def _block(record: Record, channels: Channels) -> Array:
 
 def _missing(model: Any, missing: list[str], record: Record) -> str:
     kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
+    parts = [f"{word}=[...] names what is {known}" for word, known in (("outputs", "measured"), ("inputs", "known"))
+             if word[:-1] in {kinds[name] for name in missing}]  # fmt: skip
+    advice = f"Add such a channel, or make the filter without it: {' and '.join(parts)}."
     if len(missing) == 1:
         name = missing[0]
         unknown = unknown_name("channel", name, record.names, "the record")
-        return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown}"
+        return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown} {advice}"
     listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
-    return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}."
+    return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}. {advice}"
 
 
 def intervals(filter_: Filter, record: Record) -> Array:

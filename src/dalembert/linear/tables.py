@@ -26,11 +26,13 @@ def spread(value: float, deviation: float | None) -> str:
 
     Examples
     --------
-    >>> spread(22.808584, 3.3e-6), spread(3.6782, 0.0131), spread(120.4, 7.0), spread(8.852, 1e-12)
-    ('22.8085840 ± 0.0000033', '3.678 ± 0.013', '120.4 ± 7.0', '8.852000000 ± less than 1e-9')
+    >>> spread(22.808584, 3.3e-6), spread(3.6782, 0.0131), spread(120.4, 7.0), spread(4.53e-7, 1.7e-8)
+    ('22.8085840 ± 0.0000033', '3.678 ± 0.013', '120.4 ± 7.0', '4.53e-07 ± 1.7e-08')
     """
     if deviation is None or not (0.0 < deviation < math.inf):
         return f"{value:.5g}"
+    if abs(value) < 1e-3 and deviation < 1e-4:
+        return f"{value:.3g} ± {deviation:.1e}"
     if deviation < 1e-9:
         return f"{value:.9f} ± less than 1e-9"
     decimals = max(0, 1 - math.floor(math.log10(deviation)))

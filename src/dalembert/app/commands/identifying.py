@@ -77,7 +77,8 @@ def identify(
         int | None, typer.Option(min=2, help="Block rows of subspace methods; chosen when left out.")
     ] = None,
     hold_out: Annotated[
-        float, typer.Option(show_default="1/3", help="Part of the data kept to judge the model (auto).")
+        float,
+        typer.Option(min=0.0, max=0.5, show_default="1/3", help="Part of the data kept to judge the model (auto)."),
     ] = 1 / 3,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     place: Annotated[
@@ -225,7 +226,7 @@ def show(result: Any, document: dict[str, Any]) -> None:
     held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
     terminal.show(f"reproduces {fits['training']:.1f} % of the data it was found from{held}")
     for text in document["warnings"]:
-        terminal.say(f"warning: {text}")
+        terminal.warn(text)
 
 
 def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:

@@ -51,7 +51,9 @@ Outputs = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors when left out."),
 ]
-Known = Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Inputs that are known; all when left out.")]
+Known = Annotated[
+    list[str] | None, typer.Option(metavar="NAMES", help='Inputs that are known; all when left out, none by "".')
+]
 
 
 def filter_of(
@@ -68,8 +70,9 @@ def filter_of(
             raise typer.BadParameter(
                 "a filter needs variances of the model and of the sensors.", param_hint=f"--{name}"
             )
+    known = None if inputs is None else values.names(inputs)
     options: dict[str, Any] = {
-        **noise, "outputs": values.names(outputs) or None, "inputs": values.names(inputs) or None, "dt": dt,
+        **noise, "outputs": values.names(outputs) or None, "inputs": known, "dt": dt,
         "P0": values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
     with terminal.waiting("making the filter"):
@@ -157,7 +160,7 @@ def estimate(
     per = float(found.nis.sum()) / used if used else float("nan")
     doubt = doubts(found)
     if doubt is not None:
-        terminal.say(f"warning: {doubt}")
+        terminal.warn(doubt)
     names = found.record.names
     last = {
         name: {"value": found.record.data[-1, k], "deviation": found.deviations.data[-1, k],

@@ -26,7 +26,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from dalembert.app.commands.terminal import settings
+from dalembert.app.commands.terminal import settings, warn
 from dalembert.app.commands.wording import in_options
 from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
@@ -124,6 +124,7 @@ def ended_by_signal() -> Iterator[None]:
 def told(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[None]:
     """Errors inside become one message, in the words of the command's options, and an exit code; warnings one line."""
     settings.quiet, settings.debug = quiet, debug or bool(os.environ.get("DALEMBERT_DEBUG"))
+    settings.options, settings.warned = options, set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
@@ -173,5 +174,4 @@ def _tell(error: BaseException, message: str) -> None:
 
 
 def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
-    if not settings.quiet:
-        typer.echo(printable(f"warning: {message}"), err=True)
+    warn(str(message))

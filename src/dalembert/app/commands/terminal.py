@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from dalembert.app.commands.wording import in_options
 from dalembert.errors import printable
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Settings:
     debug: bool = False
     allow_outside: bool = False  # models may include files outside their folder
     terminated: bool = False  # by SIGTERM, not from the keyboard
+    options: Collection[str] = ()  # of the command
+    warned: set[str] = field(default_factory=set)
 
 
 settings = Settings()
@@ -43,6 +46,14 @@ def say(text: str) -> None:
     """A message for people, on standard error; nothing when quiet."""
     if not settings.quiet:
         typer.echo(printable(text), err=True)
+
+
+def warn(text: str) -> None:
+    """A warning, once, with advice in the options of the command."""
+    told = in_options(text, settings.options)
+    if told not in settings.warned:
+        settings.warned.add(told)
+        say(f"warning: {told}")
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def in_options(message: str, options: Collection[str]) -> str:
     if "--P0" in options:
         text = BARE.sub("--P0", text)
     text = FUNCTION.sub(lambda m: FUNCTIONS[m[1]] if FUNCTIONS[m[1]] in options else m.group(), text)
-    return without_python(KEYWORD.sub(said, text))
+    return without_python(KEYWORD.sub(said, text).replace("--max-steps of the method", "--max-steps"))
 
 
 def without_python(text: str) -> str:
