@@ -75,9 +75,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str], where: str = "") ->
     """
     names = sorted(set(known))
     near = difflib.get_close_matches(str(name), names[:_MOST_COMPARED], n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = f" Did you mean {near[0]!r:.80}?" if near else ""
     place = f" in {where}" if where else ""
-    shown = ", ".join(each if each.isprintable() else repr(each) for each in names[:20])
+    shown = ", ".join(each[:80] if each.isprintable() else repr(each[:80]) for each in names[:20])
     shown += f", ... ({len(names)} in all)" if len(names) > 20 else ""
     return f"no {kind} named {name!r}{place}.{hint} Known: {shown or '(none)'}."
 

@@ -35,7 +35,8 @@ PIECE = 1 << 20  # bytes that are handed over at a time
 _FRAME = struct.Struct("<cQ")
 _READY, _PLAIN, _FLOATS, _WHOLE, _ERROR, _END = b"R", b"P", b"F", b"I", b"E", b"Z"
 _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from dalembert.isolation import serve; serve()"
-_SECONDS, _SECONDS_PER_BYTE = 10.0, 2e-5  # of processor time; the slowest reader (Nastran) takes 1e-6 s a byte
+_SECONDS, _SECONDS_PER_BYTE = 3.0, 2e-5  # of processor time; the slowest reader (Nastran) takes 1e-6 s a byte
+_LIBRARY = 8_000_000  # bytes of address space that a library takes for any file
 _helper: subprocess.Popen[bytes] | None = None
 _lock = threading.Lock()
 _of_parents: list[Any] = []  # helpers of the processes this one was forked from: not ours to end
@@ -44,7 +45,8 @@ _of_parents: list[Any] = []  # helpers of the processes this one was forked from
 def sections(reader: str, path: Path, arguments: list[Any], *, memory: int | None = None) -> Sections:
     """What a reader makes of a file, read in the helper where one can be had.
 
-    reader : ``"module:function"`` of this package, a generator; it is called with the path and the arguments.
+    reader : ``"module:function"`` of this package, a generator; it is called with the path and the arguments. What
+        its module names in ``LIBRARIES`` is imported before the bounds are set.
     memory : bytes that it may take [bytes]; more ends in `FileFormatError` (Linux only).
     """
     with _lock:
@@ -78,8 +80,14 @@ def stop() -> None:
 
 
 def _forget() -> None:
-    """In a process forked from this one: its pipes are the parent's."""
+    """In a process forked from this one: its pipes are the parent's, and would keep the helper when that is gone."""
     global _helper, _lock
+    if _helper is not None:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for pipe in (_helper.stdin, _helper.stdout):
+            if pipe is not None and not pipe.closed:
+                os.dup2(nowhere, pipe.fileno(), inheritable=False)
+        os.close(nowhere)
     _of_parents.append(_helper)
     _helper, _lock = None, threading.Lock()
 
@@ -108,6 +116,7 @@ def _started() -> subprocess.Popen[bytes] | None:
         _helper = subprocess.Popen(
             [sys.executable, "-c", _CHILD, *sys.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},  # its own one keeps twice as much
         )  # fmt: skip
     except OSError:
         return None
@@ -155,7 +164,11 @@ def _frame(helper: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 def _reader(name: str) -> Callable[..., Sections]:
     module, _, function = name.partition(":")
-    found: Callable[..., Sections] = getattr(importlib.import_module(module), function)
+    holder = importlib.import_module(module)
+    for library in getattr(holder, "LIBRARIES", ()):
+        with contextlib.suppress(ImportError):  # the reader says which extra brings it
+            importlib.import_module(library)
+    found: Callable[..., Sections] = getattr(holder, function)
     return found
 
 
@@ -172,8 +185,9 @@ def serve() -> None:
         for job in sys.stdin.buffer:
             reader, path, arguments, memory = json.loads(job)
             try:
+                read = _reader(reader)
                 with _bounded(Path(path), memory):
-                    for section in _reader(reader)(Path(path), *arguments):
+                    for section in read(Path(path), *arguments):
                         _hand_over(out, section)
             except DalembertError as error:
                 name = next(t.__name__ for t in type(error).__mro__ if t.__name__ in vars(errors))
@@ -196,7 +210,8 @@ def _bounded(path: Path, memory: int | None) -> Iterator[None]:
 
         limit = resource.getrlimit(resource.RLIMIT_AS)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        most = used + memory if limit[1] == resource.RLIM_INFINITY else min(used + memory, limit[1])
+        most = used + memory + _LIBRARY
+        most = most if limit[1] == resource.RLIM_INFINITY else min(most, limit[1])
         resource.setrlimit(resource.RLIMIT_AS, (most, limit[1]))
     if hasattr(signal, "ITIMER_PROF"):
         signal.setitimer(signal.ITIMER_PROF, _SECONDS + _SECONDS_PER_BYTE * size)

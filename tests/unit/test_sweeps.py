@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -214,6 +215,10 @@ BAD_LINES = {
     "shape that does not fit": '{"index": 0, "results": {"square": {"shape": [9999999], "data": "AAAA"}}}',
     "data that are none": '{"index": 0, "results": {"square": {"shape": [1], "data": "%%%"}}}',
     "nesting": "[" * 100_000,
+    "truth as result": '{"index": 0, "results": {"square": true}}',
+    "more digits than a number holds": '{"index": 0, "results": {"square": 1' + "0" * 400 + "}}",
+    "an empty array that is too large": '{"index": 0, "results": {"square": {"shape": [0, 999999999], "data": ""}}}',
+    "control characters in a name": '{"index": 0, "results": {"\\u001b[31m": 1.0}}',
 }
 
 
@@ -236,6 +241,11 @@ def test_a_hostile_line_of_a_store_is_a_data_error_with_its_place(line: str, tmp
         ("points", {"shape": [2], "data": ""}),
         ("points", 1.0),
         ("count", 9),
+        ("count", 3.0),
+        ("names", []),
+        ("names", ["\x1b[31m"]),
+        ("points", {"shape": [3, 1], "data": [1]}),
+        ("points", {"shape": [10**12, 0], "data": ""}),
     ],
 )
 def test_a_hostile_head_of_a_store_is_a_data_error(key: str, value: object, tmp_path: Path) -> None:
@@ -244,6 +254,46 @@ def test_a_hostile_head_of_a_store_is_a_data_error(key: str, value: object, tmp_
     (tmp_path / "sweep.json").write_text(json.dumps({**head, key: value}))
     with pytest.raises(DataError, match=r"sweep.json: not the head"):
         da.read_sweep(tmp_path)
+
+
+def test_a_sweep_of_one_name_twice_is_refused(tmp_path: Path) -> None:
+    da.sweep(trials.square, da.Grid({"x": [1.0, 2.0], "y": [3.0]}), workers=0, store=tmp_path)
+    head = json.loads((tmp_path / "sweep.json").read_text())
+    (tmp_path / "sweep.json").write_text(json.dumps({**head, "names": ["x", "x"]}))
+    with pytest.raises(DataError, match="not the head"):
+        da.read_sweep(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
+def test_memory_of_a_hostile_store_stays_below_twice_max_bytes(tmp_path: Path) -> None:
+    """A thousand points, of which one says that every point has many results; and objects of three bytes each."""
+    most = 20_000_000
+    da.sweep(trials.square, da.Grid({"x": np.arange(1000.0)}), workers=0, store=tmp_path)
+    program = (
+        "import sys, dalembert as da\n"
+        "def peak():\n"
+        "    return next(1024 * int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
+        "da.read_sweep(sys.argv[1]); before = peak()\n"
+        "try: da.read_sweep(sys.argv[2], max_bytes=int(sys.argv[3])); said = 'read'\n"
+        "except da.DalembertError as error: said = str(error)\n"
+        "print(peak() - before, said)"
+    )
+    array = {"shape": [4000], "data": base64.b64encode(bytes(32_000)).decode()}
+    lines = {
+        "max_bytes": json.dumps({"index": 0, "results": {"square": array}}),
+        "max_bytes ": json.dumps({"index": 0, "results": {f"r{k}": 0.0 for k in range(10_000)}}),
+        "too long": '{"index": 0, "results": {}, "more": [' + "{}," * 500_000 + "{}]}",
+    }
+    for why, line in lines.items():
+        other = tmp_path / "other"
+        other.mkdir(exist_ok=True)
+        (other / "sweep.json").write_text((tmp_path / "sweep.json").read_text())
+        (other / "results.jsonl").write_text(line + "\n")
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path), str(other), str(most)], capture_output=True, text=True
+        )
+        grown, _, said = done.stdout.partition(" ")
+        assert int(grown) < 2 * most and why.strip() in said, (why, done)
 
 
 def test_stopping_keeps_what_there_is() -> None:

@@ -11,6 +11,8 @@ from dalembert.errors import FileFormatError
 from dalembert.isolation import PIECE
 
 CHANNEL = 512  # bytes that the name of a channel, its unit and its place in a table take in Python
+_TEXT_SHARE = 128  # JSON takes up to 40 times its length as objects, here and in the helper process
+_SHORT_TEXT = 1 << 16  # bytes that are always allowed
 
 
 def check_size(samples: int, channels: int, max_bytes: int, path: Path) -> None:
@@ -19,6 +21,19 @@ def check_size(samples: int, channels: int, max_bytes: int, path: Path) -> None:
         raise FileFormatError(f"{samples} samples are declared.", str(path))
     if samples * (channels + 1) * 8 + channels * CHANNEL > max_bytes:
         raise FileFormatError(f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}.", str(path))
+
+
+def most_text(max_bytes: int) -> int:
+    """Bytes that the texts of a file may have together."""
+    return max(max_bytes // _TEXT_SHARE, _SHORT_TEXT)
+
+
+def check_text(size: int, max_bytes: int, path: Path) -> None:
+    """Refuse texts (units, provenance, scene) that would pass ``max_bytes`` as objects."""
+    if size > most_text(max_bytes):
+        raise FileFormatError(
+            f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text.", str(path)
+        )
 
 
 def without_column(table: Any, column: int) -> Any:

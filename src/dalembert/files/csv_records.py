@@ -91,10 +91,11 @@ def read(
     if dt is not None:
         clock = dt * np.arange(len(table), dtype=np.float64)
     elif head.clock is not None:
-        clock = table[:, head.clock].copy()
+        clock = table[:, head.clock]
         _refuse_stamps(clock, path, head, time)
         checked_time(clock)
         provenance = _uneven(clock, path, head)
+        clock = clock.copy()  # only now: the checks above take as much memory as it does
         table = without_column(table, head.clock)
         del headings[head.clock]
     provenance |= _told(head)

@@ -15,10 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.errors import FileFormatError
+from dalembert.files.bounds import check_text
 from dalembert.isolation import PIECE
 
 _DEFLATE, _SHUFFLE, _CHECKSUM = 1, 2, 3
-_CHUNK_SHARE = 4  # a chunk, its packed bytes and their copy stay below max_bytes together
+_CHUNK_SHARE = 16  # a chunk, its packed bytes, their copy and a column stay below max_bytes together
 
 
 def own_datasets(file: Any, path: Path) -> dict[str, Any]:
@@ -36,20 +37,29 @@ def own_datasets(file: Any, path: Path) -> dict[str, Any]:
     return {label: found[label] for label in found if found[label].shape is not None}
 
 
-def text(attributes: Any, key: str, default: str = "") -> str:
-    """An attribute that is one text; anything else counts as absent."""
-    if key not in attributes:
-        return default
-    try:
-        if prod(attributes.get_id(key).shape) != 1:
+class Texts:
+    """Attributes that are one text; anything else counts as absent. All texts together are bounded."""
+
+    def __init__(self, max_bytes: int, path: Path) -> None:
+        self.max_bytes, self.path, self.size = max_bytes, path, 0
+
+    def get(self, attributes: Any, key: str, default: str = "") -> str:
+        import h5py
+
+        if key not in attributes:
             return default
+        place = attributes.get_id(key)
+        kind = place.get_type()
+        if kind.get_class() != h5py.h5t.STRING or place.shape is None or prod(place.shape) != 1:
+            return default
+        if not kind.is_variable_str():
+            check_text(self.size + kind.get_size(), self.max_bytes, self.path)
         value = attributes[key]
-    except (OSError, TypeError, ValueError):  # of a type that h5py does not know
-        return default
-    value = value.flat[0] if isinstance(value, np.ndarray) else value
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    return value if isinstance(value, str) else default
+        value = value.flat[0] if isinstance(value, np.ndarray) else value
+        raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+        self.size += len(raw)
+        check_text(self.size, self.max_bytes, self.path)
+        return raw.decode("utf-8", "replace")
 
 
 def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: Path) -> None:
@@ -66,7 +76,7 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
     (length,) = dataset.chunks
     if length * kind.itemsize > max_bytes // _CHUNK_SHARE:
         raise FileFormatError(
-            f"a chunk of {label!r} has {length * kind.itemsize} bytes, a quarter of max_bytes = {max_bytes} at most.",
+            f"a chunk of {label!r} has {length * kind.itemsize} bytes, a sixteenth of max_bytes = {max_bytes} at most.",
             str(path),
         )
     plan = dataset.id.get_create_plist()
@@ -81,7 +91,8 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
     def place(chunk: Any) -> None:
         (start,) = chunk.chunk_offset
         file.seek(chunk.byte_offset)
-        content = file.read(min(chunk.size, max_bytes // _CHUNK_SHARE))
+        most = length * kind.itemsize
+        content = file.read(min(chunk.size, most + most // 1000 + 64))  # what does not shrink grows by its heads
         if len(content) != chunk.size:
             raise FileFormatError(f"a chunk of {label!r} is cut off.", str(path))
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]

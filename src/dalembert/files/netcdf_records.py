@@ -18,6 +18,7 @@ from dalembert.record import Record
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.@+-]*")
 _JSON = ("statistics", "provenance", "scene")
+LIBRARIES = ("h5py",)
 
 
 def write(record: Record, path: Path) -> None:
@@ -66,29 +67,30 @@ def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]
     if len(file) * CHANNEL > max_bytes:
         raise FileFormatError(f"{len(file)} variables exceed max_bytes = {max_bytes}.", str(path))
     variables = hdf5_data.own_datasets(file, path)
-    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable)]
+    texts = hdf5_data.Texts(max_bytes, path)
+    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
     if time not in known or len(variables[time].shape) != 1:
         raise FileFormatError(unknown_name("time variable", time, known, "the file"), str(path))
     clock = variables[time]
-    along = _dimension(clock)
-    found = [label for label in known if label != time and _dimension(variables[label]) == along is not None]
-    order = loaded(hdf5_data.text(file.attrs, "variables"), list)
+    along = _dimension(clock, texts)
+    found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
+    order = loaded(texts.get(file.attrs, "variables"), list)
     found = [label for label in order if label in found] if order else found
     if not found:
         raise FileFormatError(f"no variable runs along {time!r}.", str(path))
     samples = int(clock.shape[0])
     # the file may be compressed, or hold nothing but a fill value: what counts is what it would unpack to
     check_size(samples, len(found), max_bytes, path)
-    unit = hdf5_data.text(clock.attrs, "units", "s")
+    unit = texts.get(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
         raise FileFormatError(f"the unit of time is {unit!r}; expected 's'.", str(path))
     told = [variables[label] for label in found]
     yield {
-        "samples": samples, "dt": None, "name": hdf5_data.text(file.attrs, "name"),
-        "names": [hdf5_data.text(v.attrs, "long_name", label) if order else label for label, v in zip(found, told)],
-        "units": [hdf5_data.text(variable.attrs, "units") for variable in told],
-        "status": hdf5_data.text(file.attrs, "status", "complete"),
-        **{key: loaded(hdf5_data.text(file.attrs, key), dict) for key in _JSON},
+        "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
+        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, told)],
+        "units": [texts.get(variable.attrs, "units") for variable in told],
+        "status": texts.get(file.attrs, "status", "complete"),
+        **{key: loaded(texts.get(file.attrs, key), dict) for key in _JSON},
     }  # fmt: skip
     with path.open("rb") as raw:
         column = np.empty(samples)  # one for all: whoever gets it copies it
@@ -97,19 +99,19 @@ def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]
             yield column
 
 
-def _is_bare_dimension(variable: Any) -> bool:
+def _is_bare_dimension(variable: Any, texts: hdf5_data.Texts) -> bool:
     """A dimension of the file that has no values of its own."""
-    return hdf5_data.text(variable.attrs, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
+    return texts.get(variable.attrs, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
 
 
-def _dimension(variable: Any) -> Any:
+def _dimension(variable: Any, texts: hdf5_data.Texts) -> Any:
     """The dimension (a dataset too) that a variable of one dimension runs along, or None.
 
     Read from the attributes: the functions of the library for scales do not end on some damaged files.
     """
     if len(variable.shape) != 1:
         return None
-    if hdf5_data.text(variable.attrs, "CLASS") == "DIMENSION_SCALE":
+    if texts.get(variable.attrs, "CLASS") == "DIMENSION_SCALE":
         return variable
     if "DIMENSION_LIST" not in variable.attrs or variable.attrs.get_id("DIMENSION_LIST").shape != (1,):
         return None

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileFormatError, require_extra, unknown_name
-from dalembert.files.bounds import check_size
+from dalembert.files.bounds import check_size, check_text
 from dalembert.files.parquet_sizes import check_footer, largest_page
 from dalembert.files.plain_data import as_json, loaded
 from dalembert.isolation import PIECE
 from dalembert.record import Record
 
+LIBRARIES = ("pyarrow", "pyarrow.parquet")
 _KEY = b"dalembert"
 _ROWS = 1 << 16
 
@@ -46,7 +47,9 @@ def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterato
             check_size(file.metadata.num_rows, len(columns), max_bytes, path)
             _check_clock(columns, time, dt, path)
             _check_pages(file, raw, max_bytes, path)
-            about = loaded((file.schema_arrow.metadata or {}).get(_KEY, b"").decode("utf-8", "replace"), dict) or {}
+            raw_about = (file.schema_arrow.metadata or {}).get(_KEY, b"")
+            check_text(len(raw_about), max_bytes, path)
+            about = loaded(raw_about.decode("utf-8", "replace"), dict) or {}
             names = [name for name in columns if name != time or dt is not None]
             given = about.get("units")
             units: dict[str, Any] = given if isinstance(given, dict) else {}

@@ -14,6 +14,8 @@ from typing import BinaryIO
 from dalembert.errors import FileFormatError
 
 _STRUCTURE = 1024  # bytes that a structure of the footer takes as an object, at most (ColumnChunk)
+_FOOTER_SHARE = 16  # its bytes are copied by every layer of the library
+_FOOTER = 1 << 20  # bytes that are always allowed
 _PAGE_HEAD = 1 << 16  # bytes; statistics may make it long
 _DEEPEST = 32
 _UNCOMPRESSED, _COMPRESSED = 2, 3  # fields of PageHeader
@@ -107,6 +109,8 @@ def check_footer(file: BinaryIO, total: int, max_bytes: int, path: Path) -> None
         length = int.from_bytes(tail[:4], "little")
         if tail[4:] != b"PAR1" or length > total - 12:
             raise Broken("it does not end as one")
+        if length > max(max_bytes // _FOOTER_SHARE, _FOOTER):
+            raise Broken(f"a footer of {length} bytes is too long for max_bytes")
         file.seek(total - 8 - length)
         _Walk(file.read(length), max_bytes // _STRUCTURE).structure()
     except Broken as error:

@@ -14,7 +14,9 @@ from dalembert.record import Record
 
 def read(module: str, path: Path, time: str, max_bytes: int, dt: float | None) -> Record:
     """The record in a file, by the reader in a module of this folder."""
-    with closing(sections(f"dalembert.files.{module}:sections", path, [time, max_bytes, dt])) as found:
+    # attributes of HDF5 are read whole before their length is known; pyarrow reserves far more than it takes
+    memory = max_bytes if module == "netcdf_records" else None
+    with closing(sections(f"dalembert.files.{module}:sections", path, [time, max_bytes, dt], memory=memory)) as found:
         about = next(found)
         samples, names, dt = about.pop("samples"), about.pop("names"), about.pop("dt")
         data = np.empty((samples, len(names)))

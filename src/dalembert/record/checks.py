@@ -96,5 +96,5 @@ def _checked_unit_list(units: tuple[str, ...]) -> tuple[str, ...]:
 def line(text: str, what: str) -> str:
     """One printable line without blanks at its ends, so that any file format can hold it."""
     if not isinstance(text, str) or not text.isprintable() or text != text.strip():
-        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r}.")
+        raise DataError(f"{what} must be one line of printable text without blanks at its ends, not {text!r:.80}.")
     return text

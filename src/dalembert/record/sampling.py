@@ -21,6 +21,7 @@ MOSTLY = 0.9  # share of equal steps from which on a longer one is a gap, and no
 MOST_LOST = 1e15  # samples: a time that is nonsense must not overflow the count
 EVERY = "(all)"
 _ROWS_SHOWN = 30
+_BLOCK = 1 << 16  # samples looked at together
 _HOLES_TOLD = 5
 
 
@@ -81,7 +82,12 @@ def is_even(time: Array) -> bool:
     if time.size < 3:
         return True
     step = (time[-1] - time[0]) / (time.size - 1)
-    return bool(np.abs(time - (time[0] + step * np.arange(time.size))).max() <= EVEN * step)
+    for first in range(0, time.size, _BLOCK):
+        some = time[first : first + _BLOCK]
+        grid = time[0] + step * np.arange(first, first + some.size)
+        if not np.abs(some - grid).max() <= EVEN * step:
+            return False
+    return True
 
 
 def unevenness(time: Array) -> str:
@@ -89,10 +95,10 @@ def unevenness(time: Array) -> str:
     if is_even(time):
         return ""
     steps = np.diff(time)
-    longest = int(steps.argmax())
-    usual = float(np.median(steps))
+    longest, least, most = int(steps.argmax()), steps.min(), steps.max()
+    usual = float(np.median(steps, overwrite_input=True))
     return (
-        f"uneven steps, {steps.min():.4g} to {steps.max():.4g} s (usually {usual:.4g} s, the longest after "
+        f"uneven steps, {least:.4g} to {most:.4g} s (usually {usual:.4g} s, the longest after "
         f"t = {time[longest]:.6g} s)"
     )
 

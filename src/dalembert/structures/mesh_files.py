@@ -35,6 +35,7 @@ _KIND_OF_TYPE = {
     "hexahedron27": "hex27",
 }
 MAX_BYTES = 8 * 1024**3
+LIBRARIES = ("meshlane",)
 _OTHER_SOLIDS = ("wedge", "pyramid", "polyhedron", "tetra", "hexahedron")
 _FORMATS = {
     ".msh": "gmsh", ".inp": "abaqus", ".bdf": "nastran", ".nas": "nastran", ".dat": "nastran", ".fem": "nastran",

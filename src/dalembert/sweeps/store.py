@@ -11,6 +11,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from dalembert.sweeps.swept import Swept
 
 HEAD, LINES = "sweep.json", "results.jsonl"
 LONGEST = 64_000_000  # bytes of a line
+MAX_BYTES = 8 * 1024**3
+_LINE_SHARE = 64  # JSON takes up to 40 times its length as objects
+_SHORT_LINE = 1 << 16  # bytes that are always allowed
+_ENTRY = 256  # bytes that a result of a line takes as objects, and a line besides
 FORMAT = 1
 
 
@@ -75,19 +80,25 @@ def packed(value: Any) -> Any:
 
 def unpacked(value: Any) -> Any:
     if not isinstance(value, dict):
-        if not isinstance(value, int | float):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             raise ValueError(f"{value!r:.40} is not a number")
         return float(value)
     shape, data = value.get("shape"), value.get("data")
     if not (isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) and isinstance(data, str)):
         raise ValueError("an array has a shape and data")
+    if prod(max(n, 1) for n in shape) > LONGEST:  # also of an array without numbers
+        raise ValueError(f"an array of shape {shape!r:.40}")
     return np.frombuffer(base64.b64decode(data, validate=True), dtype="<f8").reshape(shape)
 
 
-def read_head(folder: Path) -> dict[str, Any]:
+def _longest(max_bytes: int) -> int:
+    return min(LONGEST, max(max_bytes // _LINE_SHARE, _SHORT_LINE))
+
+
+def read_head(folder: Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     path = folder / HEAD
     try:
-        if path.stat().st_size > LONGEST:
+        if path.stat().st_size > _longest(max_bytes):
             raise StoreError("the head of a sweep is too long.", path=str(path))
         head = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -99,23 +110,30 @@ def read_head(folder: Path) -> dict[str, Any]:
     return head
 
 
-def read_lines(path: Path, count: int) -> dict[int, dict[str, Any]]:
+def read_lines(path: Path, count: int, max_bytes: int = MAX_BYTES) -> dict[int, dict[str, Any]]:
     """Whole lines by the index of their point, below `count`; one that was cut off is cut from the file too."""
     if not path.exists():
         return {}
     found: dict[int, dict[str, Any]] = {}
-    good = 0
+    sizes: dict[str, int] = {}
+    good = kept = 0
+    longest = _longest(max_bytes)
     with path.open("rb") as file:
-        for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
-            if len(raw) > LONGEST:
+        for number, raw in enumerate(iter(lambda: file.readline(longest + 1), b""), start=1):
+            if len(raw) > longest:
                 raise StoreError("a line of results is too long.", path=str(path), line=number)
             if not raw.endswith(b"\n"):
                 break
             try:
-                line = json.loads(raw)
-                found[_checked(line, count)] = line
-            except (ValueError, RecursionError) as error:
+                line = _checked(json.loads(raw), count)
+            except (ValueError, OverflowError, RecursionError) as error:
                 raise StoreError(f"not a line of results: {error}.", path=str(path), line=number) from error
+            results = line.get("results", {})
+            sizes.update({label: np.size(unpacked(results[label])) for label in results if label not in sizes})
+            kept += len(raw) + _ENTRY * (1 + len(results))
+            if kept + 8 * count * sum(sizes.values()) > max_bytes:
+                raise StoreError(f"the results exceed max_bytes = {max_bytes}.", path=str(path), line=number)
+            found[line["index"]] = line
             good += len(raw)
     if good < path.stat().st_size:
         with path.open("r+b") as file:
@@ -123,42 +141,50 @@ def read_lines(path: Path, count: int) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _checked(line: Any, count: int) -> int:
-    """The index of a line whose parts are what they should be."""
+def _checked(line: Any, count: int) -> dict[str, Any]:
+    """What is kept of a line whose parts are what they should be."""
     index = line.get("index") if isinstance(line, dict) else None
     if type(index) is not int or not 0 <= index < count:
         raise ValueError(f"index {index!r:.40} is none of the {count} points")
     if line.get("error") is not None:
-        return index
+        return {"index": index, "error": str(line["error"])}
     results = line.get("results")
     if not isinstance(results, dict):
         raise ValueError("results must be a table of numbers and arrays")
-    for value in results.values():
+    for label, value in results.items():
         unpacked(value)
-    return index
+        if not label.isprintable():
+            raise ValueError(f"{label!r:.40} is no name of a result")
+    return {"index": index, "results": results}
 
 
-def read_sweep(folder: str | os.PathLike[str]) -> Swept:
-    """A sweep, complete or not, from its folder."""
+def read_sweep(folder: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Swept:
+    """A sweep, complete or not, from its folder.
+
+    ``max_bytes`` : results that would take more are refused; reading takes less than twice as much memory.
+    """
     where = Path(folder)
-    head = read_head(where)
+    head = read_head(where, max_bytes)
     try:
-        points, names, seed = unpacked(head["points"]), head["names"], head["seed"]
-        if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and type(seed) is int):
-            raise ValueError("names and seed of a sweep are texts and a number")
-        if np.shape(points) != (head["count"], len(names)):
-            raise ValueError(f"points have shape {np.shape(points)}, not ({head['count']!r:.40}, {len(names)})")
-    except (KeyError, ValueError) as error:
+        points, names, seed, count = unpacked(head["points"]), head["names"], head["seed"], head["count"]
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            raise ValueError("names of a sweep are texts")
+        if len(set(names)) < len(names) or not all(name.isprintable() for name in names):
+            raise ValueError("names of a sweep are different, in letters that can be printed")
+        if type(seed) is not int or type(count) is not int:
+            raise ValueError("seed and count of a sweep are whole numbers")
+        if np.shape(points) != (count, len(names)):
+            raise ValueError(f"points have shape {np.shape(points)}, not ({count!r:.40}, {len(names)})")
+    except (KeyError, ValueError, OverflowError) as error:
         raise StoreError(f"not the head of a sweep: {error!r}", path=str(where / HEAD)) from error
-    return swept_of(tuple(names), points, read_lines(where / LINES, len(points)), seed)
+    return swept_of(tuple(names), points, read_lines(where / LINES, len(points), max_bytes), seed)
 
 
 def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any]], seed: int) -> Swept:
     count = len(points)
     status = np.array(["missing"] * count, dtype=object)
     errors: dict[int, str] = {}
-    shapes: dict[str, tuple[int, ...]] = {}
-    rows: dict[str, dict[int, Any]] = {}
+    results: dict[str, Any] = {}
     for index, line in lines.items():
         if line.get("error") is not None:
             status[index], errors[index] = "failed", str(line["error"])
@@ -166,14 +192,12 @@ def swept_of(names: tuple[str, ...], points: Any, lines: dict[int, dict[str, Any
         status[index] = "done"
         for label, value in line["results"].items():
             found = unpacked(value)
-            shape = np.shape(found)
-            if shapes.setdefault(label, shape) != shape:
-                raise DataError(f"result {label!r} has shape {shape} at point {index}, {shapes[label]} elsewhere.")
-            rows.setdefault(label, {})[index] = found
-    results = {}
-    for label, found_rows in rows.items():
-        array = np.full((count, *shapes[label]), np.nan)
-        for index, value in found_rows.items():
-            array[index] = value
-        results[label] = array
+            array = results.setdefault(label, None)
+            if array is None:
+                array = results[label] = np.full((count, *np.shape(found)), np.nan)
+            if array.shape[1:] != np.shape(found):
+                raise DataError(
+                    f"result {label!r} has shape {np.shape(found)} at point {index}, {array.shape[1:]} elsewhere."
+                )
+            array[index] = found
     return Swept(names, np.asarray(points), results, tuple(status.tolist()), errors, seed)
