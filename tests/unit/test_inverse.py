@@ -187,6 +187,28 @@ def test_kinematics_of_a_coarse_record_is_warned_of():
     assert run.statistics["estimated error"] > 0.1
 
 
+def test_friction_that_holds_leaves_the_inputs_open_and_is_warned_of():
+    """Pushed by 10 sin(2 t) N against 0.4 * 2 kg * g: while the block rests, no motion tells the push."""
+    m = da.Mechanism("block", planar=True)
+    block = m.add_body("block", mass=2.0, inertia=0.1)
+    m.add_prismatic("rail", m.ground.at(0, 0), block.at(0, 0), axis=(1, 0))
+    m.add_friction("dry", "rail", coulomb=0.4)
+    m.add_actuator("push", "rail", input="force")
+    eqs = da.equations(m)
+    run = da.simulate(eqs, 4.0, inputs={"force": lambda t: 10 * da.sin(2 * t)}, every=0.02)
+    with pytest.warns(
+        MotionWarning, match=r"0.01 m/s, at \d+ of 201 .* 'dry' .* up to 7.8 N either way"
+    ):
+        back = da.inverse_dynamics(eqs, run)
+    error = np.abs(back["force"] - run["force"])
+    sliding = np.abs(run["rail.speed"]) > 1e-2
+    assert error.max() < 0.4 * 2 * G + 1e-9 and error.max() > 7
+    assert error[sliding].max() < (1 - 1 / np.sqrt(1 + 0.01)) * 0.4 * 2 * G + 1e-9  # of the law at 10 times its speed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        da.inverse_dynamics(eqs, {"rail": lambda t: 0.5 * t}, times=[0.0, 1.0])
+
+
 @pytest.mark.spec("002-G4")
 def test_the_end_effector_may_be_prescribed():
     eqs = da.equations(arm(("shoulder", "elbow")))

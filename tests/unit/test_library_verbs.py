@@ -52,6 +52,15 @@ def test_a_machine_of_the_library_goes_through_every_verb(name: str, tmp_path: P
         linear = attempt(lambda options=options: da.linearize(eqs, **options))
         if linear is not None:
             assert linear.modes().table().startswith("mode")
+            law = attempt(lambda linear=linear: da.control.lqr(linear, Q=1.0, R=1.0)) if linear.nu else None
+            assert law is None or np.isfinite(law.K).all()
+            if law is not None and not options:
+                closed = attempt(lambda law=law: da.simulate(eqs, start.t + 0.01, start=start, controller=law))
+                assert closed is None or len(closed) > 1
+    assert da.plot(run).axes
+    if eqs.nu and eqs.ny:
+        fit = attempt(lambda: da.identify.okid_era(run, eqs.inputs.names, eqs.outputs.names[:1], order=2))
+        assert fit is None or np.isfinite(fit.system.A).all()
     page = tmp_path / "machine.html"
     da.animate(run, page)
     assert "<html" in page.read_text(encoding="utf-8")[:2000].lower()

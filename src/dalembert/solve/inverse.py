@@ -24,6 +24,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
+from dalembert.mechanics.forces import SMOOTH
 from dalembert.record import Record
 from dalembert.solve.constrained import Factor
 from dalembert.solve.idle import free_spins
@@ -48,6 +49,7 @@ NUMBERS = 4_000_000  # in one matrix of a block
 ITERATIONS = 60
 SETTLED = 1e-11  # last relative change of inputs and reactions
 TURNED = ".turned"  # ends the names of coordinates that count the turns of joints in space; no record holds them
+NEARLY_AT_REST = 10 * SMOOTH  # m/s or rad/s: from there on the regularised law is within 0.5 % of exact friction
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
 
@@ -98,6 +100,7 @@ def inverse_dynamics(
     if doubtful is None and problem.behind and len(poses.t[::2]) >= LEAST:
         doubtful = poses.every_second()
     errors = {} if doubtful is None else problem.errors(doubtful, solution)
+    _near_rest(eqs, poses, solution)
     return _record(eqs, problem, poses, solution, how, errors)
 
 
@@ -482,6 +485,27 @@ def lexicographic(W: Array, L: Array, right: Array, weight: Array) -> tuple[Arra
 def _columns_scaled(J: Array) -> Array:
     size = np.linalg.norm(J, axis=0)
     return np.asarray(J / np.where(size > 0, size, 1.0))
+
+
+def _near_rest(eqs: EquationsOfMotion, poses: Poses, found: _Solution) -> None:
+    """Warn where exact friction stands still or hardly slides: there the motion leaves its effort open."""
+    inside = [d for d in eqs.dry if d.measure >= 0]
+    if all(d.speed is not None for d in inside):
+        return
+    rates, limits, _ = eqs.kernel("friction").many(poses.q, poses.v, eqs.p, poses.t.reshape(-1, 1), found.lam)
+    for k, d in enumerate(inside):
+        slow = np.flatnonzero(np.abs(rates.reshape(len(poses.t), -1)[:, k]) < NEARLY_AT_REST)
+        if d.speed is None and len(slow):
+            limit = float(limits.reshape(len(poses.t), -1)[slow, k].max())
+            unit = "rad" if d.unit == "N m" else "m"
+            warnings.warn(
+                f"inverse dynamics: {d.coordinate!r} rests, or slides slower than {NEARLY_AT_REST:g} {unit}/s, at "
+                f"{len(slow)} of {len(poses.t)} samples (first at t = {poses.t[slow[0]]:.6g} s). There friction "
+                f"{d.name!r} may be anything up to {limit:.2g} {d.unit} either way, and the inputs "
+                "are uncertain by as much; the law regularised at a tenth of that speed is used.",
+                MotionWarning,
+                stacklevel=3,
+            )
 
 
 # --- the record ------------------------------------------------------------------------------------------------------
