@@ -196,9 +196,7 @@ def test_friction_that_holds_leaves_the_inputs_open_and_is_warned_of():
     m.add_actuator("push", "rail", input="force")
     eqs = da.equations(m)
     run = da.simulate(eqs, 4.0, inputs={"force": lambda t: 10 * da.sin(2 * t)}, every=0.02)
-    with pytest.warns(
-        MotionWarning, match=r"0.01 m/s, at \d+ of 201 .* 'dry' .* up to 7.8 N either way"
-    ):
+    with pytest.warns(MotionWarning, match=r"0.01 m/s, at \d+ of 201 .* 'dry' .* up to 7.8 N either way"):
         back = da.inverse_dynamics(eqs, run)
     error = np.abs(back["force"] - run["force"])
     sliding = np.abs(run["rail.speed"]) > 1e-2

@@ -54,7 +54,7 @@ def test_a_machine_of_the_library_goes_through_every_verb(name: str, tmp_path: P
             assert linear.modes().table().startswith("mode")
             law = attempt(lambda linear=linear: da.control.lqr(linear, Q=1.0, R=1.0)) if linear.nu else None
             assert law is None or np.isfinite(law.K).all()
-            if law is not None and not options:
+            if law is not None and not options and eqs.nv <= 40:  # of a Stewart platform it takes minutes
                 closed = attempt(lambda law=law: da.simulate(eqs, start.t + 0.01, start=start, controller=law))
                 assert closed is None or len(closed) > 1
     assert da.plot(run).axes
@@ -64,7 +64,7 @@ def test_a_machine_of_the_library_goes_through_every_verb(name: str, tmp_path: P
     page = tmp_path / "machine.html"
     da.animate(run, page)
     assert "<html" in page.read_text(encoding="utf-8")[:2000].lower()
-    if eqs.ny and eqs.nv <= 40:  # of a Stewart platform it takes minutes
+    if eqs.ny and eqs.nv <= 40:
         sensors = list(eqs.outputs.names[:1])
         seen = attempt(lambda: da.estimate.ExtendedKalman(eqs, outputs=sensors, Q=1e-4, R=1e-6, start=start).run(run))
         if seen is not None:
