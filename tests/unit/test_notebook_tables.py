@@ -12,6 +12,8 @@ def test_a_record_shows_its_channels_escaped_with_unit_and_range() -> None:
     assert "&lt;b&gt;" in shown and "&lt;i&gt;" in shown and "<i>" not in shown
     many = da.Record([0.0], [range(100)], [f"c{k}" for k in range(100)])._repr_html_()
     assert "and 60 more" in many and "c39" in many and "c40" not in many
+    before, _, folded = many.partition("<details><summary>90 more</summary>")  # the plot below stays on the screen
+    assert before.count("<tr><td>") == 10 and folded.count("<tr><td>") == 30
 
 
 def test_a_mechanism_shows_its_parts() -> None:
