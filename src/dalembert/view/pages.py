@@ -57,7 +57,10 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 .origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
 .origin td {{ text-align: left; white-space: normal; }}
 .origin td:first-child {{ white-space: nowrap; }}
-@media (max-width: 40rem) {{ .origin td {{ display: block; border: 0; }} }}
+@media (max-width: 40rem) {{
+  .origin td {{ display: block; border: 0; padding: 0 0 0.4rem 0; }}
+  .origin td:first-child {{ color: var(--ink); padding: 0; }}
+}}
 @media print {{
   figure, tr, li {{ break-inside: avoid; }}
   h2, figcaption:first-child {{ break-after: avoid; }}

@@ -62,7 +62,8 @@ def plot_record(
     ----------
     run : a simulated run or a measurement.
     names : channels, or stems (``"A"`` is every channel of joint A); without any, sensors, inputs and joint
-        coordinates that move, and energy; those far apart in axes of their own.
+        coordinates that move, and energy; the rate of an angle that goes round, equal channels by one line, those far
+        apart in axes of their own.
     view : "time": one axes per unit, all above one another. "phase": every coordinate against its rate. "spectrum":
         power spectral densities. "control": without and with control.
     against : channel along the horizontal axis ("time").
