@@ -168,6 +168,17 @@ def test_the_boom_cylinder_of_the_excavator_carries_the_arm() -> None:
     assert run["boom_cylinder.force"][0] == pytest.approx(rise / (2 * step), rel=1e-6)
 
 
+def test_the_excavator_digs() -> None:
+    """Its teeth reach out and down, are drawn in below the ground, and come back up to where they began."""
+    run = run_of("excavator")
+    x, y = run["teeth.x"], run["teeth.y"]
+    deepest = int(np.argmin(y))
+    assert y[deepest] < -1.5 and x[deepest] > x[0] + 2.0  # 2 m deep, beyond where they began
+    drawn = x[deepest:]
+    assert drawn.min() < x[0] - 1.0 and y[deepest + int(np.argmin(drawn))] > -0.5  # towards the machine, and up
+    assert np.hypot(x[-1] - x[0], y[-1] - y[0]) < 0.3  # forces without feedback: about there
+
+
 def test_the_top_is_where_the_published_solution_has_it() -> None:
     """peers.md P7; 150 rad of phase at 1e-9 per step."""
     run = run_of("top")
