@@ -63,6 +63,36 @@ def test_let_it_go_plays_a_short_run(visit: Any, server: LiveServer) -> None:
     seen.quiet()
 
 
+def test_sliders_follow_while_it_plays_and_plots_show_joints(visit: Any, server: LiveServer) -> None:
+    server.live.until = 1.0
+    seen = visit(server.address)
+    seen.page.click("#run")
+    seen.until("dalembert.player.playing")
+    shown = seen.read("dalembert.plots.shown")
+    assert shown and not {name for name in shown if name.startswith(("crank.", "coupler.", "rocker."))}
+    for t in (0.3, 0.8):
+        seen.read(f"dalembert.seek({t})")
+        for name in ("A.angle", "D.angle"):
+            k = seen.read(f"dalembert.plots.channels.names.indexOf('{name}')")
+            there = seen.read(f"dalembert.plots.valueAt({k}, {t})")
+            at = float(seen.read(f"document.querySelector(\"input[data-knob='{name}']\").value"))
+            # a slider shows an angle within one turn, and steps by a two-thousandth of it
+            assert np.angle(np.exp(1j * (at - there))) == pytest.approx(0.0, abs=4e-3)
+    seen.quiet()
+
+
+def test_feet_stand_in_the_live_view_as_they_do_in_an_animation(visit: Any, tmp_path: Any) -> None:
+    m = da.Mechanism("arm")
+    arm = m.add_body("arm", mass=1.0, inertia=da.rod(1.0, axis="z"), position=(0, 0, 0.5))
+    m.add_revolute("foot", m.ground.at(0, 0, 0), arm.at(0, 0, -0.5), axis=(0, 1, 0))
+    da.animate(da.simulate(da.equations(m), until=0.01), tmp_path / "a.html")
+    parts = "dalembert.actor.grounded.children.map(one => one.children.length)"  # a foot on a post has more
+    with live_server(m) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert visit(server.address).read(parts) == visit(tmp_path / "a.html", "#t=0").read(parts) == [2]
+        server.shutdown()
+
+
 def test_on_a_phone_the_machine_has_most_of_the_screen_and_its_buttons_are_seen(visit: Any, server: LiveServer) -> None:
     seen = visit(server.address, size=(420, 800))
     assert seen.page.locator("#panel").bounding_box()["height"] <= 0.4 * 800
