@@ -139,6 +139,12 @@ def test_oblique_bending_is_largest_on_the_section_itself() -> None:
     assert found.lowest[0] == pytest.approx(min(corners), rel=1e-9)
 
 
+def test_oblique_shear_of_a_round_section_is_that_of_its_resultant() -> None:
+    for section in (Section.circle(0.05), Section.tube(0.05, 0.04)):
+        one, both = (root(section, load).shear[0] for load in ({"y": 5.0}, {"y": 2.8, "z": -np.sqrt(5.0**2 - 2.8**2)}))
+        assert both == pytest.approx(one, rel=1e-12)
+
+
 def test_a_box_with_unequal_walls_twists_as_bredt_says() -> None:
     """A_m = 190 × 95 mm², ∮ds/t = 2 (190/5 + 95/10) = 95: J = 4 A_m²/95 = 1.3718e-5 m⁴; τ = T/(2 A_m t) in the thin."""
     assert pytest.approx(4 * (0.190 * 0.095) ** 2 / 95, rel=1e-12) == BOX.J

@@ -225,3 +225,16 @@ def test_a_rotor_geared_to_a_slider_on_a_turning_arm_adds_its_inertia() -> None:
     eqs = da.equations(m)
     found = da.forward_dynamics(eqs, da.assemble(eqs, velocity={"rail": 0.0}))
     assert found["rail.speed"] == pytest.approx(2.0 * 3.0**2 * 0.3 / (2.0 + 50.0**2 * 1e-3), rel=1e-12)
+
+
+def test_the_speed_along_a_turning_arm_is_a_state_and_an_output_of_the_linear_model() -> None:
+    """About ω and s₀: δs̈ = (ω² - k/m) δs + 2 ω s₀ δω; the outputs are the states themselves."""
+    m = arm_with_slider()
+    m.add_spring("spring", joint="rail", stiffness=50.0, free=0.2)
+    eqs = da.equations(m)
+    steady = da.equilibrium(eqs, rates={"pivot": 3.0})
+    model = da.linearize(eqs, steady, outputs=["rail.displacement", "rail.speed", "pivot.rate"]).state_space()
+    assert model.states == ("pivot.angle", "rail.displacement", "pivot.angle.rate", "rail.displacement.rate")
+    place = 50.0 * 0.2 / (50.0 - 2.0 * 3.0**2)
+    assert model.A[3] == pytest.approx([0.0, 3.0**2 - 50.0 / 2.0, 2 * 3.0 * place, 0.0], abs=1e-9)
+    assert pytest.approx(np.eye(4)[[1, 3, 2]], abs=1e-12) == model.C

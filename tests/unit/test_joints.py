@@ -418,3 +418,16 @@ def test_baumgarte_feedback_brings_an_open_joint_back_at_its_own_rate() -> None:
     run = da.simulate(eqs, 1.0, start=opened, method=method, every=0.1)
     gap = run["b.x"] - 0.5 * np.cos(run["b.angle"])
     assert gap == pytest.approx(9e-7 * (1 + 10 * run.time) * np.exp(-10 * run.time), abs=1e-10)
+
+
+def test_the_torque_of_a_weld_on_a_turned_body_is_that_of_weight_and_load() -> None:
+    """In world axes, at the weld: -r × m g of the arm r from the weld to the centre of mass, less a load torque."""
+    m = da.Mechanism("bracket")
+    turned = da.rotation(tait_bryan=(0.4, -0.7, 1.1))
+    body = m.add_body("body", mass=2.0, inertia=(0.1, 0.2, 0.3), position=(0.3, -0.2, 0.5), rotation=turned.quaternion)
+    m.add_fixed("weld", m.ground, body, at=(0, 0.1, 0.2))
+    m.add_torque("load", body, (1.0, 2.0, -3.0))
+    found = da.forward_dynamics(da.equations(m))
+    expected = -np.cross((0.3, -0.3, 0.3), (0, 0, -2.0 * 9.81)) - (1.0, 2.0, -3.0)
+    assert [found[f"weld.force.{axis}"] for axis in "xyz"] == pytest.approx([0, 0, 2.0 * 9.81], abs=1e-12)
+    assert [found[f"weld.torque.{axis}"] for axis in "xyz"] == pytest.approx(expected, abs=1e-12)

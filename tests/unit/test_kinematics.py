@@ -227,3 +227,25 @@ def test_a_quantity_that_depends_on_time_may_be_prescribed():
     assert run["hinge.angle"] == pytest.approx(phi, abs=1e-12)
     assert run["hinge.rate"] == pytest.approx(rate, abs=1e-12)
     assert run["hinge.acceleration"] == pytest.approx((rate**2 * np.sin(phi) - 2) / np.cos(phi), abs=1e-11)
+
+
+def test_a_trailer_follows_the_tractrix():
+    """Its hitch goes along x at unit speed and its wheel does not slip sideways: tan(φ/2) = tan(φ₀/2) exp(-t/l).
+
+    Runge-Kutta 4 in steps of the analysis's own, short enough for 1e-12.
+    """
+    length = 0.8
+    m = da.Mechanism("trailer", planar=True, gravity=0)
+    m.add_body("trailer", mass=1.0, inertia=0.1)
+
+    def sideways(s):
+        angle = s["trailer.angle"]
+        return da.cos(angle) * s["trailer.vy"] - da.sin(angle) * s["trailer.vx"] - length * s["trailer.rate"]
+
+    m.add_constraint("wheel", sideways, level="velocity")
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"trailer.angle": 2.0})
+    hitch = {"trailer.x": lambda t: t, "trailer.y": lambda t: 0.0}
+    run = da.kinematics(eqs, np.linspace(0, 3, 31), motion=hitch, start=start)
+    expected = 2 * np.arctan(np.tan(1.0) * np.exp(-run.time / length))
+    assert np.abs(run["trailer.angle"] - expected).max() < 1e-11
