@@ -8,6 +8,7 @@ import scipy.integrate
 
 from dalembert.errors import DataError
 from dalembert.structures import Frame, Section, static, structure
+from dalembert.structures.section_stresses import points
 
 I_BEAM = Section.i_section(height=0.3, width=0.15, web=0.0071, flange=0.0107)  # IPE 300 without fillets
 T_BEAM = Section.t_section(height=0.2, width=0.15, web=0.008, flange=0.012)
@@ -143,6 +144,60 @@ def test_oblique_shear_of_a_round_section_is_that_of_its_resultant() -> None:
     for section in (Section.circle(0.05), Section.tube(0.05, 0.04)):
         one, both = (root(section, load).shear[0] for load in ({"y": 5.0}, {"y": 2.8, "z": -np.sqrt(5.0**2 - 2.8**2)}))
         assert both == pytest.approx(one, rel=1e-12)
+
+
+def test_a_spar_with_flanges_has_its_largest_shear_in_the_middle_of_the_web() -> None:
+    """V Q/(I t) with Q = A_f h/2 + t h²/8."""
+    spar = Section.spar(0.2, 0.004, 3e-4)
+    expected = 1e4 * (3e-4 * 0.1 + 0.004 * 0.2**2 / 8) / (spar.I_z * 0.004)
+    assert root(spar, {"y": 1e4}).shear[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(1.0, 0.208), (1.5, 0.231), (2.0, 0.246), (3.0, 0.267), (10.0, 0.312)])
+def test_a_twisted_rectangle_has_the_stress_of_the_table(ratio: float, factor: float) -> None:
+    """τ = T/(k a b²), b the shorter side (Timoshenko & Goodier, § 109); three digits."""
+    b = 0.02
+    for section in (Section.rectangle(ratio * b, b), Section.rectangle(b, ratio * b)):
+        assert 100.0 / (ratio * b**3) / root(section, {"rx": 100.0}).torsion[0] == pytest.approx(factor, abs=6e-4)
+
+
+def test_a_bent_and_twisted_ellipse() -> None:
+    """On the rim σ = M a cos t/I, τ = 2T/(π a b) √(cos² t/a² + sin² t/b²) (Timoshenko & Goodier, § 107)."""
+    t = np.linspace(0.0, np.pi, 200001)
+    for height, width in ((0.08, 0.03), (0.03, 0.08)):
+        a, b = height / 2, width / 2
+        oval = Section.ellipse(height, width)
+        tau = 2 * 300.0 / (np.pi * a * b) * np.hypot(np.cos(t) / a, np.sin(t) / b)
+        sigma = 200.0 * a * np.cos(t) / oval.I_z
+        found = root(oval, {"rx": 300.0, "rz": 200.0})
+        assert found.torsion[0] == pytest.approx(2 * 300.0 / (np.pi * a * b * min(a, b)), rel=1e-12)
+        # 72 or more places on the rim: less than (π/72)²/2 of the largest is missed
+        assert found.von_mises[0] == pytest.approx(np.sqrt(sigma**2 + 3 * tau**2).max(), rel=1e-3)
+
+
+def test_shear_and_torsion_of_a_box_add_up_in_the_middle_of_its_thin_flange() -> None:
+    """At the tip, without bending: √3 (V q/f + T/(2 A_m f))."""
+    h, b, t, f = 0.2, 0.1, 0.010, 0.005
+    box = Section.box(height=h, width=b, wall=t, flange=f)
+    frame = Frame("cantilever", gravity=0)
+    frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
+    frame.add_beam("b", "A", "B", section=box, material="steel", up=(0, 1, 0))
+    frame.support("A", "fixed")
+    found = static(structure(frame), {"B.z": 1e4, "B.rx": 300.0}).beam("b", [1.0])
+    flow = 1e4 * (h / 2 * t * (b - t) / 2 + f * (b / 2 - t) ** 2 / 2) / box.I_y
+    expected = np.sqrt(3) * (flow / f + 300.0 / (2 * (h - f) * (b - t) * f))
+    assert found.von_mises[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_shear_flow_goes_on_around_the_corners_of_a_tube() -> None:
+    """What goes up a web goes on inwards along the flange, for a force along y and for one along z."""
+    tube = Section.thin_square_tube(0.06, 0.001)
+    at = points(tube)
+    for y, z in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        web = np.flatnonzero(np.isclose(at.y, y * 0.03) & np.isclose(at.z, z * 0.0305))
+        flange = np.flatnonzero(np.isclose(at.y, y * 0.0305) & np.isclose(at.z, z * 0.03))
+        for flow in (at.along_y[0], at.along_z[0]):
+            assert flow[web[0]] * y == pytest.approx(-flow[flange[0]] * z, rel=1e-12)
 
 
 def test_a_box_with_unequal_walls_twists_as_bredt_says() -> None:

@@ -501,3 +501,29 @@ def test_the_damping_of_a_bushing_does_not_feel_bodies_that_turn_together(planar
     slip = np.cross(spin, arm)  # of the point of a at the bushing
     turning = spin[2:] @ spin[2:] if planar else spin @ spin
     assert power == pytest.approx(-5.0 * slip @ slip - 2.0 * turning, rel=1e-12)
+
+
+def test_a_planar_bushing_is_at_rest_where_its_frames_are_aligned() -> None:
+    """Frames turned by 0.5 and 0.2: no torque at an angle of 0.3 of the body, k_r times the rest elsewhere."""
+    m = da.Mechanism("bushing", planar=True, gravity=0)
+    b = m.add_body("b", mass=1.0, inertia=0.5, position=(0, 0), angle=0.3)
+    m.add_bushing(
+        "F", m.ground.frame(0, 0, angle=0.5), b.frame(0, 0, angle=0.2), stiffness=(1, 1), rotational_stiffness=4.0
+    )
+    eqs = da.equations(m)
+    for angle in (0.3, 0.7):
+        found = da.forward_dynamics(eqs, da.assemble(eqs, {"b.angle": angle}))
+        assert found["b.rate"] == pytest.approx(-4.0 * (angle - 0.3) / 0.5, abs=1e-12)
+
+
+def test_friction_of_a_contact_acts_along_the_plane_while_the_ball_comes_down() -> None:
+    found = []
+    for friction in (0.0, 0.5):
+        m = da.Mechanism("impact", planar=True, gravity=0)
+        ball = m.add_body("ball", mass=2.0, inertia=0.1, position=(0, 0.09))
+        m.add_contact("floor", m.ground, ball, radius=0.1, stiffness=1e4, friction=friction, speed=1e-3)
+        eqs = da.equations(m)
+        found.append(da.forward_dynamics(eqs, eqs.state(v=[0.3, -0.4, 0.0])))
+    smooth, rough = found
+    assert rough["ball.vy"] == pytest.approx(smooth["ball.vy"], rel=1e-12)
+    assert rough["ball.vx"] == pytest.approx(-0.5 * 100.0 / 2.0 * 0.3 / np.hypot(0.3, 1e-3), rel=1e-9)
