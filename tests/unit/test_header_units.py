@@ -97,7 +97,8 @@ def test_a_unit_of_time_that_is_not_understood_is_an_error_that_names_it(tmp_pat
 
 @pytest.mark.parametrize(
     ("cell", "factor"),
-    [("time_ms", 1e-3), ("time_s", 1.0), ("t_us", 1e-6), ("time [µs]", 1e-6), ("Time in ns", 1e-9), ("t (min)", 60.0),
+    [("time_ms", 1e-3), ("t/ms", 1e-3), ("Zeit / ms", 1e-3), ("Time{ms}", 1e-3), ("time ms", 1e-3),
+     ("log/time", 1.0), ("time_s", 1.0), ("t_us", 1e-6), ("time [µs]", 1e-6), ("Time in ns", 1e-9), ("t (min)", 60.0),
      ("time (h)", 3600.0), ("time_rel", 1.0), ("time", 1.0)],
 )  # fmt: skip
 def test_units_of_time_become_seconds(tmp_path: Path, cell: str, factor: float) -> None:

@@ -19,9 +19,10 @@ _SECONDS = {
     "s": (1.0, 1.0), "sec": (1.0, 1.0), "second": (1.0, 1.0), "seconds": (1.0, 1.0), "ms": (1.0, 1e3), "us": (1.0, 1e6),
     "µs": (1.0, 1e6), "μs": (1.0, 1e6), "ns": (1.0, 1e9), "min": (60.0, 1.0), "h": (3600.0, 1.0),
 }  # fmt: skip
-_BRACKETS = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))")
+_BRACKETS = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\)|\{(?P<curly>[^{}]*)\})")
 _IN = re.compile(r"(?P<name>.*\S)\s+in\s+(?P<unit>\S.*)")
 _SUFFIX = re.compile(r"(?P<name>.*[^\W_])_(?P<unit>[^\W\d_]+)")
+_CLOCK = re.compile(r"(?P<name>.*[^\s/])(?:\s*/\s*|\s+)(?P<unit>[^\s/]+)")  # t/ms, "time ms": of time only
 _SURE = {"mm", "deg", "mrad", "rpm", "kN", "Nm", "kNm", "mNm", "kPa", "MPa", "GPa", "mV", "mA", "kg", "ms", "us", "µs"}
 _CLOCKS = ("t", "time", "timestamp", "zeit")
 _TIME_ONLY = ("min", "h")
@@ -68,10 +69,10 @@ def read_heading(cell: str, *, is_time: bool = False) -> Heading:
     """
     found = _BRACKETS.fullmatch(cell)
     if found:
-        square, given = found["square"] is not None, (found["square"] or found["round"] or "").strip()
+        square, given = found["square"] is not None, (found["square"] or found["round"] or found["curly"] or "").strip()
         name = found["name"]
     else:
-        found = _IN.fullmatch(cell) or _SUFFIX.fullmatch(cell)
+        found = _IN.fullmatch(cell) or _SUFFIX.fullmatch(cell) or _CLOCK.fullmatch(cell)
         if found is None or not _certain(found, is_time):
             return Heading(cell)
         square, given, name = True, found["unit"], found["name"]
@@ -98,8 +99,9 @@ def is_time_unit(text: str) -> bool:
 def _certain(found: re.Match[str], is_time: bool) -> bool:
     """Whether what follows "in" or an underscore can only be a unit."""
     unit, name = found["unit"], found["name"]
-    if found.re is _SUFFIX:
-        return unit in _SURE or (unit in _SECONDS and (is_time or name.lower() in _CLOCKS))
+    if found.re is not _IN:
+        of_time = unit in _SECONDS and (is_time or name.lower() in _CLOCKS)
+        return of_time or (found.re is _SUFFIX and unit in _SURE)
     return is_time or _in_si(unit, name) is not None
 
 
