@@ -13,9 +13,11 @@ demo: .venv/.ready
 
 test: lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
+	$(BIN)/python -m tests.other_kernels $(JOBS)
 
 test-all: lint
 	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+	$(BIN)/python -m tests.other_kernels $(JOBS)
 
 lint: .venv/.ready
 	$(BIN)/ruff check .

@@ -1,0 +1,56 @@
+"""Run the tests that touch linear algebra under other kernels of OpenBLAS: ``python -m tests.other_kernels``.
+
+OpenBLAS chooses its kernels by the processor, and each rounds in its own way: no order of names, no choice and no
+decision of this package may depend on it. ``OPENBLAS_CORETYPE`` asks for the kernels of another processor.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+# Decisions on computed numbers: ranks, orders, pairs, signs, choices. Two minutes for all kernels on two cores.
+PATTERNS = (
+    "unit/test_linear*.py", "unit/test_state_space*.py", "unit/test_riccati.py", "unit/test_ties.py",
+    "unit/test_control_*.py", "unit/test_reduction*.py", "unit/test_structure*.py", "unit/test_frame*.py",
+    "unit/test_awkward_frames.py", "unit/test_prestress.py", "unit/test_spinning.py", "unit/test_statics.py",
+    "unit/test_solids.py", "unit/test_matrices.py", "unit/test_mobility.py", "unit/test_forward*.py",
+    "unit/test_estimate_kalman.py", "unit/test_estimate_sigma_points.py", "unit/test_identify_*.py",
+    "interop/test_control_peers.py", "interop/test_state_space_peers.py",
+    "property/test_linear_properties.py", "property/test_control_properties.py",
+    "property/test_state_space_properties.py", "property/test_reduction_properties.py",
+    "property/test_estimate_linear.py", "property/test_identify_*.py",
+)  # fmt: skip
+# Most of their time goes into simulated records; the same decisions are in the others.
+LEFT_OUT = (
+    "test_identify_auto.py", "test_identify_bad_data_sweep.py", "test_identify_first_use.py", "test_identify_fit.py",
+    "test_identify_refine.py", "test_identify_refinement.py", "test_identify_structured.py", "test_identify_update.py",
+    "test_identify_bad_data.py", "test_identify_gaps.py", "test_identify_prepare.py",
+)  # fmt: skip
+
+
+def kernels() -> list[str]:
+    """Kernels that this processor can run and does not run by itself; none where its abilities are not known."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        return []
+    return [name for name, needed in (("Haswell", {"fma", "avx512f"}), ("Prescott", {"pni"})) if needed <= flags]
+
+
+def main(jobs: str) -> int:
+    files = sorted(path for pattern in PATTERNS for path in TESTS.glob(pattern) if path.name not in LEFT_OUT)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", jobs, "--dist", "loadfile", "-m", "not slow"]
+    for kernel in kernels():
+        print(f"{len(files)} files of tests under the {kernel} kernels of OpenBLAS", flush=True)
+        ended = subprocess.run([*command, *map(str, files)], env={**os.environ, "OPENBLAS_CORETYPE": kernel})
+        if ended.returncode:
+            return ended.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1] if len(sys.argv) > 1 else "auto"))
