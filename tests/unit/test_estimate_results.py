@@ -26,7 +26,7 @@ def test_figures_after_settling_are_those_of_the_error():
     assert result["speed"] < estimate.compare(record)["speed"]  # the first samples are worse
     kept = estimate.time >= estimate.time[0] + 10.0
     believed = np.sqrt(np.mean(estimate.deviations["speed"][kept] ** 2))
-    assert result.deviation["speed"] == pytest.approx(believed, rel=1e-12)
+    assert result.deviation_rms["speed"] == pytest.approx(believed, rel=1e-12)
     assert believed < 0.99 * np.sqrt(np.mean(estimate.deviations["speed"] ** 2))
     assert 0 < result.cpu_per_second < 1
     assert "RMS error" in repr(result) and "NEES" in repr(result)

@@ -90,8 +90,8 @@ class Steps:
             q, v = projection_function(self.eqs)(rough[0], rough[1], p, t + h)
             lam = F(q, v, rough[2], u1, p, t + h, k[3][3])[3]
             return flat(ca.Function("step", symbols, [self._join(q, v, rough[2], lam)]), F)
-        closed = close(*last, k[2][3], *base, MX(0), h / 6, u1, p, t + h)
-        return flat(ca.Function("step", symbols, [self._join(closed[3], closed[4], closed[5], closed[10])]), F)
+        _, _, _, _, q, v, z, _, _, _, _, lam, _ = close(*last, k[2][3], *base, MX(0), h / 6, u1, p, t + h)
+        return flat(ca.Function("step", symbols, [self._join(q, v, z, lam)]), F)
 
     def observed(self) -> ca.Function:
         """(x, p, u, t) -> the matched outputs."""

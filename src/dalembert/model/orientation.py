@@ -175,7 +175,7 @@ def rotation(
     >>> import math
     >>> import dalembert as da
     >>> turned = da.rotation(axis=(0, 0, 2), angle=math.pi / 2)
-    >>> [round(float(x), 12) for x in turned.tait_bryan]
+    >>> [round(float(x), 12) for x in turned.vector]
     [0.0, 0.0, 1.570796326795]
     >>> m = da.Mechanism("turned")
     >>> body = m.add_body("body", mass=1.0, inertia=1.0, rotation=turned)

@@ -345,6 +345,11 @@ class RecordMotion:
             found = between(self.times, p, self._data[1][:, own], self._data[2][:, own], times)
             for whole, part in zip((value, rate, acceleration), found, strict=True):
                 whole[:, own] = part
+        # at a sample what is given holds: second differences over a short interval would round it
+        place = np.minimum(np.searchsorted(self.times, times), len(self.times) - 1)
+        given = self.times[place] == times
+        for whole, part in zip((value, rate, acceleration), self._data[:3], strict=True):
+            whole[given] = part[place[given]]
         return value, rate, acceleration
 
 
