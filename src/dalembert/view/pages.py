@@ -58,6 +58,7 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 .origin td {{ text-align: left; white-space: normal; }}
 .origin td:first-child {{ white-space: nowrap; }}
 @media (max-width: 40rem) {{
+  {words} {{ min-width: 9rem; }}
   .origin td {{ display: block; border: 0; padding: 0 0 0.4rem 0; }}
   .origin td:first-child {{ color: var(--ink); padding: 0; }}
 }}
@@ -80,6 +81,7 @@ pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.8
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
 _MOST_COLUMNS = 14
 _LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
+_WORDS = ", ".join(f".t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
 _NUMBER = re.compile(r"[-+−–±≤<>≈ \d.,e×/%°∞]*|yes|no")
 
 
@@ -163,7 +165,7 @@ def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any]
     if provenance:
         rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
         body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
-    return _PAGE.format(title=escape(title), left=_LEFT, policy=policy, body="\n".join(body))
+    return _PAGE.format(title=escape(title), left=_LEFT, words=_WORDS, policy=policy, body="\n".join(body))
 
 
 def write_page(
