@@ -161,14 +161,14 @@ def _without_dry_friction(
     if near.sliding or any(d.speed is not None for d in eqs.dry):
         text = "; ".join(f"{name}: {note}" for name, note in notes.items())
         held = any(mode == 0 for mode in near.sliding.values())
-        hint = " friction=False leaves Coulomb friction out." if held else ""
+        hint = " Use friction=False to leave Coulomb friction out." if held else ""
         warnings.warn(f"linear model of {eqs.name!r}: {text}.{hint}", ModelWarning, stacklevel=3)
     if 0.0 in near.sliding.values() and not eqs.nz:
         A = near.eqs.kernel("rows").sparse(0, at.q, at.v, at.z, u, near.eqs.p, at.t).toarray()
         if split(A)[4].shape[1] == 0:
             raise ModelError(
-                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize. friction=False leaves "
-                "Coulomb friction out; add_friction(..., speed=...) makes it smooth."
+                f"friction holds every freedom of {eqs.name!r}, so nothing is left to linearize. Use friction=False "
+                "to leave it out. A friction with a speed is smooth and can be linearized."
             )
     return near.eqs, near.state, notes
 

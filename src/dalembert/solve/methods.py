@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dalembert.errors import DataError
 from dalembert.solve.constrained import Baumgarte
 
-MAX_STEPS = 100_000  # for a thousandth of a run: seconds of work where nothing advances, 1e8 steps where all does
+MAX_STEPS = 20_000  # for a thousandth of a run: a second of work where nothing advances, 2e7 steps where all does
 
 
 def _positive(**values: float) -> None:
