@@ -99,6 +99,15 @@ def test_a_force_along_z_on_an_i_section_goes_through_its_flanges() -> None:
         assert back.shear[0] == pytest.approx(across.shear[0], rel=1e-12)
 
 
+def test_a_thin_flange_on_a_thick_web_has_its_largest_shear_beside_the_web() -> None:
+    """Q of half a flange about the neutral axis: its area times the height of its middle line."""
+    h, b, t, f = 0.1, 0.3, 0.03, 0.003
+    for shape in (Section.i_section, Section.t_section):
+        section = shape(height=h, width=b, web=t, flange=f)
+        Q = f * (b - t) / 2 * (section.fibres_y[1] - f / 2)
+        assert root(section, {"y": 1e4}).shear[0] == pytest.approx(1e4 * Q / (section.I_z * f), rel=1e-9)
+
+
 def test_an_i_section_near_its_support_is_worst_where_web_and_flange_meet() -> None:
     """Short cantilever: bending at the edge, shear at the neutral axis, both at the foot of the web."""
     h, b, t, f = (I_BEAM.dimensions[k] for k in ("height", "width", "web", "flange"))

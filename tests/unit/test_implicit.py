@@ -54,6 +54,26 @@ def test_halving_the_step_shows_the_order(pendulum: Any, make: Any, order: int, 
         assert measured < order + 0.45
 
 
+def test_rosenbrock_keeps_its_order_where_inputs_and_drivers_vary_in_time() -> None:
+    """On a carriage at s = 0.3 sin 2t, m (ẍ + s̈) + c ẋ + k x = F, with F such that x = sin 3t."""
+    m = da.Mechanism("carriage", planar=True, gravity=0)
+    carriage, body = (m.add_body(name, mass=1.0, inertia=1.0) for name in ("carriage", "body"))
+    m.add_prismatic("rail", m.ground.at(0, 0), carriage.at(0, 0), axis=(1, 0))
+    m.add_prismatic("slide", carriage.at(0, 0), body.at(0, 0), axis=(1, 0))
+    m.add_driver("drive", "rail", lambda t: 0.3 * da.sin(2 * t))
+    m.add_damper("damper", joint="slide", damping=4.0)
+    m.add_spring("spring", joint="slide", stiffness=10.0)
+    m.add_torque("push", joint="slide", input="force")
+    eqs = da.equations(m)
+    start = da.assemble(eqs, {"slide": 0.0}, velocity={"slide": 3.0})
+    force = {"force": lambda t: da.sin(3 * t) + 12 * da.cos(3 * t) - 1.2 * da.sin(2 * t)}
+    errors = []
+    for step in (0.05, 0.025):
+        run = da.simulate(eqs, 2.0, start=start, inputs=force, method=da.Rosenbrock(step=step))
+        errors.append(np.abs(run["slide.displacement"] - np.sin(3 * run.time)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(5, abs=0.45)  # the next term of the error, as above
+
+
 @pytest.mark.parametrize(
     ("method", "tolerance"),
     [

@@ -135,6 +135,21 @@ def test_a_motion_sampled_too_coarsely_is_warned_of_with_the_size_of_the_error(c
     assert error < 1e-2 and error / 10 < estimate < 10 * error
 
 
+def test_the_estimated_error_of_a_damper_is_that_of_the_rates():
+    """F = c ẋ + m ẍ with hardly any mass: the error of the differentiated rates is all there is."""
+    m = da.Mechanism("damper", planar=True, gravity=0)
+    body = m.add_body("body", mass=1e-6, inertia=1e-6)
+    m.add_prismatic("slide", m.ground.at(0, 0), body.at(0, 0), axis=(1, 0))
+    m.add_damper("oil", joint="slide", damping=50.0)
+    m.add_actuator("motor", "slide", input="force")
+    eqs = da.equations(m)
+    for step in (0.1, 0.05):
+        t = np.arange(0.0, 4.0, step)
+        found = da.inverse_dynamics(eqs, da.Record.from_channels(t, {"slide.displacement": 0.2 * np.sin(3 * t)}))
+        error = np.abs(found["force"] - 50.0 * 0.6 * np.cos(3 * t)).max()
+        assert error / 10 < found.statistics["estimated error"]["force"] < 10 * error
+
+
 def test_recorded_rates_that_contradict_the_coordinates_are_warned_of():
     eqs = da.equations(pendulum())
     swing = 0.4 * np.sin(3 * TIMES)

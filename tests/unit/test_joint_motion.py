@@ -69,18 +69,19 @@ def test_trammel_draws_an_ellipse() -> None:
     assert np.abs(run["bar.angle"] - 0.3 - 3 * run.time).max() < RUN
 
 
-def test_cam_lifts_its_follower_by_the_curve() -> None:
+@pytest.mark.parametrize("hub", [(0.0, 0.0), (0.07, -0.05)], ids=["at the centre of mass", "away from it"])
+def test_cam_lifts_its_follower_by_the_curve(hub: tuple[float, float]) -> None:
     """Eccentric circle (e = 0.1, R = 0.4) under a follower on the axis: s = e cos θ + sqrt(R² - e² sin² θ)."""
     m = da.Mechanism("cam", planar=True)
-    cam = m.add_body("cam", mass=1.0, inertia=0.05)
+    cam = m.add_body("cam", mass=1.0, inertia=0.05, position=(-hub[0], -hub[1]))
     rod = m.add_body("follower", mass=0.3, inertia=0.01, position=(0.0, 0.5))
-    m.add_revolute("A", m.ground.at(0, 0), cam.at(0, 0))
+    m.add_revolute("A", m.ground.at(0, 0), cam.at(*hub))
     m.add_prismatic("P", m.ground.at(0, 0), rod.at(0, 0), axis=(0, 1))
 
     def circle(s: Any) -> Any:
         return (0.4 * da.cos(s), 0.1 + 0.4 * da.sin(s))
 
-    m.add_point_on_curve("contact", cam.at(0, 0), rod.at(0, 0), curve=circle, start=np.pi / 2)
+    m.add_point_on_curve("contact", cam.at(*hub), rod.at(0, 0), curve=circle, start=np.pi / 2)
     m.add_driver("drive", "A", lambda t: 5 * t)
     run = da.simulate(da.equations(m), 4.0, every=0.01)
     theta = 5 * run.time

@@ -114,6 +114,17 @@ class TestAStructureThatTurns:
         assert np.allclose((R.T @ (found.K @ R))[:3], K[:3], rtol=0, atol=1e-9 * np.abs(K).max())
         assert np.allclose(R.T @ (found.G @ R), G, rtol=0, atol=1e-9 * np.abs(G).max())
 
+    def test_coriolis_forces_and_centrifugal_load_of_a_solid_are_those_of_one_body(self) -> None:
+        """The shape functions of a brick hold every rigid motion, so its matrices are exact for them."""
+        pytest.importorskip("skfem")
+        model = structure(Solid("brick", box_mesh((0.6, 0.3, 0.2), (3, 2, 2)), "steel"))
+        R, spin = model.rigid_motions(), np.array([2.0, -3.0, 5.0])
+        found = turning.spin_of(model, spin, np.zeros(3))
+        G, K, f = as_one_body(model, spin)
+        assert np.allclose(R.T @ found.f, f, rtol=0, atol=1e-12 * np.abs(f).max())
+        assert np.allclose((R.T @ (found.K @ R))[:3], K[:3], rtol=0, atol=1e-12 * np.abs(K).max())
+        assert np.allclose(R.T @ (found.G @ R), G, rtol=0, atol=1e-12 * np.abs(G).max())
+
     @pytest.mark.parametrize("seed", range(6))
     def test_stiffened_by_its_own_tension_it_turns_as_one_body(self, seed: int) -> None:
         """Freely about a principal axis through its centre the loads balance, and K + K_g - M_g of rigid motions is
