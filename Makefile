@@ -24,6 +24,7 @@ lint: .venv/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config rooms.toml
 
 # The peers are heavy and none of them is needed to use or to test the package: an environment of their own.
 # One group: make bench ONLY=four-bar
@@ -48,6 +49,6 @@ coverage: .venv/.ready
 
 clean:
 	rm -rf .venv .venv-bench build dist demo-output study-output bench-results.json
-	rm -f src/dalembert/view/page.html
+	rm -f src/dalembert/view/animation/page.html
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,4 @@
-"""Build hook: the page of animations goes into the sdist and the wheel (see src/dalembert/view/page_build.py)."""
+"""Build hook: the page of animations goes into the sdist and the wheel (see view/animation/page_build.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PageHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         page = self._page()
-        build_data["artifacts"].append("/src/dalembert/view/page.html")
+        build_data["artifacts"].append("/src/dalembert/view/animation/page.html")
         if page.is_current():
             return
         try:
@@ -30,7 +30,7 @@ class PageHook(BuildHookInterface[Any]):
             self.app.display_warning(str(error))
 
     def _page(self) -> Any:
-        file = Path(self.root, "src", "dalembert", "view", "page_build.py")
+        file = Path(self.root, "src", "dalembert", "view", "animation", "page_build.py")
         spec = importlib.util.spec_from_file_location("page_build", file)
         assert spec is not None
         assert spec.loader is not None

@@ -74,7 +74,7 @@ def _measure(task: dict[str, Any], emit: Emit, solve: Any) -> None:
 
 
 def ours(task: dict[str, Any], emit: Emit) -> None:
-    from dalembert.linear.riccati import care
+    from dalembert.linear.transforms.riccati import care
 
     _measure(task, emit, lambda A, B, Q, R: care(A, B, Q, R).X)
 

@@ -6,71 +6,12 @@ third-party module.
 
 from __future__ import annotations
 
-import importlib
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dalembert.core.lazy import attach
 
 __version__ = "0.1.0"
 
-
-def _from(module: str, names: str) -> dict[str, tuple[str, str]]:
-    return {name: (f"dalembert.{module}", name) for name in names.split()}
-
-
-def _rooms(names: str) -> dict[str, tuple[str, str]]:
-    """Folders that are public as they are: ``da.structures.guyan``."""
-    return {name: ("dalembert", name) for name in names.split()}
-
-
-# The public names: name -> (module, attribute). Edit here, and in the block below that shows them to type checkers;
-# tests/api/test_public_names.py says where the two differ.
-_PUBLIC: dict[str, tuple[str, str]] = {
-    # describing a machine
-    **_from("model.mechanism", "Mechanism"),
-    **_from("model.inertia", "rod box cylinder sphere composite"),
-    **_from("model.measures", "angle rate displacement speed joint_acceleration"),
-    **_from("model.measures", "position velocity acceleration distance accelerometer gyroscope orientation"),
-    **_from("model.measures", "reaction spring_force energy expression"),
-    **_from("model.orientation", "rotation"),
-    **_from("model.actuators", "Ideal FirstOrderLag DCMotor"),
-    **_from("expressions", "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt absolute table"),
-    **_from("expressions", "where minimum maximum sign pi"),
-    # its equations
-    **_from("solve.minimum_coordinates", "equations"),
-    **_from("equations", "EquationsOfMotion State"),
-    # solving them
-    **_from("solve.assemble", "assemble"),
-    **_from("solve.kinematics", "kinematics"),
-    **_from("solve.forward", "forward_dynamics"),
-    **_from("solve.mobility", "check mobility rank_report"),
-    **_from("solve.inverse", "inverse_dynamics"),
-    **_from("solve.equilibrium", "equilibrium"),
-    **_from("solve.linearize", "linearize"),
-    **_from("solve.integrate", "simulate"),
-    **_from("solve.methods", "RK4 DormandPrince Rosenbrock GeneralizedAlpha Sundials"),
-    **_from("solve.constrained", "Baumgarte"),
-    **_from("solve.events", "Event Switch"),
-    **_from("solve.noise", "Noise SensorFaults"),
-    **_from("solve.actuators", "Actuator"),
-    # linear models and structures here; what is done with them, with data and with machines, in rooms of their own
-    **_from("linear", "SecondOrder StateSpace Modes FrequencyResponse"),
-    **_from("structures", "Frame Solid Section Material Structure read_mesh"),
-    **_rooms("linear structures identify estimate control"),
-    # many runs
-    **_from("sweeps", "sweep simulated read_sweep Grid LatinHypercube Sobol Points Normal"),
-    # data, files, pictures
-    **_from("record", "Record"),
-    **_from("files", "read_record write_record"),
-    **_from("files.c_export", "export_c"),
-    **_from("files.models", "read_model write_model library model_schema"),
-    **_from("view", "plot animate report figure_style"),
-    **_from("app.serve", "view"),
-    # this installation, and what can go wrong
-    **_from("expressions", "doctor"),
-    **_from("errors", "DalembertError ModelError AssemblyError ConvergenceError DataError"),
-    **_from("errors", "FileFormatError MissingExtraError Interrupted ModelWarning SimulationWarning"),
-}
 
 if TYPE_CHECKING:
     from dalembert import control as control
@@ -78,19 +19,19 @@ if TYPE_CHECKING:
     from dalembert import identify as identify
     from dalembert import linear as linear
     from dalembert import structures as structures
-    from dalembert.app.serve import view as view
+    from dalembert.app.live.serve import view as view
+    from dalembert.core.errors import AssemblyError as AssemblyError
+    from dalembert.core.errors import ConvergenceError as ConvergenceError
+    from dalembert.core.errors import DalembertError as DalembertError
+    from dalembert.core.errors import DataError as DataError
+    from dalembert.core.errors import FileFormatError as FileFormatError
+    from dalembert.core.errors import Interrupted as Interrupted
+    from dalembert.core.errors import MissingExtraError as MissingExtraError
+    from dalembert.core.errors import ModelError as ModelError
+    from dalembert.core.errors import ModelWarning as ModelWarning
+    from dalembert.core.errors import SimulationWarning as SimulationWarning
     from dalembert.equations import EquationsOfMotion as EquationsOfMotion
     from dalembert.equations import State as State
-    from dalembert.errors import AssemblyError as AssemblyError
-    from dalembert.errors import ConvergenceError as ConvergenceError
-    from dalembert.errors import DalembertError as DalembertError
-    from dalembert.errors import DataError as DataError
-    from dalembert.errors import FileFormatError as FileFormatError
-    from dalembert.errors import Interrupted as Interrupted
-    from dalembert.errors import MissingExtraError as MissingExtraError
-    from dalembert.errors import ModelError as ModelError
-    from dalembert.errors import ModelWarning as ModelWarning
-    from dalembert.errors import SimulationWarning as SimulationWarning
     from dalembert.expressions import absolute as absolute
     from dalembert.expressions import acos as acos
     from dalembert.expressions import asin as asin
@@ -114,7 +55,7 @@ if TYPE_CHECKING:
     from dalembert.expressions import where as where
     from dalembert.files import read_record as read_record
     from dalembert.files import write_record as write_record
-    from dalembert.files.c_export import export_c as export_c
+    from dalembert.files.export.c_export import export_c as export_c
     from dalembert.files.models import library as library
     from dalembert.files.models import model_schema as model_schema
     from dalembert.files.models import read_model as read_model
@@ -123,6 +64,10 @@ if TYPE_CHECKING:
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
     from dalembert.linear import StateSpace as StateSpace
+    from dalembert.loop.actuators import Actuator as Actuator
+    from dalembert.loop.noise import Noise as Noise
+    from dalembert.loop.noise import SensorFaults as SensorFaults
+    from dalembert.loop.simulate import simulate as simulate
     from dalembert.model.actuators import DCMotor as DCMotor
     from dalembert.model.actuators import FirstOrderLag as FirstOrderLag
     from dalembert.model.actuators import Ideal as Ideal
@@ -150,28 +95,24 @@ if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism as Mechanism
     from dalembert.model.orientation import rotation as rotation
     from dalembert.record import Record as Record
-    from dalembert.solve.actuators import Actuator as Actuator
-    from dalembert.solve.assemble import assemble as assemble
-    from dalembert.solve.constrained import Baumgarte as Baumgarte
-    from dalembert.solve.equilibrium import equilibrium as equilibrium
-    from dalembert.solve.events import Event as Event
-    from dalembert.solve.events import Switch as Switch
-    from dalembert.solve.forward import forward_dynamics as forward_dynamics
-    from dalembert.solve.integrate import simulate as simulate
-    from dalembert.solve.inverse import inverse_dynamics as inverse_dynamics
-    from dalembert.solve.kinematics import kinematics as kinematics
-    from dalembert.solve.linearize import linearize as linearize
-    from dalembert.solve.methods import RK4 as RK4
-    from dalembert.solve.methods import DormandPrince as DormandPrince
-    from dalembert.solve.methods import GeneralizedAlpha as GeneralizedAlpha
-    from dalembert.solve.methods import Rosenbrock as Rosenbrock
-    from dalembert.solve.methods import Sundials as Sundials
-    from dalembert.solve.minimum_coordinates import equations as equations
-    from dalembert.solve.mobility import check as check
-    from dalembert.solve.mobility import mobility as mobility
-    from dalembert.solve.mobility import rank_report as rank_report
-    from dalembert.solve.noise import Noise as Noise
-    from dalembert.solve.noise import SensorFaults as SensorFaults
+    from dalembert.solve.constrained.solve import Baumgarte as Baumgarte
+    from dalembert.solve.integrate.events import Event as Event
+    from dalembert.solve.integrate.events import Switch as Switch
+    from dalembert.solve.integrate.methods import RK4 as RK4
+    from dalembert.solve.integrate.methods import DormandPrince as DormandPrince
+    from dalembert.solve.integrate.methods import GeneralizedAlpha as GeneralizedAlpha
+    from dalembert.solve.integrate.methods import Rosenbrock as Rosenbrock
+    from dalembert.solve.integrate.methods import Sundials as Sundials
+    from dalembert.solve.motion.forward import forward_dynamics as forward_dynamics
+    from dalembert.solve.motion.inverse import inverse_dynamics as inverse_dynamics
+    from dalembert.solve.motion.kinematics import kinematics as kinematics
+    from dalembert.solve.motion.minimum_coordinates import equations as equations
+    from dalembert.solve.position.assemble import assemble as assemble
+    from dalembert.solve.position.mobility import check as check
+    from dalembert.solve.position.mobility import mobility as mobility
+    from dalembert.solve.position.mobility import rank_report as rank_report
+    from dalembert.solve.rest.equilibrium import equilibrium as equilibrium
+    from dalembert.solve.rest.linearize import linearize as linearize
     from dalembert.structures import Frame as Frame
     from dalembert.structures import Material as Material
     from dalembert.structures import Section as Section
@@ -191,43 +132,4 @@ if TYPE_CHECKING:
     from dalembert.view import plot as plot
     from dalembert.view import report as report
 
-__all__ = ["__version__", *_PUBLIC]
-
-
-def _load(name: str) -> Any:
-    try:
-        module, attribute = _PUBLIC[name]
-    except KeyError:
-        from dalembert.errors import unknown_name
-
-        raise AttributeError(unknown_name("public name", name, _PUBLIC, "dalembert")) from None
-    if module == __name__:
-        value: Any = importlib.import_module(f"{module}.{attribute}")
-    else:
-        value = getattr(importlib.import_module(module), attribute)
-    globals()[name] = value
-    return value
-
-
-if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for a public one
-    __getattr__ = _load
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """The package itself: `da.equations` stays the function although `dalembert/equations.py` is a module too.
-
-    Importing a submodule binds it as an attribute of its package; for a name that is public that would hide
-    the public object, depending on what was imported first.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        hidden = name in _PUBLIC and _PUBLIC[name][0] != __name__
-        if not (hidden and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+__all__ = ["__version__", *attach(__name__)]

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
 
@@ -161,7 +161,7 @@ class EquationsOfMotion:
     placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None
     use_c: bool = False
-    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.idle`
+    spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
     resting_inputs: Mapping[str, float] = field(default_factory=dict)  # what is left out is this, not zero
 
     # -- sizes ---------------------------------------------------------------------------------------------------

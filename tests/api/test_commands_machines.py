@@ -117,7 +117,7 @@ def test_units_that_fit_are_taken_by_every_kind_of_value(tmp_path):
 
 @pytest.mark.parametrize("option", ["--out", "--report", "--figure"])
 def test_a_file_that_cannot_be_written_is_refused_before_the_run(option, tmp_path, monkeypatch):
-    from dalembert.solve import integrate
+    from dalembert.loop import simulate as integrate
 
     def never(*given, **options):
         raise AssertionError("the run has begun")
@@ -207,7 +207,7 @@ def test_a_binary_file_and_a_folder_are_no_models(tmp_path):
 
 
 def test_a_run_that_fails_leaves_what_it_had(monkeypatch, tmp_path):
-    from dalembert.solve import integrate
+    from dalembert.loop import simulate as integrate
 
     whole = integrate.simulate
 
@@ -433,10 +433,10 @@ def test_view_hands_the_machine_to_the_server(monkeypatch):
     import types
 
     seen = {}
-    module = types.ModuleType("dalembert.app.serve")
-    module.__spec__ = types.SimpleNamespace(name="dalembert.app.serve")  # type: ignore[assignment]
+    module = types.ModuleType("dalembert.app.live.serve")
+    module.__spec__ = types.SimpleNamespace(name="dalembert.app.live.serve")  # type: ignore[assignment]
     module.serve = lambda *given, **options: seen.update(given=given, **options)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "dalembert.app.serve", module)
+    monkeypatch.setitem(sys.modules, "dalembert.app.live.serve", module)
     result = run("view", "pendulum", "--no-browser", "--port", 0)
     assert result.exit_code == 0, result.output
     assert seen["given"][0].name == "pendulum" and seen["browser"] is False

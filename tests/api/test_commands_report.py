@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import dalembert as da
-from dalembert.view.run_report import in_words, run_report
+from dalembert.view.reports.run_report import in_words, run_report
 from tests.commands import run
 
 ODD = """

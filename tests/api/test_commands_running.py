@@ -13,7 +13,7 @@ import pytest
 
 import dalembert
 from dalembert.app.commands import running, showing, terminal
-from dalembert.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
+from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
 from dalembert.studies import crank_rocker
 from tests.commands import COMMANDS, entry, installed, run
 
@@ -241,7 +241,7 @@ def test_a_command_that_looks_for_something_says_so_on_a_terminal_only():
 def test_a_bar_on_a_terminal_tells_the_time_left():
     pty = pytest.importorskip("pty")
     code = (
-        "import time\nfrom dalembert.progress import Progress\n"
+        "import time\nfrom dalembert.core.progress import Progress\n"
         "with Progress(True, 'simulating') as bar:\n"
         "    for k in range(6):\n        bar.update(k / 10)\n        time.sleep(0.15)\n"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import subprocess
@@ -40,7 +39,7 @@ def test_every_public_name_resolves(name):
 
 
 def test_a_public_name_is_the_object_of_its_module():
-    from dalembert.errors import ModelError
+    from dalembert.core.errors import ModelError
 
     assert da.ModelError is ModelError
 
@@ -59,16 +58,16 @@ def test_equations_stays_the_function_after_its_namesake_module_is_imported():
     assert fresh(code).strip() == "True"
 
 
-def test_type_checkers_see_the_same_names_as_people():
-    block = next(
-        node
-        for node in ast.parse(inspect.getsource(da)).body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
-    shown = {
-        alias.asname or alias.name: (statement.module, alias.name)
-        for statement in block.body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-    }
-    assert shown == da._PUBLIC
+def test_a_room_loads_what_is_asked_for_and_not_its_neighbours():
+    loaded = set(fresh("import sys, dalembert as da\nda.estimate.Kalman\nprint(*sys.modules)").split())
+    assert "dalembert.estimate.filters.kalman" in loaded
+    assert not {"dalembert.estimate.kinematic.model", "dalembert.identify.machine.fit"} & loaded
+    loaded = set(fresh("import sys, dalembert as da\nda.simulate\nprint(*sys.modules)").split())
+    assert "dalembert.linear.state_space" not in loaded
+
+
+@pytest.mark.parametrize("room", ["linear", "structures", "identify", "estimate", "control"])
+def test_every_name_of_a_room_resolves(room):
+    names = getattr(da, room).__all__
+    assert len(names) > 20
+    assert not [name for name in names if inspect.ismodule(getattr(getattr(da, room), name))]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.app.serve import LiveMachine, LiveServer, live_server
-from dalembert.errors import DataError
+from dalembert.app.live.serve import LiveMachine, LiveServer, live_server
+from dalembert.core.errors import DataError
 from dalembert.studies import crank_rocker
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.studies import monte_carlo, robot_arm, runner
-from dalembert.view.pages import Moving, Picture, Text, html_page
+from dalembert.view.reports.pages import Moving, Picture, Text, html_page
 from tests.commands import run
 
 READY = "Boolean(window.dalembert && window.dalembert.ready)"
@@ -140,8 +140,8 @@ def test_a_printed_report_keeps_a_still_of_its_animation(open_report: Any, tmp_p
 
 def test_mode_shapes_of_an_identified_model_move_inside_its_report(open_report: Any, tmp_path: Path) -> None:
     from dalembert.linear.modes import Modes
-    from dalembert.view.pages import write_page
-    from dalembert.view.shape_scene import read_places, shape_animation
+    from dalembert.view.animation.shape_scene import read_places, shape_animation
+    from dalembert.view.reports.pages import write_page
 
     modes = Modes([-0.1 + 6j, -0.2 + 18j], [[0.5, 1.0], [1.0, -0.5]], ["a1", "a2"])
     spots = read_places({"ground": (0, 0), "a1": (0, 1, "x"), "a2": (0, 2, "x")}, ["a1", "a2"])

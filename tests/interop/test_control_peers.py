@@ -9,9 +9,9 @@ import pytest
 import scipy.signal
 
 from dalembert.control import kalman_gain, lqg, lqr, margins, place
-from dalembert.control.placement import farthest
+from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import StateSpace
-from dalembert.linear.riccati import care, dare
+from dalembert.linear.transforms.riccati import care, dare
 from tests.checks import matched
 from tests.control_systems import frame
 

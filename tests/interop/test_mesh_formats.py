@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.structures import Material, Solid, box_mesh, mesh_from_skfem, read_mesh, structure
-from dalembert.structures.solid_shapes import KINDS
+from dalembert.structures.solid.shapes import KINDS
 
 skfem = pytest.importorskip("skfem")
 pytest.importorskip("meshlane")

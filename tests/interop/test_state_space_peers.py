@@ -11,10 +11,10 @@ import scipy.io
 import scipy.linalg
 import scipy.signal
 
-from dalembert.errors import DataError, MissingExtraError
+from dalembert.core.errors import DataError, MissingExtraError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear import gramians as gramian_module
-from dalembert.linear.interconnect import connect
+from dalembert.linear.transforms import gramians as gramian_module
+from dalembert.linear.transforms.interconnect import connect
 from tests.checks import matched
 
 control = pytest.importorskip("control")

@@ -133,7 +133,7 @@ def models(is_json: bool) -> list[bytes]:
 
 
 def surface(binary: bool) -> bytes:
-    from dalembert.files.models.mesh_mass import binary_stl
+    from dalembert.files.models.values.mesh_mass import binary_stl
 
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
     faces = corners[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
@@ -171,7 +171,7 @@ def read_model(path: Path) -> None:
 
 
 def read_surface(path: Path) -> None:
-    from dalembert.files.models.mesh_mass import mesh_mass
+    from dalembert.files.models.values.mesh_mass import mesh_mass
 
     mesh_mass(path, path.name, 1e-3)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.structures import Bar, Beam, End, Section, assumed_modes
-from dalembert.structures.spectrum import count_below
+from dalembert.structures.continuous.wittrick_williams import count_below
 
 springs = st.one_of(st.just(0.0), st.just(math.inf), st.floats(-3.0, 4.0).map(lambda x: 10.0**x))
 masses = st.one_of(st.just(0.0), st.floats(-3.0, 2.0).map(lambda x: 10.0**x))

@@ -14,9 +14,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dalembert.control import controllability, kalman_gain, lqg, lqr, margins, observability, place
-from dalembert.control.placement import farthest
+from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import StateSpace
-from dalembert.linear.riccati import care, dare
+from dalembert.linear.transforms.riccati import care, dare
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.tuples(st.integers(1, 6), st.integers(1, 3), st.integers(1, 3))

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dalembert.identify import decay_era, era, era_dc, ibrahim, okid, okid_era, physical
-from dalembert.identify.realization import hankel
+from dalembert.identify.realization.realization import hankel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.storey_frame import played, relative

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert import identify
-from dalembert.identify.identified import Identified
+from dalembert.identify.model.identified import Identified
 from dalembert.linear import StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.checks import matched
 

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from dalembert.identify import cva, moesp, n4sid, ssi_cov, ssi_data
 from dalembert.linear import StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 
 SEPARATION = 0.02

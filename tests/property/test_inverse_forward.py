@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.solve.motion import acceleration_name
+from dalembert.solve.position.prescribed_motion import acceleration_name
 from tests.property.mechanisms import Plan, build, plans
 
 

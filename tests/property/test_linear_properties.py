@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.modal import modal
+from dalembert.linear.responses.modal import modal
 
 
 @st.composite

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.solve import matrices
-from dalembert.solve.forward import system_at
+from dalembert.solve.constrained import matrices
+from dalembert.solve.motion.forward import system_at
 from tests.checks import balance, kkt_condition, measure_error, row_error
 from tests.property.mechanisms import WorldFrame, build, moving_state, plans, random_rotation
 

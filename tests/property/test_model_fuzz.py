@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.files.models import arithmetic as ar
 from dalembert.files.models import library, library_path, model_schema, parse_model
-from dalembert.files.models.positions import find_lines
-from dalembert.files.models.toml_text import toml_text
-from dalembert.files.models.writing import model_document
+from dalembert.files.models.text import arithmetic as ar
+from dalembert.files.models.text.positions import find_lines
+from dalembert.files.models.text.toml_text import toml_text
+from dalembert.files.models.writing.document import model_document
 
 WIDER = int(os.environ.get("DALEMBERT_FUZZ", "1"))  # times as many examples
 WHOLE = {name: library_path(name).read_bytes() for name in library()}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.linear import SecondOrder, free_response, frequency_response, response
-from dalembert.linear.convolution import duhamel, kernels
-from dalembert.linear.march import held, held_many
+from dalembert.linear.recursions import held, held_many
+from dalembert.linear.responses.duhamel import duhamel, kernels
 
 
 @st.composite

@@ -13,7 +13,7 @@ import pytest
 from numpy.polynomial import Chebyshev
 
 from dalembert.structures import Beam, Frame, Section, structure
-from dalembert.structures.beams import BEHAVIOURS
+from dalembert.structures.continuous.beams import BEHAVIOURS
 
 ENDS = ("free", "clamped", "supported", "guided")
 PAIRS = [(a, b) for i, a in enumerate(ENDS) for b in ENDS[i:]]

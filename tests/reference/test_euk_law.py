@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import control_forces, udwadia_kalaba
-from dalembert.errors import ConvergenceError
+from dalembert.core.errors import ConvergenceError
 from dalembert.studies import three_storey_euk as euk
 from dalembert.studies import three_storey_rig as rig
 

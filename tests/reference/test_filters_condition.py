@@ -14,7 +14,7 @@ import pytest
 from mpmath import matrix, mp
 
 import dalembert as da
-from dalembert.errors import ConvergenceError
+from dalembert.core.errors import ConvergenceError
 from dalembert.estimate import (
     CentralDifference,
     Cubature,

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from dalembert.estimate import CentralDifference, ExtendedKalman, SigmaPointKalman, SphericalSimplex
-from dalembert.estimate.consistency import chi_square_band, nees
+from dalembert.estimate.engine.consistency import chi_square_band, nees
 from dalembert.expressions import Array, Kernel
 
 MASS, CENTRE, INERTIA = 1.3, np.array([0.02, -0.03, -0.5]), np.diag([0.12, 0.10, 0.03])

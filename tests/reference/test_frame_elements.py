@@ -12,8 +12,8 @@ import scipy.optimize
 from numpy.polynomial import Polynomial
 
 from dalembert.structures import Frame, Material, Section, guyan, static, structure
-from dalembert.structures import elements as fe
-from dalembert.structures.taper import TaperedElements
+from dalembert.structures.beams import elements as fe
+from dalembert.structures.beams.taper import TaperedElements
 
 UNIT = Material("unit", E=1.0, density=1.0, G=1.0)
 SQUARE = Section(area=1.0, I_y=1.0, I_z=1.0, J=1.0)

@@ -12,7 +12,7 @@ import pytest
 
 from dalembert import identify
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 
 RATE = 32.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, Identified, physical, proportional_damping
 from dalembert.linear import SecondOrder, StateSpace
 from tests.storey_frame import relative

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import dalembert as da
-from dalembert.errors import ConvergenceError
+from dalembert.core.errors import ConvergenceError
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.checks import matched

@@ -11,9 +11,9 @@ import scipy.integrate
 import scipy.linalg
 
 from dalembert.linear import SecondOrder, free_response, frequency_response, response
-from dalembert.linear.convolution import duhamel
-from dalembert.linear.fourier import fourier_series, periodic_response
-from dalembert.linear.harmonic import harmonic_response
+from dalembert.linear.responses.duhamel import duhamel
+from dalembert.linear.responses.fourier import fourier_series, periodic_response
+from dalembert.linear.responses.harmonic import harmonic_response
 from tests.checks import matched
 
 

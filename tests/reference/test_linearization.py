@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ellipk
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 
 G = 9.81
 RELATIVE = 1e-9

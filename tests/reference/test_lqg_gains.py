@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalembert.control import controllability, kalman_gain, lqg, lqr, margins, observability
-from dalembert.control.placement import farthest
+from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import SecondOrder, StateSpace
 
 MH = np.array([[0.3871, -0.0156, 0.0011], [-0.0156, 0.2621, -0.0323], [0.0011, -0.0323, 0.3790]])  # eq 5.177

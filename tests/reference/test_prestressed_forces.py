@@ -280,7 +280,7 @@ class TestStability:
         tight = prestressed(model, load)
         theta = np.array([0.02, -0.03, 0.05])
         turned = model.rigid_motions()[:, 3:] @ theta
-        from dalembert.structures.statics import StaticSolution
+        from dalembert.structures.analysis.statics import StaticSolution
 
         found = StaticSolution(tight, turned, np.zeros(len(turned)), {}).beam("b", 7)
         before = static(model, load, inertia_relief=True).beam("b", 7)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.structures import Frame, Section, static, structure
-from dalembert.structures.section_stresses import points
+from dalembert.structures.analysis.section_stresses import points
 
 I_BEAM = Section.i_section(height=0.3, width=0.15, web=0.0071, flange=0.0107)  # IPE 300 without fillets
 T_BEAM = Section.t_section(height=0.2, width=0.15, web=0.008, flange=0.012)

@@ -17,7 +17,7 @@ from dalembert.structures import (
     static,
     structure,
 )
-from dalembert.structures.solid_shapes import KINDS
+from dalembert.structures.solid.shapes import KINDS
 
 pytest.importorskip("skfem")
 
@@ -42,7 +42,7 @@ def distorted(kind, incompatible):
     else:
         # quadratic points at the images of the linear map of their cell: edges stay straight
         from dalembert.structures import Mesh
-        from dalembert.structures.solid_shapes import shapes
+        from dalembert.structures.solid.shapes import shapes
 
         values, _ = shapes(linear, KINDS[kind].reference)
         spread = np.einsum("ij,ejk->eik", values, points[box.cells]).reshape(-1, 3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.studies import slider_crank_forces as study
 
 

@@ -89,7 +89,7 @@ def test_joints_stay_closed_and_forces_balance_along_the_motion(run):
 @pytest.mark.spec("002-G6")
 def test_baumgarte_feedback_keeps_the_driven_machine_closed_as_published():
     """Published residual of the differentiated constraints: below 8e-6, with b = (1, 1), over 16 s."""
-    from dalembert.solve.constrained import Baumgarte
+    from dalembert.solve.constrained.solve import Baumgarte
 
     eqs = da.equations(whitworth(driven=True))
     start = da.assemble(eqs)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, FileFormatError
-from dalembert.mechanics.scene import scene_of
+from dalembert.core.errors import DataError, FileFormatError
+from dalembert.mechanics.absolute.scene import scene_of
 from dalembert.record import Record
 from dalembert.view import animate
-from dalembert.view.payload import unpacked
+from dalembert.view.animation.payload import unpacked
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, FileFormatError, MissingExtraError
+from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
 from dalembert.record import Record
-from dalembert.view import page_build, payload
-from dalembert.view.channels import MOST_SAMPLES, channels_of
-from dalembert.view.machine_scene import machine_data, still
-from dalembert.view.structure_scene import structure_data
+from dalembert.view.animation import page_build, payload
+from dalembert.view.animation.channels import MOST_SAMPLES, channels_of
+from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.structure_scene import structure_data
 
 
 def turning(**more: Any) -> Record:

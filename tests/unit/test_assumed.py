@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Attached, Beam, End, Trial, assumed_modes
 
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, buckling, spinning, static, structure
 
 STEEL = Material("steel", E=210e9, density=7850.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import (
     Beam,
     End,

@@ -14,7 +14,7 @@ import pytest
 import dalembert as da
 from dalembert.equations import Channels, Law, Watching
 from dalembert.expressions import compiler
-from dalembert.files.c_export import export_c, identifier
+from dalembert.files.export.c_export import export_c, identifier
 from tests.loops import CART_GAINS, CART_READS, channels, gain_law, integral_law, luenberger, predictor_law
 
 CC = compiler()

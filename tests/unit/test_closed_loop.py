@@ -11,9 +11,9 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law, Watching
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.closing import close_loop
-from dalembert.solve.noise import Noise
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.continuous import close_loop
+from dalembert.loop.noise import Noise
 from tests.checks import matched
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, channels, gain_law
 

@@ -10,9 +10,9 @@ import pytest
 
 import dalembert as da
 from dalembert.expressions import compiler
-from dalembert.files.c_export import export_c
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.noise import Noise
+from dalembert.files.export.c_export import export_c
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise
 from tests.loops import cart_pendulum
 from tests.unit.test_c_export import sound
 

@@ -11,8 +11,8 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import Law
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.noise import Noise
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law, luenberger
 
 PLANT = da.StateSpace([[0, 1], [0, 0]], [[0], [1]], states=["x", "v"], inputs=["u"], outputs=["x", "v"])

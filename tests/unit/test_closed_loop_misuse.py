@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import close_loop, custom_law, lqg, lqr
-from dalembert.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.linear import StateSpace
 from tests.loops import cart_pendulum, gain_law
 

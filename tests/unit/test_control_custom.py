@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control.custom_law import custom_law
+from dalembert.control.servo.custom_law import custom_law
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law
 
 PLANT = da.StateSpace([[0, 1], [-2, -0.3]], [[0], [1.5]], [[1, 0]], states=["x", "v"], inputs=["u"], outputs=["y"])

@@ -11,10 +11,10 @@ import scipy.linalg
 
 import dalembert as da
 from dalembert.control import OutputFeedback, kalman_gain, lqg, lqr, observer_gain, place
-from dalembert.control.placement import farthest
-from dalembert.errors import DataError
+from dalembert.control.state_feedback.place import farthest
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.riccati import care, dare
+from dalembert.linear.transforms.riccati import care, dare
 from tests.control_systems import cart, frame
 
 DT = 0.05

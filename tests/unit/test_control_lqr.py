@@ -9,9 +9,9 @@ import scipy.linalg
 from scipy.integrate import solve_ivp
 
 from dalembert.control import StateFeedback, lqr
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.riccati import care, dare
+from dalembert.linear.transforms.riccati import care, dare
 from tests.checks import matched
 from tests.control_systems import cart, frame
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.control import lqg, lqr, margins, sensitivity
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace, append
 from tests.control_systems import cart, frame
 
@@ -132,7 +132,7 @@ def test_an_output_feedback_is_opened_where_asked(form, at):
     poles = np.asarray(loop.feedback().poles())
     wanted = np.asarray(design.poles)
     order = np.argsort(-np.abs(poles), kind="stable")
-    from dalembert.control.placement import farthest
+    from dalembert.control.state_feedback.place import farthest
 
     assert farthest(poles[order][: len(wanted)], wanted) < 1e-6
     assert margins(loop).stable

@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg
 
 from dalembert.control import controllability, observability, observer_gain, place
-from dalembert.control.placement import farthest, one_by_one
-from dalembert.errors import DataError
+from dalembert.control.state_feedback.place import farthest, one_by_one
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.control_systems import LUMPED_POLES, cart, frame, lumped
 

@@ -8,7 +8,7 @@ from scipy.integrate import solve_bvp
 
 import dalembert as da
 from dalembert.control import lqr, plan_motion
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from tests.control_systems import cart, frame
 from tests.unit.test_control_lqr import least_squares_plan, with_cross_term

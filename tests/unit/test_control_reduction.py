@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.control import reduction
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.record import Record
 
 

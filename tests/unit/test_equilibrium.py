@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
 
 G = 9.81
 # Newton's method ends at rounding: a pose is good to about 1e-12 of the machine's size, or to the root of that where

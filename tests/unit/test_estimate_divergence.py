@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, Symmetric
 from dalembert.linear import StateSpace
 from dalembert.record import Record

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import ExtendedKalman, Kalman, engine
+from dalembert.estimate import ExtendedKalman, Kalman
+from dalembert.estimate.engine import engine
 
 
 def swing(**options: object) -> ExtendedKalman:

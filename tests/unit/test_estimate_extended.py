@@ -11,7 +11,7 @@ import scipy.linalg
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Model, process
 
 DT = 0.02

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import ExtendedKalman, ExtendedKalmanBucy, KalmanBucy, Model, process
 from dalembert.linear import StateSpace
 from dalembert.record import Record

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ConvergenceError, DataError, Interrupted, ModelError
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, ModelError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.linear_gaussian import random_problem
@@ -169,7 +169,7 @@ def test_an_estimate_is_written_and_read_back_as_a_record(tmp_path):
 
 
 def test_covariances_that_were_too_many_to_keep_are_computed_again(monkeypatch):
-    import dalembert.estimate.estimate_result as result
+    import dalembert.estimate.engine.estimate as result
 
     record = pushed(300)
     kept = kalman().run(record)
@@ -342,7 +342,7 @@ def test_progress_is_told_up_to_the_end():
 
 @pytest.mark.parametrize("form", ["covariance", "square-root", "information"])
 def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
-    import dalembert.estimate.settled as settled
+    import dalembert.estimate.filters.settled as settled
 
     problem = random_problem(43, 4, 3)  # spectral radius below 1
     record = problem.simulate(np.random.default_rng(41), 3000)

@@ -9,8 +9,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.estimate import kernels
-from dalembert.estimate.kernels import factor, half_product, rank_one, solve_left, solve_positive, triangular
+from dalembert.estimate.algebra import covariance_factors as kernels
+from dalembert.estimate.algebra.covariance_factors import (
+    factor,
+    half_product,
+    rank_one,
+    solve_left,
+    solve_positive,
+    triangular,
+)
 
 KINDS = [ca.SX, ca.MX]
 rng = np.random.default_rng(3)

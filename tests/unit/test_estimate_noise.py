@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
-from dalembert.estimate.tuning import Task, entries_of
+from dalembert.core.errors import DataError, ModelError
+from dalembert.estimate.judge.tuning import Task, entries_of
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.linear_gaussian import Problem, random_problem

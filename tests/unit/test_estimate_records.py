@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, smooth
 from dalembert.linear import StateSpace
 from dalembert.record import Record

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.linear_gaussian import random_problem

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.equations import Channels
-from dalembert.errors import ConvergenceError, DataError
 from dalembert.estimate import (
     CentralDifference,
     Cubature,
@@ -23,7 +23,7 @@ from dalembert.estimate import (
     Symmetric,
     process,
 )
-from dalembert.estimate.engine import tick_function
+from dalembert.estimate.engine.engine import tick_function
 
 DT = 0.02
 RULES = [Symmetric(1.0), Scaled(1.0, 2.0, 0.0), Scaled(0.3), SphericalSimplex(0.25), CentralDifference(), Cubature()]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.estimate import CentralDifference, Cubature, Scaled, SphericalSimplex, Symmetric
 
 RULES = [

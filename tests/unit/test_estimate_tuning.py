@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, Interrupted
-from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, SphericalSimplex, process, tune, tuning
+from dalembert.core.errors import DataError, Interrupted
+from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, SphericalSimplex, process, tune
+from dalembert.estimate.judge import tuning
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 
@@ -103,7 +104,7 @@ def test_long_work_goes_over_to_c_and_hands_back_the_filter_it_was_given(monkeyp
 
 
 def test_a_filter_goes_over_to_c_only_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dalembert.estimate import filtering
+    from dalembert.estimate.engine import filter as filtering
 
     ekf = ExtendedKalman(pendulum(), Q={"speed": 1e-2}, R=1e-2, P0=1e-2, dt=DT)
     assert ekf.in_c().compiled and not ekf.compiled

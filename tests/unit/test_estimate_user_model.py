@@ -11,7 +11,7 @@ import scipy.linalg
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.estimate import ExtendedKalman, Model, SigmaPointKalman, Tableau, process
 
 A = np.array([[0.0, 1.0], [-4.0, -0.3]])

@@ -159,7 +159,7 @@ def test_an_impact_on_one_body_goes_through_the_joints() -> None:
     angle = run["b.rate"][1] / run["a.rate"][1]
     assert angle == pytest.approx(-1.5, abs=0.05)  # the angle has changed a little since
     after = eqs.state(da.assemble(eqs).q)
-    from dalembert.solve.events import speeds_after
+    from dalembert.solve.integrate.events import speeds_after
 
     v = speeds_after(eqs, after, {"A.rate": 1.0}, "test")
     assert v[2] == pytest.approx(1.0, abs=1e-12)

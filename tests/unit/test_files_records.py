@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dalembert.errors import DataError, FileFormatError, MissingExtraError
-from dalembert.files import csv_records, read_record, write_record
-from dalembert.files.atomic import replacing, write_text
+from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
+from dalembert.files import read_record, write_record
+from dalembert.files.records import csv as csv_records
 from dalembert.record import Record
 
 # any printable text without blanks at its ends is a channel name

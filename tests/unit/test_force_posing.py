@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.estimate import forces
 
 BOTH = ("known-from-unknown", "unknown-from-known")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.forward import METHODS, system_at
+from dalembert.solve.motion.forward import METHODS, system_at
 
 
 def string_pendulum(angle, rate, mass=2.0, length=1.5):

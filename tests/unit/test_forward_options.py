@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.forward import METHODS
+from dalembert.solve.motion.forward import METHODS
 
 EXACT = [method for method in METHODS if method != "graph"]
 TOLERANCE = 1e-11

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Section, prestressed, static, structure
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, structure
 
 PLANK = Section.rectangle(0.2, 0.1)

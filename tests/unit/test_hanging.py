@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Material, Section, buckling, prestressed, rotor, spinning, static, structure
 
 STEEL = Material("steel", E=210e9, density=7850.0)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.errors import FileFormatError
+from dalembert.core.errors import FileFormatError
 
 
 def read(folder: Path, header: str, *rows: str, **how: Any) -> da.Record:

@@ -19,9 +19,9 @@ import pytest
 from scipy.io import savemat
 
 import dalembert as da
-from dalembert import isolation
-from dalembert.errors import FileFormatError
-from dalembert.files.bounds import check_size
+from dalembert.core import isolation
+from dalembert.core.errors import FileFormatError
+from dalembert.files.records.bounds import check_size
 from tests.unit.test_mat_files import version_5
 
 h5py = pytest.importorskip("h5py")
@@ -290,7 +290,7 @@ import dalembert as da
 
 def processes():
     # this one and the one that reads for it
-    helper = sys.modules["dalembert.isolation"]._helper
+    helper = sys.modules["dalembert.core.isolation"]._helper
     return ("self", *([str(helper.pid)] if helper else []))
 
 def begin():
@@ -403,7 +403,7 @@ def test_the_helper_ends_with_its_parent_though_a_forked_child_lives(tmp_path: P
     t = np.arange(5.0)
     da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
     program = (
-        "import os, sys, time, dalembert as da; from dalembert import isolation\n"
+        "import os, sys, time, dalembert as da; from dalembert.core import isolation\n"
         "da.read_record(sys.argv[1])\n"
         "child = os.fork()\n"
         "if child == 0: time.sleep(60); os._exit(0)\n"
@@ -423,7 +423,7 @@ def test_the_helper_is_used_again_and_ends_with_its_parent(tmp_path: Path) -> No
     t = np.arange(5.0)
     da.write_record(da.Record.from_channels(t, {"x": t}), tmp_path / "r.nc")
     program = (
-        "import sys, dalembert as da; from dalembert import isolation\n"
+        "import sys, dalembert as da; from dalembert.core import isolation\n"
         "for k in range(3): da.read_record(sys.argv[1]); print(isolation._helper.pid, flush=True)\n"
         "import os; os._exit(0)"  # no clean end
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import (
     IdentificationWarning,
     correlation_decays,
@@ -14,7 +14,7 @@ from dalembert.identify import (
     ibrahim,
     next_era,
 )
-from dalembert.identify.ambient import correlate, double_least_squares
+from dalembert.identify.realization.ambient import correlate, double_least_squares
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 

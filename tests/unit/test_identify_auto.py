@@ -10,9 +10,9 @@ import pytest
 import dalembert as da
 from dalembert.identify import IdentificationWarning, auto
 from dalembert.view import report
-from dalembert.view.identification import plot_playback
-from dalembert.view.identification_report import identification_pieces
-from dalembert.view.pages import Listing, Picture, Table
+from dalembert.view.plots.identification import plot_playback
+from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.pages import Listing, Picture, Table
 
 DT = 0.02
 

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from dalembert import identify
-from dalembert.errors import DalembertError
+from dalembert.core.errors import DalembertError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.drift import drift_share
+from dalembert.identify.records.drift import drift_share
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from tests.storey_frame import DT, FLOORS, played, sampled_frame, storey_frame, white

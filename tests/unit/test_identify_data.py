@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import Data, IdentificationWarning, read_data
-from dalembert.identify.data_checks import Seen
+from dalembert.identify.records.checks import Seen
 from dalembert.record import Record
 
 N = 600

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, era, era_dc, hankel_matrix, markov, okid, okid_era, physical
-from dalembert.identify.realization import correlations, hankel, order_from_gaps
+from dalembert.identify.realization.realization import correlations, hankel, order_from_gaps
 from dalembert.linear import StateSpace, controllability_matrix, observability_matrix
 from dalembert.record import Record
 from tests.checks import matched

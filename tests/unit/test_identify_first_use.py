@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import (
     IdentificationWarning,
     correlation_decays,

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import ConvergenceError, DataError, ModelError
+from dalembert.core.errors import ConvergenceError, DataError, ModelError
 from dalembert.expressions import Kernel
 from dalembert.identify import IdentificationWarning, fit
-from dalembert.identify.arrow import Chain, bounded, compress, predicted, reduce, solve
-from dalembert.identify.friction_rates import rates_function
-from dalembert.identify.machine_runs import read_tests
-from dalembert.identify.shooting import Shooter, Steps, plan, tangents
-from dalembert.identify.undetermined import weigh
-from dalembert.solve.constrained import forward_function
+from dalembert.identify.likelihood.undetermined import weigh
+from dalembert.identify.machine.friction_rates import rates_function
+from dalembert.identify.machine.records import read_tests
+from dalembert.identify.machine.shooting import Shooter, Steps, plan, tangents
+from dalembert.numerics.chain_least_squares import Chain, bounded, compress, predicted, reduce, solve
+from dalembert.solve.constrained.solve import forward_function
 
 
 def pendulum(length: float = 1.0, damping: float = 0.05, mass: float = 1.0) -> da.EquationsOfMotion:

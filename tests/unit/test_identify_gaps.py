@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
-from dalembert.identify.gaps import cut_at_gaps
+from dalembert.identify.records.gaps import cut_at_gaps
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import GapWarning, Record
 from tests.commands import run

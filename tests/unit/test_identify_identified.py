@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import Identified, mean_phase, modal_phase_collinearity, phase_deviation
-from dalembert.identify.quality import examine, measure_fit
+from dalembert.identify.model.quality import examine, measure_fit
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.storey_frame import FLOORS, played, sampled_frame, white

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import identify
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
 from dalembert.linear import StateSpace
 from dalembert.record import Record

@@ -7,11 +7,13 @@ import pytest
 import scipy.linalg
 from scipy.signal import lfilter
 
-from dalembert.identify import block_moments, input_matrices, likelihood
-from dalembert.identify.ascent import Ascent
-from dalembert.identify.block_moments import Moments
-from dalembert.identify.likelihood import ModalModel
-from dalembert.identify.quick_products import quick_products
+from dalembert.identify.likelihood import block_moments
+from dalembert.identify.likelihood import modal_likelihood as likelihood
+from dalembert.identify.likelihood.ascent import Ascent
+from dalembert.identify.likelihood.block_moments import Moments
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
+from dalembert.identify.likelihood.moment_products import quick_products
+from dalembert.identify.subspace import input_matrices
 
 # a mode, one that hardly decays, one that dies at once, a slow real one
 POLES = np.array([-0.01 + 0.3j, -1e-9 + 2.0j, -3.0 + 0.0j, -0.001 + 0.0j])

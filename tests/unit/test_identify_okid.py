@@ -7,11 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain, okid, okid_era
-from dalembert.identify.arx_regression import triangle
-from dalembert.identify.gain_fit import fitted_gain
-from dalembert.identify.observer_markov import system_markov
+from dalembert.identify.realization.arx_regression import triangle
+from dalembert.identify.realization.observer_gain import fitted_gain
+from dalembert.identify.realization.okid import system_markov
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.storey_frame import DT, FLOORS, played, pulse, sampled_frame, white

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import Tolerances, moesp, stabilization
-from dalembert.identify.compress import compress_hankel
-from dalembert.identify.data import read_data
-from dalembert.identify.order import choose_order
-from dalembert.identify.projections import project, shift_invariance
-from dalembert.identify.stable_poles import STABLE, poles_of_orders
+from dalembert.identify.records.data import read_data
+from dalembert.identify.subspace.hankel_factor import compress_hankel
+from dalembert.identify.subspace.order import choose_order
+from dalembert.identify.subspace.projections import project, shift_invariance
+from dalembert.identify.subspace.stabilization import STABLE, poles_of_orders
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.checks import matched
 from tests.storey_frame import FLOORS, played, sampled_frame, white

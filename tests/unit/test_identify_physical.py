@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, Identified, era, okid_era, physical, proportional_damping
-from dalembert.identify.sensor_places import kind_of_unit
+from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.linear import SecondOrder, StateSpace
 from tests.storey_frame import DT, FLOORS, played, relative, sampled_frame, storey_frame, white
 

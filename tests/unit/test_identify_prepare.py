@@ -7,7 +7,7 @@ import pytest
 import scipy.signal
 
 from dalembert import identify
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.record import Record
 
 DT = 0.005

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from dalembert import identify
-from dalembert.errors import DataError
-from dalembert.identify import likelihood, parametrisation, robust, uncertainty
-from dalembert.identify.ascent import Ascent
-from dalembert.identify.identified import Identified
+from dalembert.core.errors import DataError
+from dalembert.identify.likelihood import modal_likelihood as likelihood
+from dalembert.identify.likelihood import parametrisation, uncertainty
+from dalembert.identify.likelihood import robust_deviations as robust
+from dalembert.identify.likelihood.ascent import Ascent
+from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.checks import matched
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.signal
 
 from dalembert import identify
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record

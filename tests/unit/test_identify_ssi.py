@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import ssi_cov, ssi_data
 from dalembert.linear import StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.storey_frame import DT, FLOORS, sampled_frame, storey_frame
 

@@ -9,11 +9,11 @@ import pytest
 import scipy.linalg
 
 from dalembert import identify
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, StructuredModel, Unknown, refine_structured
-from dalembert.identify.short_windows import Windows
-from dalembert.identify.structured_ascent import StructuredAscent
-from dalembert.identify.structured_model import BuiltModel, sampled
+from dalembert.identify.structured.likelihood import StructuredAscent
+from dalembert.identify.structured.model import BuiltModel, sampled
+from dalembert.identify.structured.short_windows import Windows
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 

@@ -12,14 +12,14 @@ import scipy.linalg
 import scipy.signal
 from scipy.optimize import linear_sum_assignment
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, cva, moesp, n4sid
-from dalembert.identify.compress import compress_hankel, hankel_blocks, hankel_products
-from dalembert.identify.data import Data, read_data
-from dalembert.identify.projections import project, split
-from dalembert.identify.subspace import realize
+from dalembert.identify.records.data import Data, read_data
+from dalembert.identify.subspace.hankel_factor import compress_hankel, hankel_blocks, hankel_products
+from dalembert.identify.subspace.projections import project, split
+from dalembert.identify.subspace.subspace import realize
 from dalembert.linear import StateSpace
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.storey_frame import FLOORS, played, pulse, sampled_frame, storey_frame, white
 
@@ -238,7 +238,7 @@ def test_noise_that_drives_the_states_gives_the_kalman_predictor(method: Any, pr
 
 
 def test_a_gain_that_is_not_stable_is_replaced_by_one_of_the_same_spectrum() -> None:
-    from dalembert.identify.innovation_form import _stabilised
+    from dalembert.identify.subspace.innovation_form import _stabilised
 
     A, C, S = np.array([[0.5]]), np.array([[1.0]]), np.array([[2.0]])
     K = np.array([[2.5]])  # A - K C = -2: mirrored at the circle to -1/2, S to 4 S

@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
-from dalembert.identify.eigen_slopes import ShapeSlopes, eigenvalue_slope
-from dalembert.identify.family import Family
+from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
+from dalembert.identify.structured.family import Family
 from dalembert.linear import Modes, SecondOrder
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.alpha import moved
-from dalembert.solve.elimination import Elimination
+from dalembert.solve.constrained.elimination import Elimination
+from dalembert.solve.integrate.generalized_alpha import moved
 
 P1 = np.array([-0.275087462576, -0.961419205099])  # peers.md, P(10)
 

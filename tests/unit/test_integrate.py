@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.inputs import read_inputs
-from dalembert.solve.integrate import sample_times
-from dalembert.solve.running import Run
+from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.open_run import sample_times
+from dalembert.solve.integrate.run import Run
 
 G = 9.81
 METHODS: list[Any] = [
@@ -324,7 +324,7 @@ def test_friction_that_does_not_settle_is_told(monkeypatch: pytest.MonkeyPatch) 
     m.add_revolute("A", m.ground.at(0, 0), rod.at(-0.5, 0))
     m.add_friction("friction", "A", coulomb=0.2, radius=0.05, speed=0.05)
     eqs = da.equations(m)
-    monkeypatch.setattr("dalembert.solve.running.FRICTION_TOLERANCE", -1.0)  # nothing settles to less than nothing
+    monkeypatch.setattr("dalembert.solve.integrate.run.FRICTION_TOLERANCE", -1.0)  # nothing settles to less
     with pytest.raises(da.ConvergenceError, match="friction and reactions did not settle near t = ") as caught:
         da.simulate(eqs, 1.0, start=da.assemble(eqs, {"A": 0.0}), method=da.RK4(step=1e-3))
     assert caught.value.record.status.startswith("failed")

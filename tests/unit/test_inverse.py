@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve.inverse import lexicographic
-from dalembert.solve.motion import MotionWarning, differentiate
+from dalembert.solve.motion.inverse import lexicographic
+from dalembert.solve.position.prescribed_motion import MotionWarning, differentiate
 
 G, LENGTH, MASS = 9.81, 1.0, 1.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import JointInputKalman, Kalman
 
 # S. J. Dyke's frame

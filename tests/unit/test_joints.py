@@ -406,7 +406,7 @@ def test_placing_joints_at_the_drawing_equals_placing_them_by_points(planar: boo
 @pytest.mark.spec("002-G6")
 def test_baumgarte_feedback_brings_an_open_joint_back_at_its_own_rate() -> None:
     """Critically damped gap: φ = φ₀ (1 + b t) exp(-b t) for b₁ = 1, b₂ = b, from φ₀ = 9e-7 at rest."""
-    from dalembert.solve.constrained import Baumgarte
+    from dalembert.solve.constrained.solve import Baumgarte
 
     m = da.Mechanism("open", planar=True)
     b = m.add_body("b", mass=1.0, inertia=da.rod(1.0))

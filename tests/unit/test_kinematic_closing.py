@@ -10,8 +10,8 @@ import pytest
 
 import dalembert as da
 from dalembert.estimate import kinematic
-from dalembert.estimate.kinematic_closing import Closing, SparseRows
-from dalembert.solve.motion import targets_of
+from dalembert.estimate.kinematic.closing import Closing, SparseRows
+from dalembert.solve.position.prescribed_motion import targets_of
 
 JOINTS = [f"q{k}.angle" for k in range(1, 7)]
 

@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.estimate import Switching, Window, kinematic, process
-from dalembert.estimate.kinematic_step import Stepper
+from dalembert.estimate.kinematic.step import Stepper
 from tests.kinematic_machines import DT, observer, slider_crank, stepped, two_link
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace, response
-from dalembert.linear.convolution import duhamel, impulse_function, release_function
-from dalembert.linear.fourier import FourierSeries, fourier_series, periodic_response
+from dalembert.linear.responses.duhamel import duhamel, impulse_function, release_function
+from dalembert.linear.responses.fourier import FourierSeries, fourier_series, periodic_response
 
 
 def pair(**more) -> SecondOrder:

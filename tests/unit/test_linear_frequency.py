@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
-from dalembert.linear.frequency import FrequencyResponse
-from dalembert.linear.harmonic import frequency_response, harmonic_response
-from dalembert.linear.superposition import frequency_grid, modal_frequency_response
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+from dalembert.linear.responses.harmonic import frequency_response, harmonic_response
+from dalembert.linear.responses.superposition import frequency_grid, modal_frequency_response
 
 LU = 1e-12
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
 
 CHAIN = np.array([[2.0, -1.0], [-1.0, 2.0]])

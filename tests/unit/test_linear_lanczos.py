@@ -10,9 +10,10 @@ import pytest
 import scipy.linalg
 import scipy.sparse
 
-from dalembert.errors import DataError
-from dalembert.linear import SecondOrder, lanczos
-from dalembert.linear.factor import Factor
+from dalembert.core.errors import DataError
+from dalembert.linear import SecondOrder
+from dalembert.linear.eigen import undamped_modes as lanczos
+from dalembert.numerics.sparse_factor import Factor
 
 CLOSE = 1e-9
 N = 310
@@ -128,7 +129,7 @@ def test_massless_coordinates_follow_statically_in_sparse_systems_too():
 )  # fmt: skip
 @pytest.mark.parametrize("which", [{}, {"near": 0.1}])
 def test_sparse_and_dense_systems_of_every_kind_have_the_same_modes(parts, which, monkeypatch):
-    monkeypatch.setattr("dalembert.linear.eigenmodes.SMALL", 50)
+    monkeypatch.setattr("dalembert.linear.eigen.eigenmodes.SMALL", 50)
     # The companion form of either size resolves s to √-free 1e-9 of the largest wanted one.
     assert_same_modes(SecondOrder(masses(L), chain(L), **parts), 8, rtol=1e-8, **which)
 
@@ -236,8 +237,8 @@ def solid(m: int, *, free: bool) -> tuple[scipy.sparse.csc_array, scipy.sparse.c
 @pytest.mark.parametrize("free", [False, True])
 def test_wide_matrices_give_the_frequencies_of_the_separated_problem(free, monkeypatch):
     # Product shapes: μ is a sum of three one-dimensional ones. Limits lowered, so that dense fronts do the work.
-    monkeypatch.setattr("dalembert.linear.lanczos.WIDE", 50)
-    monkeypatch.setattr("dalembert.linear.ordering.LARGE", 500)
+    monkeypatch.setattr("dalembert.linear.eigen.undamped_modes.WIDE", 50)
+    monkeypatch.setattr("dalembert.numerics.ordering.LARGE", 500)
     m = 9
     K, M = solid(m, free=free)
     line = solid_line(m, free=free)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 
 ROUNDING = 1e-11

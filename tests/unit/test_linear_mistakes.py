@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Record, linear
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import FourierSeries, FrequencyResponse, SecondOrder, StateSpace, Validity
 
 CHAIN = SecondOrder(np.diag([2.0, 1.0]), [[300, -100], [-100, 100]], C=np.diag([1.0, 2.0]), B=[1, 0],

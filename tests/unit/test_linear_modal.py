@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.linear.modal import energy_damping, equivalent_viscous, modal, modal_damping, rayleigh_coefficients
+from dalembert.linear.responses.modal import (
+    energy_damping,
+    equivalent_viscous,
+    modal,
+    modal_damping,
+    rayleigh_coefficients,
+)
 
 SPIN = np.array([[0, 1.0, 0], [-1, 0, 0], [0, 0, 0]])
 

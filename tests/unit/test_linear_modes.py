@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder
 
 NAMES = ["a.x", "a.rz", "b.x", "b.rz"]

@@ -15,10 +15,10 @@ import scipy.linalg
 import scipy.signal
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
-from dalembert.linear.march import march
-from dalembert.linear.time_response import free_response, impulse_response, response, step_response
+from dalembert.linear.recursions import march
+from dalembert.linear.responses.time_response import free_response, impulse_response, response, step_response
 from dalembert.record import Record
 
 

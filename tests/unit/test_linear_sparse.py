@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.second_order import MATRICES
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.stability import stability
+from dalembert.linear.eigen.stability import stability
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
 

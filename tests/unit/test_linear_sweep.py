@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.sweeps import campbell, root_locus, sweep
+from dalembert.linear.families.sweeps import campbell, root_locus, sweep
 from tests.checks import matched
 
 

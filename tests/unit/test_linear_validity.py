@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, free_response
-from dalembert.linear.validity import Validity
+from dalembert.linear.families.validity import Validity
 from dalembert.record import Record
 
 

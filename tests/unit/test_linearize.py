@@ -7,10 +7,10 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.errors import ModelError
-from dalembert.solve import linearize as module
-from dalembert.solve.chart import Chart
-from dalembert.solve.tangent import Point, accelerations
+from dalembert.core.errors import ModelError
+from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.tangent import Point, accelerations
+from dalembert.solve.rest import linearize as module
 
 G = 9.81
 EXACT = 1e-10  # derivatives are exact and every pose closes to about 1e-13: only rounding, times a few stiffnesses

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
-from dalembert.mechanics.scene import MOST_TRIANGLES, drawn_mesh, scene_of
+from dalembert.core.errors import DataError, ModelError
+from dalembert.mechanics.absolute.scene import MOST_TRIANGLES, drawn_mesh, scene_of
 from dalembert.record import Record
-from dalembert.view.body_shapes import solid_of
-from dalembert.view.channels import channels_of
-from dalembert.view.machine_scene import machine_data
-from dalembert.view.payload import as_text, unpacked
+from dalembert.view.animation.body_shapes import solid_of
+from dalembert.view.animation.channels import channels_of
+from dalembert.view.animation.machine_scene import machine_data
+from dalembert.view.animation.payload import as_text, unpacked
 
 
 def data_of(*args: Any, **how: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import pytest
 from scipy.io import loadmat, savemat
 
 import dalembert as da
-from dalembert.errors import FileFormatError
-from dalembert.files.mat_arrays import read_into, variables
+from dalembert.core.errors import FileFormatError
+from dalembert.files.records.mat_arrays import read_into, variables
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?"]
 SLICOT = Path(__file__).parents[1] / "data" / "slicot"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve import matrices as mx
+from dalembert.solve.constrained import matrices as mx
 
 ROUNDING = 1e-12
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dalembert import isolation
-from dalembert.errors import DataError, FileFormatError
+from dalembert.core import isolation
+from dalembert.core.errors import DataError, FileFormatError
 from dalembert.structures import read_mesh
 
 pytest.importorskip("skfem")

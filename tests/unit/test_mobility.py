@@ -8,9 +8,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.solve import matrices as mx
-from dalembert.solve.forward import system_at
-from dalembert.solve.mobility import gruebler
+from dalembert.solve.constrained import matrices as mx
+from dalembert.solve.motion.forward import system_at
+from dalembert.solve.position.mobility import gruebler
 
 
 def four_bar(planar=True, scale=1.0, lengths=(0.2, 0.6, 0.5, 0.7), at=0.9):

@@ -13,8 +13,8 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import ModelFileError, library, library_path, model_schema, parse_model, read_model
-from dalembert.files.models import arithmetic as ar
-from dalembert.files.models.json_schema import SCHEMA
+from dalembert.files.models.schema.json_schema import SCHEMA
+from dalembert.files.models.text import arithmetic as ar
 from tests.same_equations import ROUNDING, difference
 
 PENDULUM = """
@@ -333,9 +333,9 @@ def test_ten_thousand_bodies_are_read_and_one_more_is_refused() -> None:
 
 
 def test_the_shipped_schema_is_the_one_of_the_code() -> None:
-    from dalembert.files.models.make_schema import schema_text
+    from dalembert.files.models.schema.make_schema import schema_text
 
-    stale = "stale: run python -m dalembert.files.models.make_schema"
+    stale = "stale: run python -m dalembert.files.models.schema.make_schema"
     assert SCHEMA.read_text(encoding="utf-8") == schema_text(), stale
     assert model_schema()["$defs"]["Revolute"]["properties"]["type"]["const"] == "revolute"
 

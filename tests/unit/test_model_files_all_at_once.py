@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import parse_model
-from dalembert.files.models.sources import ModelFileError
+from dalembert.files.models.text.sources import ModelFileError
 
 FULL_OF_MISTAKES = """planar = true
 colour = "red"

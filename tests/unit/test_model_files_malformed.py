@@ -352,14 +352,14 @@ def test_problems_of_parts_are_collected_when_the_structure_is_right() -> None:
 
 
 def test_expressions_of_a_model_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.files.models.scopes.MAX_OPERATIONS", 50)
+    monkeypatch.setattr("dalembert.files.models.values.scopes.MAX_OPERATIONS", 50)
     parse_model(GOOD)
     with pytest.raises(ModelFileError, match="more than 50 operations"):
         parse_model(GOOD + "[constants]\n" + "\n".join(f'c{k} = "1 + 2*3"' for k in range(20)))
 
 
 def test_values_of_a_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalembert.files.models.positions.MAX_VALUES", 1000)
+    monkeypatch.setattr("dalembert.files.models.text.positions.MAX_VALUES", 1000)
     for text, is_json in (("a = [" + "1," * 1001 + "]", False), ('{"a": [' + "1," * 1001 + "1]}", True)):
         with pytest.raises(da.FileFormatError, match="more than 1000 values"):
             parse_model(text, is_json=is_json)

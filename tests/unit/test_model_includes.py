@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import ModelFileError, read_model
-from dalembert.files.models.mesh_mass import mass_of
+from dalembert.files.models.values.mesh_mass import mass_of
 
 LEG = """
 planar = true

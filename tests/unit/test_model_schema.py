@@ -12,8 +12,8 @@ import pytest
 
 from dalembert.app.commands.authoring import STARTER
 from dalembert.files.models import library, library_path, model_schema, read_model
-from dalembert.files.models.toml_text import toml_text
-from dalembert.files.models.writing import model_document
+from dalembert.files.models.text.toml_text import toml_text
+from dalembert.files.models.writing.document import model_document
 from tests.unit.test_model_files_malformed import GOOD
 from tests.unit.test_model_writing import LAWS, planar_machine, spatial_machine
 
@@ -90,8 +90,8 @@ def test_every_table_and_key_of_the_schema_says_what_it_means() -> None:
 
 
 def test_the_reference_of_model_files_is_the_one_of_the_code() -> None:
-    from dalembert.files.models.make_reference import reference_text
+    from dalembert.files.models.schema.make_reference import reference_text
 
     page = Path(__file__).parents[2] / "docs" / "model-files-reference.md"
-    stale = f"stale: run python -m dalembert.files.models.make_reference docs/{page.name}"
+    stale = f"stale: run python -m dalembert.files.models.schema.make_reference docs/{page.name}"
     assert page.read_text(encoding="utf-8") == reference_text(), stale

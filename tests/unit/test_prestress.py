@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import (
     Frame,
     Material,
@@ -16,14 +16,14 @@ from dalembert.structures import (
     Structure,
     box_mesh,
     buckling,
-    geometric,
     geometric_stiffness,
     material,
     prestressed,
     static,
     structure,
 )
-from dalembert.structures.elements import BeamNumbers
+from dalembert.structures.beams import geometric_stiffness as geometric
+from dalembert.structures.beams.elements import BeamNumbers
 
 
 def element(length=1.3, phi_y=0.0, phi_z=0.0, EI_y=2.0, EI_z=5.0, EA=100.0, GJ=3.0) -> BeamNumbers:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import dalembert as da
-from dalembert.progress import Progress, Steps, step, within
+from dalembert.core.progress import Progress, Steps, step, within
 
 PLAN = {"model": 1.0, "runs": 3.0}
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalembert.errors import DataError, MissingExtraError
+from dalembert.core.errors import DataError, MissingExtraError
 from dalembert.record import GapWarning, Record
 
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from dalembert.structures import choose_masters, condense_static, craig_bampton, guyan

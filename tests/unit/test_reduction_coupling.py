@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.linear import SecondOrder
-from dalembert.linear.frequency import FrequencyResponse
-from dalembert.linear.harmonic import frequency_response
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.record import Record
 from dalembert.structures import condense_static, couple, couple_receptances, craig_bampton, guyan, rubin
 from tests.chains import frequencies

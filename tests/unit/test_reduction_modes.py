@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.structures import (
     Frame,
@@ -20,7 +20,7 @@ from dalembert.structures import (
     structure,
     truncate_modal,
 )
-from dalembert.structures import factors as f
+from dalembert.structures.assembly import symmetric_factors as f
 from tests.chains import chain, frequencies, grid
 
 

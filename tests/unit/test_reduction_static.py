@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.structures import condense_static, condense_substructures, guyan, substructures
-from dalembert.structures import factors as f
+from dalembert.structures.assembly import symmetric_factors as f
 from tests.chains import ALL, chain
 
 # ---- static condensation

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.structures import couple, craig_bampton, guyan, structure, truncate_modal
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from dalembert.errors import ConvergenceError, DataError
-from dalembert.linear import doubling, riccati
-from dalembert.linear.riccati import care, dare
+from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.linear.transforms import riccati
+from dalembert.linear.transforms.riccati import care, dare
+from dalembert.numerics import doubling
 
 
 def machine(n: int, m: int = 2, seed: int = 0) -> tuple[np.ndarray, ...]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.solve import sample_chunks, sampled_run
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.noise import Noise, SensorFaults
+from dalembert.loop import sample_chunks, sampled_run
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise, SensorFaults
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
 DT = 0.02

@@ -10,9 +10,9 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law
-from dalembert.solve import sample_chunks
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.noise import Noise, SensorFaults
+from dalembert.loop import sample_chunks
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise, SensorFaults
 from tests.loops import gain_law, integral_law, luenberger, predictor_law
 
 DT = 0.05

@@ -11,8 +11,8 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law
-from dalembert.solve.actuators import Actuator
-from dalembert.solve.noise import Noise, SensorFaults
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise, SensorFaults
 from tests.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
 DT = 0.02

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, ModelError
-from dalembert.structures import shear
-from dalembert.structures.materials import MATERIALS, Material, material
-from dalembert.structures.sections import Section
+from dalembert.core.errors import DataError, ModelError
+from dalembert.structures.assembly import shear_factors as shear
+from dalembert.structures.assembly.materials import MATERIALS, Material, material
+from dalembert.structures.assembly.sections import Section
 
 HALF_DIGIT = 5.000001e-7  # half a unit of the sixth printed decimal
 

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import VirtualConstraint, udwadia_kalaba
-from dalembert.errors import ConvergenceError, DataError
+from dalembert.core.errors import ConvergenceError, DataError
 
 
 def crank(*, brake: bool = False) -> da.EquationsOfMotion:

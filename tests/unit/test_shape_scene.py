@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.identify import Identified
 from dalembert.linear.modes import Modes
-from dalembert.view.shape_scene import Spot, read_places, shape_animation
+from dalembert.view.animation.shape_scene import Spot, read_places, shape_animation
 
 CHANNELS = ["a1", "a2"]
 PLACES = {"ground": (0, 0, 0), "a1": (0, 0, 1, "x"), "a2": (0, 0, 2, "-x")}

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
-from dalembert.solve.singular_poses import may_lose_rank
+from dalembert.solve.integrate.singular_poses import may_lose_rank
 from tests.reference.test_bricard import machine as bricard
 from tests.reference.test_n_four_bar import machine as four_bars
 
@@ -142,7 +142,7 @@ def test_a_tree_is_not_watched_and_a_loop_or_a_driver_is() -> None:
 
 def test_the_command_and_the_report_tell_of_singular_poses() -> None:
     from dalembert.app.commands.simulating import trust
-    from dalembert.view.run_words import singular_table
+    from dalembert.view.reports.run_words import singular_table
 
     eqs, start = four_bars(1, False)
     with pytest.warns(da.SimulationWarning):

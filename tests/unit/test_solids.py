@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, MissingExtraError, ModelError
+from dalembert.core.errors import DataError, MissingExtraError, ModelError
 from dalembert.structures import (
     Frame,
     Material,
@@ -18,7 +18,7 @@ from dalembert.structures import (
     static,
     structure,
 )
-from dalembert.structures.solid_shapes import KINDS
+from dalembert.structures.solid.shapes import KINDS
 
 pytest.importorskip("skfem")
 
@@ -37,7 +37,7 @@ def test_a_box_is_filled_and_its_surface_is_closed(kind):
     mesh = box_mesh((2.0, 1.0, 0.5), (3, 2, 2), kind, origin=(1.0, 0.0, -0.5))
     assert mesh.volumes().sum() == pytest.approx(1.0) and np.all(mesh.volumes() > 0)
     assert mesh.turned == 0
-    from dalembert.structures.solid_elements import on_surface
+    from dalembert.structures.solid.elements import on_surface
 
     cells, faces = mesh.surface()
     _, areas = on_surface(mesh.points, mesh.cells[cells], faces, kind, 2)
@@ -47,7 +47,7 @@ def test_a_box_is_filled_and_its_surface_is_closed(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cells_numbered_inside_out_are_turned(kind):
-    from dalembert.structures.solid_shapes import mirrored
+    from dalembert.structures.solid.shapes import mirrored
 
     mesh = box_mesh((1, 1, 1), (2, 1, 1), kind)
     cells = mesh.cells.copy()
@@ -129,7 +129,7 @@ def test_a_mesh_of_scikit_fem_brings_its_named_boundaries():
 
 @pytest.mark.spec("000-35")
 def test_isotropic_law_is_the_orthotropic_one_with_equal_moduli_in_any_axes():
-    from dalembert.structures.elastic_laws import elasticity
+    from dalembert.structures.solid.elastic_laws import elasticity
 
     G = 210e9 / 2.6
     same = OrthotropicMaterial("same", 210e9, 210e9, 210e9, 0.3, 0.3, 0.3, G, G, G, density=1.0)
@@ -380,7 +380,7 @@ def test_without_scikit_fem_the_extra_is_named(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    from dalembert.structures import solid_shapes
+    from dalembert.structures.solid import shapes as solid_shapes
 
     with pytest.raises(MissingExtraError, match=r"dalembert\[solids\]"):
         solid_shapes.shapes("hex8", np.zeros((1, 3)))
@@ -403,7 +403,7 @@ def test_every_modulus_of_an_orthotropic_law_acts_in_its_own_plane():
 
 def test_a_sheared_block_has_the_comparison_stress_of_pure_shear():
     """√3 τ in each of the three planes."""
-    from dalembert.structures.elastic_laws import von_mises
+    from dalembert.structures.solid.elastic_laws import von_mises
 
     for plane in range(3):
         stresses = np.zeros(6)

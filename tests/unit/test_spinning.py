@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
-from dalembert.structures import (
-    Frame,
-    Material,
-    Section,
-    Solid,
-    Structure,
-    box_mesh,
-    rotor,
-    slices,
-    spinning,
-    structure,
-    turning,
-)
+from dalembert.core.errors import DataError
+from dalembert.structures import Frame, Material, Section, Solid, Structure, box_mesh, rotor, spinning, structure
+from dalembert.structures.analysis import spinning as turning
+from dalembert.structures.analysis import spinning_slices as slices
 
 AXES = np.eye(3)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import (
     SecondOrder,
     StateSpace,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from dalembert.errors import DataError
-from dalembert.linear import SecondOrder, StateSpace, gramians
-from dalembert.linear.roots import Roots
+from dalembert.core.errors import DataError
+from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.eigen.roots import Roots
+from dalembert.linear.transforms import gramians
 
 OSCILLATOR = StateSpace([[0, 1], [-4, -0.4]], [0, 1], [[1, 0]], states=["x", "v"], inputs="f", outputs="x1")
 

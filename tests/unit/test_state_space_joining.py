@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.interconnect import append, connect
+from dalembert.linear.transforms.interconnect import append, connect
 
 LAG = StateSpace([[-2.0]], 2.0, 1.0, states="lag", inputs="u", outputs="y", units={"y": "N", "lag": "N"})
 MASS = StateSpace([[0, 1], [0, -0.5]], [0, 1], [[1, 0]], states=["x", "v"], inputs="force", outputs="position",

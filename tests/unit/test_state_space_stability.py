@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from dalembert.linear import SecondOrder, StateSpace
-from dalembert.linear.stability import stability
+from dalembert.linear.eigen.stability import stability
 
 PAIR = np.array([[0.0, 2.0], [-2.0, 0.0]])
 # Two equal oscillators in resonance, one driving the other: a pair on the border, twice, with one eigenvector.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Material, Section, Structure, static, structure
 
 STEEL = Material("steel", E=210e9, density=7850.0)
@@ -134,7 +134,7 @@ def test_stresses_at_the_extreme_fibres():
 
 def test_torsion_of_a_square_is_that_of_the_tables():
     """τ = T/(0.208 a³) (Timoshenko and Goodier, table for a/b = 1)."""
-    from dalembert.structures.section_stresses import torsion_modulus
+    from dalembert.structures.analysis.section_stresses import torsion_modulus
 
     assert torsion_modulus(Section.rectangle(1.0, 1.0)) == pytest.approx(0.208, abs=5e-4)
     assert torsion_modulus(Section.rectangle(2.0, 1.0)) == pytest.approx(0.246 * 2, abs=1e-3)

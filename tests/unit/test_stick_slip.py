@@ -339,7 +339,7 @@ def test_many_steps_of_regularised_friction_give_advice() -> None:
 def test_advice_does_not_depend_on_the_speed_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     eqs, found = block(SLOPE, coulomb=MU, speed=1e-6), []
     for seconds in (0.0, 10.0):  # one step per call, and all of them in a few calls
-        monkeypatch.setattr("dalembert.solve.running.CHUNK_SECONDS", seconds)
+        monkeypatch.setattr("dalembert.solve.integrate.run.CHUNK_SECONDS", seconds)
         with pytest.warns(da.SimulationWarning, match="10000 steps"):
             found.append(da.simulate(eqs, 0.07, every=0.07).statistics["advice"])
     assert found[0] == found[1]

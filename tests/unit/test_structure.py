@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, structure
 
 STEEL = Material("steel", E=210e9, density=7850.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DalembertError
+from dalembert.core.errors import DalembertError
 from dalembert.structures import (
     Frame,
     Material,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.progress import step
+from dalembert.core.progress import step
 from dalembert.studies import robot_arm, runner, shake_table
-from dalembert.view.figures import new_figure
-from dalembert.view.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page
+from dalembert.view.plots.figures import new_figure
+from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page
 
 
 def outcome(**results):
@@ -135,7 +135,7 @@ def test_an_identified_model_is_told_by_order_channels_and_frequencies():
 
 
 def test_a_page_that_cannot_be_bundled_says_so_and_the_rest_is_written(small, swinging, tmp_path, monkeypatch):
-    from dalembert.view import page_build
+    from dalembert.view.animation import page_build
 
     def missing():
         raise page_build.PageError("node is missing.")
@@ -220,8 +220,8 @@ def test_a_figure_drawn_for_dark_screens_has_no_other_side():
 
 
 def test_ticks_of_the_dark_side_are_dark_even_those_kept_for_later():
-    from dalembert.view.page_pictures import _dark
-    from dalembert.view.pages import png
+    from dalembert.view.reports.page_pictures import _dark
+    from dalembert.view.reports.pages import png
 
     figure = new_figure(3.0, 2.0)
     ax = figure.subplots()
@@ -234,7 +234,7 @@ def test_ticks_of_the_dark_side_are_dark_even_those_kept_for_later():
 
 
 def test_the_same_figure_gives_the_same_bytes():
-    from dalembert.view.pages import png
+    from dalembert.view.reports.pages import png
 
     first, second = (outcome().pieces[1].figure for _ in range(2))
     assert png(first) == png(second)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, FileFormatError, Interrupted, ModelError
+from dalembert.core.errors import DataError, FileFormatError, Interrupted, ModelError
 from tests import sweep_trials as trials
 
 LINE = da.Grid({"x": [0.5, 1.0, 2.0]})

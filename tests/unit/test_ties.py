@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dalembert.control import place
-from dalembert.errors import DalembertError
-from dalembert.linear import SecondOrder, StateSpace, sweep, ties
+from dalembert.core.errors import DalembertError
+from dalembert.linear import SecondOrder, StateSpace, sweep
+from dalembert.numerics import ties
 from dalembert.structures import Frame, Section, static, structure
-from dalembert.structures.masters import choose_masters
+from dalembert.structures.reduction.masters import choose_masters
 
 BITS = range(40)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 from dalembert.estimate import ExtendedKalman, ForceLaw, GaussMarkov, LowPassed, RandomWalk, TwoStage, forces, process
 
 DT = 2e-3

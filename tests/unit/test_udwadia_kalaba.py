@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.control import VirtualConstraint, computed_torque, control_forces, udwadia_kalaba
-from dalembert.errors import DataError, ModelError
+from dalembert.core.errors import DataError, ModelError
 
 
 def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:

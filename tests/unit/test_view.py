@@ -8,11 +8,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, FileFormatError
+from dalembert.core.errors import DataError, FileFormatError
 from dalembert.model.joints import COORDINATES
 from dalembert.record import Array, Record
 from dalembert.view import plot
-from dalembert.view.plots import _COORDINATES, default_names, goes_round, thinned
+from dalembert.view.plots.records import _COORDINATES, default_names, goes_round, thinned
 
 
 def pendulum(samples: int = 61, name: str = "pendulum") -> Record:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 
 
 @pytest.fixture(scope="module")

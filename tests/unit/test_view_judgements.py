@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control.loop_margins import margins
-from dalembert.errors import DataError
+from dalembert.control.judge.margins import margins
+from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from dalembert.sweeps import Swept
 from dalembert.view import plot

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError, FileFormatError
+from dalembert.core.errors import DataError, FileFormatError
 from dalembert.linear import (
     FrequencyResponse,
     Modes,

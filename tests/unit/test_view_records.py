@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.record import Record
 from dalembert.view import plot
-from dalembert.view.before_after import gains
+from dalembert.view.plots.before_after import gains
 
 
 def swing(rate: str = "A.rate") -> Record:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.errors import DataError, FileFormatError
-from dalembert.view.estimate_report import estimate_pieces, in_order
-from dalembert.view.pages import Picture, Table, Text, html_page
-from dalembert.view.plots import telling
+from dalembert.core.errors import DataError, FileFormatError
+from dalembert.view.plots.records import telling
+from dalembert.view.reports.estimate_report import estimate_pieces, in_order
+from dalembert.view.reports.pages import Picture, Table, Text, html_page
 
 
 @pytest.fixture(scope="module")

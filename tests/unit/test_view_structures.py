@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.structures import (
     Buckling,
     Frame,
@@ -24,7 +24,8 @@ from dalembert.structures import (
     static,
     structure,
 )
-from dalembert.view import geometry, plot, structures
+from dalembert.view import plot
+from dalembert.view.plots.structures import geometry, structures
 
 
 @cache

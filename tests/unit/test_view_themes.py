@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
-from dalembert.view import plot, themes
-from dalembert.view.figures import COLORS, INK
+from dalembert.view import plot
+from dalembert.view.plots import themes
+from dalembert.view.plots.figures import COLORS, INK
 
 
 def run() -> Record:

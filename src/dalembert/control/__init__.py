@@ -1,47 +1,35 @@
 """Control: state feedback, optimal regulators, and laws for nonlinear machines; each fits ``da.simulate``."""
 
-from dalembert.control.control_forces import control_forces
-from dalembert.control.custom_law import custom_law
-from dalembert.control.gaussian_regulator import lqg
-from dalembert.control.loop_margins import ChannelMargins, Margins, complementary, margins, sensitivity
-from dalembert.control.motion_plan import plan_motion
-from dalembert.control.observer import LinearObserver, kalman_gain, observer_gain
-from dalembert.control.output_feedback import OutputFeedback
-from dalembert.control.placement import place
-from dalembert.control.reach import Reach, controllability, observability
-from dalembert.control.realizability import Realizability
-from dalembert.control.regulator import lqr
-from dalembert.control.state_feedback import StateFeedback
-from dalembert.control.udwadia_kalaba import ServoConstraints, computed_torque, udwadia_kalaba
-from dalembert.control.vibration_reduction import reduction
-from dalembert.control.virtual_constraints import VirtualConstraint
-from dalembert.solve.closing import close_loop
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ChannelMargins",
-    "LinearObserver",
-    "Margins",
-    "OutputFeedback",
-    "Reach",
-    "StateFeedback",
-    "close_loop",
-    "complementary",
-    "controllability",
-    "custom_law",
-    "kalman_gain",
-    "lqg",
-    "lqr",
-    "margins",
-    "observability",
-    "observer_gain",
-    "place",
-    "plan_motion",
-    "reduction",
-    "sensitivity",
-    "Realizability",
-    "ServoConstraints",
-    "VirtualConstraint",
-    "computed_torque",
-    "control_forces",
-    "udwadia_kalaba",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.control.judge.margins import ChannelMargins as ChannelMargins
+    from dalembert.control.judge.margins import Margins as Margins
+    from dalembert.control.judge.margins import complementary as complementary
+    from dalembert.control.judge.margins import margins as margins
+    from dalembert.control.judge.margins import sensitivity as sensitivity
+    from dalembert.control.judge.reach import Reach as Reach
+    from dalembert.control.judge.reach import controllability as controllability
+    from dalembert.control.judge.reach import observability as observability
+    from dalembert.control.judge.vibration_reduction import reduction as reduction
+    from dalembert.control.servo.control_forces import control_forces as control_forces
+    from dalembert.control.servo.custom_law import custom_law as custom_law
+    from dalembert.control.servo.realizability import Realizability as Realizability
+    from dalembert.control.servo.udwadia_kalaba import ServoConstraints as ServoConstraints
+    from dalembert.control.servo.udwadia_kalaba import computed_torque as computed_torque
+    from dalembert.control.servo.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
+    from dalembert.control.servo.virtual_constraints import VirtualConstraint as VirtualConstraint
+    from dalembert.control.state_feedback.lqg import lqg as lqg
+    from dalembert.control.state_feedback.lqr import lqr as lqr
+    from dalembert.control.state_feedback.observer import LinearObserver as LinearObserver
+    from dalembert.control.state_feedback.observer import kalman_gain as kalman_gain
+    from dalembert.control.state_feedback.observer import observer_gain as observer_gain
+    from dalembert.control.state_feedback.output_feedback import OutputFeedback as OutputFeedback
+    from dalembert.control.state_feedback.place import place as place
+    from dalembert.control.state_feedback.plan_motion import plan_motion as plan_motion
+    from dalembert.control.state_feedback.state_feedback import StateFeedback as StateFeedback
+    from dalembert.loop.continuous import close_loop as close_loop
+
+__all__ = attach(__name__)

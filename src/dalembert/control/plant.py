@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, unknown_name
-from dalembert.estimate.process import machine_names
-from dalembert.linear import SecondOrder, StateSpace, checks
-from dalembert.linear.arguments import names_asked, real_number
-from dalembert.linear.checks import FloatArray
-from dalembert.linear.riccati import symmetric
+from dalembert.core.arguments import matrix as real_matrix
+from dalembert.core.arguments import names_asked, real_number
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.text import listed
+from dalembert.estimate.models.process import machine_names
+from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.transforms.riccati import symmetric
 
 INDEFINITE = 1e-10  # of a weight: eigenvalues below minus this, relative to the largest, are not rounding
 Weight = Any  # a number, a vector (diagonal), a matrix, or a mapping of names to diagonal entries
@@ -95,7 +97,7 @@ def weight(
             raise DataError(f"{symbol} must be positive definite; give {', '.join(map(repr, missing))} a value too.")
         matrix = np.diag(diagonal)
     else:
-        why = f"one row and column per {kind}, in the order {checks.listed(names, {})}"
+        why = f"one row and column per {kind}, in the order {listed(names, {})}"
         if hasattr(given, "toarray"):
             given = given.toarray()
         try:
@@ -110,7 +112,7 @@ def weight(
             if len(raw) != n:
                 raise DataError(f"{symbol} has {len(raw)} entries, expected {n}: {why}.")
             raw = np.diag(raw)
-        matrix = checks.matrix(symbol, raw, n, n, why)
+        matrix = real_matrix(symbol, raw, n, n, why)
     matrix = symmetric(symbol, matrix)
     require_definite(symbol, matrix, names, positive=positive)
     return matrix
@@ -126,8 +128,7 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > 0.3]
     wanted = "positive definite" if positive else "positive semidefinite"
     raise DataError(
-        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of "
-        f"{checks.listed(at, {})}."
+        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of {listed(at, {})}."
     )
 
 
@@ -135,7 +136,7 @@ def cross_weight(symbol: str, given: Any, rows: int, columns: int, why: str) -> 
     """(rows, columns); zero where it is left out."""
     if given is None:
         return np.zeros((rows, columns))
-    return checks.matrix(symbol, given, rows, columns, why, vector="column" if columns == 1 else "row")
+    return real_matrix(symbol, given, rows, columns, why, vector="column" if columns == 1 else "row")
 
 
 def about_zero(system: StateSpace) -> StateSpace:

@@ -1,91 +1,63 @@
 """Estimation: filters, observers and unknown forces, over records, sample by sample, or inside ``da.simulate``."""
 
-from dalembert.estimate import identified_model  # noqa: F401  filters take what da.identify found
-from dalembert.estimate.consistency import Consistency, chi_square_band, mean_nees, nees
-from dalembert.estimate.estimate_result import Estimate
-from dalembert.estimate.extended import ExtendedKalman
-from dalembert.estimate.extended_bucy import ExtendedKalmanBucy
-from dalembert.estimate.filtering import Filter
-from dalembert.estimate.force_check import ForceCheck
-from dalembert.estimate.force_laws import ForceLaw, GaussMarkov, LowPassed, RandomWalk
-from dalembert.estimate.force_model import ForceModel, forces
-from dalembert.estimate.joint_input import JointInputKalman
-from dalembert.estimate.kalman import Kalman
-from dalembert.estimate.kalman_bucy import KalmanBucy
-from dalembert.estimate.kinematic_check import KinematicCheck
-from dalembert.estimate.kinematic_lanczos import lanczos
-from dalembert.estimate.kinematic_model import KinematicModel
-from dalembert.estimate.kinematic_observer import kinematic
-from dalembert.estimate.kinematic_switching import Switching, Window
-from dalembert.estimate.kinematic_watching import Sensed, sensed
-from dalembert.estimate.machine import machine_process
-from dalembert.estimate.metrics import Comparison, compare
-from dalembert.estimate.observability import Observability, observability
-from dalembert.estimate.process import Process, process
-from dalembert.estimate.sensors import Accelerometer, Encoder, ForceSensor, Quantiser, Sensor, measure
-from dalembert.estimate.sigma_point_filter import SigmaPointKalman
-from dalembert.estimate.sigma_points import CentralDifference, Cubature, Scaled, SphericalSimplex, Symmetric
-from dalembert.estimate.smoother import smooth
-from dalembert.estimate.steady import Steady
-from dalembert.estimate.stepper import Stepper
-from dalembert.estimate.tableau import Tableau
-from dalembert.estimate.tuning import Tuned, tune
-from dalembert.estimate.two_stage import TwoStage, TwoStageEstimate
-from dalembert.estimate.user_model import Model
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Accelerometer",
-    "CentralDifference",
-    "Comparison",
-    "Consistency",
-    "Cubature",
-    "Encoder",
-    "Estimate",
-    "ExtendedKalman",
-    "ExtendedKalmanBucy",
-    "Filter",
-    "ForceCheck",
-    "ForceLaw",
-    "ForceModel",
-    "ForceSensor",
-    "GaussMarkov",
-    "JointInputKalman",
-    "Kalman",
-    "KalmanBucy",
-    "KinematicCheck",
-    "KinematicModel",
-    "LowPassed",
-    "Model",
-    "Observability",
-    "Process",
-    "Quantiser",
-    "RandomWalk",
-    "Scaled",
-    "Sensed",
-    "Sensor",
-    "SigmaPointKalman",
-    "SphericalSimplex",
-    "Steady",
-    "Stepper",
-    "Switching",
-    "Symmetric",
-    "Tableau",
-    "Tuned",
-    "TwoStage",
-    "TwoStageEstimate",
-    "Window",
-    "chi_square_band",
-    "compare",
-    "forces",
-    "kinematic",
-    "lanczos",
-    "machine_process",
-    "mean_nees",
-    "measure",
-    "nees",
-    "observability",
-    "process",
-    "sensed",
-    "smooth",
-    "tune",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.estimate.engine.consistency import Consistency as Consistency
+    from dalembert.estimate.engine.consistency import chi_square_band as chi_square_band
+    from dalembert.estimate.engine.consistency import mean_nees as mean_nees
+    from dalembert.estimate.engine.consistency import nees as nees
+    from dalembert.estimate.engine.estimate import Estimate as Estimate
+    from dalembert.estimate.engine.filter import Filter as Filter
+    from dalembert.estimate.engine.metrics import Comparison as Comparison
+    from dalembert.estimate.engine.metrics import compare as compare
+    from dalembert.estimate.engine.steady_gain import Steady as Steady
+    from dalembert.estimate.engine.stepper import Stepper as Stepper
+    from dalembert.estimate.filters.extended_kalman import ExtendedKalman as ExtendedKalman
+    from dalembert.estimate.filters.extended_kalman_bucy import ExtendedKalmanBucy as ExtendedKalmanBucy
+    from dalembert.estimate.filters.joint_input_kalman import JointInputKalman as JointInputKalman
+    from dalembert.estimate.filters.kalman import Kalman as Kalman
+    from dalembert.estimate.filters.kalman_bucy import KalmanBucy as KalmanBucy
+    from dalembert.estimate.filters.sigma_point_kalman import SigmaPointKalman as SigmaPointKalman
+    from dalembert.estimate.filters.sigma_points import CentralDifference as CentralDifference
+    from dalembert.estimate.filters.sigma_points import Cubature as Cubature
+    from dalembert.estimate.filters.sigma_points import Scaled as Scaled
+    from dalembert.estimate.filters.sigma_points import SphericalSimplex as SphericalSimplex
+    from dalembert.estimate.filters.sigma_points import Symmetric as Symmetric
+    from dalembert.estimate.forces.check import ForceCheck as ForceCheck
+    from dalembert.estimate.forces.laws import ForceLaw as ForceLaw
+    from dalembert.estimate.forces.laws import GaussMarkov as GaussMarkov
+    from dalembert.estimate.forces.laws import LowPassed as LowPassed
+    from dalembert.estimate.forces.laws import RandomWalk as RandomWalk
+    from dalembert.estimate.forces.model import ForceModel as ForceModel
+    from dalembert.estimate.forces.model import forces as forces
+    from dalembert.estimate.forces.two_stage import TwoStage as TwoStage
+    from dalembert.estimate.forces.two_stage import TwoStageEstimate as TwoStageEstimate
+    from dalembert.estimate.judge.observability import Observability as Observability
+    from dalembert.estimate.judge.observability import observability as observability
+    from dalembert.estimate.judge.sensors import Accelerometer as Accelerometer
+    from dalembert.estimate.judge.sensors import Encoder as Encoder
+    from dalembert.estimate.judge.sensors import ForceSensor as ForceSensor
+    from dalembert.estimate.judge.sensors import Quantiser as Quantiser
+    from dalembert.estimate.judge.sensors import Sensor as Sensor
+    from dalembert.estimate.judge.sensors import measure as measure
+    from dalembert.estimate.judge.smoother import smooth as smooth
+    from dalembert.estimate.judge.tuning import Tuned as Tuned
+    from dalembert.estimate.judge.tuning import tune as tune
+    from dalembert.estimate.kinematic.check import KinematicCheck as KinematicCheck
+    from dalembert.estimate.kinematic.lanczos import lanczos as lanczos
+    from dalembert.estimate.kinematic.model import KinematicModel as KinematicModel
+    from dalembert.estimate.kinematic.observer import kinematic as kinematic
+    from dalembert.estimate.kinematic.sensor_inputs import Sensed as Sensed
+    from dalembert.estimate.kinematic.sensor_inputs import sensed as sensed
+    from dalembert.estimate.kinematic.switching import Switching as Switching
+    from dalembert.estimate.kinematic.switching import Window as Window
+    from dalembert.estimate.models.machine import machine_process as machine_process
+    from dalembert.estimate.models.process import Process as Process
+    from dalembert.estimate.models.process import process as process
+    from dalembert.estimate.models.runge_kutta import Tableau as Tableau
+    from dalembert.estimate.models.user_model import Model as Model
+
+__all__ = attach(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.errors import DalembertError, ModelError
+from dalembert.core.errors import DalembertError, ModelError
 from dalembert.expressions.quantities import Quantity
 
 INSTEAD = "Use da.sin, da.exp, da.where, ... instead of math or numpy functions."

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.expressions.building import build, cached_build
 
 Array = NDArray[np.float64]

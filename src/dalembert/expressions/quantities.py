@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 
 pi = math.pi
 

@@ -4,114 +4,86 @@ Every function takes one :class:`~dalembert.record.Record` or a sequence of them
 their transients) and returns a frozen result with names, units and provenance.
 """
 
-from dalembert.identify.ambient import Decays, correlation_decays, decay_era, free_decays, ibrahim, next_era
-from dalembert.identify.auto_identify import auto
-from dalembert.identify.auto_result import AutoIdentified
-from dalembert.identify.bounds import ModalBounds, cramer_rao, deviations, intervals
-from dalembert.identify.collinearity import mean_phase, modal_phase_collinearity, phase_deviation
-from dalembert.identify.damping_fit import ProportionalDamping, proportional_damping
-from dalembert.identify.data import Data, IdentificationWarning, read_data
-from dalembert.identify.eigensystem import era, era_dc, hankel_matrix, okid_era
-from dalembert.identify.family import Affine
-from dalembert.identify.fit_machine import fit
-from dalembert.identify.fitted import FittedMachine
-from dalembert.identify.frf import Coherence, FrfEstimate, coherence, frf
-from dalembert.identify.gain_fit import observer_gain
-from dalembert.identify.hammer import HammerWindows, hammer_windows
-from dalembert.identify.identified import Identified
-from dalembert.identify.markov import Markov, markov
-from dalembert.identify.observer_markov import ObserverMarkov, okid
-from dalembert.identify.order import OrderChoice, suggest_order
-from dalembert.identify.physical_model import physical
-from dalembert.identify.prepare import average, bandpass, cut, decimate, detrend, highpass, lowpass, trim
-from dalembert.identify.quality import Fit, Residuals
-from dalembert.identify.refinement import refine
-from dalembert.identify.repair import Repair, hampel, repair
-from dalembert.identify.spectra import Spectra, spectra
-from dalembert.identify.ssi import ssi_cov, ssi_data
-from dalembert.identify.stable_poles import Stabilization, Tolerances, stabilization
-from dalembert.identify.structured_fit import StructuredFit, refine_structured
-from dalembert.identify.structured_model import StructuredModel, Unknown
-from dalembert.identify.subspace import cva, moesp, n4sid
-from dalembert.identify.synchronise import Synchronised, delay, shift, synchronise
-from dalembert.identify.updated import Updated
-from dalembert.identify.updating import update
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "auto",
-    "AutoIdentified",
-    "Data",
-    "IdentificationWarning",
-    "read_data",
-    "average",
-    "bandpass",
-    "cut",
-    "decimate",
-    "detrend",
-    "highpass",
-    "lowpass",
-    "trim",
-    "Repair",
-    "hampel",
-    "repair",
-    "Synchronised",
-    "delay",
-    "shift",
-    "synchronise",
-    "Spectra",
-    "spectra",
-    "Coherence",
-    "coherence",
-    "FrfEstimate",
-    "frf",
-    "HammerWindows",
-    "hammer_windows",
-    "Markov",
-    "markov",
-    "mean_phase",
-    "modal_phase_collinearity",
-    "phase_deviation",
-    "Identified",
-    "Fit",
-    "Residuals",
-    "refine",
-    "cramer_rao",
-    "deviations",
-    "intervals",
-    "ModalBounds",
-    "StructuredModel",
-    "Unknown",
-    "StructuredFit",
-    "refine_structured",
-    "ObserverMarkov",
-    "okid",
-    "era",
-    "era_dc",
-    "hankel_matrix",
-    "okid_era",
-    "observer_gain",
-    "Decays",
-    "correlation_decays",
-    "decay_era",
-    "free_decays",
-    "ibrahim",
-    "next_era",
-    "physical",
-    "ProportionalDamping",
-    "proportional_damping",
-    "OrderChoice",
-    "ssi_cov",
-    "ssi_data",
-    "Stabilization",
-    "Tolerances",
-    "stabilization",
-    "cva",
-    "moesp",
-    "n4sid",
-    "fit",
-    "FittedMachine",
-    "update",
-    "Updated",
-    "Affine",
-    "suggest_order",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.identify.auto.auto import auto as auto
+    from dalembert.identify.auto.result import AutoIdentified as AutoIdentified
+    from dalembert.identify.likelihood.cramer_rao import ModalBounds as ModalBounds
+    from dalembert.identify.likelihood.cramer_rao import cramer_rao as cramer_rao
+    from dalembert.identify.likelihood.cramer_rao import deviations as deviations
+    from dalembert.identify.likelihood.cramer_rao import intervals as intervals
+    from dalembert.identify.likelihood.refine import refine as refine
+    from dalembert.identify.machine.fit import fit as fit
+    from dalembert.identify.machine.fitted import FittedMachine as FittedMachine
+    from dalembert.identify.model.collinearity import mean_phase as mean_phase
+    from dalembert.identify.model.collinearity import modal_phase_collinearity as modal_phase_collinearity
+    from dalembert.identify.model.collinearity import phase_deviation as phase_deviation
+    from dalembert.identify.model.identified import Identified as Identified
+    from dalembert.identify.model.quality import Fit as Fit
+    from dalembert.identify.model.quality import Residuals as Residuals
+    from dalembert.identify.physical.physical import physical as physical
+    from dalembert.identify.physical.proportional_damping import ProportionalDamping as ProportionalDamping
+    from dalembert.identify.physical.proportional_damping import proportional_damping as proportional_damping
+    from dalembert.identify.physical.update import update as update
+    from dalembert.identify.physical.updated import Updated as Updated
+    from dalembert.identify.realization.ambient import Decays as Decays
+    from dalembert.identify.realization.ambient import correlation_decays as correlation_decays
+    from dalembert.identify.realization.ambient import decay_era as decay_era
+    from dalembert.identify.realization.ambient import free_decays as free_decays
+    from dalembert.identify.realization.ambient import ibrahim as ibrahim
+    from dalembert.identify.realization.ambient import next_era as next_era
+    from dalembert.identify.realization.era import era as era
+    from dalembert.identify.realization.era import era_dc as era_dc
+    from dalembert.identify.realization.era import hankel_matrix as hankel_matrix
+    from dalembert.identify.realization.era import okid_era as okid_era
+    from dalembert.identify.realization.observer_gain import observer_gain as observer_gain
+    from dalembert.identify.realization.okid import ObserverMarkov as ObserverMarkov
+    from dalembert.identify.realization.okid import okid as okid
+    from dalembert.identify.records.data import Data as Data
+    from dalembert.identify.records.data import IdentificationWarning as IdentificationWarning
+    from dalembert.identify.records.data import read_data as read_data
+    from dalembert.identify.records.prepare import average as average
+    from dalembert.identify.records.prepare import bandpass as bandpass
+    from dalembert.identify.records.prepare import cut as cut
+    from dalembert.identify.records.prepare import decimate as decimate
+    from dalembert.identify.records.prepare import detrend as detrend
+    from dalembert.identify.records.prepare import highpass as highpass
+    from dalembert.identify.records.prepare import lowpass as lowpass
+    from dalembert.identify.records.prepare import trim as trim
+    from dalembert.identify.records.repair import Repair as Repair
+    from dalembert.identify.records.repair import hampel as hampel
+    from dalembert.identify.records.repair import repair as repair
+    from dalembert.identify.records.synchronise import Synchronised as Synchronised
+    from dalembert.identify.records.synchronise import delay as delay
+    from dalembert.identify.records.synchronise import shift as shift
+    from dalembert.identify.records.synchronise import synchronise as synchronise
+    from dalembert.identify.spectral.frf import Coherence as Coherence
+    from dalembert.identify.spectral.frf import FrfEstimate as FrfEstimate
+    from dalembert.identify.spectral.frf import coherence as coherence
+    from dalembert.identify.spectral.frf import frf as frf
+    from dalembert.identify.spectral.hammer import HammerWindows as HammerWindows
+    from dalembert.identify.spectral.hammer import hammer_windows as hammer_windows
+    from dalembert.identify.spectral.markov import Markov as Markov
+    from dalembert.identify.spectral.markov import markov as markov
+    from dalembert.identify.spectral.spectra import Spectra as Spectra
+    from dalembert.identify.spectral.spectra import spectra as spectra
+    from dalembert.identify.structured.family import Affine as Affine
+    from dalembert.identify.structured.model import StructuredModel as StructuredModel
+    from dalembert.identify.structured.model import Unknown as Unknown
+    from dalembert.identify.structured.refine_structured import StructuredFit as StructuredFit
+    from dalembert.identify.structured.refine_structured import refine_structured as refine_structured
+    from dalembert.identify.subspace.order import OrderChoice as OrderChoice
+    from dalembert.identify.subspace.order import suggest_order as suggest_order
+    from dalembert.identify.subspace.ssi import ssi_cov as ssi_cov
+    from dalembert.identify.subspace.ssi import ssi_data as ssi_data
+    from dalembert.identify.subspace.stabilization import Stabilization as Stabilization
+    from dalembert.identify.subspace.stabilization import Tolerances as Tolerances
+    from dalembert.identify.subspace.stabilization import stabilization as stabilization
+    from dalembert.identify.subspace.subspace import cva as cva
+    from dalembert.identify.subspace.subspace import moesp as moesp
+    from dalembert.identify.subspace.subspace import n4sid as n4sid
+
+__all__ = attach(__name__)

@@ -1,68 +1,52 @@
 """The linear world: second-order and state-space systems, their modes."""
 
-from dalembert.linear.balance import BalancedTruncation
-from dalembert.linear.classify import Classification
-from dalembert.linear.convolution import duhamel, impulse_function, release_function
-from dalembert.linear.forms import controllability_matrix, observability_matrix, symmetric_form
-from dalembert.linear.fourier import FourierSeries, PeriodicResponse, fourier_series, periodic_response
-from dalembert.linear.frequency import FrequencyResponse
-from dalembert.linear.harmonic import frequency_response, harmonic_response
-from dalembert.linear.interconnect import append, connect
-from dalembert.linear.modal import energy_damping, equivalent_viscous, modal_damping, rayleigh_coefficients
-from dalembert.linear.modes import Modes
-from dalembert.linear.norms import PeakGain
-from dalembert.linear.riccati import RiccatiSolution, care, dare
-from dalembert.linear.roots import Roots
-from dalembert.linear.second_order import SecondOrder
-from dalembert.linear.stability import Stability
-from dalembert.linear.state_space import StateSpace
-from dalembert.linear.superposition import frequency_grid, modal_frequency_response
-from dalembert.linear.sweeps import CriticalSpeed, Crossing, Sweep, campbell, root_locus, sweep
-from dalembert.linear.time_response import free_response, impulse_response, response, step_response
-from dalembert.linear.validity import Validity
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BalancedTruncation",
-    "Classification",
-    "CriticalSpeed",
-    "Crossing",
-    "FourierSeries",
-    "FrequencyResponse",
-    "Modes",
-    "PeakGain",
-    "PeriodicResponse",
-    "RiccatiSolution",
-    "Roots",
-    "SecondOrder",
-    "Stability",
-    "StateSpace",
-    "Sweep",
-    "Validity",
-    "append",
-    "campbell",
-    "care",
-    "connect",
-    "controllability_matrix",
-    "dare",
-    "duhamel",
-    "energy_damping",
-    "equivalent_viscous",
-    "fourier_series",
-    "free_response",
-    "frequency_grid",
-    "frequency_response",
-    "harmonic_response",
-    "impulse_function",
-    "impulse_response",
-    "modal_damping",
-    "modal_frequency_response",
-    "observability_matrix",
-    "periodic_response",
-    "rayleigh_coefficients",
-    "release_function",
-    "response",
-    "root_locus",
-    "step_response",
-    "sweep",
-    "symmetric_form",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.linear.eigen.classify import Classification as Classification
+    from dalembert.linear.eigen.roots import Roots as Roots
+    from dalembert.linear.eigen.stability import Stability as Stability
+    from dalembert.linear.families.sweeps import CriticalSpeed as CriticalSpeed
+    from dalembert.linear.families.sweeps import Crossing as Crossing
+    from dalembert.linear.families.sweeps import Sweep as Sweep
+    from dalembert.linear.families.sweeps import campbell as campbell
+    from dalembert.linear.families.sweeps import root_locus as root_locus
+    from dalembert.linear.families.sweeps import sweep as sweep
+    from dalembert.linear.families.validity import Validity as Validity
+    from dalembert.linear.modes import Modes as Modes
+    from dalembert.linear.responses.duhamel import duhamel as duhamel
+    from dalembert.linear.responses.duhamel import impulse_function as impulse_function
+    from dalembert.linear.responses.duhamel import release_function as release_function
+    from dalembert.linear.responses.fourier import FourierSeries as FourierSeries
+    from dalembert.linear.responses.fourier import PeriodicResponse as PeriodicResponse
+    from dalembert.linear.responses.fourier import fourier_series as fourier_series
+    from dalembert.linear.responses.fourier import periodic_response as periodic_response
+    from dalembert.linear.responses.frequency_response import FrequencyResponse as FrequencyResponse
+    from dalembert.linear.responses.harmonic import frequency_response as frequency_response
+    from dalembert.linear.responses.harmonic import harmonic_response as harmonic_response
+    from dalembert.linear.responses.modal import energy_damping as energy_damping
+    from dalembert.linear.responses.modal import equivalent_viscous as equivalent_viscous
+    from dalembert.linear.responses.modal import modal_damping as modal_damping
+    from dalembert.linear.responses.modal import rayleigh_coefficients as rayleigh_coefficients
+    from dalembert.linear.responses.superposition import frequency_grid as frequency_grid
+    from dalembert.linear.responses.superposition import modal_frequency_response as modal_frequency_response
+    from dalembert.linear.responses.time_response import free_response as free_response
+    from dalembert.linear.responses.time_response import impulse_response as impulse_response
+    from dalembert.linear.responses.time_response import response as response
+    from dalembert.linear.responses.time_response import step_response as step_response
+    from dalembert.linear.second_order import SecondOrder as SecondOrder
+    from dalembert.linear.state_space import StateSpace as StateSpace
+    from dalembert.linear.transforms.balanced_truncation import BalancedTruncation as BalancedTruncation
+    from dalembert.linear.transforms.forms import controllability_matrix as controllability_matrix
+    from dalembert.linear.transforms.forms import observability_matrix as observability_matrix
+    from dalembert.linear.transforms.forms import symmetric_form as symmetric_form
+    from dalembert.linear.transforms.interconnect import append as append
+    from dalembert.linear.transforms.interconnect import connect as connect
+    from dalembert.linear.transforms.norms import PeakGain as PeakGain
+    from dalembert.linear.transforms.riccati import RiccatiSolution as RiccatiSolution
+    from dalembert.linear.transforms.riccati import care as care
+    from dalembert.linear.transforms.riccati import dare as dare
+
+__all__ = attach(__name__)

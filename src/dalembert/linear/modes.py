@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.errors import DataError, unknown_name
-from dalembert.linear import checks, ties
-from dalembert.linear.checks import ComplexArray, FloatArray
-from dalembert.record.notebook import small_table
+from dalembert.core.arguments import matching, names_or_numbered
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.notebook import small_table
+from dalembert.core.tables import columns as table_columns
+from dalembert.core.text import complex_text, counted, listed
+from dalembert.numerics import ties
 
 # The real part of a computed eigenvalue below this, relative to the largest modulus, is not told from zero
 # when a mode is called growing or decaying: companion-form rounding is some hundred times 2⁻⁵².
@@ -25,7 +28,7 @@ RIGID_SHARE, RIGID_RATE = 6e-8, 1e-5  # of the largest |s|; rad/s
 Direction = str | Mapping[str, float] | ArrayLike
 
 
-class Modes(checks.Frozen):
+class Modes(Frozen):
     """Eigenvalues and shapes, one row per oscillatory pair or real eigenvalue, ascending in modulus.
 
     An oscillatory pair is listed once, with Im s > 0. A real eigenvalue has a row of its own, so an
@@ -70,7 +73,7 @@ class Modes(checks.Frozen):
             )
         if not (np.isfinite(values).all() and np.isfinite(columns).all()):
             raise DataError("eigenvalues and shapes must be finite.")
-        names = checks.names_or_numbered("coordinate", coordinates, "x", len(columns), "these Modes")
+        names = names_or_numbered("coordinate", coordinates, "x", len(columns), "these Modes")
         products = {"_momenta": momenta, "_restoring": restoring}
         own = {name: None if value is None else _numbers(value) for name, value in products.items()}
         for name, value in own.items():
@@ -181,7 +184,7 @@ class Modes(checks.Frozen):
                     raise DataError(f"the stiffness of {name!r} has shape {group.shape}, expected n x n of the modes.")
                 part = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
             else:
-                part = work[checks.matching(group, self.coordinates, "these Modes")].sum(axis=0)
+                part = work[matching(group, self.coordinates, "these Modes")].sum(axis=0)
             shares[name] = np.divide(part, total, out=np.zeros(len(self)), where=total != 0.0)
         return shares
 
@@ -272,7 +275,7 @@ class Modes(checks.Frozen):
            1             0.5              0           0+3.1416i  oscillation
            2         0.31831              1                  -2  decay
         """
-        return checks.columns(*self._cells(directions, groups))
+        return table_columns(*self._cells(directions, groups))
 
     def _cells(
         self, directions: Sequence[str] = (), groups: Mapping[str, Any] | None = None
@@ -287,7 +290,7 @@ class Modes(checks.Frozen):
             np.where(still, 0.0, of) for of in (self.damping_ratios, self.frequencies_hz, self.eigenvalues)
         )
         rows = [
-            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", checks.complex_text(poles[i]),
+            (str(i + 1), f"{hertz[i]:.5g}", f"{zeta[i]:.4g}", complex_text(poles[i]),
              *(f"{column[i]:.4g}" for column in extra.values()), kind)
             for i, kind in enumerate(self._kinds())
         ]  # fmt: skip
@@ -297,7 +300,7 @@ class Modes(checks.Frozen):
         n = len(self.coordinates)
         if isinstance(direction, str):
             vector = np.zeros(n)
-            vector[checks.matching(direction, self.coordinates, "these Modes")] = 1.0
+            vector[matching(direction, self.coordinates, "these Modes")] = 1.0
             return vector
         if isinstance(direction, Mapping):
             places = {name: i for i, name in enumerate(self.coordinates)}
@@ -351,12 +354,12 @@ class Modes(checks.Frozen):
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()
-        title = f"Modes: {len(self)} on {checks.counted(len(self.coordinates), 'coordinate')}"
+        title = f"Modes: {len(self)} on {counted(len(self.coordinates), 'coordinate')}"
         return small_table(title, head, rows[:40], max(len(rows) - 40, 0))
 
     def __repr__(self) -> str:
-        size = checks.counted(len(self.coordinates), "coordinate")
-        head = f"Modes: {len(self)} on {size} ({checks.listed(self.coordinates, {})})"
+        size = counted(len(self.coordinates), "coordinate")
+        head = f"Modes: {len(self)} on {size} ({listed(self.coordinates, {})})"
         return f"{head}\n{self.table()}"
 
 

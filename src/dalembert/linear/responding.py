@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.linear import checks
+from dalembert.core.arrays import Frozen
 
 if TYPE_CHECKING:
-    from dalembert.linear.frequency import FrequencyResponse
-    from dalembert.progress import Setting
+    from dalembert.core.progress import Setting
+    from dalembert.linear.responses.frequency_response import FrequencyResponse
     from dalembert.record import Record
 
 
-class Responding(checks.Frozen):
+class Responding(Frozen):
     """A system with named inputs and outputs; the mathematics is in `harmonic` and `time_response`."""
 
     inputs: tuple[str, ...]
@@ -41,35 +41,35 @@ class Responding(checks.Frozen):
         progress: Setting = None,
     ) -> FrequencyResponse:
         """Complex amplitudes per unit input at frequencies [rad/s]; see :func:`dalembert.linear.frequency_response`."""
-        from dalembert.linear.harmonic import frequency_response
+        from dalembert.linear.responses.harmonic import frequency_response
 
         this: Any = self
         return frequency_response(this, frequencies, kind=kind, inputs=inputs, outputs=outputs, progress=progress)
 
     def response(self, inputs: Record | Mapping[str, Any] | None = None, **options: Any) -> Record:
         """Response to sampled inputs; see :func:`dalembert.linear.response`."""
-        from dalembert.linear.time_response import response
+        from dalembert.linear.responses.time_response import response
 
         this: Any = self
         return response(this, inputs, **options)
 
     def free_response(self, start: Mapping[str, float] | ArrayLike, times: ArrayLike, **options: Any) -> Record:
         """Motion from an initial state; see :func:`dalembert.linear.free_response`."""
-        from dalembert.linear.time_response import free_response
+        from dalembert.linear.responses.time_response import free_response
 
         this: Any = self
         return free_response(this, start, times, **options)
 
     def step_response(self, times: ArrayLike, **options: Any) -> Record:
         """Response to an input switched on; see :func:`dalembert.linear.step_response`."""
-        from dalembert.linear.time_response import step_response
+        from dalembert.linear.responses.time_response import step_response
 
         this: Any = self
         return step_response(this, times, **options)
 
     def impulse_response(self, times: ArrayLike, **options: Any) -> Record:
         """Response to a blow at t = 0; see :func:`dalembert.linear.impulse_response`."""
-        from dalembert.linear.time_response import impulse_response
+        from dalembert.linear.responses.time_response import impulse_response
 
         this: Any = self
         return impulse_response(this, times, **options)

@@ -20,13 +20,17 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from dalembert.errors import DataError
-from dalembert.linear import checks, eigenmodes, massless, stability, storage
-from dalembert.linear.checks import FloatArray, Matrix
-from dalembert.linear.classify import Classification
+from dalembert.core.arguments import known_units, names_or_numbered, numbered, unique_names
+from dalembert.core.arrays import FloatArray, Matrix
+from dalembert.core.errors import DataError
+from dalembert.core.tables import labelled
+from dalembert.core.text import counted, listed
+from dalembert.linear import storage
+from dalembert.linear.eigen import eigenmodes, massless, stability
+from dalembert.linear.eigen.classify import Classification
+from dalembert.linear.eigen.stability import Stability
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
-from dalembert.linear.stability import Stability
 from dalembert.linear.state_space import StateSpace
 
 if TYPE_CHECKING:
@@ -109,7 +113,7 @@ class SecondOrder(Responding):
         where = "this SecondOrder"
         sparse = storage.is_sparse(M, K)
         n = storage.square("M", M)
-        names = checks.names_or_numbered("coordinate", coordinates, "x", n, where)
+        names = names_or_numbered("coordinate", coordinates, "x", n, where)
         B_ = (
             storage.zeros(n, 0, sparse=sparse)
             if B is None
@@ -119,14 +123,14 @@ class SecondOrder(Responding):
         read = {"Y_position": Y_position, "Y_velocity": Y_velocity, "Y_acceleration": Y_acceleration, "D": D}
         given = any(value is not None for value in read.values())
         outs = _outputs(read if given else {"Y_position": storage.identity(n, sparse=sparse)}, n, nu, sparse)
-        input_names = checks.names_or_numbered("input", inputs, "u", nu, where)
-        default = checks.numbered("y", outs["D"].shape[0]) if given else names
-        output_names = checks.unique_names("output", outputs, default, where)
+        input_names = names_or_numbered("input", inputs, "u", nu, where)
+        default = numbered("y", outs["D"].shape[0]) if given else names
+        output_names = unique_names("output", outputs, default, where)
         parts = (("M", M, +1), ("C", C, +1), ("G", G, -1), ("K", K, +1), ("H", H, -1), ("K_loss", K_loss, +1))
         self._freeze(
             **{symbol: storage.part(symbol, value, names, sign, sparse=sparse) for symbol, value, sign in parts},
             B=B_, **outs, coordinates=names, inputs=input_names, outputs=output_names,
-            units=checks.known_units(units, names + input_names + output_names, where) if units else {},
+            units=known_units(units, names + input_names + output_names, where) if units else {},
             provenance=provenance or {},
         )  # fmt: skip
 
@@ -255,7 +259,7 @@ class SecondOrder(Responding):
         if storage.nonzero(self.K_loss):
             raise DataError(
                 "hysteretic damping (K_loss) has no first-order form in time: it is defined for harmonic motion only. "
-                "Use frequency_response, or put an equivalent viscous C in its place (dalembert.linear.modal)."
+                "Use frequency_response, or put an equivalent viscous C in its place (linear.equivalent_viscous)."
             )
         parts = massless.separate(self.M, self.C_full, self.K_full, self.coordinates)
         first = massless.first_order(parts)
@@ -291,8 +295,8 @@ class SecondOrder(Responding):
         static_correction: bool = False,
         diagonal: bool = False,
     ) -> SecondOrder:
-        """The system in modal coordinates, all or the lowest; see :func:`dalembert.linear.modal.modal`."""
-        from dalembert.linear import modal  # builds on this module
+        """The system in modal coordinates, all or the lowest; see :func:`dalembert.linear.responses.modal.modal`."""
+        from dalembert.linear.responses import modal
 
         return modal.modal(self, count, modes, static_correction=static_correction, diagonal=diagonal)
 
@@ -311,17 +315,17 @@ class SecondOrder(Responding):
         terms = [symbol for symbol, part in (("H", self.H), ("i K_loss", self.K_loss)) if storage.nonzero(part)]
         stiffness = f"({' + '.join(['K', *terms])})" if terms else "K"
         damping_term = f" + {f'({damping})' if '+' in damping else damping} x′" if damping else ""
-        sizes = [checks.counted(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
+        sizes = [counted(*size) for size in ((self.nq, "coordinate"), (self.nu, "input"), (self.ny, "output"))]
         kind = "sparse SecondOrder" if self.is_sparse else "SecondOrder"
         lines = [f"{kind}: {', '.join(sizes)}; M x″{damping_term} + {stiffness} x = {'B u' if self.nu else '0'}"]
         for kind, names in (("coordinates", self.coordinates), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
-                lines.append(f"  {kind.ljust(11)}  {checks.listed(names, self.units)}")
+                lines.append(f"  {kind.ljust(11)}  {listed(names, self.units)}")
         for symbol in MATRICES:
             array = getattr(self, symbol)
             if 0 not in array.shape and (symbol in "MK" or storage.nonzero(array)):
                 rows = self.outputs if symbol[0] in "YD" else self.coordinates
-                lines += checks.labelled(symbol, array, rows)
+                lines += labelled(symbol, array, rows)
         return "\n".join(lines)
 
 

@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.errors import DataError, unknown_name
-from dalembert.linear import balance, checks, forms, gramians, interconnect, interop, norms, roots, sampling
-from dalembert.linear.checks import FloatArray
+from dalembert.core.arguments import known_units, matrix, numbered, unique_names
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import labelled
+from dalembert.core.text import counted, listed
+from dalembert.linear.eigen import roots
 from dalembert.linear.modes import Modes
 from dalembert.linear.responding import Responding
+from dalembert.linear.transforms import balanced_truncation as balance
+from dalembert.linear.transforms import forms, gramians, interconnect, interop, norms, sampling
 
 if TYPE_CHECKING:
-    from dalembert.linear.stability import Stability
+    from dalembert.linear.eigen.stability import Stability
 
 
 class StateSpace(Responding):
@@ -77,28 +82,28 @@ class StateSpace(Responding):
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         where = "this StateSpace"
-        A_ = checks.matrix("A", A, None, None, "it must be square")
+        A_ = matrix("A", A, None, None, "it must be square")
         if A_.shape[0] != A_.shape[1]:
             raise DataError(f"A has shape {A_.shape}; it must be square.")
         nx = len(A_)
-        B_ = np.zeros((nx, 0)) if B is None else checks.matrix("B", B, nx, None, "one row per state", vector="column")
-        C_ = np.eye(nx) if C is None else checks.matrix("C", C, None, nx, "one column per state", vector="row")
+        B_ = np.zeros((nx, 0)) if B is None else matrix("B", B, nx, None, "one row per state", vector="column")
+        C_ = np.eye(nx) if C is None else matrix("C", C, None, nx, "one column per state", vector="row")
         ny, nu = len(C_), B_.shape[1]
         D_ = (
             np.zeros((ny, nu))
             if D is None
-            else checks.matrix(
+            else matrix(
                 "D", D, ny, nu, "one row per output, one column per input", vector="column" if nu == 1 else "row"
             )
         )
-        state_names = checks.unique_names("state", states, checks.numbered("x", nx), where)
-        input_names = checks.unique_names("input", inputs, checks.numbered("u", nu), where)
-        default = state_names if C is None else checks.numbered("y", ny)
-        output_names = checks.unique_names("output", outputs, default, where)
+        state_names = unique_names("state", states, numbered("x", nx), where)
+        input_names = unique_names("input", inputs, numbered("u", nu), where)
+        default = state_names if C is None else numbered("y", ny)
+        output_names = unique_names("output", outputs, default, where)
         self._freeze(
             A=A_, B=B_, C=C_, D=D_, dt=sampling.sample_time(dt),
             states=state_names, inputs=input_names, outputs=output_names,
-            units=checks.known_units(units, state_names + input_names + output_names, where),
+            units=known_units(units, state_names + input_names + output_names, where),
             provenance=provenance or {},
         )  # fmt: skip
 
@@ -127,7 +132,7 @@ class StateSpace(Responding):
         cls, D: ArrayLike, *, inputs: str | Iterable[str] | None = None, outputs: str | Iterable[str] | None = None
     ) -> StateSpace:
         """y = D u, without states; joins systems of any sample time. D : (ny, nu)."""
-        D_ = checks.matrix("D", D, None, None, "one row per output, one column per input")
+        D_ = matrix("D", D, None, None, "one row per output, one column per input")
         ny, nu = D_.shape
         return cls(np.zeros((0, 0)), np.zeros((0, nu)), np.zeros((ny, 0)), D_, inputs=inputs, outputs=outputs)
 
@@ -242,8 +247,8 @@ class StateSpace(Responding):
         return gramians.is_stable(self)
 
     def stability(self) -> Stability:
-        """Verdict and why, right for repeated poles on the border too; see :func:`dalembert.linear.stability`."""
-        from dalembert.linear.stability import stability
+        """Verdict and why, right for repeated poles on the border too; see :func:`dalembert.linear.eigen.stability`."""
+        from dalembert.linear.eigen.stability import stability
 
         return stability(self)
 
@@ -354,15 +359,13 @@ class StateSpace(Responding):
 
     def __repr__(self) -> str:
         time = "continuous" if self.dt is None else f"discrete, dt = {self.dt:g} s"
-        sizes = ", ".join(
-            checks.counted(*size) for size in ((self.nx, "state"), (self.nu, "input"), (self.ny, "output"))
-        )
+        sizes = ", ".join(counted(*size) for size in ((self.nx, "state"), (self.nu, "input"), (self.ny, "output")))
         lines = [f"StateSpace: {sizes}; {time}"]
         for kind, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
             if names:
-                lines.append(f"  {kind.ljust(10)}  {checks.listed(names, self.units)}")
+                lines.append(f"  {kind.ljust(10)}  {listed(names, self.units)}")
         for symbol, array, rows in (("A", self.A, self.states), ("B", self.B, self.states),
                                     ("C", self.C, self.outputs), ("D", self.D, self.outputs)):  # fmt: skip
             if array.size and (symbol == "A" or np.any(array)):
-                lines += checks.labelled(symbol, array, rows)
+                lines += labelled(symbol, array, rows)
         return "\n".join(lines)

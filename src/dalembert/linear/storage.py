@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dalembert.errors import DataError
-from dalembert.linear import checks
-from dalembert.linear.checks import Matrix
+from dalembert.core.arguments import fit, matrix
+from dalembert.core.arguments import square as square_matrix
+from dalembert.core.arrays import Matrix
+from dalembert.core.errors import DataError
 
 # Asymmetry, relative to the largest entry, up to which a matrix counts as symmetric (or skew) and is made exactly so:
 # far above rounding of any assembly, far below a modelling mistake.
@@ -34,14 +35,14 @@ def stored(
 ) -> Matrix:
     """Own, finite, real copy of ``value``, shaped as asked, in the storage of the system."""
     if not sparse:
-        return checks.matrix(symbol, value, rows, columns, why, vector=vector)
+        return matrix(symbol, value, rows, columns, why, vector=vector)
     if not scipy.sparse.issparse(value):
-        return scipy.sparse.csc_array(checks.matrix(symbol, value, rows, columns, why, vector=vector))
+        return scipy.sparse.csc_array(matrix(symbol, value, rows, columns, why, vector=vector))
     if np.iscomplexobj(value):
         raise DataError(f"{symbol} must be real, got complex numbers.")
     if value.ndim == 1 and vector:
         value = value.reshape((-1, 1) if vector == "column" else (1, -1))
-    checks.fit(symbol, value.shape, rows, columns, why)
+    fit(symbol, value.shape, rows, columns, why)
     array = scipy.sparse.csc_array(value, dtype=np.float64, copy=True)
     array.sum_duplicates()  # canonical: sorted, every place once
     if not np.isfinite(array.data).all():
@@ -54,7 +55,7 @@ def stored(
 def square(symbol: str, value: Any) -> int:
     """Size of the matrix that sets the size of all others; at least 1."""
     if not scipy.sparse.issparse(value):
-        return len(checks.square(symbol, value))
+        return len(square_matrix(symbol, value))
     if value.ndim != 2 or value.shape[0] != value.shape[1] or value.shape[0] == 0:
         raise DataError(f"{symbol} has shape {value.shape}; it must be square and not empty.")
     return int(value.shape[0])

@@ -1,6 +1,6 @@
 """From a Mechanism to equations of motion."""
 
 from dalembert.equations import equations
-from dalembert.mechanics import absolute as absolute  # registers the producer of mechanisms
+from dalembert.mechanics.absolute import producer as producer
 
 __all__ = ["equations"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, unknown_name
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.model.inertia import Composite, Matrix, Shape
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.errors import unknown_name
+from dalembert.core.errors import unknown_name
 from dalembert.expressions.quantities import Quantity
 from dalembert.model.actuators import DCMotor
 from dalembert.model.bodies import Body, inertia_problems

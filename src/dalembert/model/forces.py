@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import atan2
 from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
 from dalembert.model.bodies import Body, Frame, Point, axes_from, is_number, name_of, not_negative, number, vector

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import Quantity, is_real
 
 Triple = tuple[Any, Any, Any]

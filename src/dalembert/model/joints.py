@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import atan2
 from dalembert.model.bodies import (
     IDENTITY,

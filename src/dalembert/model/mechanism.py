@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.errors import ModelError, unknown_name
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.notebook import small_table
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.forces import ForceMethods
 from dalembert.model.joints import Coupler, Driver, Joint, JointMethods, UserConstraint, Variable
 from dalembert.model.measures import Measure
-from dalembert.record.notebook import small_table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.errors import ModelError
+from dalembert.core.errors import ModelError
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
 from dalembert.model.bodies import rotation_matrix, unit
 

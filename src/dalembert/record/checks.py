@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, unknown_name
 
 Array = npt.NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.record.checks import Array
 
 MOST_SAMPLES = 1e9  # of a resampled record: 8 GB for its times alone

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from dalembert.errors import DataError, require_extra, unknown_name
+from dalembert.core.errors import DataError, require_extra, unknown_name
+from dalembert.core.notebook import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
     Array,
@@ -22,7 +23,6 @@ from dalembert.record.checks import (
     numbers,
 )
 from dalembert.record.interpolate import cubic, inside, linear, regular
-from dalembert.record.notebook import small_table
 from dalembert.record.sampling import Gaps
 
 _AXES = ("x", "y", "z")

@@ -10,7 +10,7 @@ import math
 import re
 from typing import Final
 
-from dalembert.errors import DataError, unknown_name
+from dalembert.core.errors import DataError, unknown_name
 
 Dimension = tuple[float, float, float, float]
 NONE: Final[Dimension] = (0.0, 0.0, 0.0, 0.0)

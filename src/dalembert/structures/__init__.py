@@ -1,103 +1,69 @@
 """Structures: continuous beams, finite-element frames and solids, and their reduction."""
 
-from dalembert.structures.assumed import AssumedModes, Attached, Trial, assumed_modes
-from dalembert.structures.bars import Bar, LineModes, Shaft, String
-from dalembert.structures.beam_modes import BeamModes
-from dalembert.structures.beams import Beam
-from dalembert.structures.condensation import (
-    condense_dynamic,
-    condense_static,
-    condense_substructures,
-    guyan,
-    irs,
-    serep,
-    substructures,
-)
-from dalembert.structures.coupling import Coupled, couple
-from dalembert.structures.critical_loads import Buckling, buckling
-from dalembert.structures.damping import ModalDamping, Rayleigh
-from dalembert.structures.elastic_laws import OrthotropicMaterial, elasticity
-from dalembert.structures.ends import End
-from dalembert.structures.fidelity import Fidelity, correlate
-from dalembert.structures.frame import Frame
-from dalembert.structures.frame_structure import frame_structure as _frame_structure  # noqa: F401  # registers itself
-from dalembert.structures.masters import choose_masters
-from dalembert.structures.materials import Material, material
-from dalembert.structures.mesh_files import read_mesh
-from dalembert.structures.meshes import Mesh, box_mesh, mesh_from_skfem
-from dalembert.structures.prestress import geometric_stiffness, prestressed
-from dalembert.structures.receptances import couple_receptances
-from dalembert.structures.reduction import Interior, Reduction
-from dalembert.structures.sections import Section
-from dalembert.structures.shape_requirements import ShapeReport, shape_report
-from dalembert.structures.solid_group import SolidStresses
-from dalembert.structures.solid_structure import solid_structure as _solid_structure  # noqa: F401  # registers itself
-from dalembert.structures.solids import Solid
-from dalembert.structures.statics import StaticSolution, static
-from dalembert.structures.structure import Structure, structure
-from dalembert.structures.synthesis import craig_bampton, macneal, rubin, truncate_modal
-from dalembert.structures.timoshenko import SupportedBranches, supported_branches, supported_ratios
-from dalembert.structures.turning import centrifugal_load, rotor, spinning
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Material",
-    "Section",
-    "material",
-    "Beam",
-    "BeamModes",
-    "End",
-    "Bar",
-    "Shaft",
-    "String",
-    "LineModes",
-    "supported_branches",
-    "supported_ratios",
-    "SupportedBranches",
-    "assumed_modes",
-    "AssumedModes",
-    "Attached",
-    "Trial",
-    "Frame",
-    "Structure",
-    "structure",
-    "static",
-    "StaticSolution",
-    "prestressed",
-    "geometric_stiffness",
-    "buckling",
-    "Buckling",
-    "spinning",
-    "centrifugal_load",
-    "rotor",
-    "Rayleigh",
-    "ModalDamping",
-    "Reduction",
-    "Interior",
-    "Fidelity",
-    "Coupled",
-    "condense_static",
-    "condense_substructures",
-    "condense_dynamic",
-    "substructures",
-    "choose_masters",
-    "guyan",
-    "irs",
-    "serep",
-    "craig_bampton",
-    "rubin",
-    "macneal",
-    "truncate_modal",
-    "couple",
-    "couple_receptances",
-    "correlate",
-    "Mesh",
-    "box_mesh",
-    "mesh_from_skfem",
-    "read_mesh",
-    "Solid",
-    "SolidStresses",
-    "ShapeReport",
-    "shape_report",
-    "OrthotropicMaterial",
-    "elasticity",
-]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.structures.analysis.buckling import Buckling as Buckling
+    from dalembert.structures.analysis.buckling import buckling as buckling
+    from dalembert.structures.analysis.prestress import geometric_stiffness as geometric_stiffness
+    from dalembert.structures.analysis.prestress import prestressed as prestressed
+    from dalembert.structures.analysis.spinning import centrifugal_load as centrifugal_load
+    from dalembert.structures.analysis.spinning import rotor as rotor
+    from dalembert.structures.analysis.spinning import spinning as spinning
+    from dalembert.structures.analysis.statics import StaticSolution as StaticSolution
+    from dalembert.structures.analysis.statics import static as static
+    from dalembert.structures.assembly.damping import ModalDamping as ModalDamping
+    from dalembert.structures.assembly.damping import Rayleigh as Rayleigh
+    from dalembert.structures.assembly.materials import Material as Material
+    from dalembert.structures.assembly.materials import material as material
+    from dalembert.structures.assembly.sections import Section as Section
+    from dalembert.structures.assembly.structure import Structure as Structure
+    from dalembert.structures.assembly.structure import structure as structure
+    from dalembert.structures.continuous.assumed_modes import AssumedModes as AssumedModes
+    from dalembert.structures.continuous.assumed_modes import Attached as Attached
+    from dalembert.structures.continuous.assumed_modes import Trial as Trial
+    from dalembert.structures.continuous.assumed_modes import assumed_modes as assumed_modes
+    from dalembert.structures.continuous.bars import Bar as Bar
+    from dalembert.structures.continuous.bars import LineModes as LineModes
+    from dalembert.structures.continuous.bars import Shaft as Shaft
+    from dalembert.structures.continuous.bars import String as String
+    from dalembert.structures.continuous.beam_modes import BeamModes as BeamModes
+    from dalembert.structures.continuous.beams import Beam as Beam
+    from dalembert.structures.continuous.ends import End as End
+    from dalembert.structures.continuous.timoshenko import SupportedBranches as SupportedBranches
+    from dalembert.structures.continuous.timoshenko import supported_branches as supported_branches
+    from dalembert.structures.continuous.timoshenko import supported_ratios as supported_ratios
+    from dalembert.structures.frame.frame import Frame as Frame
+    from dalembert.structures.reduction.component_modes import craig_bampton as craig_bampton
+    from dalembert.structures.reduction.component_modes import macneal as macneal
+    from dalembert.structures.reduction.component_modes import rubin as rubin
+    from dalembert.structures.reduction.component_modes import truncate_modal as truncate_modal
+    from dalembert.structures.reduction.condensation import condense_dynamic as condense_dynamic
+    from dalembert.structures.reduction.condensation import condense_static as condense_static
+    from dalembert.structures.reduction.condensation import condense_substructures as condense_substructures
+    from dalembert.structures.reduction.condensation import guyan as guyan
+    from dalembert.structures.reduction.condensation import irs as irs
+    from dalembert.structures.reduction.condensation import serep as serep
+    from dalembert.structures.reduction.condensation import substructures as substructures
+    from dalembert.structures.reduction.coupling import Coupled as Coupled
+    from dalembert.structures.reduction.coupling import couple as couple
+    from dalembert.structures.reduction.fidelity import Fidelity as Fidelity
+    from dalembert.structures.reduction.fidelity import correlate as correlate
+    from dalembert.structures.reduction.masters import choose_masters as choose_masters
+    from dalembert.structures.reduction.receptances import couple_receptances as couple_receptances
+    from dalembert.structures.reduction.reduction import Interior as Interior
+    from dalembert.structures.reduction.reduction import Reduction as Reduction
+    from dalembert.structures.solid.elastic_laws import OrthotropicMaterial as OrthotropicMaterial
+    from dalembert.structures.solid.elastic_laws import elasticity as elasticity
+    from dalembert.structures.solid.mesh_files import read_mesh as read_mesh
+    from dalembert.structures.solid.meshes import Mesh as Mesh
+    from dalembert.structures.solid.meshes import box_mesh as box_mesh
+    from dalembert.structures.solid.meshes import mesh_from_skfem as mesh_from_skfem
+    from dalembert.structures.solid.shape_requirements import ShapeReport as ShapeReport
+    from dalembert.structures.solid.shape_requirements import shape_report as shape_report
+    from dalembert.structures.solid.solid import Solid as Solid
+    from dalembert.structures.solid.stresses import SolidStresses as SolidStresses
+
+__all__ = attach(__name__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dalembert as da
-from dalembert.files.atomic import replacing
+from dalembert.core.atomic_files import replacing
 
 FINAL_ANGLE = 149.5885938329
 """Crank angle after 10 s without torque [rad]: the reference value of this problem.

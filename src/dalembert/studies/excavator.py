@@ -18,11 +18,11 @@ import matplotlib as mpl
 import numpy as np
 
 import dalembert as da
-from dalembert.linear.checks import FloatArray
-from dalembert.progress import step
+from dalembert.core.arrays import FloatArray
+from dalembert.core.progress import step
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import COLORS, GREY, STYLE, new_figure
-from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text
+from dalembert.view.plots.figures import COLORS, GREY, STYLE, new_figure
+from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text
 
 LENGTHS, MASSES = (5.7, 2.9, 1.5), (2000.0, 900.0, 700.0)
 """Of boom, stick and bucket [m, kg]; uniform rods."""

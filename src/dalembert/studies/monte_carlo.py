@@ -15,11 +15,11 @@ import matplotlib as mpl
 import numpy as np
 
 import dalembert as da
-from dalembert.progress import step, within
+from dalembert.core.progress import step, within
 from dalembert.studies.runner import Outcome
 from dalembert.sweeps.trials import Point
-from dalembert.view.figures import BLUE, STYLE, new_figure
-from dalembert.view.pages import Moving, Picture, Piece, Table, Text
+from dalembert.view.plots.figures import BLUE, STYLE, new_figure
+from dalembert.view.reports.pages import Moving, Picture, Piece, Table, Text
 
 NOMINAL = {"crank": 0.2, "coupler": 0.6, "rocker": 0.5, "ground": 0.7}
 """Lengths [m]; uniform rods of 1 kg/m."""

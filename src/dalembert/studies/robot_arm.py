@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
+from dalembert.core.progress import step
 from dalembert.identify import AutoIdentified, auto
-from dalembert.progress import step
 from dalembert.studies.runner import Outcome
-from dalembert.view.identification_report import identification_pieces
-from dalembert.view.pages import Piece, Text
+from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.pages import Piece, Text
 
 STEPS = {"identification": 5.0}
 ORIGIN = "DaISy, database for the identification of systems (KU Leuven), 96-009: flexible robot arm"

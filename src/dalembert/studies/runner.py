@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.atomic_files import replacing, write_text
+from dalembert.core.errors import DalembertError, DataError, unknown_name
+from dalembert.core.progress import Setting, Steps, step
 from dalembert.equations import EquationsOfMotion
-from dalembert.errors import DalembertError, DataError, unknown_name
-from dalembert.files.atomic import replacing, write_text
-from dalembert.identify.identified import Identified
+from dalembert.identify.model.identified import Identified
 from dalembert.model import Mechanism
-from dalembert.progress import Setting, Steps, step
-from dalembert.view.identified_tables import identified_summary
-from dalembert.view.machine_tables import bodies_table, model_summary
-from dalembert.view.origin import HASH, model_hash, versions
-from dalembert.view.pages import Heading, Moving, Picture, Piece, Text, html_page, png
+from dalembert.view.reports.identified_tables import identified_summary
+from dalembert.view.reports.machine_tables import bodies_table, model_summary
+from dalembert.view.reports.origin import HASH, model_hash, versions
+from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Text, html_page, png
 
 REPORT, REPORT_SECONDS = "report", 4.0
 
@@ -63,7 +63,7 @@ class Outcome:
     results : mapping
         Numbers, texts, lists and mappings of them; arrays and NumPy numbers are taken as lists and numbers.
     pieces : what the report shows
-        From :mod:`dalembert.view.pages`; the first is a paragraph of what was found. Every ``Picture`` and every
+        From `view.reports.pages`; the first is a paragraph of what was found. Every ``Picture`` and every
         ``Moving`` is written as a file of its own too.
     provenance : mapping
         Seeds, data with their origin; the runner adds the hash of the model, versions and time.
@@ -177,7 +177,7 @@ def plain(value: Any, where: str = "results") -> Any:
     >>> plain({"modes": [{"damping": float("nan")}]})
     Traceback (most recent call last):
         ...
-    dalembert.errors.DataError: results.modes[0].damping is nan; a study reports finite numbers only.
+    dalembert.core.errors.DataError: results.modes[0].damping is nan; a study reports finite numbers only.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

@@ -20,17 +20,17 @@ import numpy as np
 import scipy.optimize
 
 import dalembert as da
+from dalembert.core.arrays import FloatArray
+from dalembert.core.progress import step
 from dalembert.identify import AutoIdentified, Fit, Identified, auto, moesp, refine
-from dalembert.linear import ties
-from dalembert.linear.checks import FloatArray
-from dalembert.linear.modal import modal_damping
-from dalembert.progress import step
+from dalembert.linear.responses.modal import modal_damping
+from dalembert.numerics import ties
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
-from dalembert.view.identification import plot_playback
-from dalembert.view.identification_report import identification_pieces
-from dalembert.view.pages import Heading, Moving, Picture, Piece, Table, Text
-from dalembert.view.shape_scene import Spot, shape_animation
+from dalembert.view.animation.shape_scene import Spot, shape_animation
+from dalembert.view.plots.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
+from dalembert.view.plots.identification import plot_playback
+from dalembert.view.reports.identification_report import identification_pieces
+from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

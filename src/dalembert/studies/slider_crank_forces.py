@@ -17,13 +17,13 @@ import matplotlib as mpl
 import numpy as np
 
 import dalembert as da
+from dalembert.core.arrays import FloatArray
+from dalembert.core.progress import step
 from dalembert.expressions import Kernel
-from dalembert.linear.checks import FloatArray
-from dalembert.progress import step
-from dalembert.solve.constrained import forward_function
+from dalembert.solve.constrained.solve import forward_function
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import BLUE, GREY, RED, STYLE, new_figure
-from dalembert.view.pages import Heading, Moving, Picture, Piece, Table, Text
+from dalembert.view.plots.figures import BLUE, GREY, RED, STYLE, new_figure
+from dalembert.view.reports.pages import Heading, Moving, Picture, Piece, Table, Text
 
 STEP, SPAN, SETTLED = 1e-3, 5.0, 0.5
 """Sample time, length of the run, and what of it is left out of errors [s]."""

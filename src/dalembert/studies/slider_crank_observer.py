@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 import dalembert as da
+from dalembert.core.progress import step
 from dalembert.estimate import (
     Estimate,
     ExtendedKalman,
@@ -30,9 +31,8 @@ from dalembert.estimate import (
     smooth,
 )
 from dalembert.expressions import Array
-from dalembert.progress import step
 from dalembert.studies.runner import Outcome
-from dalembert.view.pages import Moving
+from dalembert.view.reports.pages import Moving
 
 ORIGIN = "I. Palomba, State estimation in multibody systems (thesis, Padova), section 2.3.1; simulated data"
 CRANK, ROD = 0.3, 0.6

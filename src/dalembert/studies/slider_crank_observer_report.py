@@ -20,8 +20,8 @@ from dalembert.studies.slider_crank_observer import (
     Figures,
     Found,
 )
-from dalembert.view.figures import BLUE, GREY, INK, PALE, RED, STYLE, log_ticks, new_figure
-from dalembert.view.pages import Heading, Listing, Picture, Piece, Table, Text, Verbatim
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, RED, STYLE, log_ticks, new_figure
+from dalembert.view.reports.pages import Heading, Listing, Picture, Piece, Table, Text, Verbatim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,16 +14,16 @@ import matplotlib as mpl
 import numpy as np
 
 import dalembert as da
-from dalembert.linear.checks import FloatArray
-from dalembert.progress import step
+from dalembert.core.arrays import FloatArray
+from dalembert.core.progress import step
 from dalembert.studies import three_storey_control as control
 from dalembert.studies import three_storey_euk as servo
 from dalembert.studies import three_storey_moving as moving
 from dalembert.studies import three_storey_rig as rig
 from dalembert.studies import three_storey_tests as tests
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
-from dalembert.view.pages import Heading, Picture, Piece, Table, Text
+from dalembert.view.plots.figures import BLUE, COLORS, GREY, RED, STYLE, new_figure
+from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text
 
 PRINTED_LUMPED, PRINTED_FE = (1.099, 1.985, 5.790, 8.825), (1.097, 1.945, 5.727, 8.678)
 PRINTED_ERA, PRINTED_N4SID = (1.934, 5.690, 8.793), (1.936, 5.697, 8.793)

@@ -14,7 +14,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.control import OutputFeedback, lqg
-from dalembert.linear.checks import FloatArray
+from dalembert.core.arrays import FloatArray
 from dalembert.studies.three_storey_rig import ACCELERATIONS, ALPHA, BETA, SAMPLING, Pendulum, with_pendulum
 
 # Found by the source from its measured data (eq 5.177, 5.178), force and acceleration in its own calibration.

@@ -15,8 +15,8 @@ import numpy as np
 
 import dalembert as da
 from dalembert.control import Realizability, ServoConstraints, udwadia_kalaba
-from dalembert.linear.checks import FloatArray
-from dalembert.progress import within
+from dalembert.core.arrays import FloatArray
+from dalembert.core.progress import within
 from dalembert.studies.three_storey_control import SPAN, force, reduction
 from dalembert.studies.three_storey_rig import Pendulum, mechanism
 

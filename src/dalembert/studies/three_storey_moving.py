@@ -6,7 +6,7 @@ import dalembert as da
 from dalembert.structures import Structure, structure
 from dalembert.studies import three_storey_rig as rig
 from dalembert.studies.three_storey_euk import Estimated, Held
-from dalembert.view.pages import Moving
+from dalembert.view.reports.pages import Moving
 
 WIDE = 0.3
 """Between the leaves of a storey, as drawn [m]."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import dalembert as da
-from dalembert.linear.checks import FloatArray
+from dalembert.core.arrays import FloatArray
 from dalembert.structures import Structure, structure
 
 FLOORS = ("floor1", "floor2", "floor3")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
+from dalembert.core.arrays import FloatArray
 from dalembert.identify import (
     IdentificationWarning,
     Identified,
@@ -23,8 +24,7 @@ from dalembert.identify import (
     proportional_damping,
     refine,
 )
-from dalembert.linear.checks import FloatArray
-from dalembert.linear.march import march
+from dalembert.linear.recursions import march
 from dalembert.studies.three_storey_rig import ACCELERATIONS, SAMPLING, lumped
 
 SAMPLES, TESTS = 2048, 4

@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 
 import dalembert as da
+from dalembert.core.progress import step
 from dalembert.estimate import (
     Accelerometer,
     Comparison,
@@ -29,10 +30,9 @@ from dalembert.estimate import (
     smooth,
 )
 from dalembert.expressions import Array
-from dalembert.progress import step
 from dalembert.studies.runner import Outcome
-from dalembert.view.figures import BLUE, GREY, INK, RED, STYLE, new_figure
-from dalembert.view.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Verbatim
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, STYLE, new_figure
+from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, Verbatim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

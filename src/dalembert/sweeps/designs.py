@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, Interrupted
-from dalembert.progress import Progress
+from dalembert.core.errors import DataError, Interrupted
+from dalembert.core.progress import Progress
 from dalembert.sweeps.designs import Design
 from dalembert.sweeps.store import Store, packed, swept_of
 from dalembert.sweeps.swept import Swept

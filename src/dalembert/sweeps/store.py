@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, FileFormatError
-from dalembert.files.atomic import write_text
+from dalembert.core.atomic_files import write_text
+from dalembert.core.errors import DataError, FileFormatError
 from dalembert.sweeps.swept import Swept
 
 HEAD, LINES = "sweep.json", "results.jsonl"

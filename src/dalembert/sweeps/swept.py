@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DataError, unknown_name
-from dalembert.linear.checks import FloatArray, Frozen
-from dalembert.linear.tables import aligned
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
 
 
 class Swept(Frozen):
@@ -58,7 +58,7 @@ class Swept(Frozen):
 
     def to_xarray(self) -> Any:
         """The sweep as an ``xarray.Dataset`` along ``point`` (needs the extra ``data``)."""
-        from dalembert.errors import require_extra
+        from dalembert.core.errors import require_extra
 
         xarray = require_extra("xarray", "data")
         coordinates = {name: ("point", self.points[:, k]) for k, name in enumerate(self.names)}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, require_equations
-from dalembert.errors import DataError, ModelError, unknown_name
+from dalembert.loop.simulate import simulate
 from dalembert.record import Record
-from dalembert.solve.assemble import assemble
-from dalembert.solve.integrate import simulate
+from dalembert.solve.position.assemble import assemble
 
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "last": lambda x: x[-1],

@@ -106,7 +106,7 @@ def new(
 
     JSON: {"name", "files"}.
     """
-    from dalembert.files.atomic import write_text
+    from dalembert.core.atomic_files import write_text
 
     file = Path(name) if name.endswith(".toml") else Path(f"{name}.toml")
     title = file.stem
@@ -169,8 +169,8 @@ def schema(
 
     JSON: the schema; with --out {"files"}.
     """
-    from dalembert.files.atomic import write_text
-    from dalembert.files.models.schema import model_schema
+    from dalembert.core.atomic_files import write_text
+    from dalembert.files.models.schema.document import model_schema
 
     text = json.dumps(model_schema(), indent=1, ensure_ascii=False)
     if out is None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from dalembert.errors import DalembertError
+from dalembert.core.errors import DalembertError
 
 if TYPE_CHECKING:
     from dalembert.equations import State

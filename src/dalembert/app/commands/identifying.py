@@ -129,7 +129,7 @@ def identify(
 
 def read(data: list[Path], time: str, dt: float | None, resample: float | None) -> list[Record]:
     """The records, cut where time jumps, evenly sampled where asked for."""
-    from dalembert.identify.gaps import cut_at_gaps
+    from dalembert.identify.records.gaps import cut_at_gaps
 
     records = [*cut_at_gaps([values.record(path, time=time, dt=dt) for path in data])]
     return records if resample is None else [record.resample(every=resample) for record in records]
@@ -211,7 +211,7 @@ def described(result: Any, records: list[Record]) -> dict[str, Any]:
 
 
 def show(result: Any, document: dict[str, Any]) -> None:
-    from dalembert.linear.tables import spread
+    from dalembert.core.tables import spread
 
     rows = [
         (

@@ -25,7 +25,7 @@ def doctor(as_json: Json = False) -> None:
     JSON: {"versions": {...}, "compiler", "cache", "animation", "browser", "optional": {package: version or null}}.
     """
     from dalembert.expressions import building
-    from dalembert.view.origin import versions
+    from dalembert.view.reports.origin import versions
 
     optional = {package: _version(package, module) for package, (module, _, _) in OPTIONAL.items()}
     compiler, animation, browser = building.compiler(), _animation(), _browser()
@@ -52,7 +52,7 @@ def doctor(as_json: Json = False) -> None:
 
 def _animation() -> str:
     """Whether the page that plays runs is there, or can be made."""
-    from dalembert.view import page_build
+    from dalembert.view.animation import page_build
 
     if page_build.is_current():
         return "ready"

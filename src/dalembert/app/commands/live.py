@@ -13,7 +13,7 @@ import typer
 from dalembert.app.commands import terminal
 from dalembert.app.commands.models import Model, Near, Set, Start, load
 from dalembert.app.commands.running import FLAG, Json
-from dalembert.errors import MissingExtraError
+from dalembert.core.errors import MissingExtraError
 
 
 def view(
@@ -31,10 +31,10 @@ def view(
 
     JSON: {"model", "address"}, once, before it serves.
     """
-    if importlib.util.find_spec("dalembert.app.serve") is None:
+    if importlib.util.find_spec("dalembert.app.live.serve") is None:
         raise MissingExtraError("this installation has no live view; use `dalembert animate` instead.")
     machine = load(model, changes)
-    serve = importlib.import_module("dalembert.app.serve").serve
+    serve = importlib.import_module("dalembert.app.live.serve").serve
 
     def announce(text: str) -> None:
         if as_json:

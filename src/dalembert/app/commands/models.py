@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.commands import closing, terminal, values
-from dalembert.errors import DalembertError, ModelError, unknown_name
+from dalembert.core.errors import DalembertError, ModelError, unknown_name
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
@@ -155,7 +155,7 @@ def started(
     replace the rates of the file. ``"velocity A.angle"`` is the rate of a coordinate, as ``"A.rate"`` is. What is
     ``near`` decides between several ways of closing the loops, instead of the guesses of the file.
     """
-    from dalembert.solve.assemble import assemble
+    from dalembert.solve.position.assemble import assemble
 
     use: dict[str, Any] = {key: dict(v) if isinstance(v, Mapping) else v for key, v in own.items()}
     rates, memory, places = {}, {}, {}
@@ -194,8 +194,8 @@ def load(model: str, changes: list[str] | None = None) -> Machine:
 
 def declared_unit(model: str, name: str) -> str | None:
     """Unit that a model file gives a parameter of its own, as a text; None where it gives none."""
-    from dalembert.files.models.arithmetic import dimension_of, parse
-    from dalembert.files.models.sources import Problems, read_source
+    from dalembert.files.models.text.arithmetic import dimension_of, parse
+    from dalembert.files.models.text.sources import Problems, read_source
     from dalembert.record.units import unit_text
 
     try:

@@ -13,10 +13,10 @@ from dalembert.app.commands.models import Machine, Model, Near, Set, Start, load
 from dalembert.app.commands.running import FLAG, Json
 from dalembert.app.commands.simulating import FIGURES, TABLES
 from dalembert.app.commands.small_motions import linear_model, rest
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 
 if TYPE_CHECKING:
-    from dalembert.estimate.filtering import Filter
+    from dalembert.estimate.engine.filter import Filter
 
 MOST_ROWS = 20
 
@@ -125,7 +125,7 @@ def estimate(
     JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
     "unit"}}, "errors": {name: rms} or null, "warning": text or null, "files"}.
     """
-    from dalembert.files.records import write_record
+    from dalembert.files.records.records import write_record
 
     values.writable(out, "--out", *TABLES)
     values.writable(report, "--report", ".html")
@@ -258,7 +258,7 @@ def export(
 
     JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
     """
-    from dalembert.files.c_export import export_c, identifier
+    from dalembert.files.export.c_export import export_c, identifier
 
     if (kind is None) == (not lqr):
         raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")

@@ -28,7 +28,7 @@ import typer
 
 from dalembert.app.commands.terminal import settings, warn
 from dalembert.app.commands.wording import in_options
-from dalembert.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
+from dalembert.core.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 FLAG = " "  # an option without a value: help would show <bool> beside it

@@ -100,7 +100,7 @@ def simulate(
     seconds = time.perf_counter() - began
     files = []
     if out is not None:
-        from dalembert.files.records import write_record
+        from dalembert.files.records.records import write_record
 
         write_record(run, out)
         files.append(out)
@@ -110,7 +110,7 @@ def simulate(
         draw(run, *values.names(plot), file=figure)
         files.append(figure)
     if report is not None:
-        from dalembert.view.run_report import run_report
+        from dalembert.view.reports.run_report import run_report
 
         told = origin(machine) | {"command": command_line(model, {
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
@@ -143,8 +143,8 @@ def run_of(
     guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
 ) -> Record:  # fmt: skip
     """The run; where it fails, what it had is written where the whole was to go."""
-    from dalembert.errors import DalembertError
-    from dalembert.solve.integrate import simulate as solve
+    from dalembert.core.errors import DalembertError
+    from dalembert.loop.simulate import simulate as solve
 
     own = machine.mechanism.simulation
     try:
@@ -154,7 +154,7 @@ def run_of(
         )  # fmt: skip
     except DalembertError as error:
         if out is not None and error.record is not None and len(error.record):
-            from dalembert.files.records import write_record
+            from dalembert.files.records.records import write_record
 
             write_record(error.record, out)
             terminal.say(f"wrote {out}: what was computed up to {error.record.time[-1]:g} s")
@@ -165,7 +165,7 @@ def method_of(
     method: Method | None, step: float | None, rtol: float | None, max_steps: int | None, machine: Machine
 ) -> Any:
     """The method asked for, or that of the model."""
-    from dalembert.solve import methods
+    from dalembert.solve.integrate import methods
 
     own = machine.mechanism.simulation.get("method")
     if method is None and step is None and rtol is None and max_steps is None:
@@ -232,7 +232,7 @@ def trust(run: Record, seconds: float) -> str:
 
 def origin(machine: Machine) -> dict[str, Any]:
     """Provenance of a report: model and versions."""
-    from dalembert.view.origin import HASH, versions
+    from dalembert.view.reports.origin import HASH, versions
 
     file = Path(machine.source)
     found: dict[str, Any] = {"model": file.name if file.exists() else f"{machine.source} (library)"}

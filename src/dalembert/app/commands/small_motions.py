@@ -12,7 +12,7 @@ from dalembert.app.commands import terminal, values
 from dalembert.app.commands.models import Machine, Model, Set, load
 from dalembert.app.commands.running import FLAG, Json
 from dalembert.app.commands.simulating import FIGURES
-from dalembert.errors import ConvergenceError, DalembertError
+from dalembert.core.errors import ConvergenceError, DalembertError
 
 if TYPE_CHECKING:
     from dalembert.equations import State
@@ -60,7 +60,7 @@ def rest(
     Constant inputs of the file hold (the force that carries an arm), unless the machine does not rest with them (a
     motor that turns): then all that are not given are zero, and that is told.
     """
-    from dalembert.solve.equilibrium import equilibrium as find
+    from dalembert.solve.rest.equilibrium import equilibrium as find
 
     steady = {
         name: None if text.lower() == "free" else values.quantity(text, "--rate", rate_unit(machine, name))
@@ -99,7 +99,7 @@ def rate_unit(machine: Machine, name: str) -> str | None:
 
 
 def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:
-    from dalembert.solve.linearize import linearize as make
+    from dalembert.solve.rest.linearize import linearize as make
 
     return make(machine.eqs, at, inputs=held, **options)
 
@@ -266,7 +266,7 @@ def write_matrices(document: dict[str, Any], out: Path) -> None:
 
     import numpy as np
 
-    from dalembert.files.atomic import replacing, write_text
+    from dalembert.core.atomic_files import replacing, write_text
 
     if out.suffix.lower() == ".json":
         write_text(out, json.dumps(terminal.plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")

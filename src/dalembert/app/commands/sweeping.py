@@ -169,8 +169,8 @@ def require_channels(
     machine: Machine, trial: ModelTrial, start: list[str] | None, guess: list[str] | None, inputs: list[str] | None
 ) -> None:
     """Refuse outputs that a run does not have, before the first one: a moment of motion has all channels of a run."""
-    from dalembert.errors import DalembertError, DataError, Interrupted, unknown_name
-    from dalembert.solve.integrate import simulate
+    from dalembert.core.errors import DalembertError, DataError, Interrupted, unknown_name
+    from dalembert.loop.simulate import simulate
 
     moment = 1e-6 * trial.until
     try:
@@ -232,7 +232,7 @@ class ModelTrial:
     def __call__(self, point: Mapping[str, float]) -> dict[str, Any]:
         import numpy as np
 
-        from dalembert.solve.integrate import simulate
+        from dalembert.loop.simulate import simulate
         from dalembert.sweeps.trials import REDUCTIONS
 
         own = dict(self.start)
@@ -290,7 +290,7 @@ def described(machine: Machine, found: Swept, files: list[Path]) -> dict[str, An
 
 def write(found: Swept, out: Path) -> None:
     """The sweep as a table or a dataset, whole or not at all."""
-    from dalembert.files.atomic import replacing, write_text
+    from dalembert.core.atomic_files import replacing, write_text
 
     if out.suffix.lower() == ".nc":
         with replacing(out) as fresh:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dalembert.app.commands.wording import in_options
-from dalembert.errors import printable
+from dalembert.core.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

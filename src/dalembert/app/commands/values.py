@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from dalembert.app.commands import terminal
-from dalembert.errors import DataError
+from dalembert.core.errors import DataError
 
 MOST_ALONG = 1_000_000  # values along an axis of a sweep
 RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")
@@ -41,7 +41,7 @@ def quantity(text: str, option: str, unit: str | None = None) -> float:
 
 
 def _si(text: str, unit: str | None) -> float:
-    from dalembert.files.models.arithmetic import CONSTANTS, parse, value
+    from dalembert.files.models.text.arithmetic import CONSTANTS, parse, value
 
     def constant(name: str) -> Any:
         if name in CONSTANTS:
@@ -55,7 +55,7 @@ def _si(text: str, unit: str | None) -> float:
 
 def fits(tree: Any, unit: str | None) -> None:
     """Refuse an expression whose unit is another; plain numbers and what cannot be told pass, as SI."""
-    from dalembert.files.models.arithmetic import dimension_of
+    from dalembert.files.models.text.arithmetic import dimension_of
     from dalembert.record.units import read_unit, unit_text
 
     found = dimension_of(tree, lambda name: None)
@@ -113,7 +113,7 @@ def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
     file, _, channel = text.partition(":")
     if Path(file).suffix.lower() in RECORDS:
         return _channel(name, file, channel)
-    from dalembert.files.models.arithmetic import CONSTANTS, evaluate, parse
+    from dalembert.files.models.text.arithmetic import CONSTANTS, evaluate, parse
 
     def looked_up(time: Any) -> Any:
         def lookup(name: str) -> Any:
@@ -152,7 +152,7 @@ def _channel(name: str, file: str, channel: str) -> Any:
 
 def record(path: str | Path, **how: Any) -> Any:
     """A record from a file; what was made of the units in its header is said."""
-    from dalembert.files.records import read_record
+    from dalembert.files.records.records import read_record
 
     found = read_record(path, **how)
     for note in found.provenance.get("units", ()):

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dalembert.files.models.complaints import keys_at, kind_at, message_of, near_kind, place_of
-from dalembert.files.models.positions import Path
-from dalembert.files.models.schema import Model
-from dalembert.files.models.sources import Source
+from dalembert.files.models.schema.complaints import keys_at, kind_at, message_of, near_kind, place_of
+from dalembert.files.models.schema.document import Model
+from dalembert.files.models.text.positions import Path
+from dalembert.files.models.text.sources import Source
 
 MAX_PASSES = 8  # a part inside a part inside a part may fail one after the other
 PARTS = ("bodies", "joints", "couplers", "drivers", "constraints", "variables", "forces", "sensors", "include")

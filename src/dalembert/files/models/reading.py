@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import FileFormatError, ModelError
-from dalembert.files.models.body_tables import add_bodies
-from dalembert.files.models.force_tables import add_forces, add_sensors
-from dalembert.files.models.includes import add_includes
-from dalembert.files.models.joint_tables import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
-from dalembert.files.models.laws import InputLaw
-from dalembert.files.models.scopes import Folders, Parts, Scope, Skip, Where, unknown
-from dalembert.files.models.sources import Problems, Source, TooMany, parse_source, read_source
+from dalembert.core.errors import FileFormatError, ModelError
+from dalembert.files.models.tables.bodies import add_bodies
+from dalembert.files.models.tables.forces import add_forces, add_sensors
+from dalembert.files.models.tables.joints import add_constraints, add_couplers, add_drivers, add_joints, law_of_time
+from dalembert.files.models.text.sources import Problems, Source, TooMany, parse_source, read_source
+from dalembert.files.models.values.includes import add_includes
+from dalembert.files.models.values.laws import InputLaw
+from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, unknown
 from dalembert.model import Body, Mechanism
 from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names
@@ -149,7 +149,7 @@ def _fill(scope: Scope) -> None:
     if not scope.prefix:
         _add_simulation(scope)
     if scope.source.remains:
-        from dalembert.files.models.looking import look_over_remains
+        from dalembert.files.models.values.looking import look_over_remains
 
         look_over_remains(scope)
 
@@ -232,7 +232,7 @@ def plain_or_law(value: Any) -> Any:
 
 
 def _method(scope: Scope, table: Any) -> Any:
-    from dalembert.solve import methods
+    from dalembert.solve.integrate import methods
 
     kinds = {k.__name__: k for k in (methods.RK4, methods.DormandPrince, methods.Rosenbrock, methods.GeneralizedAlpha,
              methods.Sundials)}  # fmt: skip

@@ -1,0 +1,418 @@
+"""Live view: the animation page served on this machine, with a slider per joint coordinate.
+
+Only loopback is served. The address holds a random token, requests must name this very host (so that a page from
+elsewhere cannot reach in by a name that resolves to 127.0.0.1), and questions must be JSON, which a form cannot send.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import secrets
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import DalembertError, DataError
+from dalembert.record import Array
+from dalembert.view.animation.animate import page_text
+from dalembert.view.animation.machine_scene import machine_data, still
+from dalembert.view.animation.payload import packed
+
+if TYPE_CHECKING:
+    from dalembert.equations import EquationsOfMotion, State
+    from dalembert.model import Mechanism
+
+LONGEST_QUESTION = 4096  # bytes
+MOST_SLIDERS = 40
+UNTIL = 5.0  # s of a run from the browser
+_LONGEST_RUN = 120.0  # s
+_STEP = 0.12  # rad, or part of the size of the machine: a slider that jumps is followed in such steps, on one branch
+_MOST_STEPS = 64
+_STILL, _APART = 1e-6, 0.05  # a coordinate that moves at all; part of its motion that others do not have
+_ROOM = 0.35  # of the radius of the drawing, left around it for what the machine may reach
+
+
+class LiveMachine:
+    """A machine in one position, moved by its coordinates; what the browser asks for, without the browser."""
+
+    def __init__(self, mechanism: Mechanism, eqs: EquationsOfMotion, start: State) -> None:
+        self.mechanism, self.eqs = mechanism, eqs
+        self.first = self.state = start
+        self._how = dict(mechanism.simulation)
+        self.until = min(float(self._how.get("until", UNTIL)), _LONGEST_RUN)
+        self._lock = threading.Lock()
+        channels = ("x", "y", "angle") if mechanism.planar else ("x", "y", "z", "e0", "e1", "e2", "e3")
+        self._poses = {body.name: [f"{body.name}.{c}" for c in channels] for body in mechanism.bodies}
+        driven = {eqs.full_name(driver.coordinate) for driver in mechanism.drivers}
+        names = [(f"{joint.name}.{c[0]}", c[2]) for joint in mechanism.joints for c in joint.coordinates]
+        self._names = [(name, unit) for name, unit in names if name not in driven][:MOST_SLIDERS]
+
+        joints = sorted(mechanism.joints, key=lambda joint: not (joint.a.body.is_ground or joint.b.body.is_ground))
+        # those that are held while another one moves: the last ones moved, else those at the ground
+        every = [f"{joint.name}.{coordinate[0]}" for joint in joints for coordinate in joint.coordinates]
+        self._order = [name for name in every if name not in driven]
+        self._radius: float | None = None
+        self.limits = _limits(mechanism)
+
+    def values(self) -> dict[str, float]:
+        """Joint coordinates."""
+        return {name: self.state[name] for name, _ in self._names}
+
+    def poses(self) -> dict[str, list[float]]:
+        """Pose of every body."""
+        return {body: [self.state[name] for name in names] for body, names in self._poses.items()}
+
+    def move(self, name: str, value: float) -> dict[str, Any]:
+        """Give a coordinate another value, the others held as far as the machine is free to.
+
+        Of a machine with k degrees of freedom k - 1 other independent coordinates keep their values, those moved last
+        first; where it cannot be closed that way, what is not prescribed moves as little as possible. A long way is
+        gone in steps, so that a loop stays on the branch it is on; where it cannot go on, it stays as far as it got,
+        and ``"error"`` says so.
+        """
+        with self._lock:
+            units = dict(self._names)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not isinstance(name, str) or name not in units or not number:
+                raise DataError(f"no slider moves {name!r} to {value!r}.")
+            low, high = self.limits.get(name, (-math.inf, math.inf))
+            if not low <= value <= high:
+                raise DataError(f"{name} stops at {_shown(low, units[name])} and {_shown(high, units[name])}.")
+            others = self._independent(name)
+            blocked = self._approach(name, float(value), others, 1.0 if units[name] == "rad" else self._size())
+            self._order.remove(name)
+            self._order.insert(0, name)
+            far = _shown(self.state[name], units[name])
+            told = (
+                {"error": f"{name} goes no further than {far}: the joints do not close beyond it."} if blocked else {}
+            )
+            return {"poses": self.poses(), "values": self.values(), **told}
+
+    def _approach(self, name: str, value: float, others: list[str], size: float) -> bool:
+        """Go to a value in steps; whether something is in the way."""
+        from dalembert.solve.position.assemble import assemble
+
+        start = self.state[name]
+        steps = min(max(1, math.ceil(abs(value - start) / (_STEP * size))), _MOST_STEPS)
+        held = {one: self.state[one] for one in others}
+        for k in range(1, steps + 1):
+            wanted = {name: start + (value - start) * k / steps}
+            try:
+                self.state = assemble(self.eqs, held | wanted, start=self.state, restarts=0)
+            except DalembertError:
+                if not held:
+                    return True
+                try:
+                    self.state = assemble(self.eqs, wanted, start=self.state, restarts=0)
+                except DalembertError:
+                    return True
+                held = {}
+        return False
+
+    def _size(self) -> float:
+        """Radius of the machine as it was first [m]."""
+        if self._radius is None:
+            self._radius = float(machine_data(still(self.eqs, self.first), 30, 1.0, [])["radius"])
+        return self._radius
+
+    def _independent(self, name: str) -> list[str]:
+        """Coordinates that can be held while this one moves, the last ones moved first, as many as there are."""
+        eqs, state = self.eqs, self.state
+        A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)
+        S = eqs.kernel("measures").sparse(2, state.q, state.v, eqs.p, state.t)
+        rows = A[eqs.holonomic_rows, :].toarray()
+        _, sizes, right = np.linalg.svd(rows, full_matrices=True)
+        free = right[int((sizes > 1e-9 * sizes.max(initial=1.0)).sum()) :]
+        taken: list[Array] = []
+        held = []
+        for one in [name, *(one for one in self._order if one != name)]:
+            row = S[[eqs.measures.index[one]], :].toarray()[0]
+            way = free @ row
+            apart = way - sum((u * (u @ way) for u in taken), np.zeros(len(free)))
+            size = float(np.linalg.norm(way))
+            if size > _STILL * np.linalg.norm(row) and np.linalg.norm(apart) > _APART * size:
+                taken.append(apart / np.linalg.norm(apart))
+                held.append(one)
+            if len(taken) == len(free):
+                break
+        return [one for one in held if one != name]
+
+    def reset(self) -> dict[str, Any]:
+        """Back to the first position."""
+        with self._lock:
+            self.state = self.first
+            return {"poses": self.poses(), "values": self.values()}
+
+    def run(self, until: float) -> dict[str, Any]:
+        """Let go from here, with the speeds and inputs of the model; the data of the page."""
+        from dalembert.loop.simulate import simulate
+
+        if not isinstance(until, int | float) or not 0.0 < until <= _LONGEST_RUN:
+            raise DataError(f"a run takes more than 0 s and at most {_LONGEST_RUN:g} s, not {until!r}.")
+        with self._lock:
+            inputs = dict.fromkeys(self.eqs.inputs.names, 0.0) | dict(self._how.get("inputs", {}))
+            how = {**self._how, "until": float(until), "inputs": inputs, "start": self.state, "progress": False}
+            run = simulate(self.eqs, **how)
+        return machine_data(run, 30, 1.0, [])
+
+    def page(self) -> str:
+        """The page of this machine."""
+        with self._lock:
+            values = self.values()
+            data = machine_data(still(self.eqs, self.state, self.mechanism.name), 30, 1.0, [])
+        edge = _ROOM * data["radius"] * np.array([1.0, 1.0, 0.0 if self.mechanism.planar else 1.0])
+        low, high = (np.array(data["low"]) - edge).tolist(), (np.array(data["high"]) + edge).tolist()
+        data |= {"floor": data["low"][2], "low": low, "high": high, "radius": (1.0 + _ROOM) * data["radius"]}
+        sliders = [self._slider(name, unit, values[name], data["radius"]) for name, unit in self._names]
+        return page_text(data, connect="'self'", live={"coordinates": sliders, "until": self.until})
+
+    def _slider(self, name: str, unit: str, value: float, radius: float) -> dict[str, Any]:
+        reach = math.pi if unit == "rad" else radius if unit == "m" else 1.0
+        stops = self.limits.get(name, (-math.inf, math.inf))
+        low, high = max(min(-reach, value), stops[0]), min(max(reach, value), stops[1])
+        found = {"name": name, "unit": unit, "value": value, "low": min(low, value), "high": max(high, value)}
+        return {**found, "limits": True} if name in self.limits else found
+
+
+def _shown(value: float, unit: str) -> str:
+    """As the sliders show it."""
+    return f"{math.degrees(value):.1f}°" if unit == "rad" else f"{value:.4g} {unit}".strip()
+
+
+def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
+    """Stops of joint coordinates by their full names."""
+    from dalembert.model.forces import Stop
+
+    found: dict[str, tuple[float, float]] = {}
+    names = {f"{joint.name}.{c[0]}": joint for joint in mechanism.joints for c in joint.coordinates}
+    for stop in mechanism.forces:
+        if not isinstance(stop, Stop):
+            continue
+        for name, joint in names.items():
+            if stop.coordinate == name or (stop.coordinate == joint.name and len(joint.coordinates) == 1):
+                low, high = found.get(name, (-math.inf, math.inf))
+                low = low if stop.lower is None else max(low, float(stop.lower))
+                found[name] = (low, high if stop.upper is None else min(high, float(stop.upper)))
+    return found
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers of one live view; ``server`` is a `LiveServer`."""
+
+    server: LiveServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "dalembert", ""
+    timeout = 30
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the terminal belongs to the user."""
+
+    def _allowed(self) -> str | None:
+        """What is asked for, where the request may ask at all."""
+        port = self.server.server_address[1]
+        if self.headers.get("Host") not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
+            self.send_error(HTTPStatus.FORBIDDEN, "wrong host")
+            return None
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://127.0.0.1:{port}", f"http://localhost:{port}"}:
+            self.send_error(HTTPStatus.FORBIDDEN, "wrong origin")
+            return None
+        _, token, *rest = [*self.path.split("?", 1)[0].split("/", 2), ""]
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        return rest[0]
+
+    def do_GET(self) -> None:
+        asked = self._allowed()
+        if asked is None:
+            return
+        if asked != "":
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        self._answer(self.server.live.page().encode(), "text/html; charset=utf-8")
+
+    def do_POST(self) -> None:
+        asked = self._allowed()
+        if asked is None:
+            return
+        question = self._question()
+        if question is None:
+            return
+        live = self.server.live
+        acts: dict[str, Callable[[], Any]] = {
+            "pose": lambda: live.move(question.get("name", ""), question.get("value", math.nan)),
+            "reset": live.reset,
+            "simulate": lambda: live.run(question.get("until", live.until)),
+        }
+        if asked not in acts:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        try:
+            found = acts[asked]()
+        except DalembertError as error:
+            found = {"error": str(error), "values": live.values()}
+        except Exception as error:  # whatever happens, the page is told and the server stays
+            found = {"error": f"{type(error).__name__}: {error}", "values": live.values()}
+        if "kind" in found:
+            self._answer(packed(found), "application/octet-stream")
+        else:
+            self._answer(json.dumps(found).encode(), "application/json")
+
+    def _question(self) -> dict[str, Any] | None:
+        """The JSON object that was sent; None after saying what is wrong with it."""
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get_content_type() != "application/json":
+            self.send_error(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        elif not length.isdecimal() or int(length) > LONGEST_QUESTION:
+            self.close_connection = True
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        else:
+            try:
+                found = json.loads(self.rfile.read(int(length)))
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict):
+                return found
+            self.send_error(HTTPStatus.BAD_REQUEST)
+        return None
+
+    def _answer(self, body: bytes, kind: str) -> None:
+        small = len(body) > 20_000 and "gzip" in self.headers.get("Accept-Encoding", "")
+        body = gzip.compress(body, compresslevel=5) if small else body
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        if small:
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("X-Frame-Options", "DENY")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class LiveServer(ThreadingHTTPServer):
+    """A live view on loopback; ``address`` is what a browser opens."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that is closed while it is answered is no error of this program."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+    def __init__(self, live: LiveMachine, port: int = 0) -> None:
+        self.live = live
+        self.token = secrets.token_urlsafe(16)
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    @property
+    def address(self) -> str:
+        """With its token: whoever has it may move the machine."""
+        return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
+
+    def close(self) -> None:
+        """End a view that is served in the background."""
+        self.shutdown()
+        self.server_close()
+
+    def __repr__(self) -> str:
+        return f"LiveServer({self.address}; .close() ends it)"
+
+
+def live_server(
+    machine: Any, eqs: EquationsOfMotion | None = None, start: State | None = None, *, port: int = 0
+) -> LiveServer:
+    """A server that is bound and not yet running: ``serve_forever()`` runs it, ``server_close()`` ends it."""
+    from dalembert.mechanics import equations
+    from dalembert.model import Mechanism
+    from dalembert.solve.position.assemble import assemble
+
+    if isinstance(machine, str | Path):
+        from dalembert.files.models import read_model
+
+        machine = read_model(machine)
+    if not isinstance(machine, Mechanism):
+        raise DataError(f"a live view shows a Mechanism or a model file, not a {type(machine).__name__}.")
+    own = equations(machine) if eqs is None else eqs
+    if start is None:
+        start = assemble(own, **machine.start)
+    return LiveServer(LiveMachine(machine, own, start), port)
+
+
+def view(
+    machine: Any,
+    *,
+    start: State | None = None,
+    port: int = 0,
+    browser: bool = True,
+    block: bool | None = None,
+) -> LiveServer:
+    """Open the live view: a machine in the browser with a slider per joint, served on this machine only.
+
+    Parameters
+    ----------
+    machine : a Mechanism, a model file, or the name of a library model.
+    start : its first state; None: as the model says.
+    port : 0 takes any that is free.
+    browser : open one; else go to ``address`` of what is returned.
+    block : True serves until Ctrl-C; False serves in the background until ``close()``; None: in the background at a
+        prompt and in a notebook, else until Ctrl-C.
+
+    Returns
+    -------
+    LiveServer, with its ``address`` and ``close()``.
+    """
+    server = live_server(machine, None, start, port=port)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    if browser:
+        webbrowser.open(server.address)
+    if block or (block is None and not hasattr(sys, "ps1")):
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            server.close()
+    return server
+
+
+def serve(
+    machine: Any,
+    eqs: EquationsOfMotion | None = None,
+    start: State | None = None,
+    *,
+    port: int = 0,
+    browser: bool = True,
+    say: Callable[[str], None] | None = None,
+) -> None:
+    """Show a machine in the browser with a slider per joint, on this machine only, until Ctrl-C.
+
+    Parameters
+    ----------
+    machine : a Mechanism, a model file, or the name of a library model.
+    eqs, start : its equations and first state, where they exist already.
+    port : 0 takes any that is free.
+    browser : open one.
+    say : is told the address.
+    """
+    server = live_server(machine, eqs, start, port=port)
+    if say is not None:
+        say(f"live view at {server.address} (Ctrl-C ends it)")
+    if browser:
+        webbrowser.open(server.address)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()

@@ -1,0 +1,1 @@
+"""Margins, reachable modes, and how much control reduces a motion."""

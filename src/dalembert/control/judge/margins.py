@@ -1,0 +1,316 @@
+"""How far a loop is from instability: gain, phase, delay and disk margins, peaks of the sensitivities.
+
+The loop L is what comes back, with negative feedback: S = (I + L)⁻¹, T = L S. Per channel, the others closed:
+
+    gain margins     k with 1 + k L(iω) = 0:  Im L = 0, Re L < 0;   the next below and above 1
+    phase, delay     |L(iω)| = 1:  φ = arg L + π ;  φ / ω of the lag that is still borne
+    disk             α = 1 / ‖S - I/2‖∞: every complex factor from (2 - α)/(2 + α) to (2 + α)/(2 - α) (real ones), with
+                     phases to ±2 atan(α/2), is borne, in gain and phase at once
+
+No frequency grid: |L| = 1 and Im L = 0 are found as imaginary eigenvalues of the pencils of 1 - L L˜ and L - L˜, and
+polished; peaks are H∞ norms. A sampled loop goes through the bilinear map, which keeps its frequency response.
+For all channels at once (every input wrong by its own factor): the same disk from the largest singular value of
+S - I/2, and the smallest singular value of I + L, 1 / ‖S‖∞.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import columns
+from dalembert.linear import StateSpace
+from dalembert.linear.eigen.roots import solve
+from dalembert.linear.transforms.interconnect import close
+from dalembert.linear.transforms.norms import PeakGain
+
+NEAR_AXIS = 1e-5  # |Re s| / |s| of an eigenvalue that may be on the imaginary axis; polishing decides
+
+
+class DiskMargins:
+    """What a disk of size α means in gain and phase."""
+
+    disk: float
+
+    @property
+    def disk_gain(self) -> tuple[float, float]:
+        """Gain factors borne together with :attr:`disk_phase`."""
+        return disk_gains(self.disk)
+
+    @property
+    def disk_phase(self) -> float:
+        """± phase [rad] borne together with :attr:`disk_gain`."""
+        return 2.0 * math.atan(0.5 * self.disk)
+
+
+@dataclass(frozen=True)
+class ChannelMargins(DiskMargins):
+    """Margins of one channel with the others closed. Frequencies in rad/s, angles in rad, delay in s.
+
+    gain : (low, high), factors between which the gain may change: 0 and ∞ where there is no limit.
+    phase : ± angle that is borne; ∞ where |L| never is 1.  delay : added delay that is borne.
+    disk : α.  sensitivity, complementary : peaks of |S| and |T|.
+    """
+
+    name: str
+    stable: bool
+    gain: tuple[float, float]
+    gain_frequencies: tuple[float, float]
+    phase: float
+    phase_frequency: float
+    delay: float
+    delay_frequency: float
+    crossovers: tuple[float, ...]
+    disk: float
+    disk_frequency: float
+    sensitivity: PeakGain
+    complementary: PeakGain
+
+
+class Margins(Frozen, DiskMargins):
+    """Margins of a loop, per channel and for all channels at once.
+
+    Attributes
+    ----------
+    channels : tuple of ChannelMargins
+    stable : whether the closed loop is; if not, no margin is left and all of them are 0.
+    sensitivity, complementary : PeakGain of S and T, all channels.
+    disk : α of all channels at once; ``disk_gain``, ``disk_phase``: what every channel bears at once.
+    smallest_return_difference : least singular value of I + L over all frequencies.
+    """
+
+    channels: tuple[ChannelMargins, ...]
+    stable: bool
+    sensitivity: PeakGain
+    complementary: PeakGain
+    disk: float
+    disk_frequency: float
+    dt: float | None
+
+    def __init__(self, channels: tuple[ChannelMargins, ...], **fields: Any) -> None:
+        self._freeze(channels=channels, **fields)
+
+    def __getitem__(self, name: str) -> ChannelMargins:
+        for channel in self.channels:
+            if channel.name == name:
+                return channel
+        raise DataError(f"there is no channel {name!r}. Known: {', '.join(c.name for c in self.channels)}.")
+
+    @property
+    def smallest_return_difference(self) -> float:
+        """min over ω of the smallest singular value of I + L(iω): 1 / ‖S‖∞."""
+        return 1.0 / self.sensitivity.gain if self.sensitivity.gain > 0.0 else math.inf
+
+    def table(self) -> str:
+        """One line per channel and one for all."""
+        if not self.stable:
+            return "the closed loop is not stable: it has no margins."
+        head = ["channel", "gain", "phase [°]", "delay [s]", "disk", "max |S|", "max |T|", ""]
+        rows = [
+            [c.name, _range(c.gain), _number(math.degrees(c.phase)), _number(c.delay), _number(c.disk),
+             _number(c.sensitivity.gain), _number(c.complementary.gain), ""]
+            for c in self.channels
+        ]  # fmt: skip
+        if len(self.channels) > 1:
+            peaks = [_number(self.disk), _number(self.sensitivity.gain), _number(self.complementary.gain)]
+            phase = _number(math.degrees(self.disk_phase))
+            rows.append(["all at once", _range(self.disk_gain), phase, "-", *peaks, ""])
+        return "\n".join(line.rstrip() for line in columns(head, rows).split("\n"))
+
+    def __repr__(self) -> str:
+        return f"Margins\n{self.table()}"
+
+
+def disk_gains(alpha: float) -> tuple[float, float]:
+    """Real factors within the disk of size α."""
+    if alpha >= 2.0:
+        return 0.0, math.inf
+    return (2.0 - alpha) / (2.0 + alpha), (2.0 + alpha) / (2.0 - alpha)
+
+
+def _range(pair: tuple[float, float]) -> str:
+    return f"{_number(pair[0])} to {_number(pair[1])}"
+
+
+def _number(value: float) -> str:
+    return "any" if math.isinf(value) else f"{value:.4g}"
+
+
+def margins(loop: Any) -> Margins:
+    """Margins of a loop that is closed by negative feedback.
+
+    Parameters
+    ----------
+    loop : StateSpace with as many outputs as inputs, or a StateFeedback or OutputFeedback
+        Of the latter two the loop is opened at the driven inputs (``design.loop()``).
+
+    Examples
+    --------
+    >>> L = StateSpace([[0, 1, 0], [0, 0, 1], [0, -2, -3]], [0, 0, 1], [[1, 0, 0]])  # 1 / (s (s + 1) (s + 2))
+    >>> found = margins(L).channels[0]
+    >>> round(found.gain[1], 9), round(found.gain_frequencies[1], 9)
+    (6.0, 1.414213562)
+    """
+    if hasattr(loop, "loop"):
+        loop = loop.loop()
+    S = sensitivity(loop)
+    stable = S.is_stable
+    channels = tuple(_channel(seen_alone(loop, i), loop.inputs[i], stable) for i in range(loop.nu))
+    disk = _shifted(S, -0.5).hinf_norm()
+    return Margins(
+        channels, stable=stable, sensitivity=S.hinf_norm(), complementary=complementary(loop).hinf_norm(),
+        disk=1.0 / disk.gain if stable else 0.0, disk_frequency=disk.frequency, dt=loop.dt,
+    )  # fmt: skip
+
+
+def sensitivity(loop: StateSpace) -> StateSpace:
+    """S = (I + L)⁻¹: what is left of a disturbance at the place where the loop is opened."""
+    if not isinstance(loop, StateSpace):
+        raise DataError(f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.")
+    m = loop.nu
+    if m != loop.ny or m == 0:
+        raise DataError(f"a loop must have as many outputs as inputs; this one has {loop.ny} and {m}.")
+    inverse = _inverse_direct(loop)
+    return StateSpace(
+        loop.A - loop.B @ inverse @ loop.C, loop.B @ inverse, -inverse @ loop.C, inverse, loop.dt,
+        states=loop.states, inputs=loop.inputs, outputs=[f"S{i + 1}" for i in range(m)],
+    )  # fmt: skip
+
+
+def complementary(loop: StateSpace) -> StateSpace:
+    """T = L (I + L)⁻¹ = I - S."""
+    T = -_shifted(sensitivity(loop), -1.0)
+    return T.replace(outputs=[f"T{i + 1}" for i in range(loop.nu)])
+
+
+def _inverse_direct(loop: StateSpace) -> FloatArray:
+    direct = np.eye(loop.nu) + loop.D
+    if np.linalg.cond(direct) > 1e12:
+        raise DataError("the loop has no solution at once: I + D is singular. Put a lag or a sample of delay into it.")
+    return np.asarray(np.linalg.inv(direct))
+
+
+def _shifted(system: StateSpace, by: float) -> StateSpace:
+    return system.replace(D=system.D + by * np.eye(system.nu))
+
+
+def seen_alone(loop: StateSpace, i: int) -> StateSpace:
+    """The loop of channel i with the others closed."""
+    m = loop.nu
+    others = np.eye(m)
+    others[i, i] = 0.0
+    e = np.eye(m)[:, [i]]
+    if m == 1:
+        return loop
+    return close(loop, -others, e, e.T, inputs=[loop.inputs[i]], outputs=[loop.outputs[i]], units={})
+
+
+def _channel(loop: StateSpace, name: str, stable: bool) -> ChannelMargins:
+    S = sensitivity(loop)
+    disk = _shifted(S, -0.5).hinf_norm()
+    respond = Response(loop)
+    ups = crossings(respond, imaginary=True)
+    values = [(w, respond(w)) for w in ups]
+    factors = sorted((-1.0 / L.real, w) for w, L in values if L.real < 0.0 and math.isfinite(L.real))
+    low, high = (0.0, math.nan), (math.inf, math.nan)
+    for factor, w in factors:
+        if factor <= 1.0:
+            low = (factor, w)
+    for factor, w in reversed(factors):
+        if factor > 1.0:
+            high = (factor, w)
+    ones = crossings(respond, imaginary=False)
+    lags = [(float((np.angle(respond(w)) + np.pi) % (2.0 * np.pi)), w) for w in ones]
+    phase = min(((min(lag, 2.0 * np.pi - lag), w) for lag, w in lags), default=(math.inf, math.nan))
+    delay = min(((lag / w, w) for lag, w in lags if w > 0.0), default=(math.inf, math.nan))
+    if not stable:
+        low, high, phase, delay = (1.0, low[1]), (1.0, high[1]), (0.0, phase[1]), (0.0, delay[1])
+    return ChannelMargins(
+        name, stable, (low[0], high[0]), (low[1], high[1]), *phase, *delay, tuple(ones),
+        1.0 / disk.gain if stable else 0.0, disk.frequency, S.hinf_norm(), complementary(loop).hinf_norm(),
+    )  # fmt: skip
+
+
+class Response:
+    """L(iω) of a channel, sampled loops by the bilinear map s = (z - 1)/(z + 1), ω = 2 atan(w)/dt."""
+
+    def __init__(self, loop: StateSpace) -> None:
+        self.loop, self.dt = loop, loop.dt
+        A, B, C, D = loop.A, loop.B, loop.C, loop.D
+        if self.dt is not None:
+            right = np.eye(loop.nx) + A
+            if loop.nx and np.linalg.cond(right) > 1e12:
+                raise DataError("a pole of the loop is at z = -1, where its frequency response is infinite.")
+            root = math.sqrt(2.0)
+            A, B, C, D = (
+                solve(right, A - np.eye(loop.nx)), root * solve(right, B), root * solve(right.T, C.T).T,
+                D - C @ solve(right, B),
+            )  # fmt: skip
+        self.A, self.B, self.C, self.D = A, B, C, D
+
+    def mapped(self, w: float) -> complex:
+        """L at the frequency w of the map."""
+        s = 1j * w * np.eye(len(self.A)) - self.A
+        try:
+            return complex((self.C @ np.linalg.solve(s, self.B) + self.D)[0, 0])
+        except np.linalg.LinAlgError:
+            return complex(math.inf)
+
+    def __call__(self, omega: float) -> complex:
+        """L at ω [rad/s]."""
+        if math.isinf(omega):
+            return complex(self.D[0, 0])
+        if self.dt is None:
+            return self.mapped(omega)
+        half = 0.5 * omega * self.dt
+        return complex(self.D[0, 0]) if half >= 0.5 * math.pi * (1.0 - 1e-13) else self.mapped(math.tan(half))
+
+    def real_frequency(self, w: float) -> float:
+        return w if self.dt is None else 2.0 * math.atan(w) / self.dt
+
+
+def crossings(respond: Response, *, imaginary: bool) -> list[float]:
+    """Frequencies ω ≥ 0 [rad/s] where Im L = 0 (0 and the highest among them), or where |L| = 1."""
+    A, B, C, D = respond.A, respond.B, respond.C, float(respond.D[0, 0])
+    n = len(A)
+    zero = np.zeros((n, n))
+    if imaginary:
+        f: Callable[[float], float] = lambda w: respond.mapped(w).imag  # noqa: E731
+        pencil = np.block([[A, zero, B], [zero, -A.T, -C.T], [C, -B.T, np.zeros((1, 1))]])
+    else:
+        f = lambda w: math.log(max(abs(respond.mapped(w)), 1e-300))  # noqa: E731
+        pencil = np.block([[A, zero, B], [-C.T @ C, -A.T, -C.T * D], [D * C, B.T, np.array([[D * D - 1.0]])]])
+    size = float(np.linalg.norm(A)) or 1.0
+    mass = np.diag([*np.ones(2 * n), 0.0])
+    found: list[float] = []
+    if n:
+        values = scipy.linalg.eigvals(pencil, mass)
+        values = values[np.isfinite(values)]
+        near = values[(np.abs(values.real) <= NEAR_AXIS * np.abs(values) + 1e-12 * size) & (values.imag >= 0.0)]
+        for w in np.sort(near.imag):
+            root = _polished(f, float(w))
+            if root is not None and not any(abs(root - other) <= 1e-9 * max(root, 1e-12 * size) for other in found):
+                found.append(root)
+    result = [respond.real_frequency(w) for w in sorted(found) if w > 1e-12 * size]
+    if imaginary:  # at rest and at the highest frequency a response is real
+        result = [0.0, *result, math.inf if respond.dt is None else math.pi / respond.dt]
+    return result
+
+
+def _polished(f: Callable[[float], float], w: float) -> float | None:
+    """The zero of f next to w; None where there is none."""
+    step = 1e-4 * w if w > 0.0 else 1e-9
+    low, high = f(max(w - step, 0.0)), f(w + step)
+    if low * high < 0.0 and math.isfinite(low) and math.isfinite(high):
+        from scipy.optimize import brentq  # slow to import
+
+        return float(brentq(f, max(w - step, 0.0), w + step, xtol=1e-300, rtol=4e-15))
+    scale = max(abs(low), abs(high), 1e-300)
+    return w if abs(f(w)) <= 1e-6 * scale or abs(f(w)) < 1e-10 else None

@@ -1,0 +1,240 @@
+"""Which modes an input reaches and which an output sees, in words (spec 000, 63, 68).
+
+A mode λ is reached where rank [A - λ I, B] = n, seen where rank [A - λ I; C] = n (Popov, Belevitch and Hautus). The
+states are balanced first, and B and C brought to the size of A, so that one tolerance fits all units. A system is
+stabilizable where every mode that does not decay by itself is reached, detectable where every such mode is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import columns
+from dalembert.core.text import listed
+from dalembert.linear.eigen.roots import balanced_matrix, continuous
+from dalembert.linear.transforms.forms import reachable
+
+WEAKEST = 1e-11  # smallest singular value, relative: below it a mode is not reached (not seen)
+MANY = 60  # states from which modes that stand alone are judged by their left eigenvector: n³ instead of n⁴
+MOST_NAMED = 6  # states in which a mode lives
+ALONE = 1e-6  # relative distance of an eigenvalue that stands alone
+BORDER = 1e-9  # distance to the border of stability, relative to the largest pole: within it a mode does not decay
+
+
+@dataclass(frozen=True)
+class ModeReach:
+    """One mode: eigenvalue, where it lives, how strongly it is reached or seen (1 = as strongly as can be)."""
+
+    eigenvalue: complex
+    frequency: float
+    decays: bool
+    states: tuple[str, ...]
+    strength: float
+
+    @property
+    def missed(self) -> bool:
+        return self.strength <= WEAKEST
+
+    def words(self) -> str:
+        """``the mode at 1.37 Hz, of phi and x3``."""
+        hertz = self.frequency / (2.0 * np.pi)
+        where = " and ".join(self.states[:3])
+        name = f"at {hertz:.4g} Hz" if hertz > 0.0 else "at rest (frequency 0)"
+        return f"the mode {name}, of {where}" + ("" if self.decays else " (which does not decay by itself)")
+
+
+class Reach(Frozen):
+    """Modes of a system and whether they are reached (or seen), weakest first.
+
+    Attributes
+    ----------
+    modes : tuple of ModeReach
+    verb : "reached" or "seen"
+    by : inputs or outputs
+    complete : every mode is (controllable, observable).
+    sufficient : every mode that does not decay by itself is (stabilizable, detectable).
+    """
+
+    modes: tuple[ModeReach, ...]
+    verb: str
+    by: tuple[str, ...]
+
+    def __init__(self, modes: Sequence[ModeReach], verb: str, by: Sequence[str]) -> None:
+        self._freeze(modes=tuple(sorted(modes, key=lambda mode: mode.strength)), verb=verb, by=tuple(by))
+
+    @property
+    def complete(self) -> bool:
+        return not any(mode.missed for mode in self.modes)
+
+    @property
+    def sufficient(self) -> bool:
+        return not any(mode.missed and not mode.decays for mode in self.modes)
+
+    def words(self) -> str:
+        """One sentence."""
+        missed = [mode.words() for mode in self.modes if mode.missed]
+        by = listed(self.by, {}) or "nothing"
+        if not missed:
+            return f"every mode is {self.verb} by {by}."
+        return f"not {self.verb} by {by}: {'; '.join(missed)}."
+
+    def table(self) -> str:
+        """The sentence and one line per mode."""
+        rows = [
+            (f"{mode.frequency / (2.0 * np.pi):.5g}", "yes" if mode.decays else "no", f"{mode.strength:.2e}",
+             ", ".join(mode.states[:3]))
+            for mode in self.modes
+        ]  # fmt: skip
+        return f"{self.words()}\n" + columns(["Hz", "decays", "strength", "states"], rows)
+
+    def __repr__(self) -> str:
+        return f"Reach: {self.table()}"
+
+
+def controllability(system: Any, *, inputs: str | Iterable[str] | None = None) -> Reach:
+    """Which modes the inputs reach, and how strongly.
+
+    Examples
+    --------
+    >>> from dalembert.linear import SecondOrder
+    >>> pair = SecondOrder(np.eye(2), [[2, -1], [-1, 2]], B=[1, 1], inputs="push")
+    >>> controllability(pair).words()
+    'not reached by push: the mode at 0.2757 Hz, of x1 and x2 (which does not decay by itself).'
+    """
+    model = plant(system, what="controllability")
+    names = chosen_inputs(model, inputs)
+    B = model.B[:, [model.inputs.index(name) for name in names]]
+    return Reach(_modes(model.A, B, model.dt, model.states, 0.0, every=True), "reached", names)
+
+
+def observability(system: Any, *, outputs: str | Iterable[str] | None = None) -> Reach:
+    """Which modes the outputs see, and how strongly.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> observability(StateSpace([[0, 1], [0, 0]], C=[[0, 1]], states=["position", "speed"])).complete
+    False
+    """
+    model = plant(system, what="observability")
+    names = chosen_outputs(model, outputs)
+    C = model.C[[model.outputs.index(name) for name in names]]
+    return Reach(_modes(model.A.T, C.T, model.dt, model.states, 0.0, every=True), "seen", names)
+
+
+def _modes(A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str], degree: float, *, every: bool
+           ) -> list[ModeReach]:  # fmt: skip
+    """Modes of the pair (A, B); with ``every`` false only those that do not decay (faster than ``degree``)."""
+    balanced, scale = balanced_matrix(A)
+    size = float(np.linalg.norm(balanced)) or 1.0
+    B = B / scale[:, None]
+    B = B * (size / (float(np.linalg.norm(B)) or 1.0))
+    values, left = np.linalg.eigvals(balanced).astype(np.complex128), None
+    if len(A) > MANY:
+        values, left = scipy.linalg.eig(balanced, left=True, right=False)
+    lasting = does_not_decay(values, dt, degree)
+    found: list[ModeReach] = []
+    for k, (value, lasts) in enumerate(zip(values, lasting, strict=True)):
+        if value.imag < 0.0 or not (every or lasts):
+            continue
+        # wᴴ A = λ wᴴ: the combination of states that runs by itself; of the transposed system the shape not seen
+        alike = np.flatnonzero(np.abs(values - value) <= ALONE * size)
+        if left is not None and len(alike) == 1:
+            w, strength = left[:, k], float(np.linalg.norm(left[:, k].conj() @ B))
+        else:  # of several equal modes each has a direction of its own, the weakest first
+            U, singular, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(len(A)), B]), full_matrices=False)
+            place = -1 - int(np.flatnonzero(alike == k)[0])
+            w, strength = U[:, place], float(singular[place])
+        found.append(_mode(value, w, strength / size, not bool(lasts), dt, states, size))
+    return found
+
+
+def _mode(
+    value: complex, w: Any, strength: float, decays: bool, dt: float | None, states: Sequence[str], size: float
+) -> ModeReach:
+    frequency = float(abs(continuous(np.array([value]), dt)[0])) if value != 0.0 or dt is None else np.inf
+    frequency = 0.0 if frequency < 1e-6 * size and dt is None else frequency
+    return ModeReach(complex(value), frequency, decays, _living_in(np.abs(w), states), strength)
+
+
+def out_of_reach(
+    A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str]
+) -> tuple[FloatArray, FloatArray, list[ModeReach]]:
+    """Bases T (n, k) and S (k, n), S T = I, of the states that are reached, and the modes of the rest.
+
+    By the staircase, which counts defective modes right as well; pairs are listed with both halves.
+    """
+    balanced, scale = balanced_matrix(A)
+    basis = reachable(balanced, B / scale[:, None], WEAKEST)
+    T, S = scale[:, None] * basis, basis.T / scale
+    if basis.shape[1] == len(A):
+        return T, S, []
+    rest = scipy.linalg.null_space(basis.T) if basis.shape[1] else np.eye(len(A))
+    values, left = scipy.linalg.eig(rest.T @ balanced @ rest, left=True, right=False)
+    size = float(np.linalg.norm(balanced)) or 1.0
+    decays = ~does_not_decay(values, dt).astype(bool)
+    modes = [_mode(v, rest @ left[:, k], 0.0, bool(decays[k]), dt, states, size) for k, v in enumerate(values)]
+    return T, S, modes
+
+
+def _living_in(part: FloatArray, states: Sequence[str]) -> tuple[str, ...]:
+    """Coordinates with a large part in a mode, largest first; a rate counts with its coordinate."""
+    total: dict[str, float] = {}
+    for name, size in zip(states, part, strict=True):
+        base = name.removesuffix(".rate")
+        total[base] = max(total.get(base, 0.0), float(size))
+    largest = max(total.values())
+    order = sorted(total, key=lambda name: -round(total[name], 6))
+    return tuple(name for name in order if total[name] > 0.2 * largest)[:MOST_NAMED]
+
+
+def does_not_decay(values: ComplexArray, dt: float | None, degree: float = 0.0) -> FloatArray:
+    """Whether each pole is on or outside the border of stability, which ``degree`` moves inside."""
+    if dt is None:
+        return np.asarray(values.real >= -degree - BORDER * np.abs(values).max(initial=0.0))
+    return np.asarray(np.abs(values) >= np.exp(-degree * dt) - BORDER)
+
+
+def require_stabilizable(
+    A: FloatArray, B: FloatArray, dt: float | None, states: Sequence[str], inputs: Sequence[str], degree: float = 0.0
+) -> None:
+    """Refuse a pair with a mode that neither decays nor is reached."""
+    missed = [mode for mode in _modes(A, B, dt, states, degree, every=False) if mode.missed]
+    if missed:
+        _refuse(missed, f"is not reached by {listed(inputs, {})}", "stabilizable", degree,
+                "Add an input that moves it, some damping, or take it out of the model: system.minimal().")  # fmt: skip
+
+
+def require_seen(
+    A: FloatArray, C: FloatArray, dt: float | None, states: Sequence[str], degree: float = 0.0,
+    *, what: str = "costs nothing", advice: str = "Give it a weight in Q (or Qy).", border: bool = True,
+) -> None:  # fmt: skip
+    """Refuse a pair with a mode on the border of stability (``border`` false: or outside) that no row of C sees."""
+    modes = [mode for mode in _modes(A.T, C.T, dt, states, degree, every=False) if mode.missed]
+    if border:
+        modes = [mode for mode in modes if on_border(mode.eigenvalue, A, dt, degree)]
+    if modes:
+        _refuse(modes, what, "detectable", degree, advice)
+
+
+def on_border(value: complex, A: FloatArray, dt: float | None, degree: float) -> bool:
+    """Whether an eigenvalue is on the border (a mode outside it is mirrored by the regulator even without weight)."""
+    if dt is None:
+        return abs(value.real + degree) <= 1e-7 * max(float(np.linalg.norm(A)), abs(value))
+    return abs(abs(value) - float(np.exp(-degree * dt))) <= 1e-7
+
+
+def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice: str) -> None:
+    each = list(dict.fromkeys(mode.words() for mode in modes))
+    shown = "; ".join(each[:4]) + ("; ..." if len(each) > 4 else "")
+    shown = shown.replace(" (which does not decay by itself)", "")
+    by = "does not decay by itself" if not degree else f"does not decay as fast as degree = {degree:g} 1/s asks"
+    raise DataError(f"not {word}: {shown} {what} and {by}. {advice}")

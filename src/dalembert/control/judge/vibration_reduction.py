@@ -1,0 +1,54 @@
+"""Reduction of a motion by control, in percent of what it was without:  100 (a - b) / a  of its peaks or rms values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.record import Record
+
+MEASURES = ("peak", "rms")
+
+
+def reduction(before: Record, after: Record, *channels: str, measure: str = "peak") -> dict[str, float]:
+    """Reduction of channels from one record to another [%], by name: 100 where nothing is left, negative where it grew.
+
+    Parameters
+    ----------
+    before, after : Record
+        Without and with control: two runs, or two windows of one (``run.between(10, 20)``). Choose windows in which the
+        motion is steady.
+    channels : names of what is compared, of vectors too; all channels of both records when left out
+    measure : "peak" (largest absolute value) or "rms" (root mean square, about zero)
+
+    Examples
+    --------
+    >>> free = Record([0.0, 1.0, 2.0], [[0.0], [4.0], [-2.0]], ["x"])
+    >>> held = Record([0.0, 1.0, 2.0], [[0.0], [-1.0], [1.0]], ["x"])
+    >>> reduction(free, held, "x")
+    {'x': 75.0}
+    """
+    if measure not in MEASURES:
+        raise DataError(f"measure must be 'peak' or 'rms', got {measure!r}.")
+    shared = tuple(name for name in before.names if name in after)
+    names = tuple(label for name in channels for label in before.expand(name)) if channels else shared
+    sizes = [_sizes(record, names, measure) for record in (before, after)]
+    still = [name for name, size in zip(names, sizes[0], strict=True) if size == 0.0]
+    if still:
+        raise DataError(
+            f"{', '.join(still)} did not move before: there is no percentage of nothing. Leave out these channels, or "
+            "take another window."
+        )
+    found: FloatArray = 100.0 * (sizes[0] - sizes[1]) / sizes[0]
+    return dict(zip(names, found.tolist(), strict=True))
+
+
+def _sizes(record: Record, names: tuple[str, ...], measure: str) -> FloatArray:
+    if not len(record):
+        raise DataError("a record without samples has no peaks: is the window inside the run?")
+    values = np.column_stack([record[name] for name in names]) if names else np.zeros((1, 0))
+    gaps = [name for name, column in zip(names, values.T, strict=True) if not np.isfinite(column).all()]
+    if gaps:
+        raise DataError(f"{', '.join(gaps)} has gaps (NaN): repair the record (da.identify.repair), or take a window.")
+    return np.asarray(np.abs(values).max(axis=0) if measure == "peak" else np.sqrt((values**2).mean(axis=0)))

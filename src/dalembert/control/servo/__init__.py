@@ -1,0 +1,1 @@
+"""Servo-constraints and user laws."""

@@ -1,0 +1,149 @@
+"""A control law in the user's own words: a function of what it reads, called once with symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import Channels, Law
+from dalembert.expressions import call_user
+from dalembert.expressions.quantities import is_real
+
+SX = ca.SX
+
+
+class LawView:
+    """The argument ``s`` of a law: what is read, its memory and its references by name, and the time."""
+
+    def __init__(self, memory: tuple[str, ...]) -> None:
+        self.t = SX.sym("t")
+        self._memory = {name: SX.sym(f"memory{k}") for k, name in enumerate(memory)}
+        self._reads: dict[str, Any] = {}
+        self._references: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise ModelError(f"s[...] takes the name of a sensor, coordinate, speed or memory, got {name!r}.")
+        if name in self._memory:
+            return self._memory[name]
+        return self._reads.setdefault(name, SX.sym(f"read{len(self._reads)}"))
+
+    def reference(self, name: str) -> Any:
+        """What is to be followed, given as ``references={name: ...}`` in ``da.simulate``."""
+        return self._references.setdefault(name, SX.sym(f"reference{len(self._references)}"))
+
+
+def custom_law(
+    name: str,
+    function: Callable[[Any], Any],
+    drives: str | Iterable[str],
+    *,
+    dt: float | None = None,
+    memory: Mapping[str, float] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Law:
+    """A law from a function.
+
+    Parameters
+    ----------
+    name : what the law is called.
+    function : of ``s``, called once with symbols: ``s["hinge.angle"]`` reads a sensor, coordinate, speed, input or (by
+        its name) the law's own memory, ``s.reference("place")`` what it follows, ``s.t`` the time. It returns what it
+        drives: one value, a list in the order of `drives`, or a dict; with a memory a pair of that and a dict
+        name -> value after the sample (continuous laws: its rate).
+    drives : input or inputs it drives.
+    dt : sampling interval [s]; None acts continuously.
+    memory : name -> value at the start.
+    units : of memory and references.
+
+    Examples
+    --------
+    >>> pd = custom_law("pd", lambda s: -20 * s["hinge.angle"] - 2 * s["hinge.rate"], "force", dt=0.01)
+    >>> pd.reads
+    ('hinge.angle', 'hinge.rate')
+    >>> def pi(s):
+    ...     error = s.reference("place") - s["place"]
+    ...     return 2 * error + s["sum"], {"sum": s["sum"] + 0.01 * error}
+    >>> custom_law("pi", pi, "force", dt=0.01, memory={"sum": 0.0}).references
+    Channels(1: place)
+    """
+    inputs = (drives,) if isinstance(drives, str) else tuple(drives)
+    if not callable(function):
+        raise ModelError(f"law {name!r}: function must be callable, got {function!r}.")
+    if not inputs or len(set(inputs)) < len(inputs):
+        raise ModelError(f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
+    if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
+        raise DataError(f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
+    starts = _starts(name, memory)
+    view = LawView(tuple(starts))
+    result = call_user(function, f"law {name!r}", view)
+    after: Any = {}
+    if starts:
+        if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
+            raise ModelError(f"law {name!r} has a memory: return (what it drives, {{memory name: value after}}).")
+        result, after = result
+    u = _driven(name, result, inputs)
+    wrong = [key for key in after if key not in starts]
+    if wrong:
+        raise ModelError(unknown_name("memory", wrong[0], starts, f"law {name!r}"))
+    missing = [key for key in starts if key not in after]
+    if missing:
+        raise ModelError(f"law {name!r} does not say what becomes of its memory {missing[0]!r}.")
+    following = [_one(name, after[key], f"memory {key!r}") for key in starts]
+    unit = dict(units or {})
+    columns = [_column(list(part.values())) for part in (view._reads, view._memory, view._references)]
+    f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_column(u), _column(following)], {"cse": True})
+    return Law(
+        name, tuple(view._reads), inputs, f, None if dt is None else float(dt),
+        memory=Channels(starts, [unit.get(key, "") for key in starts]), start=tuple(starts.values()),
+        references=Channels(view._references, [unit.get(key, "") for key in view._references]),
+        direct=bool(f.jac_sparsity(0, 0).nnz()) or not starts,
+    )  # fmt: skip
+
+
+def _starts(name: str, memory: Any) -> dict[str, float]:
+    if memory is None:
+        return {}
+    if not isinstance(memory, Mapping):
+        raise ModelError(f"law {name!r}: memory must give names and start values, such as {{'integral': 0.0}}.")
+    for key, value in memory.items():
+        if not is_real(value) or not np.isfinite(value):
+            raise DataError(f"law {name!r}: memory {key!r} must start at a finite number, got {value!r}.")
+    return {str(key): float(value) for key, value in memory.items()}
+
+
+def _driven(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
+    if isinstance(result, Mapping):
+        for key in result:
+            if key not in inputs:
+                raise ModelError(unknown_name("driven input", key, inputs, f"law {name!r}"))
+        missing = [key for key in inputs if key not in result]
+        if missing:
+            raise ModelError(f"law {name!r} returns nothing for input {missing[0]!r}.")
+        result = [result[key] for key in inputs]
+    elif not isinstance(result, (list, tuple)):
+        column = SX(result) if is_real(result) or isinstance(result, SX) else None
+        if column is None:
+            raise ModelError(f"law {name!r} must return an expression or a number, got {type(result).__name__}.")
+        result = ca.vertsplit(ca.vec(column)) if column.numel() > 1 else [column]
+    if len(result) != len(inputs):
+        raise ModelError(f"law {name!r} returns {len(result)} values for {len(inputs)} inputs ({', '.join(inputs)}).")
+    return [_one(name, value, f"input {key!r}") for key, value in zip(inputs, result, strict=True)]
+
+
+def _one(name: str, value: Any, what: str) -> Any:
+    try:
+        found = SX(value)
+    except (NotImplementedError, TypeError, RuntimeError):
+        raise ModelError(f"law {name!r}: {what} must be an expression or a number, got {value!r}.") from None
+    if found.shape != (1, 1):
+        raise ModelError(f"law {name!r}: {what} must be one value, got {found.shape[0]} x {found.shape[1]}.")
+    return found
+
+
+def _column(parts: list[Any]) -> Any:
+    return ca.densify(ca.vertcat(*parts)) if parts else SX(0, 1)

@@ -1,0 +1,179 @@
+"""Virtual constraints of a machine, and what its inputs can do about them, as expressions (spec 000, 75).
+
+A machine M v̇ = f + B u + Aᵀλ, A v̇ = b, answers its inputs by v̇ = a + G u, with a its motion without them (joints
+included). Virtual constraints φ(q,t) = 0 or c(q,v,t) = 0 are wanted at acceleration level, with feedback on what is
+left of them,
+
+    φ̈ = A₁ v̇ + β = -2 ζ ω φ̇ - ω² φ ,      ċ = A₁ v̇ + β = -ω c        so        (A₁ G) u = r = b₁ - β - A₁ a .
+
+How well the inputs can do it, whatever the units: J = A₁ G against W = Gᵀ M G, what the inputs move, and
+Y = A₁ M⁺ A₁ᵀ, what the constraints yield to a force along them (M⁺: within the joints). The singular values of
+
+    Y^(-1/2) J W^(-1/2)
+
+are the cosines of the angles between the wanted accelerations and those the inputs give: 1 where they push straight
+along the constraints, 0 where they have no grip. (A constraint may also fade by itself, where ∂φ/∂q vanishes: then Y
+goes to zero with J.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import call_user, one_value
+from dalembert.expressions.quantities import is_real
+from dalembert.solve.constrained.solve import Factor, forward_function, mass_is_singular
+from dalembert.solve.integrate.events import EventView
+
+SX = ca.SX
+ALIKE = 1e-8  # of W: what is added to its diagonal, so that inputs with the same effect share the work
+MOST_SIGNED = 5  # constraints up to which a determinant is written out
+TINY = 1e-200
+
+
+@dataclass(frozen=True)
+class VirtualConstraint:
+    """A relation the inputs shall keep.
+
+    function : of the state ``s`` (``s["floor3.x"]``, ``s.t``, ...), called once with symbols; zero where it is kept.
+    level : "position" (φ) or "velocity" (c).
+    frequency, damping : ω [rad/s] and ζ of how what is left of it dies out; ω = 0: only its acceleration is held.
+    """
+
+    function: Callable[[Any], Any]
+    level: str = "position"
+    frequency: float = 0.0
+    damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.level not in ("position", "velocity"):
+            raise ModelError(f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}.")
+        if not callable(self.function):
+            raise ModelError(f"a virtual constraint needs a function of the state, got {self.function!r}.")
+        for name in ("frequency", "damping"):
+            value = getattr(self, name)
+            if not (is_real(value) and 0.0 <= value < np.inf):
+                raise ModelError(
+                    f"{name} of a virtual constraint must be a finite number, not negative; got {value!r}."
+                )
+
+
+def follows(name: str, value: Any) -> Callable[[Any], Any]:
+    """The coordinate less what it shall be: a number, or a function of time."""
+    if not callable(value) and not (is_real(value) and np.isfinite(value)):
+        raise ModelError(f"motion of {name!r} must be a finite number or a function of time, got {value!r}.")
+    return lambda s: s[name] - (call_user(value, f"motion of {name!r}", s.t) if callable(value) else value)
+
+
+def read_constraints(given: Mapping[str, Any], frequency: float, damping: float) -> dict[str, VirtualConstraint]:
+    """Constraints by name, from functions, names of coordinates (kept at zero) or ready ones."""
+    if not isinstance(given, Mapping) or not given:
+        raise ModelError("constraints must name at least one: {'top stands still': lambda s: s['floor3.x']}.")
+    found = {}
+    for name, what in given.items():
+        if isinstance(what, str):
+            what = follows(what, 0.0)
+        if not isinstance(what, VirtualConstraint):
+            what = VirtualConstraint(what, frequency=frequency, damping=damping)
+        found[str(name)] = what
+    return found
+
+
+def constraint_terms(
+    eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: list[str]
+) -> tuple[ca.Function, np.ndarray]:
+    """(q, v, z, u, p, t) -> J, W, r, φ, Y, |r|'; and per constraint whether any input acts on it at all.
+
+    |r|' (m,) is the sum of the magnitudes of what r consists of: r is small against it where its parts cancel.
+    """
+    view = EventView(eqs)
+    q, v, a, lam, z, u, p, t = view.arguments
+    N, n = eqs.functions["kinematics"](q, p, t)
+    rate = N @ v + n
+    places = [eqs.inputs.index[name] for name in actuated]
+    _, motion, *_ = forward_function(eqs)(q, v, z, u, p, t, SX.zeros(len(eqs.rows)))
+    G = ca.jacobian(motion, u)[:, places]
+    if any(ca.depends_on(G, u[k]) for k in places):
+        raise ModelError("servo-constraints need inputs that act linearly; one of the driven inputs does not.")
+    rest = ca.substitute(motion, u, _without(u, places))
+    rows, right, sizes, values = [], [], [], []
+    for name, one in constraints.items():
+        value = _expression(name, one, view, (a, lam, u, *(() if one.level == "velocity" else (v,))))
+        if one.level == "velocity":
+            row, first, back = ca.jacobian(value, v), value, one.frequency * value
+        else:
+            first = ca.jacobian(value, q) @ rate + ca.jacobian(value, t)
+            row, back = ca.jacobian(value, q) @ N, 2 * one.damping * one.frequency * first + one.frequency**2 * value
+        parts = (-(ca.jacobian(first, q) @ rate), -ca.jacobian(first, t), -back, -(row @ rest))
+        rows.append(row)
+        right.append(sum(parts, SX(0)))
+        sizes.append(sum((ca.fabs(part) for part in parts), SX(0)))
+        values.append(value)
+    M = eqs.functions["inertia"](q, p, t)
+    A1 = ca.vertcat(*rows)
+    J = A1 @ G
+    Y = A1 @ _yielding(eqs, A1, M, view.arguments)
+    found = (J, G.T @ (M @ G), ca.vertcat(*right), ca.vertcat(*values), Y, ca.vertcat(*sizes))
+    function = ca.Function("servo_terms", [q, v, z, u, p, t], [ca.densify(x) for x in found], {"cse": True})
+    felt = np.array([ca.sparsify(J[k, :]).nnz() > 0 for k in range(len(constraints))])
+    return function, felt
+
+
+def _yielding(eqs: EquationsOfMotion, rows: Any, M: Any, arguments: list[Any]) -> Any:
+    """M⁺ A₁ᵀ (nv, m): accelerations that forces along the constraints cause, within the joints."""
+    q, v, _, _, z, u, p, t = arguments
+    A, _ = eqs.functions["rows"](q, v, z, u, p, t)
+    factor = Factor(M, A, singular_mass=mass_is_singular(eqs))
+    still = SX.zeros(len(eqs.rows))
+    columns = [factor.accelerations(ca.densify(rows[k, :].T), still)[0] for k in range(rows.shape[0])]
+    return ca.horzcat(*columns)
+
+
+def _without(u: Any, places: list[int]) -> Any:
+    return ca.vertcat(*[SX(0) if k in places else u[k] for k in range(u.shape[0])])
+
+
+def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tuple[Any, ...]) -> Any:
+    what = f"virtual constraint {name!r}"
+    value = one_value(one.function, what, view)
+    if any(x.shape[0] and ca.depends_on(value, x) for x in foreign):
+        raise ModelError(
+            f"{what} at {one.level} level may depend on positions{' and speeds' if one.level == 'velocity' else ''} "
+            "and time only, not on "
+            + ("accelerations, reactions or inputs." if one.level == "velocity" else "speeds, reactions or inputs.")
+        )
+    return value
+
+
+def solved(J: Any, W: Any, r: Any) -> Any:
+    """u with J u = r and the least uᵀ W u, as an expression."""
+    m, n = J.shape
+    if m == n:
+        return ca.solve(J, r)
+    back = ca.solve(W + ALIKE * ca.diag(ca.diag(W)), J.T)
+    return back @ ca.solve(J @ back, r)
+
+
+def hold(J: Any, W: Any) -> Any:
+    """√det(J W⁻¹ Jᵀ), the inputs in units of what they move; signed where there are as many as constraints."""
+    m, n = J.shape
+    if m == n and m <= MOST_SIGNED:
+        return ca.det(J) / ca.sqrt(ca.fmax(ca.det(W), TINY))
+    back = ca.solve(W + ALIKE * ca.diag(ca.diag(W)), J.T)
+    roots = ca.diag(ca.chol(J @ back + TINY * SX.eye(m)))
+    share = SX(1)
+    for k in range(m):
+        share *= roots[k]
+    return share
+
+
+def demand(r: Any, size: Any) -> Any:
+    """Largest share of what is wanted that does not cancel, 0 to 1: the inputs have to do it."""
+    return ca.mmax(ca.fabs(r) / (size + TINY))

@@ -1,0 +1,1 @@
+"""Linear designs: regulators, pole placement, observers, output feedback."""

@@ -1,0 +1,348 @@
+"""Observers of a linear model: by poles (Luenberger) or by noise (steady Kalman filter) (spec 000, 68 to 71).
+
+continuous   x̂′ = A x̂ + B u + L (y - C x̂ - D u)                              error: A - L C
+sampled      x̂(k+1) = A x̂(k) + B u(k) + L (y(k) - C x̂(k) - D u(k))             predictor; error: A - L C
+             x̂(k|k) = x̂(k) + M (y(k) - C x̂(k) - D u(k)),  L = A M              with the sample of now ("current")
+
+The source writes G = -L, and calls L the gain K (trap T-14). By noise of covariance Qn on the states and Rn on the
+outputs (sampled: per sample; continuous: intensities), E w vᵀ = Nn:
+
+    L = (A P Cᵀ + Nn) (Rn + C P Cᵀ)⁻¹ ,  M = P Cᵀ (Rn + C P Cᵀ)⁻¹        continuous: L = (P Cᵀ + Nn) Rn⁻¹
+
+with P from the Riccati equation of (Aᵀ, Cᵀ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from dalembert.control.judge.reach import require_seen
+from dalembert.control.plant import (
+    Weight,
+    about_zero,
+    changed,
+    chosen_inputs,
+    chosen_outputs,
+    cross_weight,
+    plant,
+    reference_values,
+    weight,
+)
+from dalembert.control.state_feedback.lqr import solved
+from dalembert.control.state_feedback.place import placed_gain, wanted_poles
+from dalembert.control.state_feedback.state_feedback import units_of
+from dalembert.core.arguments import matrix, real_number
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import columns as table_columns
+from dalembert.core.text import listed
+from dalembert.equations import Channels, Watching
+from dalembert.estimate.models.process import machine_names
+from dalembert.linear import Roots, StateSpace
+
+
+class LinearObserver(Frozen):
+    """Gains of an observer; fits ``da.simulate(eqs, observer=...)``.
+
+    Attributes
+    ----------
+    L : (nx, ny)
+        Gain of the predictor (sampled), of the observer (continuous).
+    M : (nx, ny), optional
+        Gain of the filter, sampled only: x̂(k|k) = x̂(k) + M (y - ŷ).
+    outputs, inputs : names of what it reads and of the inputs it is told.
+    covariance : (nx, nx), optional
+        P of the error, before the sample of now.
+    poles : Roots
+        Of the error.
+    form : "predictor" or "current"
+        Which estimate it gives: without or with the sample of now. Continuous: "continuous".
+    """
+
+    L: FloatArray
+    M: FloatArray | None
+    system: StateSpace
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    covariance: FloatArray | None
+    residual: float | None
+    poles: Roots
+    form: str
+    method: str
+
+    def __init__(
+        self,
+        L: FloatArray,
+        system: StateSpace,
+        outputs: tuple[str, ...],
+        inputs: tuple[str, ...],
+        *,
+        method: str,
+        form: str = "current",
+        M: FloatArray | None = None,
+        covariance: FloatArray | None = None,
+        residual: float | None = None,
+    ) -> None:
+        if form not in ("predictor", "current"):
+            raise DataError(f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}.")
+        rows = [system.outputs.index(name) for name in outputs]
+        self._freeze(
+            L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
+            residual=residual, method=method, form="continuous" if system.dt is None else form,
+            poles=Roots(np.linalg.eigvals(system.A - L @ system.C[rows]), system.dt, "pole", {"made by": method}),
+        )  # fmt: skip
+
+    @property
+    def dt(self) -> float | None:
+        """Sample time [s]; None where continuous."""
+        return self.system.dt
+
+    @property
+    def matrices(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """A, B, C, D with the columns of the inputs it is told and the rows of the outputs it reads."""
+        rows = [self.system.outputs.index(name) for name in self.outputs]
+        columns = [self.system.inputs.index(name) for name in self.inputs]
+        return self.system.A, self.system.B[:, columns], self.system.C[rows], self.system.D[np.ix_(rows, columns)]
+
+    def watching(self, dt: float | None = None, *, at: Any = None, start: Any = None) -> Watching:
+        """The observer as ``da.simulate`` takes it.
+
+        dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
+        start : {state: value} or (nx,): first estimate; the operating point where left out.
+        """
+        if dt is not None and (self.dt is None or abs(dt - self.dt) > 1e-9 * dt):
+            own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
+            raise DataError(f"this observer {own}, not for dt = {dt:g} s; design it for that interval.")
+        return _watching(self, at, start)
+
+    def in_deviations(self) -> LinearObserver:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
+
+    def table(self) -> str:
+        """Gains by name and poles of the error."""
+        time = "continuous" if self.dt is None else f"every {self.dt:g} s, {self.form} form"
+        head = f"observer by {self.method}; {time}"
+        if self.residual is not None:
+            head += f"; relative residual {self.residual:.1e}"
+        rows = [
+            [name, *(f"{value:.6g}" for value in row), ""] for name, row in zip(self.system.states, self.L, strict=True)
+        ]
+        body = table_columns(["L", *self.outputs, ""], rows)
+        return "\n".join(line.rstrip() for line in f"{head}\n{body}\nerror\n{self.poles.table()}".split("\n"))
+
+    def __repr__(self) -> str:
+        return f"LinearObserver: {self.table()}"
+
+
+def observer_gain(
+    system: Any,
+    poles: Any,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    inputs: str | Iterable[str] | None = None,
+    dt: float | None = None,
+    method: str = "robust",
+    form: str = "current",
+) -> LinearObserver:
+    """Luenberger observer whose error has the given poles (spec 000, 68, 69): the dual of :func:`place`.
+
+    Parameters
+    ----------
+    system, poles, dt, method : as of :func:`place`
+        Poles are λ [rad/s]; with ``dt`` (or a sampled system) see there.
+    outputs : sensors it reads; all when left out.
+    inputs : inputs it is told; all when left out.
+    form : "current" or "predictor"
+        Of a sampled observer.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], [[1, 0]], outputs="position")
+    >>> observer_gain(cart, [-2, -3]).L.round(9).tolist()
+    [[5.0], [6.0]]
+    """
+    model = plant(system, dt=dt, what="observer_gain")
+    read = _some(chosen_outputs(model, outputs))
+    told = _told(model, inputs)
+    C = model.C[[model.outputs.index(name) for name in read]]
+    given = plant(system, what="observer_gain")
+    wanted = wanted_poles(poles, model.nx, model.dt if given.dt is None else None)
+    L = placed_gain(model.A.T, C.T, wanted, method, model.dt, model.states, f"seen by {listed(read, {})}").T
+    M = None
+    if model.dt is not None and form == "current":
+        M = _filter_gain(model, L)
+    return LinearObserver(L, model, read, told, method=f"poles ({method})", form=form, M=M)
+
+
+def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
+    """M with A M = L."""
+    if np.linalg.cond(model.A) > 1e12:
+        raise DataError("A cannot be inverted, so no current form with these poles exists; ask for form='predictor'.")
+    return np.asarray(np.linalg.solve(model.A, L))
+
+
+def _some(outputs: tuple[str, ...]) -> tuple[str, ...]:
+    if not outputs:
+        raise DataError("an observer needs at least one output to read.")
+    return outputs
+
+
+def _told(model: StateSpace, inputs: Any) -> tuple[str, ...]:
+    return model.inputs if inputs is None else chosen_inputs(model, inputs) if inputs else ()
+
+
+def kalman_gain(
+    system: Any,
+    *,
+    Qn: Weight,
+    Rn: Weight,
+    Nn: Any = None,
+    outputs: str | Iterable[str] | None = None,
+    inputs: str | Iterable[str] | None = None,
+    dt: float | None = None,
+    noise: str = "sample",
+    form: str = "current",
+) -> LinearObserver:
+    """Steady Kalman filter of a linear model (spec 000, 70, 71).
+
+    Parameters
+    ----------
+    Qn : covariance of the noise on the states
+        A number, a diagonal, a matrix, a mapping of state names, or a mapping of input names: noise that enters as
+        those inputs do. Variances, not standard deviations.
+    Rn : covariance of the noise of the outputs, positive definite
+    Nn : (nx, ny), optional
+        E w vᵀ.
+    dt : float, optional
+        Sample a continuous system first.
+    noise : "sample" or "intensity"
+        With ``dt``: Qn is added and Rn read at every sample; or both are intensities of continuous white noise, carried
+        over exactly (Rn / dt). A continuous filter always takes intensities.
+    outputs, inputs, form : as of :func:`observer_gain`
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> walk = StateSpace(1.0, C=1.0, dt=1.0)
+    >>> kalman_gain(walk, Qn=1.0, Rn=1.0).M.round(6).tolist()
+    [[0.618034]]
+    """
+    model = plant(system, what="kalman_gain")
+    read, told = _some(chosen_outputs(model, outputs)), _told(model, inputs)
+    Q, R = noise_covariance(model, Qn), weight("Rn", Rn, read, "output", positive=True, complete=True)
+    N = cross_weight("Nn", Nn, model.nx, len(read), "one row per state, one column per output")
+    model, Q, R, N = sampled_noise(model, Q, R, N, dt, noise)
+    C = model.C[[model.outputs.index(name) for name in read]]
+    found = solved(lambda: check_noise(model, read, C, Q, R, N), model.A.T, C.T, Q, R, N, model.dt)
+    M = None
+    if model.dt is not None:
+        M = scipy.linalg.solve(R + C @ found.X @ C.T, C @ found.X, assume_a="pos").T
+    return LinearObserver(found.K.T, model, read, told, method="noise (steady Kalman)", form=form, M=M,
+                          covariance=found.X, residual=found.residual)  # fmt: skip
+
+
+def noise_covariance(model: StateSpace, Qn: Weight) -> FloatArray:
+    """(nx, nx); a mapping of inputs gives B Q Bᵀ."""
+    if isinstance(Qn, Mapping) and Qn and all(name in model.inputs and name not in model.states for name in Qn):
+        variances = np.diag(weight("Qn", Qn, model.inputs, "input"))
+        entered: FloatArray = (model.B * variances) @ model.B.T
+        return entered
+    return weight("Qn", Qn, model.states, "state")
+
+
+def sampled_noise(
+    model: StateSpace, Q: FloatArray, R: FloatArray, N: FloatArray, dt: float | None, noise: str
+) -> tuple[StateSpace, FloatArray, FloatArray, FloatArray]:
+    """Model and covariances per sample; intensities are carried over exactly (Van Loan 1978)."""
+    if noise not in ("sample", "intensity"):
+        raise DataError(f"noise must be 'sample' (covariances per sample) or 'intensity', got {noise!r}.")
+    if dt is None or model.dt is not None:
+        return plant(model, dt=dt), Q, R, N
+    step = real_number("dt", dt)
+    sampled = plant(model, dt=step)
+    if noise == "sample":
+        return sampled, Q, R, N
+    if N.any():
+        raise DataError("Nn of continuous intensities has no sampled counterpart here; leave it out or sample first.")
+    n = model.nx
+    E = scipy.linalg.expm(np.block([[-model.A, Q], [np.zeros((n, n)), model.A.T]]) * step)
+    Q_ = E[n:, n:].T @ E[:n, n:]
+    return sampled, 0.5 * (Q_ + Q_.T), R / step, N
+
+
+def check_noise(
+    model: StateSpace, read: tuple[str, ...], C: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray
+) -> None:
+    """Every mode that does not decay must be seen by a sensor; on the border, moved by noise."""
+    require_seen(
+        model.A, C, model.dt, model.states, what=f"is not seen by {listed(read, {})}", border=False,
+        advice="Add a sensor that sees it, some damping, or leave it out of the model (system.minimal()).",
+    )  # fmt: skip
+    RN = scipy.linalg.solve(R, N.T, assume_a="pos")
+    values, vectors = np.linalg.eigh(0.5 * ((Q - N @ RN) + (Q - N @ RN).T))
+    keep = values > 1e-14 * max(float(values[-1]), 0.0)
+    require_seen(
+        (model.A - (C.T @ RN).T).T, (vectors[:, keep] * np.sqrt(values[keep])).T, model.dt, model.states,
+        what="is moved by no noise", advice="Give its states some variance in Qn.",
+    )  # fmt: skip
+
+
+def _watching(observer: LinearObserver, at: Any, start: Any) -> Watching:
+    system = observer.system
+    names = machine_names(system)
+    n, ny, nu = system.nx, len(observer.outputs), len(observer.inputs)
+    A, B, C, D = (ca.DM(value) for value in observer.matrices)
+    x0, u0 = reference_values(system, system.states, at), reference_values(system, observer.inputs, at)
+    y0 = reference_values(system, observer.outputs, at)
+    first = first_estimate(system, start, x0)
+    units = units_of(system, system.states)
+    sym = ca.MX.sym
+    x, before, u, y = sym("x", n), sym("before", nu), sym("u", nu), sym("y", ny)
+    fresh, p, t, step = sym("fresh", ny), sym("p", 0), sym("t"), sym("dt")
+    memory = [f"{name}.estimate" for name in names]
+    if observer.dt is None:
+        e = y - y0 - C @ (x - x0) - D @ (u - u0)
+        rate = A @ (x - x0) + B @ (u - u0) + ca.DM(observer.L) @ e
+        function = ca.Function("observer", [x, u, y, p, t], [ca.densify(rate), x])
+        return Watching("observer", observer.outputs, observer.inputs, Channels(names, units), function, None,
+                        Channels(memory, units), tuple(first))  # fmt: skip
+    past = sym("past", ny)  # the last innovation of a predictor; none is kept in the current form
+    predictor = observer.form == "predictor"
+    m = ca.vertcat(x, past) if predictor else x
+    on = A @ (x - x0) + B @ (before - u0) + (ca.DM(observer.L) @ past if predictor else 0.0) + x0
+    now = ca.if_else(step > 0, on, x)  # at the very first sample no time has passed
+    e = fresh * (y - y0 - C @ (now - x0) - D @ (u - u0))
+    if predictor:
+        after, estimate = ca.vertcat(now, e), now
+    else:
+        gain = observer.M if observer.M is not None else _filter_gain(system, observer.L)
+        after = estimate = now + ca.DM(gain) @ e
+    function = ca.Function("observer", [m, before, u, y, fresh, p, t, step], [ca.densify(after), ca.densify(estimate)])
+    kept = [f"{name}.innovation" for name in observer.outputs] if predictor else []
+    return Watching(
+        "observer", observer.outputs, observer.inputs, Channels(names, units), function, observer.dt,
+        Channels([*memory, *kept], [*units, *units_of(system, observer.outputs)][: len(memory) + len(kept)]),
+        (*first, *(0.0,) * len(kept)),
+    )  # fmt: skip
+
+
+def first_estimate(system: StateSpace, start: Any, x0: FloatArray) -> FloatArray:
+    """(nx,) from a mapping of names, an array, or nothing (the operating point)."""
+    if start is None:
+        return x0
+    if isinstance(start, Mapping):
+        names = machine_names(system)
+        values = x0.copy()
+        for name, value in start.items():
+            if name not in names and name not in system.states:
+                raise DataError(f"start: there is no state {name!r}. Known: {listed(names, {})}.")
+            values[names.index(name) if name in names else system.states.index(name)] = real_number(name, value)
+        return values
+    return matrix("start", np.reshape(np.asarray(start, dtype=float), (-1, 1)), system.nx, 1, "one per state")[:, 0]

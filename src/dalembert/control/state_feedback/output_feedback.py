@@ -1,0 +1,233 @@
+"""State feedback on the estimate of an observer (spec 000, 72, 73, 74).
+
+predictor    u(k) = -K x̂(k) ,       x̂(k+1) = A x̂ + B u + B_e u_e + L (y - C x̂ - D u - D_e u_e)
+current      u(k) = -K x̂(k|k) ,     x̂(k|k) = x̂(k) + M (y - ŷ),  x̂(k+1) = A x̂(k|k) + B u + B_e u_e
+continuous   u = -K x̂ ,             x̂′ = A x̂ + B u + B_e u_e + L (y - ŷ)
+
+u are the driven inputs; u_e known ones, measured but not driven (the force of a shaker). With the predictor u(k) does
+not depend on y(k), so y may contain D u(k); in the current form y(k) is read while u(k-1) still acts.
+Separation: in (x, x - x̂) the closed loop is block triangular, [[A - B K, B K], [0, A - L C]]: its poles are those of
+the regulator and of the observer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.control.state_feedback.observer import LinearObserver
+from dalembert.control.state_feedback.output_law import driven_and_known, output_law
+from dalembert.control.state_feedback.schedule import Schedule
+from dalembert.control.state_feedback.state_feedback import StateFeedback
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.equations import Law
+from dalembert.linear import Roots, StateSpace
+
+
+class OutputFeedback(Frozen):
+    """State feedback on the estimate of an observer; fits ``da.simulate(eqs, controller=...)`` by itself.
+
+    Attributes
+    ----------
+    feedback : StateFeedback
+        u = -K x̂, integral action and references included.
+    observer : LinearObserver
+        L, M, what it reads and the inputs it is told.
+    poles : Roots
+        Of the closed loop: those of the regulator and of the observer.
+    form : "predictor", "current" or "continuous"
+    filter_schedule : Schedule, optional
+        L (predictor, continuous) or M (current) over a finite horizon.
+    """
+
+    feedback: StateFeedback
+    observer: LinearObserver
+    form: str
+    poles: Roots
+    filter_schedule: Schedule | None
+
+    def __init__(
+        self, feedback: StateFeedback, observer: LinearObserver, *, filter_schedule: Schedule | None = None
+    ) -> None:
+        if feedback.system.states != observer.system.states or feedback.dt != observer.dt:
+            raise DataError("feedback and observer must be designed on the same model, with the same dt.")
+        for name in feedback.drives:
+            if name not in observer.inputs:
+                raise DataError(f"the observer must be told the driven input {name!r}; name it in inputs=.")
+        for name in feedback.integral:
+            if name not in observer.outputs:
+                raise DataError(f"integral action on {name!r} needs it among the outputs that are read.")
+        self._freeze(
+            feedback=feedback, observer=observer, form=observer.form, filter_schedule=filter_schedule,
+            poles=Roots(np.concatenate([feedback.poles.values, observer.poles.values]), feedback.dt, "pole"),
+        )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """``"LQG"`` where both halves are optimal; names the law and its estimate in a record."""
+        optimal = self.feedback.method.startswith("LQR") and self.observer.covariance is not None
+        return "LQG" if optimal else "output feedback"
+
+    @property
+    def K(self) -> FloatArray:
+        """(nu, nx), u = -K x̂."""
+        return self.feedback.K
+
+    @property
+    def L(self) -> FloatArray:
+        """(nx, ny), gain of the predictor (sampled) or of the observer (continuous)."""
+        return self.observer.L
+
+    @property
+    def system(self) -> StateSpace:
+        """The model it was designed on."""
+        return self.feedback.system
+
+    @property
+    def dt(self) -> float | None:
+        """Sample time [s]; None where continuous."""
+        return self.feedback.dt
+
+    @property
+    def drives(self) -> tuple[str, ...]:
+        """Inputs the law sets."""
+        return self.feedback.drives
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Inputs that are measured, not driven."""
+        return tuple(name for name in self.observer.inputs if name not in self.drives)
+
+    @property
+    def residual(self) -> float | None:
+        """The larger of the two Riccati residuals."""
+        both = [value for value in (self.feedback.residual, self.observer.residual) if value is not None]
+        return max(both) if both else None
+
+    def controller(self) -> StateSpace:
+        """The controller alone: from the outputs read (and known inputs) to the driven inputs."""
+        return _controller(self)
+
+    def closed_loop(self) -> StateSpace:
+        """Model and controller as one system: inputs as of the model (added to what the law sets), outputs as well."""
+        return _closed(self)
+
+    def loop(self, at: str = "inputs") -> StateSpace:
+        """The loop opened at the driven inputs, or at the outputs read: from there once round (sign changed)."""
+        if at not in ("inputs", "outputs"):
+            raise DataError(f"a loop is opened at='inputs' or at='outputs', got {at!r}.")
+        system = _as_read(self).select(inputs=self.drives)
+        controller = self.controller().select(inputs=self.observer.outputs)
+        names = [f"{name} fed back" for name in (self.drives if at == "inputs" else self.observer.outputs)]
+        whole = system.series(controller) if at == "inputs" else controller.series(system)
+        return (-whole).replace(outputs=names)
+
+    def law(self, *, at: Any = None, start: Any = None, switched_on: float | None = None) -> Law:
+        """The law as ``da.simulate`` takes it.
+
+        at : {name: value} or a `State`: the operating point, where the model does not say.
+        start : {state: value} or (nx,): first estimate; the operating point where left out.
+        switched_on : time [s] before which the inputs rest while the observer already runs.
+        """
+        return output_law(self, at, start, switched_on)
+
+    def within(self, limits: Mapping[str, tuple[float, float]]) -> OutputFeedback:
+        """The same law within these limits of its inputs as well, as of :meth:`StateFeedback.within`."""
+        return OutputFeedback(self.feedback.within(limits), self.observer, filter_schedule=self.filter_schedule)
+
+    def in_deviations(self) -> OutputFeedback:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        parts = self.feedback.in_deviations(), self.observer.in_deviations()
+        return OutputFeedback(*parts, filter_schedule=self.filter_schedule)
+
+    def table(self) -> str:
+        """Both gains and the poles of the closed loop."""
+        parts = [f"{self.name}, {self.form} form; reads {', '.join(self.observer.outputs)}"]
+        if self.known:
+            parts[0] += f"; is told {', '.join(self.known)}"
+        return "\n".join([*parts, self.feedback.table(), self.observer.table()])
+
+    def __repr__(self) -> str:
+        return f"OutputFeedback: {self.table()}"
+
+
+def _controller(design: OutputFeedback) -> StateSpace:
+    A, B, Be, C, D, De = driven_and_known(design)
+    fb = design.feedback
+    K, Ki, n, ni = fb.K, fb.K_integral, len(A), len(fb.integral)
+    reads = (*design.observer.outputs, *design.known)
+    pick = np.eye(len(design.observer.outputs))[[design.observer.outputs.index(name) for name in fb.integral]]
+    step, kept = (1.0, 0.0) if design.dt is None else (design.dt, 1.0)
+    states = [f"{name}.estimate" for name in design.system.states] + [f"integral({name})" for name in fb.integral]
+    zero = np.zeros((ni, n))
+    integrals = np.hstack([step * pick, np.zeros((ni, len(design.known)))])
+    if design.form != "current":
+        L = design.L
+        # x̂⁺ = (A - L C) x̂ + (B - L D) u + L y + (B_e - L D_e) u_e
+        F = B - L @ D
+        A_ = np.block([[A - L @ C - F @ K, -F @ Ki], [zero, kept * np.eye(ni)]])
+        B_ = np.vstack([np.hstack([L, Be - L @ De]), integrals])
+        C_, D_ = -np.hstack([K, Ki]), np.zeros((len(K), len(reads)))
+        return StateSpace(A_, B_, C_, D_, design.dt, states=states, inputs=reads, outputs=design.drives)
+    M = design.observer.M
+    assert M is not None  # a current observer always has one
+    # y(k) was read while u(k-1) acted: with D ≠ 0 the last u is a state too
+    m = len(K)
+    seen = np.eye(n) - M @ C
+    late = -M @ D  # of u(k-1)
+    fresh = np.hstack([M, -M @ De])
+    X = np.hstack([seen, np.zeros((n, ni)), late])  # x̂(k|k) by (x̂, ξ, u before), and by the reads
+    U = -K @ X - np.hstack([np.zeros((m, n)), Ki, np.zeros((m, m))])
+    Uy = -K @ fresh
+    A_ = np.vstack([A @ X + B @ U, np.hstack([zero, np.eye(ni), np.zeros((ni, m))]), U])
+    B_ = np.vstack([A @ fresh + B @ Uy + np.hstack([np.zeros((n, len(M[0]))), Be]), integrals, Uy])
+    whole = StateSpace(A_, B_, U, Uy, design.dt, states=[*states, *(f"{name} before" for name in design.drives)],
+                       inputs=reads, outputs=design.drives)  # fmt: skip
+    if D.any():
+        return whole
+    keep = n + ni
+    return whole.replace(A=A_[:keep, :keep], B=B_[:keep], C=U[:, :keep], states=states)
+
+
+def _as_read(design: OutputFeedback) -> StateSpace:
+    """The model with its outputs as the controller reads them, all inputs.
+
+    The current form reads while the driven inputs of the interval before act: then those are states too.
+    """
+    system = design.system
+    rows = [system.outputs.index(name) for name in design.observer.outputs]
+    driven = [system.inputs.index(name) for name in design.drives]
+    C, D = system.C[rows], system.D[rows]
+    if design.form != "current" or not D[:, driven].any():
+        return system.replace(C=C, D=D, outputs=design.observer.outputs)
+    m = len(driven)
+    direct = D.copy()
+    direct[:, driven] = 0.0
+    return system.replace(
+        A=scipy.linalg.block_diag(system.A, np.zeros((m, m))), B=np.vstack([system.B, np.eye(system.nu)[driven]]),
+        C=np.hstack([C, D[:, driven]]), D=direct, outputs=design.observer.outputs,
+        states=[*system.states, *(f"{name} acting" for name in design.drives)],
+    )  # fmt: skip
+
+
+def _closed(design: OutputFeedback) -> StateSpace:
+    """u = C_c x_c + D_c y + D_e u_e around the model; where D_c or D_e ≠ 0 the readings hold no u of now."""
+    system, controller, plant_ = design.system, design.controller(), _as_read(design)
+    driven = [system.inputs.index(name) for name in design.drives]
+    ny = len(design.observer.outputs)
+    Bc, Be, Dc, De = controller.B[:, :ny], controller.B[:, ny:], controller.D[:, :ny], controller.D[:, ny:]
+    pick = np.eye(system.nu)[[system.inputs.index(name) for name in design.known]]
+    B_u, D_u, D_all = plant_.B[:, driven], plant_.D[:, driven], system.D[:, driven]
+    U_x, U_c, U_in = Dc @ plant_.C, controller.C, Dc @ plant_.D + De @ pick
+    C = np.hstack([system.C, np.zeros((system.ny, plant_.nx - system.nx))])
+    return system.replace(
+        A=np.block([[plant_.A + B_u @ U_x, B_u @ U_c], [Bc @ plant_.C, controller.A + Bc @ D_u @ U_c]]),
+        B=np.vstack([plant_.B + B_u @ U_in, Bc @ plant_.D + Be @ pick]),
+        C=np.hstack([C + D_all @ U_x, D_all @ U_c]), D=system.D + D_all @ U_in,
+        states=[*plant_.states, *controller.states],
+        provenance={**system.provenance, "closed by": design.feedback.method},
+    )  # fmt: skip

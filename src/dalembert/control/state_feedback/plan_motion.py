@@ -1,0 +1,187 @@
+"""Optimal motion from a given state, open loop, by its two-point boundary value problem (Bryson and Ho 1975).
+
+    continuous   x′ = A x + B u ,        -λ′ = Q x + N u + Aᵀ λ ,                 u = -R⁻¹ (Bᵀ λ + Nᵀ x)
+    sampled      x(k+1) = A x + B u ,     λ(k) = Q x + N u + Aᵀ λ(k+1) ,           u = -R⁻¹ (Bᵀ λ(k+1) + Nᵀ x)
+
+with x(0) given and, of every state, either its end x(T) given or λ(T) = Q_T x(T). Over an interval states and adjoints
+are tied by a triple (A, G, H) of `dalembert.numerics.doubling`; that of the whole horizon leaves n equations for λ(T),
+and those before and after an instant, (A₁, G₁, H₁) and (A₂, G₂, H₂), give what happens there:
+
+    (I + G₁ H₂) x = A₁ x(0) - G₁ A₂ᵀ λ(T) ,    λ = H₂ x + A₂ᵀ λ(T) .
+
+No growing motion of the Hamiltonian is ever formed, so horizons may be long. The cost is x(0)ᵀ λ(0) - x(T)ᵀ λ(T) plus
+that of the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.control.plant import Weight, reference_values, weight
+from dalembert.control.state_feedback.lqr import horizon_steps, posed, without_cross_term
+from dalembert.control.state_feedback.observer import first_estimate
+from dalembert.control.state_feedback.state_feedback import units_of
+from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.text import listed
+from dalembert.estimate.models.process import machine_names
+from dalembert.linear import StateSpace
+from dalembert.numerics import doubling
+from dalembert.record import Record
+
+STEPS = 200
+# Reciprocal condition of the balanced equations of the end below which a given state is out of reach: 1e4 roundings.
+OUT_OF_REACH = 1e-12
+
+
+def plan_motion(
+    system: Any,
+    start: Any,
+    *,
+    horizon: float,
+    end: Mapping[str, float] | None = None,
+    Q: Weight | None = None,
+    R: Weight = 1.0,
+    N: Any = None,
+    Qy: Weight | None = None,
+    Q_T: Weight | None = None,
+    inputs: str | Iterable[str] | None = None,
+    dt: float | None = None,
+    cost: str = "sum",
+    steps: int = STEPS,
+) -> Record:
+    """Inputs and motion of least quadratic cost from a given state, over a finite time, open loop.
+
+    The motion is that of :func:`lqr` with the same horizon; in addition states can be brought to given values at its
+    end. Without feedback errors of the model are not corrected: track the result, or use ``lqr``.
+
+    Parameters
+    ----------
+    system : StateSpace, SecondOrder, or what ``da.linearize`` returns
+    start : {state: value} or (nx,)
+        State at the beginning; states left out are at the operating point.
+    horizon : float
+        T [s].
+    end : {state: value}, optional
+        States prescribed at T; the others are free and weighted by ``Q_T``.
+    Q, R, N, Qy, Q_T, inputs, dt, cost : as of :func:`lqr`
+        ``Q`` may be left out: then only effort is weighted. They weigh deviations from the operating point.
+    steps : int
+        Intervals of the record of a continuous system; its values are exact at any number of them.
+
+    Returns
+    -------
+    Record
+        Driven inputs, states, outputs, and adjoints ``adjoint.<state>`` (half the gradient of the cost-to-go);
+        ``statistics["cost"]``. A sampled input is held until the next time; its last value is repeated at T.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], states=["position", "speed"], inputs="push")
+    >>> plan = plan_motion(cart, {"position": 0.0}, horizon=1.0, end={"position": 1.0, "speed": 0.0}, steps=4)
+    >>> plan["push"].round(9).tolist(), round(plan.statistics["cost"], 9)
+    ([6.0, 3.0, 0.0, -3.0, -6.0], 12.0)
+    """
+    Q = 0.0 if Q is None and Qy is None else Q
+    model, drives, Q_, R_, N_ = posed(system, inputs, Q, R, N, Qy, dt, cost, "plan_motion")
+    T, count = horizon_steps(horizon, model.dt)
+    B = model.B[:, [model.inputs.index(name) for name in drives]]
+    A_, G, H, RB, RN = without_cross_term(model.A, B, Q_, R_, N_)
+    if model.dt is None:
+        count = whole_number("steps", steps, 1)
+        one = doubling.interval(A_, G, H, T / count)
+    else:
+        one = (A_, G, H)
+    at_end = np.zeros_like(H) if Q_T is None else weight("Q_T", Q_T, model.states, "state")
+    names = machine_names(model)
+    reference = reference_values(model, model.states)
+    x0 = first_estimate(model, start, reference) - reference
+    rows, wanted = _prescribed(model, names, reference, end or {})
+    spans = _spans(one, count)
+    last = _last_adjoint(spans[-1], at_end, x0, rows, wanted, names)
+    x, adjoint = _between(spans, x0, last)
+    if model.dt is None:
+        u = -(adjoint @ RB.T + x @ RN.T)
+    else:
+        u = -(adjoint[1:] @ RB.T + x[:-1] @ RN.T)
+        u = np.vstack([u, u[-1:]])
+    total = float(x0 @ adjoint[0] - x[-1] @ (adjoint[-1] - at_end @ x[-1]))
+    return _record(model, names, drives, reference, np.linspace(0.0, T, count + 1), x, u, adjoint, total)
+
+
+def _prescribed(
+    model: StateSpace, names: tuple[str, ...], reference: FloatArray, end: Mapping[str, float]
+) -> tuple[list[int], FloatArray]:
+    if not isinstance(end, Mapping):
+        raise DataError(f"end is a mapping of states to their values at the end, got {end!r}.")
+    rows, values = [], []
+    for name, value in end.items():
+        if name not in names and name not in model.states:
+            raise DataError(f"end: there is no state {name!r}. Known: {listed(names, {})}.")
+        row = names.index(name) if name in names else model.states.index(name)
+        rows.append(row)
+        values.append(real_number(f"end[{name!r}]", value) - reference[row])
+    return rows, np.array(values)
+
+
+def _spans(one: doubling.Triple, count: int) -> list[doubling.Triple]:
+    """Triples over 0, 1, ... ``count`` intervals: of equal ones, so the first k and the last k of them are alike."""
+    n = len(one[0])
+    spans: list[doubling.Triple] = [(np.eye(n), np.zeros((n, n)), np.zeros((n, n)))]
+    for _ in range(count):
+        spans.append(doubling.joined(spans[-1], one))
+    return spans
+
+
+def _last_adjoint(
+    whole: doubling.Triple, at_end: FloatArray, x0: FloatArray, rows: list[int], wanted: FloatArray,
+    names: tuple[str, ...],
+) -> FloatArray:  # fmt: skip
+    """λ(T) from x(T) = A x₀ - G λ(T): Q_T x(T) of the free states, x(T) as prescribed of the others."""
+    A, G, _ = whole
+    arrived = A @ x0
+    matrix, right = np.eye(len(A)) + at_end @ G, at_end @ arrived
+    matrix[rows], right[rows] = -G[rows], wanted - arrived[rows]
+    down = np.maximum(np.abs(matrix).max(axis=1), np.finfo(float).tiny)
+    across = np.maximum(np.abs(matrix / down[:, None]).max(axis=0), np.finfo(float).tiny)
+    balanced = matrix / down[:, None] / across
+    values = np.linalg.svd(balanced, compute_uv=False)
+    if rows and values[-1] <= OUT_OF_REACH * values[0]:
+        raise DataError(
+            f"the inputs cannot bring {listed([names[i] for i in rows], {})} to given values within the "
+            "horizon, at least not independently. Prescribe fewer states, take a longer horizon, or drive more inputs "
+            "(da.control.controllability says which modes they reach)."
+        )
+    return np.asarray(np.linalg.solve(balanced, right / down) / across)
+
+
+def _between(spans: list[doubling.Triple], x0: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """States and adjoints (instants, n)."""
+    n = len(x0)
+    x, adjoint = np.empty((len(spans), n)), np.empty((len(spans), n))
+    for k, ((A1, G1, _), (A2, _, H2)) in enumerate(zip(spans, reversed(spans), strict=True)):
+        pulled = A2.T @ last
+        x[k] = np.linalg.solve(np.eye(n) + G1 @ H2, A1 @ x0 - G1 @ pulled)
+        adjoint[k] = H2 @ x[k] + pulled
+    return x, adjoint
+
+
+def _record(
+    model: StateSpace, names: tuple[str, ...], drives: tuple[str, ...], reference: FloatArray, time: FloatArray,
+    x: FloatArray, u: FloatArray, adjoint: FloatArray, total: float,
+) -> Record:  # fmt: skip
+    columns = [model.inputs.index(name) for name in drives]
+    y = x @ model.C.T + u @ model.D[:, columns].T + reference_values(model, model.outputs)
+    seen = [k for k, name in enumerate(model.outputs) if name not in names and name not in drives]
+    outputs = tuple(model.outputs[k] for k in seen)
+    data = np.hstack([u + reference_values(model, drives), x + reference, y[:, seen], adjoint])
+    every = (*drives, *names, *outputs, *(f"adjoint.{name}" for name in names))
+    units = [*units_of(model, drives), *units_of(model, model.states), *units_of(model, outputs), *[""] * len(names)]
+    return Record(
+        time, data, every, units, statistics={"cost": total}, provenance={"made by": "da.control.plan_motion"}
+    )

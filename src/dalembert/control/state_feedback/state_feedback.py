@@ -1,0 +1,295 @@
+"""State feedback as a law for a machine (spec 000, 63).
+
+    u = u₀ - K (x - x₀) - K_i ξ + F (r - r₀) ,      ξ′ = y_i - r_i    (sampled: ξ⁺ = ξ + dt (y_i - r_i))
+
+K may change with time (finite horizon). The source writes u = +F z, so its F is our -K (trap T-14).
+The feedforward F follows from the static map: where the machine is to rest with the outputs at r,
+
+    [A  B; C  D] [N_x; N_u] = [0; I] ,      F = N_u + K N_x      (sampled: A - I in place of A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.control.plant import about_zero, changed, reference_values
+from dalembert.control.state_feedback.schedule import Schedule
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import columns as table_columns
+from dalembert.equations import Channels, Law
+from dalembert.estimate.models.process import machine_names
+from dalembert.linear import Roots, StateSpace
+
+FADING = 0.01  # of the range of an input: over it a continuous integral comes to a stop beyond a limit
+
+
+class StateFeedback(Frozen):
+    """A gain with what is known of the loop it closes; fits ``da.simulate(eqs, controller=...)``.
+
+    Attributes
+    ----------
+    K : (nu, nx)
+        u = -K x; with a finite horizon the first gain of ``schedule``.
+    drives : names of the inputs the law sets.
+    system : the model it was designed on.
+    poles : Roots
+        Of the closed loop, integrators included.
+    cost : (nx, nx), optional
+        Solution of the Riccati equation: the cost from x is xᵀ X x (integrators after the states).
+    residual : float, optional
+        Relative residual of that equation.
+    integral : outputs whose error is integrated; ``K_integral`` (nu, ni) their gains.
+    tracking : outputs that follow a reference; ``F`` (nu, nr) their feedforward.
+    """
+
+    K: FloatArray
+    system: StateSpace
+    drives: tuple[str, ...]
+    poles: Roots
+    method: str
+    cost: FloatArray | None
+    residual: float | None
+    K_integral: FloatArray
+    integral: tuple[str, ...]
+    F: FloatArray
+    tracking: tuple[str, ...]
+    schedule: Schedule | None
+    limits: Mapping[str, tuple[float, float]]
+
+    def __init__(
+        self,
+        K: FloatArray,
+        system: StateSpace,
+        drives: tuple[str, ...],
+        *,
+        method: str,
+        cost: FloatArray | None = None,
+        residual: float | None = None,
+        K_integral: FloatArray | None = None,
+        integral: tuple[str, ...] = (),
+        tracking: tuple[str, ...] = (),
+        schedule: Schedule | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        Ki = np.zeros((len(drives), 0)) if K_integral is None else K_integral
+        A, B = with_integrals(system, drives, integral)
+        self._freeze(
+            K=np.array(K), system=system, drives=drives, method=method, cost=cost, residual=residual, K_integral=Ki,
+            integral=integral, tracking=tracking, F=feedforward(system, drives, tracking, K), schedule=schedule,
+            limits=checked_limits(limits, drives),
+            poles=Roots(np.linalg.eigvals(A - B @ np.hstack([K, Ki])), system.dt, "pole", {"made by": method}),
+        )  # fmt: skip
+
+    @property
+    def dt(self) -> float | None:
+        """Sample time [s]; None where the law acts continuously."""
+        return self.system.dt
+
+    def closed_loop(self) -> StateSpace:
+        """The design model with the loop closed: inputs as before (added to what the law sets), outputs as before.
+
+        Integrators are states ``integral(<output>)``; their references are zero.
+        """
+        system = self.system
+        A, B = with_integrals(system, self.drives, self.integral)
+        gain = np.hstack([self.K, self.K_integral])
+        columns = [system.inputs.index(name) for name in self.drives]
+        ni = len(self.integral)
+        rows = [system.outputs.index(name) for name in self.integral]
+        step = 1.0 if system.dt is None else system.dt
+        B_all = np.vstack([system.B, step * system.D[rows]])
+        C = np.hstack([system.C, np.zeros((system.ny, ni))]) - system.D[:, columns] @ gain
+        return system.replace(
+            A=A - B @ gain, B=B_all, C=C,
+            states=[*system.states, *(f"integral({name})" for name in self.integral)],
+            provenance={**system.provenance, "closed by": self.method},
+        )  # fmt: skip
+
+    def loop(self) -> StateSpace:
+        """The loop opened at the inputs, K (s I - A)⁻¹ B (with integrators): what ``margins`` looks at."""
+        A, B = with_integrals(self.system, self.drives, self.integral)
+        names = [f"{name} fed back" for name in self.drives]
+        return StateSpace(A, B, np.hstack([self.K, self.K_integral]), dt=self.dt, inputs=self.drives, outputs=names)
+
+    def law(self, *, at: Any = None, switched_on: float | None = None) -> Law:
+        """The law as ``da.simulate`` takes it: u = u₀ - K (x - x₀).
+
+        at : {name: value} or a `State`: the operating point, where the model does not say.
+        switched_on : time [s] before which the inputs stay at u₀ and integrals wait; a finite horizon counts from it.
+        """
+        return _law(self, at, switched_on)
+
+    def within(self, limits: Mapping[str, tuple[float, float]]) -> StateFeedback:
+        """The same law within these limits of its inputs as well: what an actuator cannot do winds no integral up."""
+        return changed(self, limits=narrowed(self.limits, limits))  # type: ignore[no-any-return]
+
+    def in_deviations(self) -> StateFeedback:
+        """The same design for the linear model itself, which knows deviations from the operating point only."""
+        return changed(self, system=about_zero(self.system))  # type: ignore[no-any-return]
+
+    def table(self) -> str:
+        """Gains by name, residual and closed-loop poles."""
+        columns = [*self.system.states, *(f"integral({name})" for name in self.integral)]
+        gains = np.hstack([self.K, self.K_integral])
+        lines = [f"u = -K x by {self.method}; " + ("continuous" if self.dt is None else f"every {self.dt:g} s")]
+        if self.schedule is not None:
+            lines[0] += f"; gains at the start of a horizon of {self.schedule.times[-1]:g} s"
+        if self.residual is not None:
+            lines[0] += f"; relative residual {self.residual:.1e}"
+        lines += [table_columns(["K", *self.drives, ""], [
+            [name, *(f"{value:.6g}" for value in gains[:, j]), ""] for j, name in enumerate(columns)])]  # fmt: skip
+        if self.schedule is None:
+            lines += ["closed loop", self.poles.table()]
+        return "\n".join(line.rstrip() for text in lines for line in text.split("\n"))
+
+    def __repr__(self) -> str:
+        return f"StateFeedback: {self.table()}"
+
+
+def with_integrals(
+    system: StateSpace, drives: tuple[str, ...], integral: tuple[str, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """A and B of the model with the integrals of some outputs after its states."""
+    B = system.B[:, [system.inputs.index(name) for name in drives]]
+    if not integral:
+        return system.A, B
+    rows = [system.outputs.index(name) for name in integral]
+    D = system.D[np.ix_(rows, [system.inputs.index(name) for name in drives])]
+    step, kept = (1.0, 0.0) if system.dt is None else (system.dt, 1.0)
+    n, ni = system.nx, len(rows)
+    A_ = np.block([[system.A, np.zeros((n, ni))], [step * system.C[rows], kept * np.eye(ni)]])
+    return A_, np.vstack([B, step * D])
+
+
+def feedforward(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...], K: FloatArray) -> FloatArray:
+    """F = N_u + K N_x (nu, nr): the outputs rest where they are asked to."""
+    if not tracking:
+        return np.zeros((len(drives), 0))
+    N_x, N_u = rest_map(system, drives, tracking)
+    F: FloatArray = N_u + K @ N_x
+    return F
+
+
+def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
+    """N_x (nx, nr) and N_u (nu, nr): states and inputs at which the outputs rest at r."""
+    rows = [system.outputs.index(name) for name in tracking]
+    columns = [system.inputs.index(name) for name in drives]
+    A = system.A if system.dt is None else system.A - np.eye(system.nx)
+    whole = np.block([[A, system.B[:, columns]], [system.C[rows], system.D[np.ix_(rows, columns)]]])
+    right = np.vstack([np.zeros((system.nx, len(rows))), np.eye(len(rows))])
+    # rows of unlike units: scaled to length one
+    scale = np.linalg.norm(whole, axis=1)
+    scale[scale == 0.0] = 1.0
+    solution, *_ = np.linalg.lstsq(whole / scale[:, None], right / scale[:, None], rcond=1e-13)
+    missed = np.abs(whole @ solution - right).max(axis=0)
+    if np.any(missed > 1e-6):
+        bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > 1e-6]
+        raise DataError(
+            f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
+            "effect there (a zero at 0), or there are fewer inputs than outputs to hold."
+        )
+    return solution[: system.nx], solution[system.nx :]
+
+
+def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """{input: (low, high)}; a number is ± that number."""
+    result: dict[str, tuple[float, float]] = {}
+    if limits is not None and not isinstance(limits, Mapping):
+        raise DataError(f"limits must name inputs, such as limits={{{drives[0]!r}: 1.0}}; got {limits!r}.")
+    for name, value in (limits or {}).items():
+        if name not in drives:
+            raise DataError(f"limits: {unknown_name('input', name, drives, 'this law')}")
+        try:
+            pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
+        except (TypeError, ValueError):
+            pair = ()
+        if len(pair) != 2 or not pair[0] < pair[1]:
+            raise DataError(f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
+        result[name] = (pair[0], pair[1])
+    return result
+
+
+def narrowed(
+    limits: Mapping[str, tuple[float, float]], others: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Limits of both."""
+    both = dict(limits)
+    for name, (low, high) in others.items():
+        own = both.get(name, (-np.inf, np.inf))
+        both[name] = (max(low, own[0]), min(high, own[1]))
+    return both
+
+
+def limited(u: Any, drives: tuple[str, ...], limits: Mapping[str, tuple[float, float]]) -> Any:
+    """u within its limits, as a CasADi expression."""
+    if not limits:
+        return u
+    low = ca.DM([limits.get(name, (-np.inf, np.inf))[0] for name in drives])
+    high = ca.DM([limits.get(name, (-np.inf, np.inf))[1] for name in drives])
+    return ca.fmin(ca.fmax(u, low), high)
+
+
+def unless_winding_up(error: Any, asked: Any, held: Any, feedback: StateFeedback) -> Any:
+    """The error to integrate: none where it would drive inputs further beyond their limits, -K_i e · (u - sat u) > 0.
+
+    An error that brings them back counts, so that no input stays at its limit for good. A continuous law fades it out
+    over the first hundredth of the range beyond the limit: a jump would be one that no step size gets over.
+    """
+    beyond = asked - held
+    wait: Any = ca.if_else(ca.dot(beyond, -ca.DM(feedback.K_integral) @ error) > 0, 1.0, 0.0)
+    if feedback.dt is None:
+        ranges = [feedback.limits.get(name, (-1.0, 1.0)) for name in feedback.drives]
+        widths = [high - low if np.isfinite(high - low) else max(abs(x) for x in (low, high, 1.0) if np.isfinite(x))
+                  for low, high in ranges]  # fmt: skip
+        wait *= ca.fmin(ca.mmax(ca.fabs(beyond) / ca.DM(FADING * np.array(widths))), 1.0)
+    return (1.0 - wait) * error
+
+
+def units_of(system: StateSpace, names: tuple[str, ...]) -> list[str]:
+    return [system.units.get(name, "") for name in names]
+
+
+def reference_names(tracking: tuple[str, ...]) -> list[str]:
+    """What the references are called: ``<output>.reference``."""
+    return [f"{name}.reference" for name in tracking]
+
+
+def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
+    system, drives = feedback.system, feedback.drives
+    names = machine_names(system)
+    extra = tuple(name for name in feedback.integral if name not in names)
+    reads = (*names, *extra)
+    followed = tuple(dict.fromkeys((*feedback.tracking, *feedback.integral)))
+    x0, u0 = reference_values(system, system.states, at), reference_values(system, drives, at)
+    y0 = dict(zip(followed, reference_values(system, followed, at), strict=True))
+    read, memory = ca.MX.sym("reads", len(reads)), ca.MX.sym("memory", len(feedback.integral))
+    r, p, t = ca.MX.sym("references", len(followed)), ca.MX.sym("p", 0), ca.MX.sym("t")
+    value, wanted = dict(zip(reads, ca.vertsplit(read), strict=True)), dict(zip(followed, ca.vertsplit(r), strict=True))
+    since = t - (switched_on or 0.0)
+    on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
+    K = ca.DM(feedback.K) if feedback.schedule is None else feedback.schedule.at(since)
+    u = -K @ (read[: len(names)] - ca.DM(x0))
+    if feedback.integral:
+        u -= ca.DM(feedback.K_integral) @ memory
+    if feedback.tracking:
+        u += ca.DM(feedback.F) @ ca.vertcat(*(wanted[name] - y0[name] for name in feedback.tracking))
+    u = on * u + u0
+    held = limited(u, drives, feedback.limits)
+    error = ca.vertcat(ca.MX(0, 1), *(value[name] - wanted[name] for name in feedback.integral))
+    if feedback.integral and feedback.limits:
+        error = unless_winding_up(error, u, held, feedback)
+    after = on * error if feedback.dt is None else memory + on * feedback.dt * error
+    function = ca.Function("state_feedback", [read, memory, r, p, t], [ca.densify(held), ca.densify(after)],
+                           ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip
+    return Law(
+        feedback.method, reads, drives, function, feedback.dt,
+        memory=Channels([f"integral({name})" for name in feedback.integral], [""] * len(feedback.integral)),
+        start=(0.0,) * len(feedback.integral),
+        references=Channels(reference_names(followed), units_of(system, followed)), direct=True,
+        resting=tuple(float(y0[name]) for name in followed),
+    )  # fmt: skip

@@ -1,0 +1,168 @@
+"""Arguments of functions, checked where a user hands them over: matrices, names, units, plain numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.text import listed
+
+
+def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: str, *, vector: str = "") -> FloatArray:
+    """Own, finite, real 2-D copy of ``value``, shaped as asked.
+
+    ``None`` for ``rows`` or ``columns`` leaves that size free. A scalar is 1 x 1; a 1-D array is
+    a ``vector="column"`` or ``"row"``, and refused without it. ``why`` ends the message.
+    """
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+    try:
+        raw = np.asarray(value)
+        if np.iscomplexobj(raw):
+            raise DataError(f"{symbol} must be real, got complex numbers.")
+        if raw.dtype.kind in "USO" and any(entry is None or isinstance(entry, str) for entry in raw.flat):
+            raise DataError(f"{symbol} must be a matrix of numbers, got text or None among them.")
+        array = np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{symbol} must be a matrix of numbers, got {type(value).__name__}: {error}") from error
+    if array.ndim == 0:
+        array = array.reshape(1, 1)
+    elif array.ndim == 1 and vector:
+        array = array.reshape((-1, 1) if vector == "column" else (1, -1))
+    fit(symbol, array.shape, rows, columns, why)
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(f"{symbol}[{i}, {j}] is {array[i, j]}; every entry must be finite ({len(bad)} are not).")
+    return array
+
+
+def fit(symbol: str, shape: tuple[int, ...], rows: int | None, columns: int | None, why: str) -> None:
+    """Refuse a shape other than ``(rows, columns)``; ``None`` leaves that size free."""
+    if len(shape) == 2 and rows in (None, shape[0]) and columns in (None, shape[1]):
+        return
+    expected = f"({'any' if rows is None else rows}, {'any' if columns is None else columns})"
+    raise DataError(f"{symbol} has shape {shape}, expected {expected}: {why}.")
+
+
+def square(symbol: str, value: Any) -> FloatArray:
+    """As :func:`matrix`, for the matrix that sets the size of all others; at least 1 x 1."""
+    array = matrix(symbol, value, None, None, "it must be square")
+    if array.shape[0] != array.shape[1] or array.shape[0] == 0:
+        raise DataError(f"{symbol} has shape {array.shape}; it must be square and not empty.")
+    return array
+
+
+def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence[str], where: str) -> tuple[str, ...]:
+    """Names as a tuple of distinct, non-empty strings, as many as in ``default``."""
+    if given is None:
+        return tuple(default)
+    try:
+        names = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError as error:
+        raise DataError(f"{kind} names must be strings, one per {kind}, got {given!r} in {where}.") from error
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"{kind} names must be non-empty strings, got {name!r} in {where}.")
+    if len(names) != len(default):
+        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise DataError(f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}.")
+    if len(set(names)) < len(names):
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        raise DataError(f"{kind} names must differ; given twice in {where}: {listed(twice, {})}.")
+    return names
+
+
+def names_or_numbered(
+    kind: str, given: str | Iterable[str] | None, letter: str, count: int, where: str
+) -> tuple[str, ...]:
+    """The given names, checked, or ``letter`` with a number each; no numbers are made in vain."""
+    if given is None:
+        return numbered(letter, count)
+    return unique_names(kind, given, ("",) * count, where)
+
+
+def numbered(letter: str, count: int) -> tuple[str, ...]:
+    """``("u1", "u2", ...)``."""
+    return tuple(f"{letter}{i + 1}" for i in range(count))
+
+
+def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: str) -> dict[str, str]:
+    """Units by name, every name known."""
+    if not units:
+        return {}
+    if not isinstance(units, Mapping):
+        raise DataError(f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}.")
+    names = set(known)
+    for name, unit in units.items():
+        if name not in names:
+            raise DataError(unknown_name("coordinate, state, input or output", name, names, where))
+        if not isinstance(unit, str):
+            raise DataError(f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
+    return dict(units)
+
+
+def matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> list[int]:
+    """Places of the named coordinates; a text with a leading dot stands for all names that end so.
+
+    Examples
+    --------
+    >>> matching(".x", ["A.x", "A.rx", "B.x"], "this frame")
+    [0, 2]
+    """
+    places: list[int] = []
+    exact: dict[str, int] | None = None
+    for name in (wanted,) if isinstance(wanted, str) else wanted:
+        found = [i for i, known in enumerate(names) if known.endswith(name)] if name.startswith(".") else []
+        if not found:
+            exact = exact if exact is not None else {known: i for i, known in enumerate(names)}
+            if name not in exact:
+                raise DataError(unknown_name("coordinate", name, names, where))
+            found = [exact[name]]
+        places += found
+    return places
+
+
+def names_asked(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    """One name or several as a tuple; what they name is checked by the caller.
+
+    Examples
+    --------
+    >>> names_asked("input", "force")
+    ('force',)
+    """
+    if isinstance(given, str):
+        return (given,)
+    try:
+        names = tuple(given)
+    except TypeError:
+        names = (given,)  # type: ignore[assignment]
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{kind}s are given by name, such as {kind}s=[{kind[0] + '1'!r}]; got {name!r}.")
+    return names
+
+
+def real_number(what: str, value: Any) -> float:
+    """A finite real number; ``what`` opens the message."""
+    if isinstance(value, (bool, str)) or np.iscomplexobj(value) or np.ndim(value):
+        raise DataError(f"{what} must be a number, got {value!r}.")
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} must be a number, got {value!r}.") from error
+    if not np.isfinite(number):
+        raise DataError(f"{what} must be finite, got {value!r}.")
+    return number
+
+
+def whole_number(what: str, value: Any, least: int = 0) -> int:
+    """A whole number from ``least`` on."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise DataError(f"{what} must be a whole number from {least}, got {value!r}.")
+    return int(value)

@@ -1,0 +1,81 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dalembert.core.errors import FileFormatError
+
+# a file that is being written: host, process and a random part, so that whoever finds it knows whether its writer lives
+UNFINISHED = re.compile(r"\..*\.dalembert-([0-9a-f]{8})-(\d+)-[0-9a-f]{12}")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a new empty file beside ``path``; it takes its place when the block ends well.
+
+    When the block fails, the new file is removed and the old one is as it was. The new file has the suffix of
+    ``path``, so that a writer that decides by suffix decides rightly. What a killed process left unfinished in the
+    folder is removed.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FileFormatError("this is a folder; give a file name.", str(path))
+    if not target.parent.is_dir():
+        raise FileFormatError(f"the folder {str(Path(path).parent)!r} does not exist. Make it first.", str(path))
+    _remove_abandoned(target.parent)
+    writer = f"{_host()}-{os.getpid()}-{secrets.token_hex(6)}"
+    fresh = target.with_name(f".{target.stem}.dalembert-{writer}{target.suffix}")
+    try:
+        # not tempfile: its files are private to the user, while this one keeps the old mode or follows the umask
+        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        if target.exists():
+            os.chmod(fresh, target.stat().st_mode & 0o777)
+        yield fresh
+        with fresh.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(fresh, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            fresh.unlink()
+        raise
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Unfinished files whose process, on this host, is no more."""
+    if sys.platform == "win32":  # asking for a process there may end it
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = UNFINISHED.match(entry.name)
+            if found and found[1] == _host() and not _lives(int(found[2])):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8, whole or not at all."""
+    with replacing(path) as fresh:
+        fresh.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,59 @@
+"""Public names of a package, loaded on first use.
+
+A package shows its names to type checkers once, in its ``if TYPE_CHECKING:`` block; :func:`attach` reads that block, so
+that the same lines serve people. Importing the package then imports nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+
+def attach(package: str) -> list[str]:
+    """Make the names of ``package`` load on first use, and return them (for ``__all__``).
+
+    A public name hides a module of the same name: importing a submodule binds it as an attribute of its package, and
+    what ``da.equations`` is would depend on what was imported first.
+    """
+    module = sys.modules[package]
+    public = _shown(module.__spec__.loader.get_source(package))  # type: ignore[union-attr]
+
+    def load(name: str) -> Any:
+        try:
+            home, attribute = public[name]
+        except KeyError:
+            from dalembert.core.errors import unknown_name
+
+            raise AttributeError(unknown_name("public name", name, public, package)) from None
+        if home == package:
+            value: Any = importlib.import_module(f"{home}.{attribute}")
+        else:
+            value = getattr(importlib.import_module(home), attribute)
+        vars(module)[name] = value
+        return value
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            hidden = name in public and public[name][0] != package
+            if not (hidden and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    module.__class__ = Package
+    vars(module).update(__getattr__=load, __dir__=lambda: sorted(vars(module)["__all__"]))
+    return list(public)
+
+
+def _shown(source: str) -> dict[str, tuple[str, str]]:
+    """name -> (module, attribute) of the imports under ``if TYPE_CHECKING:``."""
+    body = ast.parse(source).body
+    block = next(node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    return {
+        alias.asname or alias.name: (statement.module or "", alias.name)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }

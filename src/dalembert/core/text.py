@@ -1,0 +1,21 @@
+"""Numbers and names as words of a message or a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def counted(number: int, word: str) -> str:
+    """``"1 input"``, ``"2 inputs"``, ``"no inputs"``."""
+    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) -> str:
+    """``"angle [rad], torque [N m], ..."``."""
+    shown = [f"{name} [{units[name]}]" if units.get(name) else name for name in names[:most]]
+    return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+
+
+def complex_text(s: complex, digits: int = 5) -> str:
+    """``"-1.5"``, ``"0+3.1416i"``."""
+    return f"{s.real + 0.0:.{digits}g}" if s.imag == 0.0 else f"{s.real + 0.0:.{digits}g}{s.imag:+.{digits}g}i"

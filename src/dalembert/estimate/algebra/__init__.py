@@ -1,0 +1,1 @@
+"""Matrices, covariance factors and noise of filters, as expressions."""

@@ -1,0 +1,260 @@
+"""Q and R: how much of a model and of its sensors is noise.
+
+    x_k = f(x_{k-1}, u_{k-1}) + w , w ~ (0, Q + G R_u Gᵀ) , G = ∂f/∂u ;   y_k = g(x_k) + v , v ~ (0, R)   (spec 004, C9)
+
+Q is the covariance one step adds, R that of one sample: variances, not standard deviations. Each is a number (the same
+for all), a vector (the diagonal), a matrix, a mapping name -> variance, or a function of the state. The numbers are
+inputs of the filter's native code: other numbers, the same code.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.estimate.algebra import covariance_factors as kernels
+from dalembert.estimate.algebra.matrices import packed, triangle, unpack, unpack_factor
+from dalembert.estimate.models.process import Process
+from dalembert.expressions import Array, call_user
+
+SX = ca.SX
+SYMMETRY = 1e-9  # relative
+INDEFINITE = 1e-10  # of the largest eigenvalue
+
+
+def covariance(symbol: str, given: Any, names: tuple[str, ...], what: str) -> Array:
+    """(n, n) covariance of any of the forms but a function; refuses what is not one.
+
+    Examples
+    --------
+    >>> covariance("R", {"angle": 0.04, "force": 9.0}, ("angle", "force"), "output").tolist()
+    [[0.04, 0.0], [0.0, 9.0]]
+    """
+    n = len(names)
+    if isinstance(given, Mapping):
+        return np.diag(_by_name(symbol, given, names, what))
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{symbol} must be a number, a vector, a matrix, a mapping name -> variance or a function, got {given!r}."
+        ) from None
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.ndim == 1 and len(array) == n:
+        array = np.diag(array)
+    if array.shape != (n, n):
+        raise DataError(
+            f"{symbol} has shape {array.shape}; expected a number, {n} variances or {n} x {n}, one per {what}: "
+            f"{', '.join(names[:12])}{', ...' if n > 12 else ''}."
+        )
+    return checked(symbol, array, names)
+
+
+def state_covariance(symbol: str, given: Any, model: Process) -> Array:
+    """(ne, ne) Q or P0; a number, vector or matrix speaks of the states that do not merely hold inputs."""
+    names = model.errors.names
+    if not model.held or isinstance(given, Mapping):
+        return covariance(symbol, given, names, "state")
+    own = [k for k in range(len(names)) if k not in model.held]
+    if np.ndim(given) and np.shape(given)[0] == len(names):
+        return covariance(symbol, given, names, "state")
+    whole = np.zeros((len(names), len(names)))
+    whole[np.ix_(own, own)] = covariance(symbol, given, tuple(names[k] for k in own), "state")
+    return whole
+
+
+def _by_name(symbol: str, given: Mapping[str, Any], names: tuple[str, ...], what: str) -> Array:
+    for name in given:
+        if name not in names:
+            raise ModelError(f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+    missing = [name for name in names if name not in given]
+    if missing and symbol == "R":
+        raise DataError(f"R says nothing of {', '.join(missing)}; give a variance for every {what} (variances, not σ).")
+    values = [given.get(name, 0.0) for name in names]
+    return checked(symbol, np.diag(np.array(values, dtype=float)), names).diagonal().copy()
+
+
+def checked(symbol: str, array: Array, names: tuple[str, ...]) -> Array:
+    """The matrix itself, if it is symmetric and not indefinite."""
+    if not np.isfinite(array).all():
+        raise DataError(f"{symbol} holds a value that is not finite.")
+    size = np.abs(array).max(initial=0.0)
+    if np.abs(array - array.T).max(initial=0.0) > SYMMETRY * size:
+        i, j = np.unravel_index(np.abs(array - array.T).argmax(), array.shape)
+        raise DataError(f"{symbol} must be symmetric; [{i}, {j}] is {array[i, j]:g} and [{j}, {i}] {array[j, i]:g}.")
+    diagonal = array.diagonal()
+    if (diagonal < 0).any():
+        k = int(diagonal.argmin())
+        raise DataError(f"{symbol} has a negative variance, {diagonal[k]:g} for {names[k]!r}.")
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    lowest = np.linalg.eigvalsh(array / np.outer(scale, scale))[0] if len(array) else 0.0
+    if lowest < -INDEFINITE * len(array):
+        raise DataError(
+            f"{symbol} is indefinite (an eigenvalue of {lowest:.3g} when scaled); a covariance has none below 0."
+        )
+    return np.asarray((array + array.T) / 2, dtype=float)
+
+
+def root(P: Array) -> Array:
+    """Lower triangular L with L Lᵀ = P, also for a semidefinite P."""
+    if not len(P):
+        return P.copy()
+    scale = np.sqrt(P.diagonal())
+    safe = np.where(scale > 0, scale, 1.0)
+    try:
+        return np.asarray(np.linalg.cholesky(P), dtype=float)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(P / np.outer(safe, safe))
+        factor = safe[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+        L = np.asarray(np.linalg.qr(factor.T, mode="r")).T
+        return np.asarray(L * np.where(L.diagonal() < 0, -1.0, 1.0), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """One covariance of a filter, constant or a function of the state, as an expression.
+
+    values : the numbers behind a constant one (its entries, then those of its factor), inputs of the native code.
+    function : (x, u, p, t, Δt) -> matrix, for one that depends on the state.
+    """
+
+    symbol: str
+    size: int
+    diagonal: bool
+    values: Array
+    function: ca.Function | None = None
+
+    def matrix(self, numbers: Any, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        n = self.size
+        if self.function is not None:
+            return self.function(x, u, p, t, dt)
+        return ca.diag(numbers[:n]) if self.diagonal else unpack(numbers[: triangle(n)], n)
+
+    def factor(self, numbers: Any, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        n = self.size
+        if self.function is not None:
+            return ca.densify(kernels.factor(self.function(x, u, p, t, dt)))
+        return ca.diag(numbers[n:]) if self.diagonal else unpack_factor(numbers[triangle(n) :], n)
+
+    def constant(self) -> Array | None:
+        """(n, n) numbers, or None where it depends on the state."""
+        if self.function is not None:
+            return None
+        n = self.size
+        if self.diagonal:
+            return np.diag(self.values[:n])
+        return np.asarray(ca.DM(unpack(ca.DM(self.values[: triangle(n)]), n)))
+
+
+def constant_covariance(symbol: str, P: Array) -> Covariance:
+    diagonal = not np.any(P - np.diag(P.diagonal()))
+    if diagonal:
+        values = np.concatenate([P.diagonal(), np.sqrt(P.diagonal())])
+    else:
+        values = np.concatenate([packed(P), packed(root(P))])
+    return Covariance(symbol, len(P), diagonal, values)
+
+
+class Noise:
+    """Q, R and the noise of the inputs of one process, as expressions of (x, u, p, t, Δt).
+
+    Here p is the whole column of numbers of a filter: the parameters of the process, then those of the noise.
+    """
+
+    def __init__(self, model: Process, Q: Any, R: Any, input_noise: Any = None) -> None:
+        self.process = model
+        if R is None:
+            raise DataError("R is missing: the variance of the noise of every output.")
+        if Q is None and input_noise is None:
+            raise DataError("Q is missing: the variance a step adds to every state (Q=0 for a model that is exact).")
+        errors, outputs = model.errors.names, model.outputs.names
+        self.Q = self._read("Q", 0.0 if Q is None else Q, errors, "state")
+        self.R = self._read("R", R, outputs, "output")
+        self.inputs = (
+            None if input_noise is None else self._read("input_noise", input_noise, model.inputs.names, "input")
+        )
+
+    def _read(self, symbol: str, given: Any, names: tuple[str, ...], what: str) -> Covariance:
+        if callable(given):
+            return Covariance(symbol, len(names), False, np.empty(0), self._of_state(symbol, given, names, what))
+        if symbol == "Q":
+            return constant_covariance(symbol, state_covariance(symbol, given, self.process))
+        return constant_covariance(symbol, covariance(symbol, given, names, what))
+
+    def _of_state(self, symbol: str, given: Callable[..., Any], names: tuple[str, ...], what: str) -> ca.Function:
+        """A user's function of a mapping name -> expression (states, inputs, parameters, "t", "dt")."""
+        model = self.process
+        x, u, p = SX.sym("x", model.nx), SX.sym("u", model.nu), SX.sym("p", len(model.parameters))
+        t, dt = SX.sym("t"), SX.sym("dt")
+        known = {"t": t, "dt": dt}
+        for channels, symbols in ((model.parameters, p), (model.inputs, u), (model.carried, x)):
+            known.update({name: symbols[k] for k, name in enumerate(channels.names)})
+        value = _matrix_of(symbol, call_user(given, f"the function of {symbol}", Known(known, symbol)), names, what)
+        own = ca.diag(value)
+        # a variance below zero is none: the run says so at once, not when it has spoiled P
+        value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
+        return ca.Function(symbol, [x, u, p, t, dt], [value])
+
+    def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> Noise:
+        """The same structure with other numbers, in the order of `Covariance.values`."""
+        other = copy.copy(self)
+        other.__dict__.pop("values", None)
+        other.Q, other.R = replace(self.Q, values=Q), replace(self.R, values=R)
+        if self.inputs is not None and inputs is not None:
+            other.inputs = replace(self.inputs, values=inputs)
+        return other
+
+    @cached_property
+    def values(self) -> Array:
+        """Numbers of all constant covariances, in the order Q, R, inputs."""
+        parts = [self.Q.values, self.R.values] + ([] if self.inputs is None else [self.inputs.values])
+        return np.concatenate(parts)
+
+    def split(self, p: Any) -> tuple[Any, Any, Any, Any]:
+        """Parameters of the process, numbers of Q, of R, of the noise of the inputs."""
+        a = len(self.process.parameters)
+        b = a + len(self.Q.values)
+        c = b + len(self.R.values)
+        return p[:a], p[a:b], p[b:c], p[c:]
+
+
+class Known(dict[str, Any]):
+    """Names a user's function may ask for; an unknown one is named in the error."""
+
+    def __init__(self, known: Mapping[str, Any], symbol: str) -> None:
+        super().__init__(known)
+        self.symbol = symbol
+
+    def __missing__(self, name: str) -> Any:
+        raise ModelError(unknown_name("state, input or parameter", name, self, "the model"))
+
+
+def _matrix_of(symbol: str, value: Any, names: tuple[str, ...], what: str) -> Any:
+    n = len(names)
+    if isinstance(value, Mapping):
+        for name in value:
+            if name not in names:
+                raise ModelError(f"{symbol}: {unknown_name(what, name, names, 'the model')}")
+        value = [value.get(name, 0.0) for name in names]
+    if isinstance(value, (list, tuple)):
+        rows = [ca.horzcat(*row) if isinstance(row, (list, tuple)) else row for row in value]
+        value = ca.vertcat(*[SX(row) for row in rows])
+    value = SX(np.asarray(value) if isinstance(value, np.ndarray) else value)
+    if value.shape == (1, 1) and n != 1:
+        return value * SX.eye(n)
+    if value.shape in ((n, 1), (1, n)) and n != 1:
+        return ca.diag(ca.vec(value))
+    if value.shape != (n, n):
+        raise ModelError(
+            f"the function of {symbol} returns {value.shape[0]} x {value.shape[1]}; expected a number, {n} variances "
+            f"or {n} x {n}."
+        )
+    return value

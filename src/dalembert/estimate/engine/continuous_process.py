@@ -1,0 +1,130 @@
+"""Models a continuous filter can follow: those that know the rate of their state.
+
+ẋ = f(x, u, t) ,   y = g(x, u, t) ;      in errors about a state x₀ of a manifold (x = x₀ ⊞ e)
+
+ė = d/ds [ (x₀ ⊞ e + s f(x₀ ⊞ e)) ⊟ x₀ ] = f₀ + A e + ... ,    A = ∂ė/∂e                    (spec 000, item 76)
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError
+from dalembert.equations import Channels
+from dalembert.estimate.engine.engine import Expressions
+from dalembert.estimate.models.process import Process, chosen, machine_names, operating_point, process
+from dalembert.estimate.models.runge_kutta import step_function, tableau
+from dalembert.linear import SecondOrder, StateSpace
+
+SX = ca.SX
+
+
+@singledispatch
+def continuous_process(model: Any, *, outputs: Any = None, inputs: Any = None, **options: Any) -> Process:
+    """A model as a continuous filter takes it: `process` of a model that has a rate, linear ones as they are."""
+    return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
+
+
+@continuous_process.register
+def with_rate(model: Process, *, outputs: Any = None, inputs: Any = None, **options: Any) -> Process:
+    if outputs is not None or inputs is not None or options:
+        raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
+    if "rate" not in model.functions:
+        raise ModelError(
+            f"{model.name!r} knows steps only, not the rate of its state; a continuous filter needs a continuous "
+            "StateSpace or SecondOrder, equations of motion or a da.estimate.Model. See ExtendedKalman."
+        )
+    return model
+
+
+@continuous_process.register
+def _(model: SecondOrder, **keywords: Any) -> Process:
+    return continuous_process(model.state_space(), **keywords)
+
+
+@continuous_process.register
+def _(model: StateSpace, *, outputs: Any = None, inputs: Any = None, deviations: bool = False) -> Process:
+    """ẋ = A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀), about the operating point of `da.linearize`."""
+    if model.dt is not None:
+        raise DataError(f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one.")
+    rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
+    names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
+    about = None if deviations else operating_point(model, names, drives)
+    x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
+    x, u, p, t = SX.sym("x", model.nx), SX.sym("u", len(drives)), SX.sym("p", 0), SX.sym("t")
+    A, B, C, D = (ca.sparsify(M) for M in (model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]))
+    rate = ca.Function("rate", [x, u, p, t], [ca.densify(A @ (x - x0) + B @ (u - u0))])
+    read = ca.Function("outputs", [x, u, p, t], [ca.densify(y0 + C @ (x - x0) + D @ (u - u0))])
+    units = [model.units.get(name, "") for name in model.states]
+    states = Channels(model.states, units)
+    return Process(
+        "linear model", states, states,
+        Channels(drives, [model.units.get(name, "") for name in drives]),
+        Channels(names, [model.units.get(name, "") for name in names]),
+        {"rate": rate, "outputs": read, "step": step_function(rate, tableau("rk4"))}, x0,
+        reported=states if deviations else Channels(machine_names(model), units), wrapped=(False,) * len(names),
+        about=about, source=model,
+    )  # fmt: skip
+
+
+def drift(model: Expressions, x: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    """ė at x itself (ne,) and its slope A (ne, ne): exact."""
+    return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.own(p), t)  # type: ignore[no-any-return]
+
+
+def _drift(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, u, p, t, _ = model._symbols(kind)
+    if m.flat:
+        rate = m.functions["rate"](x, u, p, t)
+        slope = ca.jacobian(rate, x)
+    else:
+        rate, slope = _in_errors(model, kind, x, e, u, p, t, kind.zeros(m.nx))
+    return ca.Function("drift", [x, u, p, t], [ca.densify(rate), ca.densify(slope)], {"cse": kind is SX})
+
+
+def _in_errors(model: Expressions, kind: Any, x: Any, e: Any, u: Any, p: Any, t: Any, moving: Any) -> tuple[Any, Any]:
+    """ė and A about x, which itself moves with the rate `moving`."""
+    m = model.process
+    s = kind.sym("s")
+    there = m.retract(x, e, p, t)
+    later = m.difference(there + s * m.functions["rate"](there, u, p, t), x + s * moving, p, t + s)
+    none = [kind.zeros(m.ne), kind(0)]
+    rate = ca.substitute(ca.jacobian(later, s), s, 0)
+    slope = ca.jacobian(rate, e)
+    rate, slope = ca.substitute([rate, slope], [e, s], none)
+    return rate, slope
+
+
+def moving_slope(model: Expressions, x: Any, u: Any, moving: Any, p: Any, t: Any) -> Any:
+    """A of errors about an estimate that moves with the rate ẋ̂ (nx,): with the turn of the space of errors."""
+    if model.process.flat:
+        return drift(model, x, u, p, t)[1]
+    function = model._function("moving slope", lambda kind: _moving_slope(model, kind))
+    return function(x, u, moving, model.own(p), t)
+
+
+def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
+    x, e, u, p, t, _ = model._symbols(kind)
+    moving = kind.sym("moving", model.process.nx)
+    _, slope = _in_errors(model, kind, x, e, u, p, t, moving)
+    return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
+
+
+def pushed(model: Expressions, x: Any, e: Any, p: Any, t: Any) -> Any:
+    """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
+    if model.process.flat:
+        return e
+    return model._function("pushed", lambda kind: _pushed(model, kind))(x, e, model.own(p), t)
+
+
+def _pushed(model: Expressions, kind: Any) -> ca.Function:
+    m = model.process
+    x, e, _, p, t, _ = model._symbols(kind)
+    small = kind.sym("small", m.ne)
+    along = ca.jtimes(m.retract(x, small, p, t), small, e)
+    return ca.Function("pushed", [x, e, p, t], [ca.densify(ca.substitute(along, small, kind.zeros(m.ne)))])

@@ -1,0 +1,397 @@
+"""The engine of filters: what a filter supplies, and the native code made of it.
+
+A filter carries one column m: the state x first, then its covariance in the filter's own form. One sample is
+
+    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)     (spec 004, C2)
+
+with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was
+not measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import Channels, Watching
+from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
+from dalembert.estimate.algebra.noise import Noise
+from dalembert.estimate.models.process import Process
+from dalembert.expressions import Array, Kernel, kernel_family
+
+MX, SX = ca.MX, ca.SX
+CHUNK = 256  # samples per native call
+# instructions up to which a step may run as one flat expression: larger ones take seconds to make. The virtual machine
+# also wants it to be cheaper that way: it does products of matrices of 8 states and more faster as a whole, C does not
+FLAT = 40_000
+OPERATION = 8  # scalar instructions that one operation on matrices costs besides its arithmetic
+LARGE = 12  # states from which on a flat expression is not even tried without C
+
+
+class Recursion(Protocol):
+    """What a filter supplies: expressions. ``p`` is the whole column of numbers, split by ``model``.
+
+    memory : length of the column m; its first nx entries are the state.
+    """
+
+    model: Expressions
+    memory: int
+
+    def begin(self, x0: Array, P0: Array) -> Array:
+        """Memory of a state and its covariance: numbers."""
+        ...
+
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """Memory after Δt, from the time t on, under constant u."""
+        ...
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        """Memory after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were fresh.
+
+        A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
+        not measured replaced by those of the identity.
+        """
+        ...
+
+    def covariance(self, m: Any) -> Any:
+        """(ne, ne) of the state's error."""
+        ...
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """(ne, ne) covariance of the error at t with that at t + Δt: what a smoother needs."""
+        ...
+
+
+class Expressions:
+    """A process and its noise as expressions of the filter's own column of numbers p.
+
+    Every method takes dense columns of `MX` (or `SX`, or numbers) and returns the same.
+    """
+
+    def __init__(self, process: Process, noise: Noise) -> None:
+        self.process, self.noise = process, noise
+        self._made: dict[str, ca.Function] = {}
+
+    def with_noise(self, noise: Noise) -> Expressions:
+        """The same expressions with other numbers of the noise."""
+        other = Expressions(self.process, noise)
+        other._made = self._made
+        return other
+
+    @property
+    def numbers(self) -> Array:
+        """Values of p: parameters of the process, then the numbers of the noise."""
+        return np.concatenate([self.process.p, self.noise.values])
+
+    def step(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        return self.process.functions["step"](x, u, self.own(p), t, dt)
+
+    def outputs(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        return self.process.functions["outputs"](x, u, self.own(p), t)
+
+    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+        return self.process.retract(x, e, self.own(p), t)
+
+    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+        return self.process.difference(x, x0, self.own(p), t)
+
+    def own(self, p: Any) -> Any:
+        """Parameters of the process alone."""
+        return p[: len(self.process.parameters)]
+
+    def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
+        """x after the step, F = ∂f/∂x (ne, ne) in errors, G = ∂f/∂u (ne, nu): exact.
+
+        G is None where the inputs have no noise: nobody needs it, and it costs a sixth of the step of a machine.
+        """
+        if self.noise.inputs is None:
+            return *self._function("passage", self._make_passage)(x, u, self.own(p), t, dt), None
+        return self._function("transition", self._make_transition)(x, u, self.own(p), t, dt)  # type: ignore[no-any-return]
+
+    def sensing(self, x: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """y, H = ∂g/∂x (ny, ne) in errors: exact."""
+        return self._function("sensing", self._make_sensing)(x, u, self.own(p), t)  # type: ignore[no-any-return]
+
+    def Q(self, x: Any, u: Any, p: Any, t: Any, dt: Any, G: Any = None) -> Any:
+        """(ne, ne) covariance that the step from (x, u, t) adds, with that of the inputs.
+
+        G : ∂f/∂u at the same place, where the caller has it already.
+        """
+        own, q, _, w = self.noise.split(p)
+        total = self.noise.Q.matrix(q, x, u, own, t, dt)
+        if self.noise.inputs is None:
+            return total
+        G = self.transition(x, u, p, t, dt)[2] if G is None else G
+        return total + G @ self.noise.inputs.matrix(w, x, u, own, t, dt) @ G.T
+
+    def Q_factor(self, x: Any, u: Any, p: Any, t: Any, dt: Any, G: Any = None) -> Any:
+        """(ne, ne or ne + nu) matrix B with B Bᵀ = Q."""
+        own, q, _, w = self.noise.split(p)
+        factor = self.noise.Q.factor(q, x, u, own, t, dt)
+        if self.noise.inputs is None:
+            return factor
+        G = self.transition(x, u, p, t, dt)[2] if G is None else G
+        return ca.horzcat(factor, G @ self.noise.inputs.factor(w, x, u, own, t, dt))
+
+    def R(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        """(ny, ny) covariance of a sample."""
+        own, _, r, _ = self.noise.split(p)
+        return self.noise.R.matrix(r, x, u, own, t, 0.0)
+
+    def R_factor(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        """(ny, ny) lower triangular, times its transpose R."""
+        own, _, r, _ = self.noise.split(p)
+        return self.noise.R.factor(r, x, u, own, t, 0.0)
+
+    def innovation(self, y: Any, expected: Any, fresh: Any) -> Any:
+        """y - ŷ, angles in (-π, π], zero where there was no sample."""
+        e = y - expected
+        if any(self.process.wrapped):
+            e = ca.if_else(
+                ca.DM([float(w) for w in self.process.wrapped]), e - 2 * ca.pi * ca.ceil((e - ca.pi) / (2 * ca.pi)), e
+            )
+        return ca.if_else(fresh, e, 0)
+
+    def report(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        function = self.process.functions.get("report")
+        return x if function is None else function(x, u, self.own(p), t)
+
+    def report_slope(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+        """∂report/∂e (nr, ne), or None where the report is the (flat) state itself."""
+        if self.process.flat and "report" not in self.process.functions:
+            return None
+        return self._function("report_slope", self._make_report_slope)(x, u, self.own(p), t)
+
+    def _function(self, name: str, make: Callable[[Any], ca.Function]) -> ca.Function:
+        if name not in self._made:
+            simple = all(f.is_a("SXFunction") for f in self.process.functions.values())
+            self._made[name] = make(SX if simple else MX)
+        return self._made[name]
+
+    def _symbols(self, kind: Any) -> tuple[Any, ...]:
+        m = self.process
+        return (
+            kind.sym("x", m.nx), kind.sym("e", m.ne), kind.sym("u", m.nu), kind.sym("p", len(m.parameters)),
+            kind.sym("t"), kind.sym("dt"),
+        )  # fmt: skip
+
+    def _make_passage(self, kind: Any) -> ca.Function:
+        return self._make_transition(kind, driven=False)
+
+    def _make_transition(self, kind: Any, driven: bool = True) -> ca.Function:
+        m = self.process
+        x, e, u, p, t, dt = self._symbols(kind)
+        after = m.functions["step"](x, u, p, t, dt)
+        if m.flat:
+            F, G = ca.jacobian(after, x), ca.jacobian(after, u) if driven else None
+        else:
+            u1 = kind.sym("u1", m.nu)
+            moved = m.functions["step"](m.retract(x, e, p, t), u1, p, t, dt)
+            d = m.difference(moved, after, p, t + dt)
+            F = ca.substitute([ca.jacobian(d, e)], [e, u1], [kind.zeros(m.ne), u])[0]
+            G = ca.substitute([ca.jacobian(d, u1)], [e, u1], [kind.zeros(m.ne), u])[0] if driven else None
+        outputs = [after, ca.densify(F), *([ca.densify(G)] if driven else [])]
+        name = "transition" if driven else "passage"
+        return ca.Function(name, [x, u, p, t, dt], outputs, {"cse": kind is SX})
+
+    def _make_sensing(self, kind: Any) -> ca.Function:
+        m = self.process
+        x, e, u, p, t, _ = self._symbols(kind)
+        y = m.functions["outputs"](x, u, p, t)
+        H = self._slope(kind, "outputs", x, e, u, p, t)
+        return ca.Function("sensing", [x, u, p, t], [y, ca.densify(H)], {"cse": kind is SX})
+
+    def _make_report_slope(self, kind: Any) -> ca.Function:
+        x, e, u, p, t, _ = self._symbols(kind)
+        return ca.Function("report_slope", [x, u, p, t], [self._slope(kind, "report", x, e, u, p, t)])
+
+    def _slope(self, kind: Any, name: str, x: Any, e: Any, u: Any, p: Any, t: Any) -> Any:
+        """∂(function of x ⊞ e)/∂e at e = 0."""
+        m = self.process
+
+        def value(at: Any) -> Any:
+            return m.functions[name](at, u, p, t) if name in m.functions else at
+
+        if m.flat:
+            return ca.jacobian(value(x), x)
+        return ca.substitute(ca.jacobian(value(m.retract(x, e, p, t)), e), e, kind.zeros(m.ne))
+
+
+def only_fresh(S: Any, fresh: Any) -> Any:
+    """S with the rows and columns that were not measured replaced by those of the identity.
+
+    With the innovation zero there, and those rows of H zero, what is left is exactly the smaller problem.
+    """
+    mask = ca.diag(fresh)
+    return mask @ S @ mask + ca.diag(1 - fresh)
+
+
+@dataclass(frozen=True)
+class Told:
+    """Where things stand in the column that one sample tells."""
+
+    memory: slice
+    report: slice
+    variance: slice
+    innovation: slice
+    spread: slice
+    nis: int
+    logdet: int
+    size: int
+
+
+def told_of(memory: int, nr: int, ny: int) -> Told:
+    edges = np.cumsum([0, memory, nr, nr, ny, ny]).tolist()
+    m, report, variance, innovation, spread = (slice(a, b) for a, b in pairwise(edges))
+    return Told(m, report, variance, innovation, spread, edges[-1], edges[-1] + 1, edges[-1] + 2)
+
+
+def tick_function(recursion: Recursion) -> ca.Function:
+    """(m, u before, u now, y, fresh, p, t, Δt) -> m, report, its variance, e, √diag S, NIS, ln det S."""
+    model = recursion.model
+    m = model.process
+    nr = len(m.reported) or m.nx
+    M, u0, u1 = MX.sym("m", recursion.memory), MX.sym("u0", m.nu), MX.sym("u1", m.nu)
+    y, fresh, p = MX.sym("y", m.ny), MX.sym("fresh", m.ny), MX.sym("p", len(model.numbers))
+    t, dt = MX.sym("t"), MX.sym("dt")
+    going = ca.if_else(dt > 0, recursion.predict(M, u0, p, t - dt, dt), M)
+    after, e, S = recursion.correct(going, u1, y, fresh, p, t)
+    x, P = after[: m.nx], recursion.covariance(after)
+    slope = model.report_slope(x, u1, p, t)
+    variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
+    factored = getattr(recursion, "factored", False)
+    L = S if factored else factor(only_fresh(S, fresh))
+    white = solve_left(L, ca.if_else(fresh, e, 0))
+    spread, pivots = ca.sqrt(ca.sum2(S**2) if factored else ca.diag(S)), ca.diag(L)
+    if factored:  # what rounding leaves of a zero pivot counts as zero, as in `factor`
+        pivots = pivots * (pivots > 4 * m.ny * EPSILON * spread)
+    told = [after, ca.reshape(model.report(x, u1, p, t), nr, 1), variance, e, spread, ca.sumsqr(white),
+            2 * ca.sum1(ca.log(pivots))]  # fmt: skip
+    return ca.Function(
+        "tick", [M, u0, u1, y, fresh, p, t, dt], [ca.densify(v) for v in told],
+        ["m", "u0", "u1", "y", "fresh", "p", "t", "dt"],
+        ["m1", "report", "variance", "e", "spread", "nis", "logdet"],
+    )  # fmt: skip
+
+
+def flattened(step: ca.Function, size: int, compiled: bool) -> ca.Function:
+    """The step as one flat expression where that runs faster.  size : states of the filter."""
+    if size > LARGE and not compiled:
+        return step
+    try:
+        flat = step.expand()
+    except RuntimeError:  # something in it has no scalar form
+        return step
+    if flat.n_instructions() > FLAT:
+        return step
+    symbols = flat.sx_in()
+    names = [[f(i) for i in range(n)] for f, n in ((step.name_in, step.n_in()), (step.name_out, step.n_out()))]
+    outputs = [ca.densify(v) for v in flat.call(symbols)]
+    lean = ca.Function(step.name(), symbols, outputs, *names, {"cse": True})
+    return lean if compiled or lean.n_instructions() <= weight(step) else step
+
+
+def weight(function: ca.Function) -> float:
+    """What a function costs on the virtual machine, in scalar instructions; those of small products not counted."""
+    if function.class_name() == "Map":
+        inside = function.info()
+        return float(inside["n"] * weight(inside["f"]))
+    if function.is_a("SXFunction"):
+        return float(function.n_instructions())
+    if not function.is_a("MXFunction"):
+        return 0
+    count = function.n_instructions()
+    calls = [function.instruction_MX(k) for k in range(count) if function.instruction_id(k) == ca.OP_CALL]
+    return float(OPERATION * count + sum(weight(call.which_function()) for call in calls))
+
+
+def chunk_function(tick: ca.Function, count: int) -> ca.Function:
+    """(m, data, p) -> told: `count` samples in one call, by sixteens; a column of data and of told per sample."""
+    sizes = [tick.size1_in(i) for i in range(1, 8) if i != 5]
+    m, p = MX.sym("m", tick.size1_in(0)), MX.sym("p", tick.size1_in(5))
+    if count == 1:
+        d = MX.sym("d", sum(sizes))
+        u0, u1, y, fresh, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
+        told = ca.vertcat(*tick.call([m, u0, u1, y, fresh, p, t, dt]))
+        return ca.Function("told1", [m, d, p], [told])
+    inner = chunk_function(tick, count // 16)
+    data = MX.sym("d", sum(sizes), count)
+    columns = []
+    last = m
+    for block in ca.horzsplit(data, count // 16):
+        told = inner(last, block, p)
+        columns.append(told)
+        last = told[: tick.size1_in(0), -1]
+    return ca.Function(f"told{count}", [m, data, p], [ca.horzcat(*columns)])
+
+
+class Native:
+    """Native code of one filter: a sample, a chunk of samples; built once, used by every run."""
+
+    def __init__(self, recursion: Recursion, *, compiled: bool = False) -> None:
+        self.recursion = recursion
+        m = recursion.model.process
+        self.reported = m.reported if len(m.reported) else m.carried
+        self.told = told_of(recursion.memory, len(self.reported), m.ny)
+        self.function = flattened(tick_function(recursion), m.ne, compiled)
+        self.compiled = compiled
+        self._chunk: Kernel | None = None
+        self._tick: Kernel | None = None
+
+    @property
+    def engine(self) -> str:
+        return "virtual machine" if self._chunk is None else self._chunk.engine
+
+    def chunk(self) -> Kernel:
+        if self._chunk is None:
+            self._chunk = kernel_family([chunk_function(self.function, CHUNK)], compiled=self.compiled)[0]
+        return self._chunk
+
+    def tick(self) -> Kernel:
+        if self._tick is None:
+            self._tick = kernel_family([self.function], compiled=self.compiled)[0]
+        return self._tick
+
+    def samples(self, m: Array, data: Array, p: Array) -> Array:
+        """What `len(data)` <= CHUNK samples tell, one per row; a view that the next call overwrites.
+
+        data : (k, nd) rows of u before, u now, y, fresh, t, Δt.
+        """
+        kernel = self.chunk()
+        count = len(data)
+        if count < CHUNK:  # the rest of the chunk are samples without measurement that take no time
+            padded = np.zeros((CHUNK, data.shape[1]))
+            padded[:count] = data
+            padded[count:, :-1] = data[-1, :-1]
+            m1 = recursion_fresh(self.recursion)
+            padded[count:, m1] = 0.0
+            data = padded
+        told = kernel.raw(m, np.ravel(data), p)[0]
+        return told.reshape(CHUNK, self.told.size)[:count]
+
+
+def recursion_fresh(recursion: Recursion) -> slice:
+    """Where `fresh` stands in a row of data."""
+    m = recursion.model.process
+    first = 2 * m.nu + m.ny
+    return slice(first, first + m.ny)
+
+
+def watching(recursion: Recursion, start: Array, dt: float, name: str) -> Watching:
+    """The filter as `da.simulate` takes it; its estimate is what the process reports."""
+    m = recursion.model.process
+    tick = flattened(tick_function(recursion), m.ne, False)
+    symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
+    told = tick.call(symbols)
+    function = ca.Function("watch", symbols, told[:2])
+    names = [*m.carried.names, *(f"covariance{k}" for k in range(recursion.memory - m.nx))]
+    return Watching(
+        name, m.outputs.names, m.inputs.names, m.reported if len(m.reported) else m.carried, function, dt,
+        Channels(names, [*m.carried.units, *[""] * (recursion.memory - m.nx)]), tuple(float(v) for v in start),
+        tuple(float(v) for v in recursion.model.numbers),
+    )  # fmt: skip

@@ -1,0 +1,324 @@
+"""What every filter can do: run over a record, step sample by sample, watch a machine inside ``da.simulate``."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
+from dalembert.equations import Channels, State, Watching
+from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
+from dalembert.estimate.algebra.noise import Noise, state_covariance
+from dalembert.estimate.engine import engine
+from dalembert.estimate.engine.described import described
+from dalembert.estimate.engine.steady_gain import hidden_modes
+from dalembert.estimate.engine.stepper import Stepper
+from dalembert.estimate.kinematic.sensor_inputs import reading_inputs
+from dalembert.estimate.models.process import SAME_TIME, Process, process
+from dalembert.expressions import Array, Kernel, compiler
+from dalembert.linear.transforms.riccati import dare
+
+if TYPE_CHECKING:
+    from dalembert.estimate.engine.estimate import Estimate
+    from dalembert.estimate.filters.settled import Settled
+    from dalembert.record import Record
+
+
+class Filter(ABC):
+    """A model, its noise and where to begin: what every filter is, and what it can do.
+
+    ``run(record)`` estimates along a record, ``stepper()`` goes sample by sample, and as ``observer=`` of `da.simulate`
+    it watches a machine. Subclasses supply the recursion (`engine.Recursion`).
+
+    Parameters
+    ----------
+    model : a StateSpace, SecondOrder, identified model, equations of motion, `Model`, `KinematicModel` or `Process`.
+    outputs, inputs : names of the sensors the filter reads and of the inputs it is told; None: all.
+    Q : covariance that one step of dt adds to the state: a number (the same for all), a vector (the diagonal), a
+        matrix, a mapping name -> variance (those left out are 0), or a function of a mapping of names to expressions
+        that returns one of these. Variances, not standard deviations.
+    R : covariance of one sample, in the same forms; a mapping must name every output. A sensor with variance 0 is
+        taken as exact, which the information form cannot; a run stops where nothing leaves a reading open.
+    input_noise : variances of the inputs, in the same forms: adds G R_u Gᵀ to Q, G = ∂f/∂u exact.
+    dt : sampling interval [s], where the model needs one.
+    start : x to begin with: numbers, or a mapping name -> value (of a machine: any of its coordinates, rates and
+        internal states; its joints are closed around them), or a `State` of a machine; None: the model's own.
+    P0 : covariance to begin with, in any form but a function; None: the steady one at the start.
+    compiled : True builds C (cached); None: as the model says.
+    options : handed to `process`.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        described(cls, Filter)
+
+    memory: int
+    needs_interval = True  # of a loop
+    explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
+
+    def __init__(
+        self, model: Any, *, outputs: Any = None, inputs: Any = None, Q: Any = None, R: Any = None,
+        input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None,
+        compiled: bool | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        if isinstance(model, Process):
+            if outputs is not None or inputs is not None or options:
+                raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
+            self.process = model
+        else:
+            self.process = process(model, outputs=outputs, inputs=inputs, dt=dt, **options)
+        if not self.process.ny:
+            raise ModelError(f"{self.process.name!r} has no outputs: a filter has nothing to read.")
+        self.dt = self.process.dt if dt is None else float(dt)
+        self.noise = Noise(self.process, Q, R, input_noise)
+        self.model = engine.Expressions(self.process, self.noise)
+        self.start, self._start = self.read_start(start), start
+        self.P0 = None if P0 is None else state_covariance("P0", P0, self.process)
+        self.compiled = self.process.use_c if compiled is None else bool(compiled)
+        self._native: engine.Native | None = None
+        self._made: dict[str, Any] = {}
+
+    # -- the recursion, supplied by each filter -------------------------------------------------------------------
+    @abstractmethod
+    def begin(self, x0: Array, P0: Array) -> Array:
+        """Memory of a state and its covariance: numbers."""
+
+    @abstractmethod
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """Memory after Δt, from the time t on, under constant u: an expression."""
+
+    @abstractmethod
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        """Memory after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
+
+    @abstractmethod
+    def covariance(self, m: Any) -> Any:
+        """(ne, ne) of the error of the state: an expression of the memory."""
+
+    @abstractmethod
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
+
+    def covariance_before(self, m: Any) -> Any:
+        """(ne, ne) of the error before a sample, of the memory that `predict` gave: an expression."""
+        return self.covariance(m)
+
+    # -- use ------------------------------------------------------------------------------------------------------
+    @property
+    def native(self) -> engine.Native:
+        """The native code of a sample and of a chunk of samples, built once."""
+        if self._native is None:
+            self._native = engine.Native(self, compiled=self.compiled)
+        return self._native
+
+    def cached(self, key: str, make: Callable[[], Any]) -> Any:
+        """Something built from this filter's expressions, built once."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def settled(self) -> Settled | None:
+        """What goes on where the covariance no longer changes; None where it always may."""
+        return None
+
+    def with_numbers(self, Q: Array, R: Array, inputs: Array | None = None) -> Self:
+        """The same filter with other numbers of its noise (`Covariance.values`): the same native code."""
+        other = copy.copy(self)
+        other.noise = self.noise.with_values(Q, R, inputs)
+        other.model = self.model.with_noise(other.noise)
+        return other
+
+    def in_c(self) -> Self:
+        """The same filter as C where there is a compiler and it is not already, for work that is worth the wait."""
+        if self.compiled or self.native.engine != "virtual machine" or compiler() is None:
+            return self
+        other = copy.copy(self)
+        other.compiled, other._native, other._made = True, None, {}
+        return other
+
+    def covariances(self, memories: Array) -> Array:
+        """(N, ne, ne) of (N, memory)."""
+
+        def make() -> Kernel:
+            m = ca.MX.sym("m", self.memory)
+            return Kernel(ca.Function("covariance", [m], [ca.densify(pack(self.covariance(m)))]))
+
+        kernel = self.cached("covariance", make)
+        N, n = len(memories), self.process.ne
+        entries = np.empty((N, triangle(n)))
+        for first in range(0, N, engine.CHUNK):
+            rows = memories[first : first + engine.CHUNK]
+            count = len(rows)
+            if count < engine.CHUNK and N > engine.CHUNK:  # one size of batch only
+                rows = np.vstack([rows, np.broadcast_to(rows[-1], (engine.CHUNK - count, rows.shape[1]))])
+            entries[first : first + count] = kernel.many(rows)[0].reshape(len(rows), -1)[:count]
+        return unpacked(entries, n)
+
+    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+        """Estimate along a record: its channels are found by the names of the inputs and outputs.
+
+        A NaN is a sample that was not taken: that row is left out of the correction, exactly. Inputs must be whole.
+        start, P0 : other than those of the filter.
+        """
+        from dalembert.estimate.engine.run import run
+
+        return run(self, record, start=start, P0=P0, progress=progress)
+
+    def stepper(self, dt: float | None = None, *, start: Any = None, P0: Any = None, t: float = 0.0) -> Stepper:
+        """The filter sample by sample."""
+        step = self.step_size(dt)
+        return Stepper(self, self.first_memory(start, P0, step), step, t)
+
+    def watching(self, dt: float | None = None) -> Watching:
+        """The filter as an expression with names, for ``da.simulate(..., observer=)``.
+
+        Besides the estimate it gives the standard deviation of every state's error, ``<name>.deviation``.
+        """
+        step = self.step_size(dt)
+        if step is None:
+            raise DataError(
+                f"{type(self).__name__} needs dt=, the sampling interval [s] at which it is to watch "
+                "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
+            )
+        plain = self._with_deviations(
+            engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+        )
+        return reading_inputs(plain, self.process.current) if self.process.sensed else plain
+
+    def _with_deviations(self, w: Watching) -> Watching:
+        model = self.process
+        names = model.errors.names if model.matrices is None else model.reported.names
+        arguments = [ca.MX.sym(w.function.name_in(k), w.function.size1_in(k)) for k in range(w.function.n_in())]
+        after, estimate = w.function(*arguments)
+        spread = ca.sqrt(ca.fmax(ca.diag(self.covariance(after)), 0))
+        return replace(
+            w, function=ca.Function("watch", arguments, [after, ca.densify(ca.vertcat(estimate, spread))]),
+            gives=Channels([*w.gives.names, *deviation_names(names)], [*w.gives.units, *model.errors.units]),
+        )  # fmt: skip
+
+    def in_deviations(self) -> Any:
+        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        named = self.process.matrices is None or self.process.reported.names == self.process.carried.names
+        return self if self.process.about is None and named else InDeviations(self)
+
+    # -- where to begin -------------------------------------------------------------------------------------------
+    def step_size(self, dt: float | None) -> float | None:
+        """The interval asked for, if it is the one the model is made for."""
+        if dt is None:
+            return self.dt
+        if not np.isfinite(dt) or dt <= 0:
+            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        own = self.process.dt
+        if own is not None and abs(dt - own) > 1e3 * SAME_TIME * own:
+            raise DataError(
+                f"the model is made for dt = {own:g} s, asked for {dt:g} s; make the filter with dt={dt:g}."
+            )
+        return float(dt)
+
+    def read_start(self, start: Any) -> Array:
+        """(nx,) of any form of a start."""
+        model = self.process
+        if start is None:
+            return np.array(model.start, dtype=float)
+        if model.placed is not None and isinstance(start, (Mapping, State)):
+            x = model.placed(start)
+        elif isinstance(start, Mapping):
+            x = np.array(model.start, dtype=float)
+            for name, value in start.items():
+                if name not in model.carried.index:
+                    raise ModelError(f"start: {unknown_name('state', name, model.carried.names, 'the model')}")
+                x[model.carried.index[name]] = value
+        else:
+            try:
+                x = np.array(start, dtype=float).reshape(-1)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"start must be {model.nx} numbers or a mapping name -> value, got {start!r}."
+                ) from None
+        if x.shape != (model.nx,) or not np.isfinite(x).all():
+            raise DataError(
+                f"start must be {model.nx} finite numbers ({', '.join(model.carried.names[:12])}), got {start!r}."
+            )
+        return x
+
+    def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
+        """Memory to begin with: of the start and P0 given here, or else of the filter's own."""
+        x = self.start if start is None else self.read_start(start)
+        if u is not None and (self._start if start is None else start) is None:
+            x = x.copy()
+            for place, column in self.process.held.items():
+                x[place] = u[column]
+        if P0 is not None:
+            P = state_covariance("P0", P0, self.process)
+        elif self.P0 is not None:
+            P = self.P0
+        else:
+            P = self.steady_covariance(x, np.zeros(self.process.nu) if u is None else u, t, dt)
+        return self.begin(x, P)
+
+    def linearised(self, x: Array, u: Array, t: float, dt: float) -> tuple[Array, Array, Array, Array]:
+        """F, H, Q, R at a state: numbers."""
+        m, p = self.process, self.model.numbers
+        X, U, T, D = ca.MX.sym("x", m.nx), ca.MX.sym("u", m.nu), ca.MX.sym("t"), ca.MX.sym("dt")
+        P = ca.MX.sym("p", len(p))
+        _, F, G = self.model.transition(X, U, P, T, D)
+        _, H = self.model.sensing(X, U, P, T)
+        out = [ca.densify(v) for v in (F, H, self.model.Q(X, U, P, T, D, G), self.model.R(X, U, P, T))]
+        kernel = Kernel(ca.Function("linearised", [X, U, P, T, D], out), native=None)
+        F_, H_, Q_, R_ = kernel(x, u, p, t, dt)
+        return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
+
+    def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
+        """Covariance before a sample, when all has settled, of the model linearised at a state (DARE)."""
+        if dt is None:
+            raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
+        F, H, Q, R = self.linearised(x, u, t, dt)
+        names = self.process.errors.names
+        missing = "P0 is missing, and at its start the model has no steady covariance to take its place"
+        hidden = hidden_modes(F, H, names)  # the equation may have a solution all the same, out of rounding errors
+        if hidden:
+            raise DataError(f"{missing}: {'; '.join(hidden)}. Give P0, variances by state name or a matrix.")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a start need not be known to many digits
+                P = dare(F.T, H.T, Q, R).X.copy()
+        except (DalembertError, np.linalg.LinAlgError, ValueError) as error:
+            unmoved = hidden_modes(F.T, Q, names, "no noise moves")
+            why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
+            raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
+        np.fill_diagonal(P, np.maximum(P.diagonal(), 0.0))  # of a state that is exact, but for rounding
+        return P
+
+
+class InDeviations:
+    """A filter of a linearized machine, watching the linear model: everything counts from the operating point."""
+
+    def __init__(self, filter_: Filter) -> None:
+        self.filter, self.dt = filter_, filter_.dt
+
+    def watching(self, dt: float | None = None) -> Watching:
+        w, process_ = self.filter.watching(dt), self.filter.process
+        none = (np.zeros(process_.nx), np.zeros(process_.nu), np.zeros(process_.ny))
+        x0, u0, y0 = (ca.DM(part) for part in process_.about or none)
+        sizes = [w.function.size1_in(k) for k in range(w.function.n_in())]
+        m, before, now, y, fresh, p, t, step = (
+            ca.MX.sym(name, size)
+            for name, size in zip(("m", "u0", "u1", "y", "fresh", "p", "t", "dt"), sizes, strict=True)
+        )
+        after, estimate = w.function(m, before + u0, now + u0, y + y0, fresh, p, t, step)
+        told = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
+        function = ca.Function("watching", [m, before, now, y, fresh, p, t, step], [after, told])
+        names = process_.carried.names
+        return replace(w, function=function, gives=Channels([*names, *deviation_names(names)], w.gives.units))
+
+
+def deviation_names(names: Iterable[str]) -> list[str]:
+    """What standard deviations of an estimate are called beside it."""
+    return [f"{name}.deviation" for name in names]

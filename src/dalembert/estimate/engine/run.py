@@ -1,0 +1,207 @@
+"""A filter over a record: chunk calls of native code; Python acts between them only."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.progress import Progress
+from dalembert.equations import Channels
+from dalembert.estimate.engine import estimate as estimate_result
+from dalembert.estimate.engine.divergence import Watch
+from dalembert.estimate.engine.engine import CHUNK
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.engine.filter import Filter
+from dalembert.expressions import Array
+from dalembert.record import Record
+from dalembert.record.units import conversion
+
+LAST = 20  # samples before a breakdown that may tell of its cause
+UNEVEN, JITTER = 1e-3, 0.05  # of dt: what a logger may be off on the whole, and in one step
+VARYING = 1.5  # longest step over the shortest, above which the noise of a step cannot be the same
+
+
+def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+    """Estimate along a record; see `Filter.run`."""
+    began = clock.process_time()
+    if not isinstance(record, Record):
+        raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
+    data = rows_of(filter_, record)
+    _warn_of_uneven(filter_, data[1:, -1])
+    dt = filter_.process.dt if filter_.process.dt is not None else filter_.dt
+    if dt is None and len(record) > 1:
+        dt = float(np.median(np.diff(record.time)))
+    nu = filter_.process.nu
+    m = filter_.first_memory(start, P0, dt, data[0, :nu], float(record.time[0]))
+    told = np.empty((len(record), kept_columns(filter_, len(record)).size))
+    done = march(filter_, m, data, told, record.time, progress)
+    seconds = clock.process_time() - began
+    if isinstance(done, int):
+        return Estimate._of(filter_, record, told, m, seconds, "complete")
+    count, error = done
+    if count:
+        partial = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
+        error.record, error.estimate = partial.record, partial  # type: ignore[union-attr]
+    raise error from None
+
+
+def kept_columns(filter_: Filter, count: int) -> Any:
+    """Which columns of what the samples tell are kept: all, or all but the covariances where those are too many."""
+    where, nx = filter_.native.told, filter_.process.nx
+    if count * filter_.memory <= estimate_result.KEPT:
+        return np.arange(where.size)
+    return np.concatenate([np.arange(nx), np.arange(filter_.memory, where.size)])
+
+
+def memories_of(filter_: Filter, record: Record, m: Array, count: int) -> Array:
+    """(count, memory) what the filter carried after every sample, computed again."""
+    data = rows_of(filter_, record)[:count]
+    memories = np.empty((count, filter_.memory))
+    for done in range(0, count, CHUNK):
+        block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
+        memories[done : done + len(block)] = block[:, filter_.native.told.memory]
+        m = memories[done + len(block) - 1]
+    return memories
+
+
+def march(
+    filter_: Filter, m: Array, data: Array, told: Array, time: Array, progress: Any
+) -> int | tuple[int, ConvergenceError | Interrupted]:
+    """Fill `told`; how many samples, or how many are sound and what went wrong."""
+    native, p, N = filter_.native, filter_.model.numbers, len(data)
+    watch = Watch(filter_)
+    settled = filter_.settled()
+    columns = kept_columns(filter_, N)
+    done = 0
+    with Progress(progress, f"filtering {filter_.process.name}") as bar:
+        try:
+            while done < N:
+                rows = data[done : done + CHUNK]
+                at_rest = settled is not None and settled.ready(rows)
+                block = settled.samples(m, rows) if settled and at_rest else native.samples(m, rows, p)
+                last = done + len(block)
+                told[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
+                wrong = watch.find(block, rows, m, last == N)
+                if wrong is not None:
+                    at, why = wrong
+                    hint = advice(filter_, np.vstack([m, block[:at, native.told.memory]]))
+                    # lost from the first sample on: what there is are numbers all the same
+                    kept = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
+                    return kept, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
+                if settled is not None and not at_rest:
+                    settled.watch(block, rows)
+                m = block[-1, native.told.memory].copy()
+                done = last
+                bar.update(done / N)
+        except KeyboardInterrupt:
+            return done, Interrupted(
+                f"interrupted at t = {time[max(done - 1, 0)]:.6g} s; error.record holds what there is."
+            )
+    return done
+
+
+def advice(filter_: Filter, memories: Array) -> str:
+    """What the model has to say of the last states before a filter broke down."""
+    advise = filter_.process.advise
+    return "" if advise is None else advise(memories[-LAST:, : filter_.process.nx])
+
+
+def rows_of(filter_: Filter, record: Record) -> Array:
+    """(N, nd): u before, u now, y, fresh, t, Δt of every sample."""
+    model = filter_.process
+    missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
+    if missing:
+        raise DataError(_missing(model, missing, record))
+    u, y = _block(record, model.inputs), _block(record, model.outputs)
+    if not np.isfinite(u).all():
+        k, j = np.argwhere(~np.isfinite(u))[0]
+        raise DataError(
+            f"input {model.inputs.names[j]!r} is not known at t = {record.time[k]:.6g} s; outputs may have gaps, "
+            "inputs may not. Fill it (record.resample), or filter without that input."
+        )
+    if np.isinf(y).any():
+        k, j = np.argwhere(np.isinf(y))[0]
+        raise DataError(f"output {model.outputs.names[j]!r} is infinite at t = {record.time[k]:.6g} s.")
+    fresh = np.isfinite(y)
+    if not fresh.any():
+        raise DataError(f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN).")
+    before = u if model.current else np.vstack([u[:1], u[:-1]])
+    steps = intervals(filter_, record)
+    return np.column_stack([before, u, np.where(fresh, y, 0.0), fresh, record.time, steps])
+
+
+def _block(record: Record, channels: Channels) -> Array:
+    """(N, k) samples of the channels, in the units of the model."""
+    if not channels.names:
+        return np.empty((len(record), 0))
+    units = record.units
+    factors = [
+        conversion(units[name], unit, repr(name)) for name, unit in zip(channels.names, channels.units, strict=True)
+    ]
+    block = np.asarray(record[list(channels.names)], dtype=float)
+    return block if all(factor == 1.0 for factor in factors) else block * factors
+
+
+def _missing(model: Any, missing: list[str], record: Record) -> str:
+    kinds = {**dict.fromkeys(model.outputs.names, "output"), **dict.fromkeys(model.inputs.names, "input")}
+    parts = [f"{word}=[...] names what is {known}" for word, known in (("outputs", "measured"), ("inputs", "known"))
+             if word[:-1] in {kinds[name] for name in missing}]  # fmt: skip
+    advice = f"Add such a channel, or make the filter without it: {' and '.join(parts)}."
+    if len(missing) == 1:
+        name = missing[0]
+        unknown = unknown_name("channel", name, record.names, "the record")
+        return f"the record lacks the {kinds[name]} {name!r} of the filter: {unknown} {advice}"
+    listed = ", ".join(f"{name!r} ({kinds[name]})" for name in missing)
+    return f"the record lacks channels the filter needs: {listed}. It has: {', '.join(record.names[:20])}. {advice}"
+
+
+def intervals(filter_: Filter, record: Record) -> Array:
+    """Δt before every sample, 0 for the first."""
+    steps = np.diff(record.time)
+    own = filter_.process.dt
+    if own is not None and len(steps):
+        if np.abs(steps - own).max() > JITTER * own or abs(steps.mean() - own) > UNEVEN * own:
+            raise DataError(_other_steps(own, steps, record))
+        steps = np.full(len(steps), own)
+    elif len(steps) and not getattr(filter_, "continuous", False):
+        usual = float(np.median(steps))
+        if filter_.dt is not None and abs(usual - filter_.dt) > 10 * UNEVEN * filter_.dt:
+            raise DataError(
+                f"the record is sampled every {usual:.6g} s, the filter made for {filter_.dt:g} s, Q being the noise "
+                f"of one step. Make the filter with dt={usual:.6g} and Q for that, or resample the record."
+            )
+    return np.concatenate([[0.0], steps])
+
+
+def _other_steps(own: float, steps: Array, record: Record) -> str:
+    """What to do about a record that steps otherwise than a sampled model."""
+    usual = float(np.median(steps))
+    if abs(usual - own) <= UNEVEN * own:
+        k = int(np.abs(steps - own).argmax())
+        return (
+            f"the record is sampled every {usual:.6g} s like the filter, but steps by {steps[k]:.6g} s after t = "
+            f"{record.time[k]:.6g} s. Put rows of NaN where samples are missing, or use record.resample(every={own:g})."
+        )
+    return (
+        f"the record is sampled every {usual:.6g} s, the filter made for {own:g} s. Make the filter with "
+        f"dt={usual:.6g} (of a sampled model: model.resample({usual:.6g})) and Q for that, or use "
+        f"record.resample(every={own:g})."
+    )
+
+
+def _warn_of_uneven(filter_: Filter, steps: Array) -> None:
+    """Q is that of a step, however long it is."""
+    Q = filter_.noise.Q.constant()
+    if getattr(filter_, "continuous", False) or Q is None or not Q.any() or not len(steps):
+        return
+    if steps.max() > VARYING * steps.min():
+        warnings.warn(
+            f"the steps of the record go from {steps.min():.3g} to {steps.max():.3g} s, and Q adds the same in each. "
+            'Let it grow with the step, such as Q=lambda s: {"speed": 1e-3 * s["dt"]}, or use ExtendedKalman with '
+            "continuous=True.",
+            stacklevel=4,
+        )

@@ -1,0 +1,127 @@
+"""The gain a filter of a constant model settles to.
+
+    P⁻ = A (P⁻ - P⁻ Cᵀ S⁻¹ C P⁻) Aᵀ + Q ,   S = C P⁻ Cᵀ + R          (discrete Riccati equation on Aᵀ, Cᵀ)
+    K = P⁻ Cᵀ S⁻¹  (filter) ,   L = A K  (predictor, the K of spec 000-71) ,   P = P⁻ - K S Kᵀ
+
+What the outputs do not show: λ with rank [A - λ I ; C] < n and |λ| ≥ 1 (Popov, Belevitch, Hautus) has no settled
+variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.tables import aligned
+from dalembert.expressions import Array
+from dalembert.linear.transforms.riccati import dare
+from dalembert.numerics import ties
+
+HIDDEN = 1e-9  # smallest singular value of [A - λ I ; C], relative
+SPLIT = 1e-5  # distance of eigenvalues that may be one
+EDGE = 1e-9  # distance from the unit circle that counts as on it
+
+
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """Settled gains and covariances of a filter.
+
+    K : (nx, ny) filter gain.  L : (nx, ny) predictor gain.  P, P_before : (nx, nx) covariance after and before a
+    sample.  S : (ny, ny) of the innovations.  poles : of the error, eigenvalues of A - L C.
+    residual : of the Riccati equation, relative to P_before.
+    """
+
+    K: Array
+    L: Array
+    P: Array
+    P_before: Array
+    S: Array
+    poles: Any
+    residual: float
+    states: tuple[str, ...]
+    continuous: bool = False
+
+    def table(self) -> str:
+        rows = [
+            [name, *(f"{v:.6g}" for v in row), f"{np.sqrt(self.P[i, i]):.4g}"]
+            for i, (name, row) in enumerate(zip(self.states, self.L, strict=True))
+        ]
+        head = ["state", *(f"L[:, {j}]" for j in range(self.L.shape[1])), "deviation"]
+        return aligned(head, rows)
+
+    def __repr__(self) -> str:
+        slowest = self.poles.real.max(initial=-np.inf) if self.continuous else np.abs(self.poles).max(initial=0.0)
+        return (
+            f"Steady: slowest pole {slowest:.6g}{' 1/s' if self.continuous else ''}, Riccati residual "
+            f"{self.residual:.1e}\n"
+            f"{self.table()}"
+        )
+
+
+def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...]) -> Steady:
+    """Settled gains of x' = A x + w, y = C x + v; `DataError` where there are none."""
+    hidden = hidden_modes(A, C, states)
+    if hidden:
+        raise DataError(
+            f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out of the model."
+        )
+    try:
+        P = dare(A.T, C.T, Q, R).X.copy()
+    except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
+        unmoved = hidden_modes(A.T, Q, states, "no noise moves")
+        why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error}). Check Q and R"
+        if not unmoved and np.linalg.matrix_rank(R, hermitian=True) < len(R):
+            why = ": R is singular, and outputs without noise of their own repeat each other. Give each a variance in R"
+        raise DataError(f"no settled filter{why}.") from error
+    S = C @ P @ C.T + R
+    scale = np.sqrt(np.maximum(S.diagonal(), 0.0))
+    if (scale <= 0).any() or np.linalg.eigvalsh(S / np.outer(scale, scale))[0] <= 64 * len(S) * 2.0**-52:
+        raise DataError(
+            "no settled filter: once settled it is sure of a reading before it comes (S is singular). Give R."
+        )
+    K: Array = np.asarray(np.linalg.solve(S, C @ P).T, dtype=float)
+    after = P - K @ S @ K.T
+    for matrix in (after, P):  # a variance of zero may have come out below it
+        np.fill_diagonal(matrix, np.maximum(matrix.diagonal(), 0.0))
+    residual = np.abs(A @ after @ A.T + Q - P).max() / max(np.abs(P).max(), 1e-300)
+    poles = np.linalg.eigvals(A - A @ K @ C)
+    return Steady(K, A @ K, (after + after.T) / 2, P, (S + S.T) / 2, poles, float(residual), states)
+
+
+def hidden_modes(
+    A: Array, C: Array, states: tuple[str, ...], words: str = "no output shows", *, continuous: bool = False
+) -> list[str]:
+    """Modes that do not die out and that the outputs do not show, in words."""
+    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    size = max(float(np.linalg.norm(balanced, 2)), 1e-300)
+    rows = C * scale
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = rows / np.where(length > 0, length, 1.0) * size  # neither units nor gains of sensors may decide
+    found: list[str] = []
+    for s in _clusters(np.linalg.eigvals(A)):
+        lives = s.real >= -EDGE * size if continuous else abs(s) >= 1 - EDGE
+        if not lives or s.imag < 0:
+            continue
+        _, smallest, right = np.linalg.svd(np.vstack([balanced - s * np.eye(len(A)), rows]))
+        if smallest[-1] > HIDDEN * size:
+            continue
+        shape = np.abs(right[-1])
+        most = [states[i] for i in ties.largest_first(shape) if shape[i] > 0.3 * shape.max()][:4]
+        where = f"{s.real:.4g}{s.imag:+.4g}i" if s.imag else f"{s.real:.4g}"
+        found.append(f"{words} the mode with eigenvalue {where} (mostly {', '.join(most)})")
+    return found
+
+
+def _clusters(values: Any) -> list[complex]:
+    """Eigenvalues, those that rounding may have split replaced by their mean (which it hardly moves)."""
+    left, means = list(values), []
+    while left:
+        near = [v for v in left if abs(v - left[0]) <= SPLIT * (1 + abs(left[0]))]
+        left = [v for v in left if abs(v - left[0]) > SPLIT * (1 + abs(left[0]))]
+        mean = complex(np.mean(near))
+        means.append(mean.real + 0j if abs(mean.imag) <= SPLIT * (1 + abs(mean)) else mean)
+    return means

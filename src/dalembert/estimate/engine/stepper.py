@@ -1,0 +1,99 @@
+"""A filter sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.estimate.engine.divergence import lost
+from dalembert.expressions import Array
+
+if TYPE_CHECKING:
+    from dalembert.estimate.engine.filter import Filter
+
+
+class Stepper:
+    """A filter under way, sample by sample; mutable.
+
+    x : state, P : covariance of its error, t : time of the last sample, innovation, nis : of the last sample.
+    """
+
+    def __init__(self, filter_: Filter, memory: Array, dt: float | None, t: float) -> None:
+        self.filter, self.memory, self.dt, self.t = filter_, memory.copy(), dt, float(t)
+        self._tick = filter_.native.tick()
+        self._p = filter_.model.numbers
+        self._u = np.zeros(filter_.process.nu)
+        self._begun = False
+        self.innovation = np.zeros(filter_.process.ny)
+        self.nis = 0.0
+        self.estimate: dict[str, float] = {}
+
+    def step(self, y: Any, u: Any = (), t: float | None = None, *, before: Any = None) -> dict[str, float]:
+        """Take in the sample y (NaN: not measured), read while the inputs u act; returns the estimate by name.
+
+        The first call corrects the start; every other goes on by dt (or to the time t) under the inputs of the call
+        before, or of this one where the model is made so (``use_current=True`` of a kinematic model).
+        before : other inputs than those to go on under.
+        """
+        model = self.filter.process
+        y_, u_ = self._numbers("y", y, model.outputs), self._numbers("u", u, model.inputs)
+        if not np.isfinite(u_).all():
+            raise DataError("u holds a value that is not finite.")
+        dt = self._interval(t)
+        fresh = np.isfinite(y_).astype(float)
+        if not self._begun or model.current:
+            self._u = u_
+        if before is not None:
+            self._u = self._numbers("before", before, model.inputs)
+        known = np.where(fresh, y_, 0.0)
+        told = self._tick.raw(self.memory, self._u, u_, known, fresh, self._p, self.t + dt, dt)
+        if not all(np.isfinite(part).all() for part in told):
+            row = np.concatenate([self._u, u_, known, fresh, [self.t + dt, dt]])
+            raise ConvergenceError(
+                f"at t = {self.t + dt:.6g} s {lost(self.filter, self.memory, row)} The stepper is as it was before."
+            )
+        self.memory = told[0].copy()
+        self.innovation, self.nis = told[3].copy(), float(told[5][0])
+        self._u, self.t, self._begun = u_.copy(), self.t + dt, True
+        self.estimate = dict(zip(self.filter.native.reported.names, told[1].tolist(), strict=True))
+        return self.estimate
+
+    def _interval(self, t: float | None) -> float:
+        if not self._begun:
+            if t is not None:
+                self.t = float(t)
+            return 0.0
+        if t is None:
+            if self.dt is None:
+                raise DataError("this filter has no sampling interval of its own: give t= with every sample.")
+            return self.dt
+        if not t > self.t:
+            raise DataError(f"samples must go forward in time: {t:g} s comes after {self.t:g} s.")
+        dt = float(t) - self.t
+        self.filter.step_size(dt)
+        return dt
+
+    def _numbers(self, what: str, given: Any, channels: Any) -> Array:
+        if isinstance(given, Mapping):
+            for name in given:
+                if name not in channels.index:
+                    raise ModelError(f"{what}: {unknown_name('channel', name, channels.names, 'the filter')}")
+            given = [given.get(name, np.nan) for name in channels.names]
+        array = np.array(given, dtype=float).reshape(-1)
+        if len(array) != len(channels):
+            raise DataError(f"{what} has {len(array)} entries; expected {len(channels)}: {', '.join(channels.names)}.")
+        return array
+
+    @property
+    def x(self) -> Array:
+        """(nx,) the state."""
+        return self.memory[: self.filter.process.nx].copy()
+
+    @property
+    def P(self) -> Array:
+        """(ne, ne) covariance of its error."""
+        P: Array = self.filter.covariances(self.memory[None, :])[0]
+        return P

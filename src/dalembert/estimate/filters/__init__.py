@@ -1,0 +1,1 @@
+"""Kalman filters, one file each."""

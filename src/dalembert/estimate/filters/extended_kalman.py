@@ -1,0 +1,147 @@
+"""The extended Kalman filter, with exact Jacobians in the space of errors.
+
+    x⁻ = f(x, u) ,   P⁻ = F P Fᵀ + Q ,           F = ∂/∂e [ f(x ⊞ e) ⊟ f(x) ]                          (spec 004, C5)
+    S = H P⁻ Hᵀ + R ,   K = P⁻ Hᵀ S⁻¹ ,          H = ∂/∂e g(x⁻ ⊞ e)
+    x = x⁻ ⊞ K (y - g(x⁻)) ,   P = (I - K H) P⁻ (I - K H)ᵀ + K R Kᵀ   (Joseph's form)
+
+Iterated, the correction linearises again where it has come to, e_{i+1} = K_i (y - g(x⁻ ⊞ e_i) + H_i e_i): Gauss-Newton
+steps to the most likely state. On a manifold P is carried to the errors about the corrected state.
+
+Between samples the covariance may follow the continuous equation, Q being an intensity (spec 000, item 76):
+
+    Ṗ = A P + P Aᵀ + Q  ⇒  P(t+h) = F P Fᵀ + ∫ Φ(t+h, s) Q Φ(t+h, s)ᵀ ds ,
+
+the integral by Simpson's rule: of order four, and never indefinite. Where the sensors speak all the time too, see
+`extended_bucy`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_positive
+from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.engine.engine import only_fresh
+from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.tangent import carried, sensing_away
+from dalembert.expressions import Array
+
+
+class ExtendedKalman(Filter):
+    """Extended Kalman filter of any model; on a linear one it is the Kalman filter.
+
+    Parameters
+    ----------
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled : see `Filter`.
+    iterations : corrections per sample; more than 1 is the iterated filter.
+    continuous : Q is an intensity [variance per second] and P follows Ṗ = A P + P Aᵀ + Q between the samples.
+    substeps : parts of an interval in which that equation is integrated.
+
+    Examples
+    --------
+    >>> import numpy as np, dalembert as da
+    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    ...                           states=["angle", "speed"], outputs=["encoder"])
+    >>> ekf = ExtendedKalman(model, Q=1e-6, R=1e-4, P0=0.1, dt=0.01)
+    >>> sample = ekf.stepper().step([0.5])
+    >>> round(sample["angle"], 3)
+    0.5
+    """
+
+    def __init__(
+        self, model: Any, *, iterations: int = 1, continuous: bool = False, substeps: int = 1, **keywords: Any
+    ) -> None:
+        super().__init__(model, **keywords)
+        for name, value in (("iterations", iterations), ("substeps", substeps)):
+            if not isinstance(value, int) or value < 1:
+                raise DataError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        if continuous and self.process.dt is not None:
+            raise DataError(
+                f"continuous=True needs a model that goes any interval; {self.process.name!r} is made for "
+                f"dt = {self.process.dt:g} s. Use KalmanBucy for linear models (ExtendedKalmanBucy for others), or the "
+                "Q of one step."
+            )
+        if continuous and self.noise.inputs is not None:
+            raise DataError("input_noise is the variance of held inputs; with continuous=True put its share into Q.")
+        self.iterations, self.continuous, self.substeps = iterations, continuous, substeps
+        self.memory = self.process.nx + triangle(self.process.ne)
+
+    def __repr__(self) -> str:
+        how = ", continuous Q" if self.continuous else ""
+        return f"ExtendedKalman(iterations {self.iterations}{how}; {self.process!r})"
+
+    def begin(self, x0: Array, P0: Array) -> Array:
+        return np.concatenate([x0, packed(P0)])
+
+    def covariance(self, m: Any) -> Any:
+        return unpack(m[self.process.nx :], self.process.ne)
+
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        x, P = m[: self.process.nx], self.covariance(m)
+        if self.continuous:
+            h = dt / self.substeps
+            for _ in range(self.substeps):
+                x, P, _ = self._substep(x, P, u, p, t, h)
+                t = t + h
+            return ca.vertcat(x, pack(P))
+        after, F, G = self.transition(x, u, p, t, dt)
+        dense = 2 * F.nnz() >= F.numel()  # where F is sparse a sparse product is cheaper than half a dense one
+        carried_on = half_product(ca.mtimes(F, P), F, unrolled=self.compiled and dense)
+        return ca.vertcat(after, pack(carried_on + ca.tril(self.model.Q(x, u, p, t, dt, G))))
+
+    def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
+        """x after the step, F with its structural zeros, G."""
+        after, F, G = self.model.transition(x, u, p, t, dt)
+        if self.process.flat:
+            F = ca.project(F, self.process.functions["step"].jac_sparsity(0, 0))
+        return after, F, G
+
+    def _substep(self, x: Any, P: Any, u: Any, p: Any, t: Any, h: Any) -> tuple[Any, Any, Any]:
+        """State, covariance and transition after h, through the middle."""
+        middle, F1, _ = self.transition(x, u, p, t, h / 2)
+        after, F2, _ = self.transition(middle, u, p, t + h / 2, h / 2)
+        F = ca.mtimes(F2, F1)
+        ends = [self.model.Q(state, u, p, time, h) for state, time in ((x, t), (middle, t + h / 2), (after, t + h))]
+        inside = F @ (P + h / 6 * ends[0]) @ F.T + F2 @ (2 * h / 3 * ends[1]) @ F2.T
+        return after, inside + h / 6 * ends[2], F
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        x, P = m[: self.process.nx], self.covariance(m)
+        R = self.model.R(x, u, p, t)
+        expected, H = self.model.sensing(x, u, p, t)
+        first = e = self.model.innovation(y, expected, fresh)
+        K, HP, S = self._gain(P, H, R, fresh)
+        S_first = S
+        shift = K @ e
+        for _ in range(self.iterations - 1):
+            expected, H = sensing_away(self.model, x, shift, u, p, t)
+            e = self.model.innovation(y, expected, fresh)
+            K, HP, S = self._gain(P, H, R, fresh)
+            shift = K @ (e + ca.if_else(fresh, H @ shift, 0))
+        # Joseph's form, multiplied from the cheap side: (I - K H) P (I - K H)ᵀ = A - (A Hᵀ) Kᵀ with A = P - K (H P)
+        left = P - K @ HP
+        after = left - ca.mtimes(left, H.T) @ K.T + K @ R @ K.T
+        x1 = self.model.retract(x, shift, p, t)
+        after = carried(self.model, after, x, shift, x1, p, t)
+        return ca.vertcat(x1, pack(after)), first, S_first
+
+    def _gain(self, P: Any, H: Any, R: Any, fresh: Any) -> tuple[Any, Any, Any]:
+        """K (columns of rows that were not measured are zero), H P, S."""
+        HP = H @ P
+        S = HP @ H.T + R
+        return solve_positive(factor(only_fresh(S, fresh)), ca.diag(fresh) @ HP).T, HP, S
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        x, P = m[: self.process.nx], self.covariance(m)
+        if not self.continuous:
+            return P @ self.model.transition(x, u, p, t, dt)[1].T
+        h, total = dt / self.substeps, ca.DM.eye(self.process.ne)
+        state, here = x, P
+        for _ in range(self.substeps):
+            state, here, F = self._substep(state, here, u, p, t, h)
+            t, total = t + h, F @ total
+        return P @ total.T

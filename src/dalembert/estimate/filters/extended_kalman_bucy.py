@@ -1,0 +1,321 @@
+"""The continuous extended Kalman filter: nonlinear model, continuous sensors (spec 000, item 76).
+
+    x̂̇ = f(x̂, u) + K (y - g(x̂, u)) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   A = ∂f/∂x, C = ∂g/∂x at x̂
+
+with intensities Q and R, state and covariance integrated together. u is a known signal: what a controller makes of x̂ is
+not differentiated. Over a sample, inputs are held and innovations run straight from the one end to the other:
+
+    1. about x̂, the linear filter goes half the interval, exactly (`riccati_element`): x̂ₘ;
+    2. about x̂ₘ, f and g are linearised, and the linear filter goes the whole interval, exactly.
+
+This is of order two, on linear models the Kalman-Bucy filter itself, and stable however small R is (T-20), because
+nothing stiff is left to a difference formula. On a manifold both work in the errors about x̂ and x̂ₘ.
+
+A sample y was read while some inputs acted, an interval is run under others: an accelerometer jumps with them. So it is
+y - g(x̂, u at the reading) that is interpolated, which does not jump.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, ModelError
+from dalembert.equations import Channels, Watching
+from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
+from dalembert.estimate.engine.engine import only_fresh
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.steady_gain import hidden_modes
+from dalembert.estimate.engine.tangent import carried, slope_of_shift
+from dalembert.estimate.filters.extended_kalman import ExtendedKalman
+from dalembert.estimate.filters.riccati_element import sweep
+from dalembert.expressions import Array, Kernel
+from dalembert.linear.transforms.riccati import care
+from dalembert.record import Record
+
+MX = ca.MX
+REDUNDANT = 0.1  # a projector has an eigenvalue of 0
+STEERING = 100.0  # 1/s, how fast what integration leaves open at the joints is closed in a continuous loop
+
+
+class ExtendedKalmanBucy(Filter):
+    """Continuous extended Kalman filter; on a linear model it is the Kalman-Bucy filter.
+
+    Sensors are seen all the time: a row counts over an interval where it was measured at both ends, else it is left out
+    there, exactly. For sensors that speak at instants see `ExtendedKalman`, with ``continuous=True`` for the same Q.
+
+    Parameters
+    ----------
+    model : a continuous StateSpace or SecondOrder, equations of motion, a `Model`, or a `Process` with a rate.
+    outputs, inputs, start, compiled : see `Filter`.
+    Q, R : intensities of the noise of states and outputs [variance · s], in any form of `Filter`; R positive definite.
+    P0 : covariance to begin with; None: that to which the model, linearised at its start, settles.
+    dt : sampling interval [s] for a stepper, or in a loop; records may have any, also uneven ones.
+    substeps : parts of an interval, each of which is linearised in its middle.
+    options : handed to `process`.
+
+    Examples
+    --------
+    >>> import numpy as np, dalembert as da
+    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    ...                           states=["angle", "speed"], outputs=["encoder"])
+    >>> ekf = ExtendedKalmanBucy(model, Q=1e-6, R=1e-6, P0=0.1)
+    >>> time = np.linspace(0, 0.5, 51)
+    >>> estimate = ekf.run(da.Record(time, 0.1 * np.cos(np.sqrt(9.81) * time)[:, None], ["encoder"]))
+    >>> round(float(estimate["speed"][-1]), 2)
+    -0.31
+    """
+
+    continuous = True
+    needs_interval = False
+
+    def __init__(
+        self, model: Any, *, Q: Any = None, R: Any = None, outputs: Any = None, inputs: Any = None,
+        input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None, substeps: int = 1,
+        compiled: bool | None = None, **options: Any,
+    ) -> None:  # fmt: skip
+        if input_noise is not None:
+            raise DataError("input_noise is the variance of held inputs; a continuous filter takes its share in Q.")
+        if dt is not None and not (np.isreal(dt) and np.isfinite(dt) and dt > 0):
+            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        if not isinstance(substeps, int) or isinstance(substeps, bool) or substeps < 1:
+            raise DataError(f"substeps must be a whole number of at least 1, got {substeps!r}.")
+        made = continuous_process(model, outputs=outputs, inputs=inputs, **options)
+        super().__init__(made, Q=Q, R=R, dt=dt, start=start, P0=P0, compiled=compiled)
+        constant = self.noise.R.constant()
+        if constant is not None:
+            scale = np.sqrt(np.diag(constant))
+            if not scale.all() or np.linalg.eigvalsh(constant / np.outer(scale, scale))[0] <= 0:
+                raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
+        self._check_errors()
+        self.substeps = substeps
+        self._given = {"Q": Q, "R": R, "dt": dt, "start": start, "P0": P0, "substeps": substeps, "compiled": compiled}
+        self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
+        m = self.process
+        self.carried = m.nx + triangle(m.ne)
+        self.memory = self.carried + 2 * m.ny + 2 * m.nu + 2
+
+    def __repr__(self) -> str:
+        return f"ExtendedKalmanBucy(substeps {self.substeps}; {self.process!r})"
+
+    def _check_errors(self) -> None:
+        """Whether errors are as many as the machine has freedoms: (x ⊞ e) ⊟ x is e, not its projection."""
+        x, none = ca.DM(self.start), ca.DM.zeros(self.process.ne)
+        J = slope_of_shift(self.model, x, none, x, ca.DM(self.model.numbers), ca.DM(0))
+        if J is not None and np.abs(np.array(J) - np.eye(self.process.ne)).max() > REDUNDANT:
+            raise ModelError(
+                f"covariances of {self.process.name!r} speak of more coordinates than it is free to move in; a "
+                "continuous filter needs independent ones: closing='independent' instead of 'projection'."
+            )
+
+    # -- memory: x, P; y and whether it was measured; inputs at that reading; inputs held since; interval, has passed --
+    def begin(self, x0: Array, P0: Array) -> Array:
+        rest = np.zeros(self.memory - self.carried)
+        rest[-2] = 1.0 if self.dt is None else self.dt
+        return np.concatenate([x0, packed(P0), rest])
+
+    def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
+        m = super().first_memory(start, P0, dt, u, t)
+        if dt is not None:
+            m[-2] = dt  # what the noise of the first sample is told by
+        return m
+
+    def covariance(self, m: Any) -> Any:
+        return unpack(m[self.process.nx : self.carried], self.process.ne)
+
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        return ca.vertcat(m[: self.carried + 2 * self.process.ny + self.process.nu], u, dt, 1)
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        model = self.process
+        sizes = [model.nx, triangle(model.ne), model.ny, model.ny, model.nu, model.nu, 1, 1]
+        x, entries, y0, fresh0, u0, held, dt, passed = ca.vertsplit(m, np.cumsum([0, *sizes]).tolist())
+        going = self.cached("interval", self._interval)
+        x, entries = going(passed, x, entries, held, u0, y0, u, y, fresh * fresh0, p, t - dt, dt)
+        P = unpack(entries, model.ne)
+        expected, C = self.model.sensing(x, u, p, t)
+        e = self.model.innovation(y, expected, fresh)
+        S = self.model.R(x, u, p, t) / dt + C @ P @ C.T
+        return ca.vertcat(x, entries, y, fresh, u, held, dt, 0), e, S
+
+    def _interval(self) -> ca.Function:
+        """(passed, x, P, u held, u and y at the start, u and y at the end, seen, p, t, Δt) -> x, P at the end."""
+        m = self.process
+        sizes = {"x": m.nx, "P": triangle(m.ne), "held": m.nu, "u0": m.nu, "y0": m.ny, "u1": m.nu, "y1": m.ny,
+                 "seen": m.ny, "p": len(self.model.numbers), "t": 1, "dt": 1}  # fmt: skip
+        s = {name: MX.sym(name, size) for name, size in sizes.items()}
+        h = s["dt"] / self.substeps
+        x, P = s["x"], unpack(s["P"], m.ne)
+        for k in range(self.substeps):
+            x, P = self._substep(x, P, s, k / self.substeps, (k + 1) / self.substeps, s["t"] + k * h, h)
+        arguments = list(s.values())
+        go = ca.Function("go", arguments, [ca.densify(x), ca.densify(pack(P))])
+        stay = ca.Function("stay", arguments, [s["x"], s["P"]])
+        return ca.Function.if_else("interval", go, stay)
+
+    def _substep(self, x: Any, P: Any, s: dict[str, Any], a: float, b: float, t: Any, h: Any) -> tuple[Any, Any]:
+        model, p, held = self.model, s["p"], s["held"]
+        middle = t + h / 2
+        none = MX.zeros(self.process.ne)
+        shift, _ = sweep(none, P, self._linear(x, s, a, (a + b) / 2, t, h / 2), h / 2)
+        about = self._moved(x, shift, held, p, t, middle)
+        begin = model.difference(x, about, p, middle)
+        P = carried(model, P, x, none, about, p, middle)
+        shift, P = sweep(begin, P, self._linear(about, s, a, b, middle, h), h)
+        after = self._moved(about, shift, held, p, middle, t + h)
+        return after, carried(model, P, about, shift, after, p, t + h)
+
+    def _linear(self, x: Any, s: dict[str, Any], a: float, b: float, t: Any, h: Any) -> tuple[Any, ...]:
+        """A, Q, Cᵀ R⁻¹ C, f, and r, s with Cᵀ R⁻¹ (y - g(x)) = r + s τ over a part of h seconds: what `sweep` takes.
+
+        a, b : where the part begins and ends in the interval, 0 to 1.
+        """
+        model, p, held, seen = self.model, s["p"], s["held"], s["seen"]
+        f, A = drift(model, x, held, p, t)
+        expected, C = model.sensing(x, held, p, t)
+        g0, g1 = (expected, expected)
+        if self.process.functions["outputs"].jac_sparsity(0, 1).nnz():
+            g0, g1 = (model.outputs(x, s[u], p, t) for u in ("u0", "u1"))
+        first = model.innovation(s["y0"], g0, seen)
+        change = model.innovation(s["y1"] - s["y0"], g1 - g0, seen)
+        CR = self._weight(C, model.R(x, held, p, t), seen)
+        return A, model.Q(x, held, p, t, h), CR @ C, f, CR @ (first + a * change), CR @ (change * ((b - a) / h))
+
+    def _weight(self, C: Any, R: Any, seen: Any) -> Any:
+        """Cᵀ R⁻¹ of the rows that are seen."""
+        return solve_positive(factor(only_fresh(R, seen)), ca.diag(seen) @ C).T
+
+    def _moved(self, x: Any, e: Any, u: Any, p: Any, t: Any, later: Any) -> Any:
+        """x ⊞ e at a later time."""
+        model = self.model
+        after = model.retract(x, e, p, later)
+        if not self._left_behind():
+            return after
+        ahead = model.step(x, u, p, t, later - t)
+        return model.retract(ahead, model.difference(after, ahead, p, later), p, later)
+
+    def _left_behind(self) -> bool:
+        """Whether x has parts that no error moves, or that go with the time: reactions, drivers."""
+        if self.process.flat:
+            return False
+        retract = self.process.functions["retract"]
+        moved = set(retract.jac_sparsity(0, 1).row())
+        return len(moved) < self.process.nx or bool(retract.jac_sparsity(0, 3).nnz())
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        raise ModelError("ExtendedKalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
+
+    # -- use ---------------------------------------------------------------------------------------------------------
+    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+        """Estimate along a record, evenly sampled or not; innovations are taken as linear between the samples.
+
+        A NaN is a sample that was not taken: that row is left out of the intervals on both sides of it.
+        """
+        if isinstance(record, Record):
+            for name in self.process.outputs.names:
+                if name in record.names and len(record) > 1:
+                    known = np.isfinite(record[name])
+                    if known.any() and not (known[1:] & known[:-1]).any():
+                        raise DataError(
+                            f"output {name!r} is never measured twice in a row; a continuous filter sees sensors over "
+                            "intervals. Use filter.discrete(dt), which takes samples one by one."
+                        )
+        return super().run(record, start=start, P0=P0, progress=progress)
+
+    def discrete(self, dt: float, **keywords: Any) -> ExtendedKalman:
+        """The filter of samples it is the limit of: the same Q between them, R / dt for each (continuous-discrete)."""
+        R = self.noise.R.constant()
+        if R is None:
+            raise DataError("R depends on the state: make ExtendedKalman(continuous=True, R=...) with R / dt yourself.")
+        if not (np.isreal(dt) and np.isfinite(dt) and dt > 0):
+            raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+        given = {name: value for name, value in self._given.items() if name not in ("R", "dt")}
+        return ExtendedKalman(self.process, continuous=True, R=R / dt, dt=dt, **{**given, **keywords})
+
+    def in_deviations(self) -> Any:
+        model, options = self._own
+        named = self.process.reported.names == self.process.carried.names
+        if not self.process.flat or (self.process.about is None and named) or "deviations" in options:
+            return self
+        if self._given["start"] is not None and self.process.about is not None:
+            raise DataError("start= of a filter at an operating point does not fit the linear model: leave it out.")
+        return ExtendedKalmanBucy(model, **self._given, **options, deviations=True)
+
+    def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
+        """Covariance to which the filter of the model linearised at a state settles (CARE)."""
+        A, C, Q, R = self._numbers_at(x, u, t)
+        names = self.process.errors.names
+        missing = "P0 is missing, and at its start the model has no steady covariance to take its place"
+        hidden = hidden_modes(A, C, names, continuous=True)
+        if hidden:
+            raise DataError(f"{missing}: {'; '.join(hidden)}. Give P0, variances by state name or a matrix.")
+        try:
+            return np.asarray(care(A.T, C.T, Q, R).X)
+        except (ConvergenceError, DataError, np.linalg.LinAlgError) as error:
+            unmoved = hidden_modes(A.T, Q, names, "no noise moves", continuous=True)
+            why = f": {'; '.join(unmoved)}" if unmoved else f" ({error})"
+            raise DataError(f"{missing}{why}. Give P0, variances by state name or a matrix.") from error
+
+    def _numbers_at(self, x: Array, u: Array, t: float) -> list[Array]:
+        """A, C, Q, R at a state."""
+        m, p = self.process, self.model.numbers
+        X, U, T, p_ = MX.sym("x", m.nx), MX.sym("u", m.nu), MX.sym("t"), MX.sym("p", len(p))
+        _, A = drift(self.model, X, U, p_, T)
+        _, C = self.model.sensing(X, U, p_, T)
+        out = [A, C, self.model.Q(X, U, p_, T, 0), self.model.R(X, U, p_, T)]
+        kernel = Kernel(ca.Function("linear", [X, U, p_, T], [ca.densify(v) for v in out]), native=None)
+        shapes = [(m.ne, m.ne), (m.ny, m.ne), (m.ne, m.ne), (m.ny, m.ny)]
+        return [value.reshape(shape) for value, shape in zip(kernel(x, u, p, t), shapes, strict=True)]
+
+    # -- in a loop ---------------------------------------------------------------------------------------------------
+    def watching(self, dt: float | None = None) -> Watching:
+        """For ``da.simulate(..., observer=)``: sampled every `dt` seconds, or without any interval continuous.
+
+        Continuous, state and covariance are integrated with the machine; where that is stiff take ``da.Rosenbrock()``.
+        """
+        if self.step_size(dt) is not None:
+            return super().watching(dt)
+        m, told = self.process, self.process.reported if len(self.process.reported) else self.process.carried
+        start = self.first_memory(None, None, None)[: self.carried]
+        names = [*m.carried.names, *(f"covariance{k}" for k in range(triangle(m.ne)))]
+        return Watching(
+            type(self).__name__, m.outputs.names, m.inputs.names,
+            Channels([*told.names, *deviation_names(self._spread_names())], [*told.units, *m.errors.units]),
+            self._rates(), None, Channels(names, [*m.carried.units, *[""] * triangle(m.ne)]),
+            tuple(float(v) for v in start), tuple(float(v) for v in self.model.numbers),
+        )  # fmt: skip
+
+    def _rates(self) -> ca.Function:
+        """(x and P, u, y, p, t) -> their rates, the estimate with its deviations."""
+        m, model = self.process, self.model
+        memory, u, y = MX.sym("m", self.carried), MX.sym("u", m.nu), MX.sym("y", m.ny)
+        p, t = MX.sym("p", len(model.numbers)), MX.sym("t")
+        x, P = memory[: m.nx], unpack(memory[m.nx :], m.ne)
+        expected, C = model.sensing(x, u, p, t)
+        seen = ca.DM.ones(m.ny)
+        CR = self._weight(C, model.R(x, u, p, t), seen)
+        moving = m.functions["rate"](x, u, model.own(p), t)
+        moving = moving + pushed(model, x, P @ CR @ model.innovation(y, expected, seen), p, t)
+        A = moving_slope(model, x, u, moving, p, t)
+        if not m.flat:
+            moving = moving + STEERING * (model.step(x, u, p, t, 0) - x)
+        rate = A @ P + P @ A.T - P @ (CR @ C) @ P + model.Q(x, u, p, t, 0)
+        told = ca.vertcat(ca.vec(model.report(x, u, p, t)), ca.sqrt(ca.fmax(ca.diag(P), 0)))
+        out = [ca.densify(ca.vertcat(moving, pack(rate))), ca.densify(told)]
+        return ca.Function("watch", [memory, u, y, p, t], out)
+
+    def _spread_names(self) -> tuple[str, ...]:
+        m = self.process
+        linear = m.flat and len(m.reported) == m.ne
+        return m.reported.names if linear else m.errors.names
+
+    def _with_deviations(self, w: Watching) -> Watching:
+        told = super()._with_deviations(w)
+        own = deviation_names(self._spread_names())
+        names = [*told.gives.names[: -len(own)], *own]
+        return Watching(**{**vars(told), "gives": Channels(names, told.gives.units)})

@@ -1,0 +1,226 @@
+"""State and unknown inputs of a linear model at once, nothing being assumed of the inputs (Gillijns and De Moor, 2007).
+
+    x⁺ = A x + B u + G d + w ,     y = C x + D u + H d + v ,     d unknown
+
+Of all unbiased estimates those of least variance. At a sample, with z ~ (x̂⁻, P) and S = C P Cᵀ + R,
+
+    d̂ = (Hᵀ S⁻¹ H)⁻¹ Hᵀ S⁻¹ e ,   x̂ = x̂⁻ + P Cᵀ S⁻¹ (e - H d̂) ,    e = y - C x̂⁻ - D u ,
+
+which is a Kalman filter whose inputs have an infinite variance at every sample. Where d does not act on the outputs at
+once (H = 0) it is found a sample later through C G, with x = z + G d. Zeros of (A, G, C, H) on or outside the unit
+circle are motions and inputs that no output shows: accelerations alone have them at z = 1, so slow forces drift.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DalembertError, DataError, ModelError
+from dalembert.equations import Channels
+from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.engine.engine import only_fresh
+from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.expressions import Array
+from dalembert.linear import SecondOrder, StateSpace
+
+SX = ca.SX
+RANK = 1e-9
+MISSING = {"Q": "the variance a step adds to every state", "P0": "how uncertain the start is"}
+BORDER = 1e-6  # |z| beyond one minus this does not die out
+FAINT = 1e-10  # information of a prior that inputs get, so that a sample without the sensors that show them is no fault
+
+
+class JointInputKalman(Filter):
+    """Kalman filter that finds unknown inputs along with the state, without a model of them.
+
+    Parameters
+    ----------
+    model : `StateSpace` or `SecondOrder`; a continuous one needs ``dt``.
+    unknown : inputs to be found.  inputs : inputs the filter is told; the others when left out.
+    outputs, Q, R, start, P0, compiled : as for every filter; Q and P0 speak of the states.
+
+    Attributes
+    ----------
+    delayed : whether an unknown input is found one sample late (it does not act on the outputs at once).
+
+    Examples
+    --------
+    >>> cart = StateSpace([[-1.0]], [1.0], [1.0], states="speed", inputs="push", outputs="seen")
+    >>> found = JointInputKalman(cart, unknown="push", dt=0.1, Q=1e-8, R=1e-6, P0=1.0)
+    >>> found.delayed
+    True
+    """
+
+    def __init__(
+        self, model: Any, *, unknown: str | Iterable[str], inputs: Any = None, outputs: Any = None,
+        dt: float | None = None, Q: Any = None, P0: Any = None, start: Any = None, **keywords: Any,
+    ) -> None:  # fmt: skip
+        made, G, H = _augmented(model, unknown, inputs, outputs, dt)
+        self.G, self.H = G, H
+        self.nx, self.nd = G.shape
+        self.explained = self.nd
+        self.delayed = not H.any()
+        self._check(made, C=made.source.C)
+        states = made.carried.names[: self.nx]
+        for name, given in (("Q", Q), ("P0", P0)):
+            if given is None:
+                raise DataError(f"{name} is missing: {MISSING[name]} (a number, variances by state name, or a matrix).")
+        Q, P0 = (_padded(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
+        super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
+        self.memory = self.nx + self.nd + triangle(self.nx + self.nd)
+
+    def _check(self, made: Process, C: Array) -> None:
+        names = made.carried.names[self.nx :]
+        acts = C @ self.G if self.delayed else self.H
+        size = np.sqrt((acts**2).sum(axis=0))
+        if np.linalg.matrix_rank(acts / np.where(size > 0, size, 1.0), tol=RANK) < self.nd:
+            silent = [name for name, s in zip(names, size, strict=True) if s <= RANK * size.max(initial=0.0)]
+            what = f"{', '.join(silent)} acts on none of them" if silent else "some of them act alike"
+            when = "a sample later" if self.delayed else "at once"
+            raise ModelError(
+                f"the unknown inputs {', '.join(names)} cannot be told apart from the outputs "
+                f"{', '.join(made.outputs.names)} ({when}): {what}. Add a sensor near each (an acceleration shows a "
+                "force at once), or estimate them as random walks: unknown= of a filter with a model of the inputs."
+            )
+        hidden = _hidden_zeros(made.source)
+        if hidden:
+            warnings.warn(
+                f"no output shows a motion with {', '.join(names)} that {hidden}",
+                stacklevel=3,
+            )
+
+    # -- the recursion -----------------------------------------------------------------------------------------------
+    def begin(self, x0: Array, P0: Array) -> Array:
+        return np.concatenate([x0, packed(P0)])
+
+    def covariance(self, m: Any) -> Any:
+        return unpack(m[self.nx + self.nd :], self.nx + self.nd)
+
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        x, d, P = m[: self.nx], m[self.nx : self.nx + self.nd], self.covariance(m)
+        after, F, _ = self.model.transition(ca.vertcat(x, d), u, p, t, dt)
+        on = F[: self.nx, :]
+        if self.delayed:  # the input of this interval is not known yet
+            after = after - ca.vertcat(ca.DM(self.G) @ d, ca.DM.zeros(self.nd))
+            on = ca.horzcat(F[: self.nx, : self.nx], ca.DM.zeros(self.nx, self.nd))
+        ahead = on @ P @ on.T + self.model.Q(ca.vertcat(x, d), u, p, t, dt)[: self.nx, : self.nx]
+        whole = ca.diagcat(ahead, P[self.nx :, self.nx :])
+        return ca.vertcat(after[: self.nx], d, pack(ca.densify(whole)))
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        nx, nd = self.nx, self.nd
+        z, P = m[:nx], self.covariance(m)[:nx, :nx]
+        still = ca.vertcat(z, ca.DM.zeros(nd))
+        expected, slope = self.model.sensing(still, u, p, t)
+        C = ca.diag(fresh) @ slope[:, :nx]
+        acts = ca.diag(fresh) @ (slope[:, :nx] @ ca.DM(self.G) if self.delayed else ca.DM(self.H))
+        e = self.model.innovation(y, expected, fresh)
+        R = self.model.R(still, u, p, t)
+        S = slope[:, :nx] @ P @ slope[:, :nx].T + R
+        L = factor(only_fresh(S, fresh))
+        weighted = solve_positive(L, ca.horzcat(acts, e, C @ P))
+        information = acts.T @ weighted[:, :nd]
+        faint = ca.diag(ca.DM(self._faint()))
+        Pd = solve_positive(factor(ca.densify(information + faint)), ca.DM.eye(nd))
+        d = Pd @ (acts.T @ weighted[:, nd])
+        back = weighted[:, nd + 1 :].T  # P Cᵀ S⁻¹
+        x = z + back @ (e - acts @ d)
+        Px = P - back @ (C @ P) + back @ acts @ Pd @ acts.T @ back.T
+        Pxd = -back @ acts @ Pd
+        if self.delayed:
+            G = ca.DM(self.G)
+            x = x + G @ d
+            Px = Px + G @ Pxd.T + Pxd @ G.T + G @ Pd @ G.T
+            Pxd = Pxd + G @ Pd
+        whole = ca.vertcat(ca.horzcat(Px, Pxd), ca.horzcat(Pxd.T, Pd))
+        left = e - acts @ d
+        return ca.vertcat(x, d, pack(ca.densify((whole + whole.T) / 2))), left, S
+
+    def _faint(self) -> Array:
+        R = self.noise.R.constant()
+        acts = self.process.source.C @ self.G if self.delayed else self.H
+        spread = np.ones(len(acts)) if R is None else np.diag(R)
+        return np.asarray(FAINT * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        raise ModelError("inputs of which nothing is assumed have no smoother; use a random walk (unknown=).")
+
+
+def _augmented(model: Any, unknown: Any, inputs: Any, outputs: Any, dt: float | None) -> tuple[Process, Array, Array]:
+    """A process with the unknown inputs beside the states, and G, H."""
+    if isinstance(model, SecondOrder):
+        model = model.state_space()
+    if not isinstance(model, StateSpace):
+        raise ModelError(
+            f"a joint filter needs a da.StateSpace or da.SecondOrder, got {type(model).__name__}; for a machine give "
+            "unknown= to da.estimate.process."
+        )
+    places = chosen(unknown, model.inputs, "input")
+    if not places:
+        raise ModelError("unknown= names no input: there is nothing to find beside the state; use da.estimate.Kalman.")
+    names = [model.inputs[k] for k in places]
+    others = [name for name in model.inputs if name not in names] if inputs is None else inputs
+    others = [others] if isinstance(others, str) else list(others)
+    both = [name for name in others if name in names]
+    if both:
+        raise ModelError(f"{', '.join(both)}: an input is either told (inputs=) or found (unknown=), not both.")
+    plain = process(model, outputs=outputs, inputs=[*others, *names], dt=dt)
+    assert plain.matrices is not None
+    A, B, C, D = plain.matrices
+    nx, nd, nu = len(A), len(names), B.shape[1] - len(names)
+    x, u, p, t, step = SX.sym("x", nx + nd), SX.sym("u", nu), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
+    both = ca.vertcat(u, x[nx:])
+    functions = {
+        "step": ca.Function(
+            "step", [x, u, p, t, step], [ca.vertcat(plain.functions["step"](x[:nx], both, p, t, step), x[nx:])]
+        ),
+        "outputs": ca.Function("outputs", [x, u, p, t], [plain.functions["outputs"](x[:nx], both, p, t)]),
+    }
+    units = [model.units.get(name, "") for name in names]
+    states = Channels([*plain.carried.names, *names], [*plain.carried.units, *units])
+    told_states = Channels([*plain.reported.names, *names], states.units)
+    told = Channels(plain.inputs.names[:nu], plain.inputs.units[:nu])
+    seen = StateSpace(A, B[:, nu:], C, D[:, nu:], dt=plain.dt)
+    made = Process(
+        "linear model with unknown inputs", states, states, told, plain.outputs, functions,
+        np.concatenate([plain.start, np.zeros(nd)]), reported=told_states, wrapped=plain.wrapped,
+        dt=plain.dt, source=seen,
+    )  # fmt: skip
+    return made, B[:, nu:], D[:, nu:]
+
+
+def _padded(what: str, given: Any, states: tuple[str, ...], names: tuple[str, ...]) -> Any:
+    """A covariance of the states as one of states and inputs (which have none)."""
+    from dalembert.estimate.algebra.noise import covariance
+
+    P = np.zeros((len(names), len(names)))
+    P[: len(states), : len(states)] = covariance(what, given, states, "state")
+    return P
+
+
+def _hidden_zeros(seen: StateSpace) -> str:
+    """What zeros on or outside the unit circle mean, in words; empty where there are none."""
+    try:
+        zeros = np.asarray(seen.zeros().values)
+    except (DalembertError, np.linalg.LinAlgError):  # a system whose zeros are not defined
+        return ""
+    bad = [z for z in zeros if abs(z) > 1.0 - BORDER]
+    if not bad:
+        return ""
+    slow = [z for z in bad if abs(z - 1.0) < 1e-3]
+    if slow:
+        return (
+            "stands still or goes on steadily: estimates will drift. Accelerations alone cannot tell slow forces; add "
+            "one displacement (or a strain)."
+        )
+    z = max(bad, key=abs)
+    if z.real < 0.0:
+        return "alternates from sample to sample and does not die out: add an acceleration or a speed."
+    return f"does not die out ({abs(z):.4g} per sample): estimates will drift. Add a sensor that shows it."

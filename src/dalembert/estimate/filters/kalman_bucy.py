@@ -1,0 +1,254 @@
+"""The Kalman-Bucy filter: continuous model, continuous sensors (spec 000, 70).
+
+    x̂̇ = A x̂ + B u + K (y - C x̂ - D u) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   P(0) = P₀
+
+Q and R are intensities: a step Δt adds about Q Δt, and a sample that averages over Δt has about R / Δt. Over a record
+the filter is exact for inputs held and sensors linear between the samples (`riccati_flow`), however stiff. Sensors that
+read inputs at once jump with them: it is y - D u that is linear, u being what acted while y was read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.errors import ConvergenceError, DataError, ModelError
+from dalembert.equations import Channels, Watching
+from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.noise import covariance
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.steady_gain import Steady, hidden_modes
+from dalembert.estimate.filters.kalman import Kalman
+from dalembert.estimate.filters.riccati_flow import interval
+from dalembert.estimate.models.process import Process, chosen, operating_point, process
+from dalembert.expressions import Array
+from dalembert.linear import SecondOrder, StateSpace
+from dalembert.linear.transforms.riccati import care
+from dalembert.record import Record
+
+FORMS = ("covariance", "steady")
+
+
+class KalmanBucy:
+    """Kalman-Bucy filter of a continuous `StateSpace` or `SecondOrder`.
+
+    Parameters
+    ----------
+    Q, R : intensities of the noise of states and outputs, in the forms of `Kalman` but functions; R positive definite.
+    form : "covariance" (P follows the Riccati equation from P0) or "steady" (its limit).
+    start, P0 : x and covariance to begin with; None: the operating point, and the steady one.
+    deviations : whether it reads and tells deviations from the operating point of a linearized machine.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> drift = StateSpace([[0.0]], C=[[1.0]], outputs="seen")
+    >>> KalmanBucy(drift, Q=4.0, R=1.0).steady.K.tolist()
+    [[2.0]]
+    """
+
+    def __init__(
+        self, model: Any, *, Q: Any, R: Any, outputs: Any = None, inputs: Any = None, form: str = "covariance",
+        start: Any = None, P0: Any = None, compiled: bool = False, deviations: bool = False,
+    ) -> None:  # fmt: skip
+        if isinstance(model, SecondOrder):
+            model = model.state_space()
+        if not isinstance(model, StateSpace):
+            raise ModelError(f"KalmanBucy takes a linear model, got {type(model).__name__}; see ExtendedKalmanBucy.")
+        if model.dt is not None:
+            raise DataError(
+                f"KalmanBucy takes a continuous model; this one is sampled every {model.dt:g} s: use Kalman."
+            )
+        if form not in FORMS:
+            raise DataError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
+        rows, columns = chosen(outputs, model.outputs, "output"), chosen(inputs, model.inputs, "input")
+        self.A, self.B = model.A, model.B[:, columns]
+        self.C, self.D = model.C[rows], model.D[np.ix_(rows, columns)]
+        self.inputs, self.outputs = tuple(model.inputs[k] for k in columns), tuple(model.outputs[k] for k in rows)
+        self.model, self.form, self.start, self.compiled, self.deviations = model, form, start, compiled, deviations
+        self.about = None if deviations else operating_point(model, list(self.outputs), list(self.inputs))
+        self.Q = covariance("Q", Q, model.states, "state")
+        self.R = covariance("R", R, self.outputs, "output")
+        if len(self.R) and np.linalg.eigvalsh(self.R)[0] <= 0:
+            raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
+        self.P0 = None if P0 is None else covariance("P0", P0, model.states, "state")
+        self._sampled: dict[float, Sampled] = {}
+
+    @property
+    def steady(self) -> Steady:
+        """Gain and covariance the filter settles to (CARE); `DataError` where it does not."""
+        hidden = hidden_modes(self.A, self.C, self.model.states, continuous=True)
+        if hidden:
+            raise DataError(f"no settled filter: {'; '.join(hidden)}. Add a sensor that shows it, or leave it out.")
+        try:
+            found = care(self.A.T, self.C.T, self.Q, self.R)
+        except ConvergenceError as error:
+            unmoved = hidden_modes(self.A.T, self.Q, self.model.states, "no noise moves", continuous=True)
+            why = f": {'; '.join(unmoved)}. Give Q of it" if unmoved else f" ({error})"
+            raise DataError(f"no settled filter{why}.") from error
+        K = found.K.T
+        poles = np.linalg.eigvals(self.A - K @ self.C)
+        return Steady(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
+
+    def first_covariance(self, P0: Any = None) -> Array:
+        if P0 is not None:
+            return covariance("P0", P0, self.model.states, "state")
+        return self.P0 if self.P0 is not None else self.steady.P
+
+    def covariances(self, times: Any, P0: Any = None) -> Array:
+        """(N, nx, nx) P at these times [s], the first being that of P0; exact."""
+        t = np.asarray(times, dtype=float).reshape(-1)
+        if len(t) == 0 or not np.isfinite(t).all() or (np.diff(t) <= 0).any():
+            raise DataError("times must be finite and increase.")
+        P = self.first_covariance(P0)
+        result = [P]
+        known: dict[float, Any] = {}
+        for step in np.diff(t):
+            key = float(np.round(step, 15))
+            if key not in known:
+                known[key] = interval(self.A, self.B, self.C, self.Q, self.R, float(step))
+            result.append(known[key].after(result[-1]))
+        return np.array(result)
+
+    def sampled(self, dt: float) -> Sampled:
+        """The same filter over samples every `dt` seconds: a `Filter` like any other."""
+        if dt not in self._sampled:
+            self._sampled[dt] = Sampled(self, dt)
+        return self._sampled[dt]
+
+    def discrete(self, dt: float, **keywords: Any) -> Kalman:
+        """The discrete filter it is the limit of: Q integrated over dt (Van Loan), R / dt."""
+        n = len(self.A)
+        H = np.zeros((2 * n, 2 * n))
+        H[:n, :n], H[:n, n:], H[n:, n:] = -self.A, self.Q, self.A.T
+        flow = scipy.linalg.expm(H * dt)
+        F = flow[n:, n:].T
+        Qd = F @ flow[:n, n:]
+        given: dict[str, Any] = {"P0": self.P0, "start": self.start, **keywords}
+        return Kalman(
+            self.model, outputs=list(self.outputs), inputs=list(self.inputs), Q=(Qd + Qd.T) / 2, R=self.R / dt, dt=dt,
+            deviations=self.deviations, **given,
+        )  # fmt: skip
+
+    def in_deviations(self) -> KalmanBucy:
+        """The filter for the linear model itself, which knows deviations from the operating point only."""
+        if self.start is not None and self.about is not None:
+            raise DataError("start= of a filter at an operating point does not fit the linear model: leave it out.")
+        return KalmanBucy(
+            self.model, Q=self.Q, R=self.R, outputs=list(self.outputs), inputs=list(self.inputs), form=self.form,
+            start=self.start, P0=self.P0, compiled=self.compiled, deviations=True,
+        )  # fmt: skip
+
+    def run(self, record: Record, *, start: Any = None, P0: Any = None, progress: Any = None) -> Estimate:
+        """Estimate along an evenly sampled record without gaps; sensors are taken as linear between the samples."""
+        if not isinstance(record, Record):
+            raise DataError(f"a filter runs over a da.Record, got {type(record).__name__}.")
+        known = [name for name in self.outputs if name in record.names]
+        if known and np.isnan(record[known]).any():
+            raise DataError(
+                "KalmanBucy sees its sensors all the time; the record has gaps (NaN). Use filter.discrete(dt), which "
+                "leaves samples out exactly."
+            )
+        return self.sampled(record.sample_time).run(record, start=start, P0=P0, progress=progress)
+
+    def stepper(self, dt: float | None = None, **keywords: Any) -> Any:
+        """The filter sample by sample, every `dt` seconds."""
+        if dt is None:
+            raise DataError("KalmanBucy.stepper needs dt=, the sampling interval [s].")
+        return self.sampled(dt).stepper(dt, **keywords)
+
+    def watching(self, dt: float | None = None) -> Watching:
+        """For ``da.simulate(..., observer=)``: continuous, or sampled every `dt` seconds."""
+        if dt is not None:
+            return self.sampled(dt).watching(dt)
+        n = len(self.A)
+        steady = self.form == "steady"
+        m = ca.SX.sym("m", n if steady else n + triangle(n))
+        u, y = ca.SX.sym("u", len(self.inputs)), ca.SX.sym("y", len(self.outputs))
+        p, t = ca.SX.sym("p", 0), ca.SX.sym("t")
+        sampled = self.sampled(1.0)
+        x0, u0, y0 = sampled.about
+        x, du, dy = m[:n] - x0, u - u0, y - y0
+        CR = np.linalg.solve(self.R, self.C).T
+        P = ca.DM(self.steady.P) if steady else unpack(m[n:], n)
+        A, B, C, D = (ca.sparsify(v) for v in (self.A, self.B, self.C, self.D))
+        rate = A @ x + B @ du + P @ (ca.DM(CR) @ (dy - C @ x - D @ du))
+        if not steady:
+            rate = ca.vertcat(rate, pack(A @ P + P @ A.T - P @ ca.DM(CR @ self.C) @ P + ca.DM(self.Q)))
+        told, spread = sampled.process.reported, ca.sqrt(ca.fmax(ca.diag(P), 0))
+        first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
+        states = sampled.process.carried
+        more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
+        return Watching(
+            "KalmanBucy", self.outputs, self.inputs,
+            Channels([*told.names, *deviation_names(told.names)], [*told.units, *told.units]),
+            ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(ca.vertcat(m[:n], spread))]), None,
+            Channels([*states.names, *more], [*states.units, *[""] * len(more)]), tuple(float(v) for v in first),
+        )  # fmt: skip
+
+
+class Sampled(Filter):
+    """A Kalman-Bucy filter over samples: memory x, P, the last y - D u, held inputs, and whether time has passed."""
+
+    def __init__(self, bucy: KalmanBucy, dt: float) -> None:
+        own: Process = process(
+            bucy.model, outputs=list(bucy.outputs), inputs=list(bucy.inputs), dt=dt, deviations=bucy.deviations
+        )
+        super().__init__(own, Q=bucy.Q, R=bucy.R, start=bucy.start, P0=bucy.P0, compiled=bucy.compiled)
+        self.bucy = bucy
+        element = interval(bucy.A, bucy.B, bucy.C, bucy.Q, bucy.R, dt)
+        nu, ny = own.nu, own.ny
+        ends = np.zeros((nu + 2 * ny, nu + 2 * ny))  # (u, y₀, slope) of (u, y₀, y₁)
+        ends[: nu + ny, : nu + ny] = np.eye(nu + ny)
+        ends[nu + ny :, nu : nu + ny], ends[nu + ny :, nu + ny :] = -np.eye(ny) / dt, np.eye(ny) / dt
+        self.Psi, self.N, self.J = element.Psi, element.N, element.J
+        self.b, self.eta = element.b @ ends, element.eta @ ends
+        self.P: Array | None = bucy.steady.P if bucy.form == "steady" else None
+        self.S = bucy.R / dt
+        none = np.zeros(own.nx), np.zeros(nu), np.zeros(ny)
+        self.about = none if own.about is None else own.about
+        self.carried = own.nx + (0 if self.P is not None else triangle(own.nx))
+        self.memory = self.carried + ny + nu + 1
+
+    def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
+        return self.bucy.steady.P
+
+    def begin(self, x0: Array, P0: Array) -> Array:
+        P = np.empty(0) if self.P is not None else packed(P0)
+        return np.concatenate([x0, P, np.zeros(self.memory - self.carried)])
+
+    def covariance(self, m: Any) -> Any:
+        n = self.process.nx
+        return ca.MX(ca.DM(self.P)) if self.P is not None else unpack(m[n : self.carried], n)
+
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        return ca.vertcat(m[: self.carried + self.process.ny], u, 1)
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        n, ny = self.process.nx, self.process.ny
+        x0, u0, y0 = self.about
+        x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
+        seen = y - y0 - ca.DM(self.bucy.D) @ (u - u0)
+        held = ca.vertcat(m[self.carried + ny : -1] - u0, m[self.carried : self.carried + ny], seen)
+        L = ca.densify(factor(P))
+        inner = ca.DM.eye(n) + L.T @ ca.DM(self.J) @ L
+        W = L @ solve_positive(factor(inner), L.T)
+        moved = ca.DM(self.Psi) @ (x + W @ (ca.DM(self.eta) @ held - ca.DM(self.J) @ x)) + ca.DM(self.b) @ held
+        x = ca.if_else(passed, moved, x) + x0
+        parts = [x]
+        if self.P is None:
+            after = ca.DM(self.Psi) @ W @ ca.DM(self.Psi).T + ca.DM(self.N)
+            P = ca.if_else(passed, after, P)
+            parts.append(pack(P))
+        C = ca.DM(self.process.matrices[2])  # type: ignore[index]
+        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
+        S = ca.DM(self.S) + C @ P @ C.T
+        return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        raise ModelError("KalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")

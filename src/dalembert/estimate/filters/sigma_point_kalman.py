@@ -1,0 +1,267 @@
+"""Sigma-point Kalman filters: unscented (symmetric, scaled, spherical simplex), central-difference, cubature.
+
+    X_i = x ⊞ L χ_i ,  X⁻_i = f(X_i, u) ,  x⁻ = mean of X⁻_i ,  P⁻ = Σ v_k V_k V_kᵀ + Q                  (spec 004, C7)
+    Y_i = g(X_i) ,  S = Σ v_k W_k W_kᵀ + R ,  K = (Σ v_k V_k W_kᵀ) S⁻¹ ,  x = x⁻ ⊞ K (y - ŷ) ,  P = P⁻ - K S Kᵀ
+
+The X_i of the second line are drawn anew from x⁻ and P⁻, so that S sees Q (redraw=True), or are the X⁻_i themselves as
+in the source (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the first
+point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
+
+Square-root form: L is carried, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
+
+    [ √v W   √R ]        [ √S    0 ]
+    [ √v V   0  ]   →    [ K √S  L ]
+
+give the gain and the corrected L at once, without a difference of covariances. Negative weights are taken off by
+rank-one changes at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.estimate.algebra.covariance_factors import (
+    EPSILON,
+    factor,
+    half_product,
+    lower,
+    rank_one,
+    solve_left,
+    solve_right,
+    triangular,
+    unrolled,
+)
+from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
+from dalembert.estimate.algebra.noise import root
+from dalembert.estimate.engine.engine import only_fresh
+from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.tangent import carried, slope_of_shift
+from dalembert.estimate.filters.sigma_points import PointRule, Symmetric
+from dalembert.expressions import Array
+
+SX, MX = ca.SX, ca.MX
+MEAN_PASSES = 3  # towards the mean on a manifold; each leaves about the cube of what was left
+
+
+class SigmaPointKalman(Filter):
+    """Sigma-point filter of any model; on a linear one it is the Kalman filter.
+
+    Parameters
+    ----------
+    model, outputs, inputs, Q, R, input_noise, dt, start, P0, compiled, options : see `Filter`.
+    points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
+        `Cubature()`, or anything with their method.
+    square_root : carry the factor of P: for covariances of very different size.
+    redraw : draw new points after Q was added; False uses the propagated ones again, as spec 004 (C7) has it.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    ...                           states=["angle", "speed"], outputs=["encoder"])
+    >>> ukf = SigmaPointKalman(model, Q=1e-6, R=1e-4, P0=0.1, dt=0.01)
+    >>> round(ukf.stepper().step([0.5])["angle"], 3)
+    0.5
+    """
+
+    def __init__(
+        self, model: Any, *, points: PointRule | None = None, square_root: bool = False, redraw: bool = True,
+        **keywords: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(model, **keywords)
+        self.points: PointRule = Symmetric() if points is None else points
+        if not hasattr(self.points, "points"):
+            raise DataError(f"points must be Symmetric(), Scaled(), SphericalSimplex(), ...; got {points!r}.")
+        if square_root and not redraw:
+            raise DataError("square_root=True draws new points after Q was added; redraw=False is for the plain form.")
+        self.square_root, self.redraw = bool(square_root), bool(redraw)
+        self.factored = self.square_root  # correct() then returns the factor of S
+        n = self.process.ne
+        self.set = self.points.points(n)
+        self.memory = self.process.nx + triangle(n) + (0 if redraw else n * self.set.count)
+
+    def __repr__(self) -> str:
+        how = (", square root" if self.square_root else "") + ("" if self.redraw else ", points used again")
+        return f"SigmaPointKalman({self.points}{how}; {self.process!r})"
+
+    # -- the column ------------------------------------------------------------------------------------------------
+    def begin(self, x0: Array, P0: Array) -> Array:
+        L = root(P0)
+        parts = [x0, packed(L if self.square_root else P0)]
+        if not self.redraw:
+            parts.append((L @ self.set.positions).ravel(order="F"))
+        return np.concatenate(parts)
+
+    def _entries(self, m: Any) -> Any:
+        first = self.process.nx
+        return m[first : first + triangle(self.process.ne)]
+
+    def _factor(self, m: Any) -> Any:
+        n = self.process.ne
+        if self.square_root:
+            kind = MX if isinstance(m, MX) else SX if isinstance(m, SX) else ca.DM
+            return kind(lower(n), self._entries(m))
+        return factor(unpack(self._entries(m), n))
+
+    def covariance(self, m: Any) -> Any:
+        n = self.process.ne
+        if self.square_root:
+            L = self._factor(m)
+            return ca.mtimes(L, L.T)
+        return unpack(self._entries(m), n)
+
+    # -- the recursion -----------------------------------------------------------------------------------------------
+    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        x = m[: self.process.nx]
+        mean, E = self._propagated(x, self._factor(m), u, p, t, dt)
+        V = self.set.spread(E)
+        if self.square_root:
+            kept = self._root(V, self.model.Q_factor(x, u, p, t, dt))
+        else:
+            kept = half_product(self._weighted(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
+        return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
+
+    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+        x, count = m[: self.process.nx], self.process.ne * self.set.count
+        if self.redraw:
+            L = self._factor(m)
+            expected, W = self._seen(self._around(x, L, p, t), u, p, t)
+        else:
+            L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points stand in its place
+            expected, W = self._seen(self._at(x, L, p, t), u, p, t)
+        e = self.model.innovation(y, expected, fresh)
+        R = self.model.R(x, u, p, t)
+        if self.square_root:
+            shift, kept, S = self._square_root_gain(L, W, R, e, fresh)
+        else:
+            P = ca.tril(unpack(self._entries(m), self.process.ne))
+            n, ny, many = self.process.ne, self.process.ny, self.set.count
+            cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
+            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, fresh)
+        x1 = self.model.retract(x, shift, p, t)
+        kept = self._moved(kept, x, shift, x1, p, t)
+        return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
+
+    def _plain_gain(self, P: Any, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+        """K e, the corrected P (lower triangle), S."""
+        S = ca.tril2symm(half_product(self._weighted(W), W)) + R
+        # V = L Ξ for points just drawn: the sums over the points come first, and are few
+        own = ca.sparsify(self.set.own_spread * self.set.weights)
+        C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(L)), W.T)
+        Ls = factor(only_fresh(S, fresh))
+        U = solve_right(Ls, ca.mtimes(C, ca.diag(fresh)))
+        kept, before = P - half_product(U), ca.diag(P)
+        # what rounding leaves of a variance that a noise-free sensor takes away counts as zero
+        left = ca.diag(kept)
+        kept = kept - ca.diag(left * (ca.fabs(left) <= 4 * self.process.ne * EPSILON * before))
+        return U @ solve_left(Ls, e), kept, ca.densify(S)
+
+    def _square_root_gain(self, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+        """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""
+        ny = self.process.ny
+        both = ca.vertcat(ca.mtimes(ca.diag(fresh), W), ca.mtimes(L, ca.sparsify(self.set.own_spread)))
+        joint = self._root(both, ca.vertcat(factor(only_fresh(R, fresh)), type(L)(self.process.ne, ny)))
+        S, gain = joint[:ny, :ny], joint[ny:, :ny]
+        return gain @ solve_left(S, e), ca.tril(joint[ny:, ny:]), ca.densify(S)
+
+    def _moved(self, kept: Any, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+        """P (or L) of errors about the corrected state."""
+        if self.process.flat:
+            return kept
+        if not self.square_root:
+            return carried(self.model, ca.tril2symm(kept), x, shift, x1, p, t)
+        J = slope_of_shift(self.model, x, shift, x1, p, t)
+        return kept if J is None else triangular(ca.mtimes(J, kept))
+
+    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+        L = self._factor(m)
+        _, E = self._propagated(m[: self.process.nx], L, u, p, t, dt)
+        own = ca.sparsify(self.set.own_spread * self.set.weights)
+        return ca.mtimes(L, ca.mtimes(own, self.set.spread(E).T))
+
+    # -- points ------------------------------------------------------------------------------------------------------
+    def _around(self, x: Any, L: Any, p: Any, t: Any) -> Any:
+        """(nx, N): x ⊞ L χ_i for every point."""
+        chi = ca.sparsify(self.set.positions)
+        n, many = chi.shape
+        if not self.process.flat:
+            return self._at(x, ca.mtimes(L, chi), p, t)
+        cost = n * many + 2 * sum(n - row for row in chi.sparsity().row())
+        return unrolled("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
+
+    def _at(self, x: Any, E: Any, p: Any, t: Any) -> Any:
+        """(nx, N): x ⊞ E_i for every point."""
+        if self.process.flat:
+            return ca.repmat(x, 1, E.shape[1]) + E
+        return ca.horzcat(*[self.model.retract(x, e, p, t) if e.nnz() else x for e in ca.horzsplit(E)])
+
+    def _propagated(self, x: Any, L: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any]:
+        """Mean of the states after the step, and the deviation of each from it (ne, N)."""
+        after = self._each("step", self._around(x, L, p, t), u, self.model.own(p), t, dt)
+        if self.process.flat:
+            return self._centred(after)
+        points = ca.horzsplit(after)
+        centre, late = points[0], t + dt
+        for _ in range(MEAN_PASSES):
+            D = [self.model.difference(point, centre, p, late) for point in points]
+            shift = D[0] + self.set.mean(ca.horzcat(*[d - D[0] for d in D]))
+            centre = self.model.retract(centre, shift, p, late)
+        return centre, ca.horzcat(*[self.model.difference(point, centre, p, late) for point in points])
+
+    def _centred(self, values: Any) -> tuple[Any, Any]:
+        """Mean of columns and their deviations from it, both by way of the first column."""
+
+        def code(values: Any) -> tuple[Any, Any]:
+            first = values[:, 0]
+            D = values - ca.repmat(first, 1, values.shape[1])
+            shift = self.set.mean(D)
+            return first + shift, ca.densify(D - ca.repmat(shift, 1, values.shape[1]))
+
+        mean, E = unrolled("centre", code, 4 * values.numel(), values)
+        return mean, E
+
+    def _each(self, name: str, points: Any, *arguments: Any) -> Any:
+        """A function of the process for every column of points."""
+        function = self.process.functions[name]
+        if not isinstance(points, MX):
+            return ca.horzcat(*[function(point, *arguments) for point in ca.horzsplit(points)])
+        rest = ca.vertcat(*arguments)  # one column, never empty: the C of a map cannot repeat an empty one
+        count = points.shape[1]
+        mapped = _of_point_and_rest(function).map(f"{name}{count}", "serial", count, [1], [])
+        return mapped(points, rest)
+
+    def _weighted(self, V: Any) -> Any:
+        return V * ca.repmat(ca.DM(self.set.weights).T, V.shape[0], 1)
+
+    def _seen(self, states: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
+        seen = self._each("outputs", states, u, self.model.own(p), t)
+        if any(self.process.wrapped):
+            first = seen[:, 0]
+            turned = [first + self.model.innovation(y, first, 1) for y in ca.horzsplit(seen)]
+            seen = ca.horzcat(*turned)
+        mean, E = self._centred(seen)
+        return mean, self.set.spread(E)
+
+    def _root(self, V: Any, noise: Any) -> Any:
+        """Factor of Σ v_k V_k V_kᵀ + noise noiseᵀ."""
+        weights = self.set.weights
+        more, less = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
+        scaled = ca.mtimes(V[:, more.tolist()], ca.diag(ca.DM(np.sqrt(weights[more]))))
+        L = triangular(ca.horzcat(scaled, noise), unrolled=self.compiled)
+        for k in less:
+            L = rank_one(L, float(np.sqrt(-weights[k])) * V[:, int(k)], remove=True)
+        return L
+
+
+def _of_point_and_rest(function: ca.Function) -> ca.Function:
+    """The same function, all arguments but the first in one column."""
+    kind = SX if function.is_a("SXFunction") else MX
+    sizes = [function.size1_in(k) for k in range(function.n_in())]
+    point, rest = kind.sym("point", sizes[0]), kind.sym("rest", sum(sizes[1:]))
+    parts = ca.vertsplit(rest, np.cumsum([0, *sizes[1:]]).tolist())
+    return ca.Function(f"{function.name()}_of", [point, rest], [ca.densify(function(point, *parts))])

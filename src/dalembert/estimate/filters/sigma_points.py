@@ -1,0 +1,189 @@
+"""Sigma points: a few states that carry a mean and a covariance through a nonlinear function.
+
+    X_i = x + L χ_i ,   L Lᵀ = P ;     mean = Σ w_i Y_i ;     covariance = Σ v_k V_k V_kᵀ
+
+V are the deviations Y_i - mean with weights v_i, except for central differences, where they are the sums and
+differences of opposite points. Every set has Σ w_i χ_i = 0 and reproduces I as covariance of χ (spec 004, C6 and C8).
+The printed formula of the spherical simplex has numerator 1 where j is right (spec 004, trap of C6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.expressions import Array
+from dalembert.expressions.quantities import is_real
+
+
+@dataclass(frozen=True, eq=False)
+class PointSet:
+    """The points of one rule for n states.
+
+    positions : (n, N), χ.  mean_weights : (N,).  weights : (K,), v.
+    opposite : 0, or n where V are differences and sums of the points i and i + n after a central one.
+    """
+
+    positions: Array
+    mean_weights: Array
+    weights: Array
+    opposite: int = 0
+
+    @property
+    def count(self) -> int:
+        return int(self.positions.shape[1])
+
+    def __repr__(self) -> str:
+        return f"PointSet({self.count} points for {len(self.positions)} states)"
+
+    def mean(self, D: Any) -> Any:
+        """Σ w_i D_i of deviations D (rows, N) from the first point; equal weights are added first."""
+        total: Any = 0
+        for weight in dict.fromkeys(self.mean_weights[1:]):
+            if weight:
+                same = [int(i) for i in np.flatnonzero(self.mean_weights == weight) if i]
+                total = total + float(weight) * ca.sum2(D[:, same])
+        return total
+
+    def spread(self, E: Any) -> Any:
+        """V (rows, K) of deviations E (rows, N) from the mean."""
+        if not self.opposite:
+            return E
+        plus, minus = E[:, 1 : self.opposite + 1], E[:, self.opposite + 1 :]
+        return ca.horzcat(plus - minus, plus + minus - 2 * ca.repmat(E[:, 0], 1, self.opposite))
+
+    @property
+    def own_spread(self) -> Array:
+        """(n, K): V of the points χ themselves."""
+        return np.asarray(ca.DM(self.spread(ca.DM(self.positions))), dtype=float)
+
+
+class PointRule(Protocol):
+    """What makes sigma points for n states; any frozen dataclass with this method will do."""
+
+    def points(self, n: int) -> PointSet: ...
+
+
+def _number(value: Any, what: str) -> float:
+    if not is_real(value) or not np.isfinite(float(value)):
+        raise DataError(f"{what} must be a finite number, got {value!r}.")
+    return float(value)
+
+
+def _star(n: int, reach: float) -> Array:
+    """The centre, then n points on the positive and n on the negative axes."""
+    return reach * np.hstack([np.zeros((n, 1)), np.eye(n), -np.eye(n)])
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """2n + 1 points: the mean, and two per column of L at the distance √(n + κ).
+
+    kappa : weight κ/(n + κ) of the mean; None takes 3 - n (fourth moments of a Gaussian), or 0 from n = 3 on. A
+        negative one may make covariances indefinite.
+
+    Examples
+    --------
+    >>> Symmetric(kappa=1.0).points(2).mean_weights.round(4).tolist()
+    [0.3333, 0.1667, 0.1667, 0.1667, 0.1667]
+    """
+
+    kappa: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kappa is not None:
+            _number(self.kappa, "kappa")
+
+    def points(self, n: int) -> PointSet:
+        kappa = max(3.0 - n, 0.0) if self.kappa is None else float(self.kappa)
+        if n + kappa <= 0:
+            raise DataError(f"kappa = {kappa:g} is too low: n + kappa must be positive for the {n} states.")
+        weights = np.r_[kappa, np.full(2 * n, 0.5)] / (n + kappa)
+        return PointSet(_star(n, np.sqrt(n + kappa)), weights, weights)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """2n + 1 points at the distance α √(n + κ); β = 2 adds what is known of a Gaussian's fourth moments.
+
+    With a small α (1e-3 is often quoted) the weights are about ±1/α² and rounding grows as much; 1 needs no care.
+    """
+
+    alpha: float = 1.0
+    beta: float = 2.0
+    kappa: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not _number(self.alpha, "alpha") > 0:
+            raise DataError(f"alpha must be positive, got {self.alpha!r}.")
+        _number(self.beta, "beta")
+        _number(self.kappa, "kappa")
+
+    def points(self, n: int) -> PointSet:
+        if n + self.kappa <= 0:
+            raise DataError(f"kappa = {self.kappa:g} is too low: n + kappa must be positive for the {n} states.")
+        reach = self.alpha**2 * (n + self.kappa)
+        mean = np.r_[1.0 - n / reach, np.full(2 * n, 0.5 / reach)]
+        weights = mean.copy()
+        weights[0] += 1.0 - self.alpha**2 + self.beta
+        return PointSet(_star(n, np.sqrt(reach)), mean, weights)
+
+
+@dataclass(frozen=True)
+class SphericalSimplex:
+    """n + 2 points: the mean with weight w0 and a simplex around it (spec 004, C6). The fewest evaluations.
+
+    Examples
+    --------
+    >>> SphericalSimplex(0.25).points(2).positions.round(5).tolist()
+    [[0.0, -1.41421, 1.41421, 0.0], [0.0, -0.8165, -0.8165, 1.63299]]
+    """
+
+    w0: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 <= _number(self.w0, "w0") < 1:
+            raise DataError(f"w0 must be at least 0 and below 1, got {self.w0!r}.")
+
+    def points(self, n: int) -> PointSet:
+        w1 = (1.0 - self.w0) / (n + 1)
+        positions = np.zeros((n, n + 2))
+        for j in range(1, n + 1):
+            size = np.sqrt(j * (j + 1) * w1)
+            positions[j - 1, 1 : j + 1] = -1.0 / size
+            positions[j - 1, j + 1] = j / size
+        weights = np.r_[self.w0, np.full(n + 1, w1)]
+        return PointSet(positions, weights, weights)
+
+
+@dataclass(frozen=True)
+class CentralDifference:
+    """2n + 1 points at the distance h: Stirling's interpolation of second order (the divided-difference filter).
+
+    h : √3 for Gaussian errors; at least 1.
+    """
+
+    h: float = 3.0**0.5
+
+    def __post_init__(self) -> None:
+        if not _number(self.h, "h") >= 1:
+            raise DataError(f"h must be at least 1, or a covariance could become indefinite; got {self.h!r}.")
+
+    def points(self, n: int) -> PointSet:
+        square = self.h**2
+        mean = np.r_[1.0 - n / square, np.full(2 * n, 0.5 / square)]
+        weights = np.r_[np.full(n, 0.25 / square), np.full(n, (square - 1) / (4 * square**2))]
+        return PointSet(_star(n, self.h), mean, weights, opposite=n)
+
+
+@dataclass(frozen=True)
+class Cubature:
+    """2n points of equal weight at the distance √n: the spherical-radial rule of degree three, no centre."""
+
+    def points(self, n: int) -> PointSet:
+        weights = np.full(2 * n, 0.5 / max(n, 1))
+        return PointSet(_star(n, np.sqrt(n))[:, 1:], weights, weights)

@@ -1,0 +1,1 @@
+"""Unknown forces from estimated motion."""

@@ -1,0 +1,61 @@
+"""Whether unknown forces can be told along a motion, and where not, in words (spec 004, C26)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray, Frozen
+
+FORMS = ("known-from-unknown", "unknown-from-known")
+POOR = 100.0  # errors of measured forces and motion grow by more than this: a force cannot be told
+
+
+class ForceCheck(Frozen):
+    """How well forces can be told along a motion (C26): condition numbers, and the verdict in words."""
+
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    form: str
+    time: FloatArray
+    condition: FloatArray
+    seen: FloatArray
+    map: FloatArray
+
+    def __init__(self, known: Any, unknown: Any, form: str, time: Any, condition: Any, seen: Any, map: Any) -> None:
+        self._freeze(known=known, unknown=unknown, form=form, time=time, condition=condition, seen=seen, map=map)
+
+    @property
+    def well_posed(self) -> bool:
+        return bool(max(self.condition.max(), self.seen.max()) < POOR)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the unknown forces can be told, and where not."""
+        names = ", ".join(self.unknown)
+        if self.well_posed:
+            return f"{names} can be told from {', '.join(self.known)} everywhere on this motion."
+        worst = self.condition if self.condition.max() >= self.seen.max() else self.seen
+        at = float(self.time[int(np.argmax(worst))])
+        share = 100.0 * float(np.mean(np.maximum(self.condition, self.seen) >= POOR))
+        measured = self.form == FORMS[0] and worst is self.condition
+        inverted = self.known if measured else self.unknown
+        pose = (
+            f"{inverted[0]} moves nothing"
+            if len(inverted) == 1
+            else f"{', '.join(inverted)} do not act independently of one another"
+        )
+        cure = f"measure {names if len(self.unknown) == 1 else 'one of them'}"
+        if measured:
+            cure = f"use form={FORMS[1]!r}, which does not divide by what they do"
+        return (
+            f"near t = {at:.4g} s the machine stands in a pose where {pose} "
+            f"({f'{share:.0f}' if share >= 1.0 else 'less than 1'} % of the motion): {names} cannot be told there, and "
+            f"nearby only with large errors. Keep away from that pose, {cure}, or use a law with little noise to "
+            "bridge it."
+        )
+
+    def __repr__(self) -> str:
+        worst = max(self.condition.max(), self.seen.max())
+        return f"ForceCheck: {self.verdict} Largest condition number {worst:.3g}."

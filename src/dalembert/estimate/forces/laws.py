@@ -1,0 +1,104 @@
+"""How an unknown force is expected to go on from one sample to the next (spec 004, C27).
+
+random walk     F⁺ = F + δ ,                     δ ~ σ² per step
+Gauss-Markov    F⁺ = a F + δ ,                   a = exp(-2π f_c Δt),  δ ~ σ² (1 - a²): σ is what F spreads over
+low-passed      F⁺ = a F + (1 - a) f₂₁ + δ       f₂₁ what the motion says at once
+user's law      F⁺ = law(motion) + δ             a spring, for one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from dalembert.core.errors import ModelError
+from dalembert.expressions.quantities import is_real
+
+
+def _positive(what: str, **values: Any) -> None:
+    for name, value in values.items():
+        if not is_real(value) or not 0 < float(value) < float("inf"):
+            raise ModelError(f"{what}: {name} must be a positive number, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class RandomWalk:
+    """Any course, changes of ``deviation`` per step being usual."""
+
+    deviation: float
+
+    def __post_init__(self) -> None:
+        _positive("RandomWalk", deviation=self.deviation)
+
+    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+        return force
+
+    def variance(self, dt: float) -> float:
+        return float(self.deviation) ** 2
+
+
+@dataclass(frozen=True)
+class GaussMarkov:
+    """A force of limited bandwidth about zero: ``cutoff`` [Hz], spreading over ``deviation``."""
+
+    cutoff: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        _positive("GaussMarkov", cutoff=self.cutoff, deviation=self.deviation)
+
+    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+        return ca.exp(-2 * ca.pi * self.cutoff * dt) * force
+
+    def variance(self, dt: float) -> float:
+        return float(self.deviation) ** 2 * (1.0 - float(ca.exp(-4 * ca.pi * self.cutoff * dt)))
+
+
+@dataclass(frozen=True)
+class LowPassed:
+    """What the motion says at once, through a first-order low-pass of ``cutoff`` [Hz]; ``deviation`` per step."""
+
+    cutoff: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        _positive("LowPassed", cutoff=self.cutoff, deviation=self.deviation)
+
+    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+        a = ca.exp(-2 * ca.pi * self.cutoff * dt)
+        return a * force + (1 - a) * at_once
+
+    def variance(self, dt: float) -> float:
+        return float(self.deviation) ** 2
+
+
+@dataclass(frozen=True)
+class ForceLaw:
+    """A law of its own, a function of the motion ``s`` (``s["slider.displacement"]``, ``s.t``); ``deviation`` per step.
+
+    Examples
+    --------
+    >>> spring = ForceLaw(lambda s: -200.0 * s["slider.displacement"], deviation=0.5)
+    """
+
+    function: Callable[[Any], Any]
+    deviation: float
+
+    def __post_init__(self) -> None:
+        _positive("ForceLaw", deviation=self.deviation)
+        if not callable(self.function):
+            raise ModelError(f"ForceLaw needs a function of the motion, got {self.function!r}.")
+
+    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+        from dalembert.expressions import call_user
+
+        return ca.SX(call_user(self.function, "law of an unknown force", view))
+
+    def variance(self, dt: float) -> float:
+        return float(self.deviation) ** 2
+
+
+Law = RandomWalk | GaussMarkov | LowPassed | ForceLaw

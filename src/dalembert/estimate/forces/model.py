@@ -1,0 +1,364 @@
+"""Unknown forces from an estimated motion and measured forces: the second stage (spec 004, C23 to C28).
+
+State F = (F₁ measured inputs, F₂ unknown ones), told the motion ξ = (z, ż, z̈); what is measured is F₁.
+
+    "known-from-unknown"   F₁⁺ = f₁₂(F₂, ξ) = B₁⁻¹ (h - B₂ F₂) + δ ,   F₂⁺ = law(F₂) + δ*
+    "unknown-from-known"   F₁⁺ = F₁ + δ* ,                             F₂⁺ = f₂₁(F₁, ξ) = B₂⁺ (h - B₁ F₁) + δ
+
+(eq. 3.8 of the source prints f₁₂ in the second row of the second form: trap 15.) The first needs B₁ square and regular
+and sees F₂ where -B₁⁻¹ B₂ has full rank; the second needs B₂ of full column rank, and F₂ does not act on the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.equations import Channels, EquationsOfMotion, State, equations, require_equations
+from dalembert.estimate.forces.balance import Balance
+from dalembert.estimate.forces.check import FORMS, ForceCheck
+from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
+from dalembert.estimate.kinematic.check import rays
+from dalembert.estimate.kinematic.quantities import listed
+from dalembert.estimate.models.process import Process, process
+from dalembert.expressions import Array, Kernel
+from dalembert.model import Mechanism
+from dalembert.record import Record
+
+SX = ca.SX
+SINGULAR = 1e-9
+ELSEWHERE = 0.1  # a coordinate further off [rad or m] belongs to another way of closing the loops
+OPEN = 1e-6  # gap of a pose of a record [m or rad]
+
+
+def forces(
+    model: Mechanism | EquationsOfMotion,
+    *,
+    independent: str | Iterable[str],
+    known: str | Iterable[str],
+    unknown: str | Iterable[str] | Mapping[str, Law],
+    inputs: str | Iterable[str] = (),
+    form: str = "known-from-unknown",
+    start: State | None = None,
+) -> ForceModel:
+    """A model of the forces of a machine whose motion is known; any filter of ``da.estimate`` takes it.
+
+    Parameters
+    ----------
+    independent : as many coordinates as the machine has degrees of freedom.
+    known : inputs that are measured.
+    unknown : inputs to be found; a mapping gives each its law (:class:`RandomWalk`, :class:`GaussMarkov`,
+        :class:`LowPassed`, :class:`ForceLaw`), so that ``model.noise`` knows their process noise.
+    inputs : other inputs, which the filter is told exactly; those not named at all are zero.
+    form : "known-from-unknown" or "unknown-from-known".
+    start : a state of the machine (`da.assemble`) whose way of closing the loops is kept; None: that of the drawing.
+
+    The filter reads z, ż, z̈ by the names of the machine (``"A.angle"``, ``"A.rate"``, ``"A.acceleration"``), as a
+    kinematics-based observer reports them.
+    """
+    eqs = equations(model) if isinstance(model, Mechanism) else require_equations(model)
+    return ForceModel(eqs, independent, known, unknown, inputs, form, start)
+
+
+class ForceModel(Frozen):
+    """Forces of a machine as functions of its motion; made by :func:`forces`."""
+
+    eqs: EquationsOfMotion
+    known: tuple[str, ...]
+    unknown: tuple[str, ...]
+    told: tuple[str, ...]
+    laws: tuple[Law | None, ...]
+    form: str
+    balance: Balance
+    reference: tuple[Array, Array]
+
+    def __init__(
+        self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Any, form: str,
+        start: State | None = None,
+    ) -> None:  # fmt: skip
+        if form not in FORMS:
+            raise ModelError(f"form must be {FORMS[0]!r} or {FORMS[1]!r}, got {form!r}.")
+        laws = dict(unknown) if isinstance(unknown, Mapping) else {}
+        groups = [_names(eqs, group, what) for group, what in
+                  ((known, "known"), (list(unknown) if laws else unknown, "unknown"), (inputs, "inputs"))]  # fmt: skip
+        every = [name for group in groups for name in group]
+        twice = {name for name in every if every.count(name) > 1}
+        if twice:
+            raise ModelError(f"{', '.join(sorted(twice))}: an input is either known, unknown or told, not two of them.")
+        for name, law in laws.items():
+            if not isinstance(law, (RandomWalk, GaussMarkov, LowPassed, ForceLaw)):
+                raise ModelError(f"unknown[{name!r}] must be a law such as RandomWalk(2.0), got {law!r}.")
+        if start is not None and not isinstance(start, State):
+            raise ModelError(f"start must be a state of the machine, from da.assemble(eqs, ...); got {start!r}.")
+        balance = Balance(eqs, listed(independent, "independent"), start)
+        self._freeze(
+            eqs=eqs, known=groups[0], unknown=groups[1], told=groups[2], form=form, balance=balance,
+            laws=tuple(laws.get(name) for name in groups[1]),
+        )  # fmt: skip
+        self._check_counts()
+        self._freeze(reference=self._workspace())
+        self._check_somewhere()
+
+    # -- well-posedness (C26) ----------------------------------------------------------------------------------------
+    def _check_counts(self) -> None:
+        n, k1, k2 = self.balance.n, len(self.known), len(self.unknown)
+        freedom = f"{self.eqs.name!r} has {n} degree{'s' * (n != 1)} of freedom, that is {n} equation{'s' * (n != 1)}"
+        if not k2:
+            raise ModelError("unknown= names no input: there is nothing to find.")
+        if k2 > n:
+            raise ModelError(
+                f"{freedom}, but {k2} forces are unknown ({', '.join(self.unknown)}): at most {n} can be told from the "
+                f"motion. Measure {k2 - n} of them, or find one combination of them."
+            )
+        if self.form == FORMS[0] and k1 != n:
+            more = f"Measure {n - k1} more" if k1 < n else f"Tell {k1 - n} of them as inputs="
+            raise ModelError(
+                f"{freedom}; the form {self.form!r} needs as many measured forces, but {k1} are named "
+                f"({', '.join(self.known) or 'none'}). {more}, or use form={FORMS[1]!r}."
+            )
+        if self.form == FORMS[1] and not k1:
+            raise ModelError("known= names no input: the filter needs a measured force to read.")
+
+    def _check_somewhere(self) -> None:
+        """Forces must act, and independently of one another, at some pose of the workspace."""
+        B, summed = self.reference
+        for names, columns, inverted in (
+            (self.unknown, self._two, True),
+            (self.known, self._one, self.form == FORMS[0]),
+        ):
+            size = np.abs(B[:, :, columns]).max(axis=(0, 1))
+            idle = [name for name, s, of in zip(names, size, summed[columns], strict=True) if s <= SINGULAR * of]
+            if idle and inverted:
+                raise ModelError(
+                    f"{', '.join(idle)} cannot be told from the motion of {self.eqs.name!r}, for it moves nothing at "
+                    "any pose: its joints take it whole. Name other forces."
+                )
+            if inverted and self._conditions(B, columns).min() > 1 / SINGULAR:
+                raise ModelError(
+                    f"the forces {', '.join(names)} cannot be told apart from the motion of {self.eqs.name!r}: at "
+                    "every pose one does the same as others together. Name other forces"
+                    + (f", or use form={FORMS[1]!r}." if names is self.known else ", or find a combination of them.")
+                )
+
+    def check(self, motion: Record) -> ForceCheck:
+        """Along a motion (record with z, ż, z̈): how well forces can be told, and where they cannot."""
+        time, _, B = self._along(motion)
+        inverted = self._one if self.form == FORMS[0] else self._two
+        return ForceCheck(
+            self.known, self.unknown, self.form, time, self._conditions(B, inverted), self._conditions(B, self._two),
+            B[:, :, self._two],
+        )  # fmt: skip
+
+    def _conditions(self, B: Array, columns: list[int]) -> FloatArray:
+        """(K,) condition of the map of some forces, in units of what each does over the workspace; inf: blind."""
+        usual = self.reference[0][:, :, columns]
+        size = np.sqrt(np.einsum("kij,kij->j", usual, usual) / len(usual))
+        if not (size > 0.0).all():
+            return np.full(len(B), np.inf)
+        rows = np.sqrt(np.einsum("kij,kij->i", usual / size, usual / size) / len(usual))
+        unit = size * np.where(rows > 0.0, rows, 1.0)[:, None]
+        here, there = (np.linalg.svd(part / unit, compute_uv=False) for part in (B[:, :, columns], usual))
+        top = max(here.max(initial=0.0), there.max())
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(here[:, -1] > 0.0, top / here[:, -1], np.inf))
+
+    def _workspace(self) -> tuple[Array, Array]:
+        """B at poses all over the workspace, and per input the largest sum of what its entries are made of."""
+        eqs, r = self.eqs, self.balance.relations
+        q = rays(r, self._leading[0](r.begin, eqs.p, 0.0)[1], r.begin, None, 100)[1]
+        kernel = eqs.cached(("acting", r.targets), lambda: Kernel(self.balance.acting))
+        B, summed = (x.reshape(len(q), -1, eqs.nu) for x in kernel.many(q, eqs.p, 0.0))
+        return B, summed.max(axis=(0, 1))
+
+    @property
+    def _one(self) -> list[int]:
+        return [self.eqs.inputs.index[name] for name in self.known]
+
+    @property
+    def _two(self) -> list[int]:
+        return [self.eqs.inputs.index[name] for name in self.unknown]
+
+    @property
+    def _leading(self) -> tuple[Kernel, Kernel]:
+        """Where the coordinates of a pose stand, and the pose led to given coordinates."""
+        r = self.balance.relations
+        return self.eqs.cached(("leading", r.coordinates.names), r.closing.numbers)  # type: ignore[no-any-return]
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+    @property
+    def motion(self) -> Channels:
+        """z, ż, z̈ by name: what the filter is told first."""
+        r = self.balance.relations
+        parts = (r.coordinates, r.rates, r.accelerations)
+        return Channels([n for c in parts for n in c.names], [u for c in parts for u in c.units])
+
+    def _terms(self, q: Array, zd: Array, zdd: Array, t: Array) -> tuple[Array, Array]:
+        eqs, n = self.eqs, self.balance.n
+        kernel = eqs.cached(("balance kernel", self.balance.relations.coordinates.names),
+                            lambda: Kernel(self.balance.function, native=self.balance.function))  # fmt: skip
+        h, B = kernel.many(q, zd, zdd, eqs.p, t.reshape(-1, 1))
+        return h.reshape(len(q), n), B.reshape(len(q), n, eqs.nu)
+
+    def _along(self, motion: Record) -> tuple[Array, Array, Array]:
+        """time, h and B along a record of the motion; the pose follows from sample to sample."""
+        if not isinstance(motion, Record):
+            raise ModelError(f"the motion must be a da.Record of {', '.join(self.motion.names)}, got {motion!r}.")
+        missing = [name for name in self.motion.names if name not in motion.names]
+        if missing:
+            raise ModelError(unknown_name("channel", missing[0], motion.names, "the record of the motion"))
+        r, n = self.balance.relations, self.balance.n
+        x = np.asarray(motion[list(self.motion.names)], dtype=float).reshape(len(motion), 3 * n)
+        q = self._begins(motion, dict(zip(r.coordinates.names, x[0, :n].tolist(), strict=True)))
+        poses, gaps = r.follow(x[:, :n], motion.time, q)
+        if not gaps.max() <= OPEN:
+            k = int(np.argmax(~(gaps <= OPEN)))
+            raise ModelError(
+                f"the motion at t = {motion.time[k]:.6g} s cannot be: the joints of {self.eqs.name!r} stay open by "
+                f"{gaps[k]:.2g} (m or rad) there. Check the record, or how its loops are closed (start=)."
+            )
+        h, B = self._terms(poses, x[:, n : 2 * n], x[:, 2 * n :], motion.time)
+        return motion.time, h, B
+
+    def _begins(self, motion: Record, z: Mapping[str, float]) -> Array:
+        """The pose of the first sample, and whether other coordinates in the record say the same."""
+        eqs, r = self.eqs, self.balance.relations
+        if all(name in motion.names for name in eqs.coordinates.names):
+            return np.array([motion[name][0] for name in eqs.coordinates.names])
+        q = r.start(z)[1]
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, motion.time[0])[0].ravel()
+        for k in eqs.recorded_measures:
+            name = eqs.measures.names[k]
+            if name not in motion.names:
+                continue
+            off = abs(float(motion[name][0]) - s[k])
+            off = off if eqs.measures.units[k] != "rad" else abs((off + np.pi) % (2 * np.pi) - np.pi)
+            if off > ELSEWHERE:
+                raise ModelError(
+                    f"the motion has {name} = {motion[name][0]:.4g} at first, but as {eqs.name!r} is drawn it would be "
+                    f"{s[k]:.4g}: its loops are closed another way. Hand over a state of that way, start=da.assemble("
+                    "eqs, {...}, guess={...})."
+                )
+        return q
+
+    def algebraic(self, motion: Record, measured: Record) -> Record:
+        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer (C30).
+
+        NaN where they cannot be told at all.
+        """
+        time, h, B = self._along(motion)
+        given = [*self.known, *self.told]
+        F = np.column_stack([np.asarray(measured[name], dtype=float) for name in given])
+        if len(F) != len(time):
+            raise ModelError(f"the records of motion ({len(time)} samples) and of forces ({len(F)}) differ in length.")
+        columns = [self.eqs.inputs.index[name] for name in given]
+        right = h - np.einsum("kij,kj->ki", B[:, :, columns], F)
+        found = np.einsum("kji,ki->kj", np.linalg.pinv(B[:, :, self._two]), right)
+        found[self._conditions(B, self._two) > 1 / SINGULAR] = np.nan
+        units = [self.eqs.inputs.units[k] for k in self._two]
+        return Record(time, found, self.unknown, units, name=f"forces of {self.eqs.name}")
+
+    def noise(self, dt: float, known: float | Mapping[str, float]) -> dict[str, float]:
+        """Process noise for ``Q=``: variances per step, ``known`` those of the measured forces, laws those of F₂."""
+        if isinstance(known, Mapping):
+            for name in known:
+                if name not in self.known:
+                    raise ModelError(f"known: {unknown_name('measured force', name, self.known)}")
+            missing = [name for name in self.known if name not in known]
+            if missing:
+                raise ModelError(f"known lacks the variance of {', '.join(missing)}.")
+        found = {name: float(known[name] if isinstance(known, Mapping) else known) for name in self.known}
+        for name, law in zip(self.unknown, self.laws, strict=True):
+            if law is None:
+                raise ModelError(f"the unknown force {name!r} has no law: unknown={{{name!r}: RandomWalk(...)}}.")
+            found[name] = law.variance(dt)
+        return found
+
+    def __repr__(self) -> str:
+        return (
+            f"ForceModel({self.eqs.name!r}: {', '.join(self.unknown)} from {', '.join(self.known)} and the motion of "
+            f"{', '.join(self.balance.relations.coordinates.names)}, {self.form})"
+        )
+
+
+def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
+    names = listed(given, what)
+    for name in names:
+        if name not in eqs.inputs.index:
+            raise ModelError(f"{what}: {unknown_name('input', name, eqs.inputs.names, f'equations {eqs.name!r}')}")
+    return tuple(names)
+
+
+# -- the process -------------------------------------------------------------------------------------------------------
+
+
+class _Motion:
+    """The argument ``s`` of a force law: the motion by name, and the time."""
+
+    def __init__(self, values: Mapping[str, Any], t: Any) -> None:
+        self._values, self.t = values, t
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise ModelError(unknown_name("quantity", name, self._values, "the motion"))
+        return self._values[name]
+
+
+@process.register
+def _(model: ForceModel, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+    if outputs is not None and tuple([outputs] if isinstance(outputs, str) else outputs) != model.known:
+        raise ModelError(f"the outputs of a force model are its measured forces: {', '.join(model.known)}.")
+    eqs, motion, n = model.eqs, model.motion, model.balance.n
+    k1, k2, k3 = len(model.known), len(model.unknown), len(model.told)
+    units = {name: eqs.inputs.units[eqs.inputs.index[name]] for name in eqs.inputs.names}
+    states = Channels([*model.known, *model.unknown], [units[name] for name in (*model.known, *model.unknown)])
+    pose = model.balance.relations.pose
+    x, u = SX.sym("x", k1 + k2 + eqs.nq), SX.sym("u", 3 * n + k3)
+    p, t, step, e = SX.sym("p", len(eqs.parameters)), SX.sym("t"), SX.sym("dt"), SX.sym("e", k1 + k2)
+    F1, F2, q = ca.vertsplit(x, [0, k1, k1 + k2, k1 + k2 + eqs.nq])
+    z, zd, zdd, told = ca.vertsplit(u, [0, n, 2 * n, 3 * n, 3 * n + k3])
+    q = model.balance.relations.closing.close(q, z, p, t)
+    h, B = model.balance.function(q, zd, zdd, p, t)
+    if k3:
+        h = h - B[:, [eqs.inputs.index[name] for name in model.told]] @ told
+    B1, B2 = B[:, model._one], B[:, model._two]
+    at_once = _least(B2, h - B1 @ F1)
+    if model.form == FORMS[0]:
+        view = _Motion(_motion_values(model, q, z, zd, zdd, p, t), t)
+        laws = [law or RandomWalk(1.0) for law in model.laws]
+        F2 = ca.vertcat(*[law.goes_on(F2[k], at_once[k], step, view) for k, law in enumerate(laws)])
+        F1 = ca.solve(B1, h - B2 @ x[k1 : k1 + k2])
+    else:
+        F2 = at_once
+    x0 = SX.sym("x0", x.shape[0])
+    functions = {
+        "step": ca.Function("step", [x, u, p, t, step], [ca.densify(ca.vertcat(F1, F2, q))], {"cse": True}),
+        "outputs": ca.Function("outputs", [x, u, p, t], [x[:k1]]),
+        "retract": ca.Function("retract", [x, e, p, t], [ca.vertcat(x[: k1 + k2] + e, x[k1 + k2 :])]),
+        "difference": ca.Function("difference", [x, x0, p, t], [x[: k1 + k2] - x0[: k1 + k2]]),
+        "report": ca.Function("report", [x, u, p, t], [x[: k1 + k2]]),
+    }
+    drives = Channels([*motion.names, *model.told], [*motion.units, *(units[name] for name in model.told)])
+    start = np.concatenate([np.zeros(k1 + k2), model.balance.relations.begin])
+    return Process(
+        f"forces of {eqs.name}", states, Channels([*states.names, *pose.names], [*states.units, *pose.units]), drives,
+        Channels(model.known, [units[name] for name in model.known]), functions, start, eqs.parameters,
+        eqs.parameter_values, reported=states, wrapped=(False,) * k1, dt=dt, use_c=eqs.use_c, source=model,
+    )  # fmt: skip
+
+
+def _motion_values(model: ForceModel, q: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> dict[str, Any]:
+    r = model.balance.relations
+    names = [*r.coordinates.names, *r.rates.names, *r.accelerations.names, *r.told]
+    values = r.values(names, q, z, zd, zdd, p, t)
+    return {name: values[k] for k, name in enumerate(names)}
+
+
+def _least(B: Any, right: Any) -> Any:
+    if B.shape[0] == B.shape[1]:
+        return ca.solve(B, right)
+    return ca.solve(B.T @ B, B.T @ right)

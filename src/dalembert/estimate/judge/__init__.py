@@ -1,0 +1,1 @@
+"""Observability, tuning, smoothing and simulated sensors."""

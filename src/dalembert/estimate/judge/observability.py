@@ -1,0 +1,385 @@
+"""Can these sensors see the machine move? Observability along a motion, in words (spec 004, C15).
+
+A state is observable along a motion if no small change of it leaves all outputs as they are: if O of
+`process_slopes` has full column rank. How well it is seen is told by `visibility`: by how much readings
+with their noise narrow a start that is known to P₀. What is known in any window of the motion is known in all of it, so
+the best window decides; where the others are worse, as next to a dead point, is told too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import Frozen
+from dalembert.core.errors import DataError, ModelError
+from dalembert.core.tables import aligned
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.estimate.algebra.noise import covariance, root
+from dalembert.estimate.engine.tangent import SAME, projector
+from dalembert.estimate.judge.process_slopes import (
+    Motion,
+    extended,
+    input_names,
+    motion_from,
+    motion_of_record,
+    slopes,
+    spread,
+    state_of_record,
+    windows,
+)
+from dalembert.estimate.judge.visibility import (
+    FADED,
+    HALF,
+    PRECISION,
+    TOLD,
+    View,
+    advised,
+    fading,
+    listed,
+    magnitudes,
+    noises,
+    said,
+    shortly,
+    together,
+)
+from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.expressions import Array
+from dalembert.expressions.quantities import is_real
+from dalembert.record import Record
+from dalembert.solve.position.assemble import assemble
+
+SAMPLES, WINDOW = 100, 100
+STEPS = 4  # of a machine per sample: its slopes leave out what its joints are closed by, an error of fifth order
+ORIENTATION = "orientation of "
+WORTH_A_WORD = 0.2  # share of a standard deviation
+
+
+class Observability(Frozen):
+    """What was found; made by `observability`.
+
+    Attributes
+    ----------
+    states, outputs : names.
+    freedoms : how many directions there are; fewer than states where these are of a projection onto the joints.
+    rank : how many of them can be seen at all.
+    singular_values : (freedoms,) what each direction makes of the readings against their noise, largest first, in the
+        best window: its standard deviation falls from 1 to 1/√(1 + s²).
+    floor : the singular value below which all is rounding.
+    time, strength : starts of the windows [s], and the smallest singular value in each.
+    span : length of a window [s].
+    unseen : directions that nothing shows, each a mapping of states to amounts that go together.
+    weak : directions that are seen only weakly, the worst first, each with what is left of its standard deviation.
+    fades : of every direction in `unseen`, then in `weak`, what is left of it at the end of the window by itself.
+    hidden : of every state, the share that lies in unseen directions: 0 seen, 1 not at all.
+    left : of every state, what is left of its standard deviation at the start: 0 known, 1 as before.
+    weakest : the direction that is seen worst.
+    deviations : standard deviation of each state at the start, from the window (and P0, if given); with R, where that
+        is finite.
+    sensors : what would show the directions seen badly, best first: (names, the largest share of a deviation left).
+    gramian, empirical : (ne, ne) of the best window, in the units of the states; by slopes, and by motions.
+    """
+
+    states: tuple[str, ...]
+    outputs: tuple[str, ...]
+    freedoms: int
+    rank: int
+    singular_values: Array
+    floor: float
+    time: Array
+    strength: Array
+    span: float
+    unseen: tuple[Mapping[str, float], ...]
+    weak: tuple[tuple[Mapping[str, float], float], ...]
+    fades: tuple[float, ...]
+    hidden: Mapping[str, float]
+    left: Mapping[str, float]
+    weakest: Mapping[str, float]
+    deviations: Mapping[str, float] | None
+    sensors: tuple[tuple[tuple[str, ...], float], ...]
+    gramian: Array
+    empirical: Array | None
+    name: str
+    assumed: str
+
+    @property
+    def is_observable(self) -> bool:
+        """Whether every direction shows at all; how well is told by `weak` and `left`."""
+        return self.rank == self.freedoms
+
+    @property
+    def verdict(self) -> str:
+        """What it means, and what to do."""
+        seen, n, well = ", ".join(self.outputs), self.freedoms, self.rank - len(self.weak)
+        if not self.is_observable:
+            text = f"{n - self.rank} of {n} directions of {self.name!r} cannot be seen from {seen}: "
+            plain = all(len(direction) == 1 for direction in self.unseen)
+            each = [said(direction) + fading(fade) for direction, fade in zip(self.unseen, self.fades, strict=False)]
+            text += listed(each, 2 * TOLD if plain else TOLD) + "."
+            if self.weak:
+                text += f" {len(self.weak)} more only weakly: {self._weakly()}."
+        elif self.weak:
+            text = f"{well} of {n} directions of {self.name!r} are seen well from {seen}"
+            text += f", {len(self.weak)} only weakly: {self._weakly()}."
+        else:
+            text = f"All {n} states of {self.name!r} can be seen from {seen}."
+            left = 1.0 / np.sqrt(1.0 + self.singular_values[-1] ** 2)
+            if left > WORTH_A_WORD:
+                text += f" The least: {said(self.weakest)}{self._falls(left)}."
+        return text + self._elsewhere() + self._advice()
+
+    def _weakly(self) -> str:
+        fades = self.fades[len(self.unseen) :]
+        return listed([
+            said(direction) + self._falls(left) + fading(fade)
+            for (direction, left), fade in zip(self.weak, fades, strict=True)
+        ])  # fmt: skip
+
+    def _falls(self, left: float) -> str:
+        return f" (its standard deviation falls from 1 to {shortly(left)} in {self.span:.3g} s)"
+
+    def _elsewhere(self) -> str:
+        poor = self.strength < max(self.floor, 1e-2 * self.strength.max())
+        if not self.is_observable or not poor.any() or poor.all():
+            return ""
+        return (
+            f" Not everywhere: {poor.sum()} of {len(poor)} windows show a hundred times less, the worst from "
+            f"t = {self.time[int(np.argmin(self.strength))]:.4g} s on."
+        )
+
+    def _advice(self) -> str:
+        if self.is_observable and not self.weak:
+            return ""
+        if max(self.fades) <= FADED:
+            return f" No sensor is needed: what is not seen dies out by itself within {self.span:.3g} s."
+        if not self.sensors:
+            return " No other quantity of the model would show more along this motion; another motion may."
+        names, left = self.sensors[0]
+        if left > HALF:
+            return f" {together(names)} would show some of it, not all, along this motion."
+        also = [more[0] for more, _ in self.sensors[1:] if len(more) == 1]
+        others = f" (or {', '.join(also)})" if also else ""
+        return f" Measure {together(names)}{others} as well."
+
+    def table(self) -> str:
+        head = ["state", "unseen share", "deviation left", *(["deviation"] if self.deviations else [])]
+        rows = []
+        for name in self.states:
+            hidden = self.hidden[name]
+            row = [name, f"{hidden:.2f}" if hidden > 5e-3 else "-", f"{self.left[name]:.3g}"]
+            rows.append([*row, *([f"{self.deviations[name]:.3g}"] if self.deviations else [])])
+        values = " ".join(f"{value:.2e}" for value in self.singular_values)
+        return f"{aligned(head, rows)}\nsingular values (signal over noise): {values}\n{self.assumed}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}\n{self.table()}"
+
+
+def observability(
+    model: Any,
+    along: Record | State | Any = None,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    R: Any = None,
+    P0: Any = None,
+    dt: float | None = None,
+    samples: int = SAMPLES,
+    window: int = WINDOW,
+    candidates: str | Iterable[str] | None = None,
+    empirical: bool = False,
+    amplitude: Any = 1e-3,
+    **options: Any,
+) -> Observability:
+    """Whether the outputs show all states of a model along a motion, how well, and what to measure if not.
+
+    Parameters
+    ----------
+    model : equations of motion, a linear model, or whatever a filter takes.
+    along : a run (or an estimate) with all states, or a state from which `samples` steps of `dt` are made with inputs
+        at zero; the model's own start when left out.
+    outputs : sensors, coordinates or rates that are measured; all sensors when left out.
+    R : variances of the outputs, in any form that filters take: gives deviations. When left out, a reading is taken to
+        be good to 1 % of what it sweeps.
+    P0 : variances of the start, in any form that filters take; typical magnitudes by unit when left out.
+    window : samples that are looked at together.
+    candidates : what may be measured in addition; sensors, coordinates, rates, internal states and orientations of
+        bodies when left out. They are as good as outputs of the same unit.
+    empirical : also the gramian of motions that start an `amplitude` (a number or a mapping of states) to both sides.
+    options : of the process: coordinates, unknown, closing, ... (`da.estimate.process`).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("cart", planar=True)
+    >>> cart = m.add_body("cart", mass=1.0, inertia=0.1)
+    >>> slide = m.add_prismatic("S", m.ground.at(0, 0), cart.at(0, 0))
+    >>> found = da.estimate.observability(da.equations(m), outputs="S.speed", dt=0.01)
+    >>> print(found.verdict)
+    1 of 2 directions of 'cart' cannot be seen from S.speed: S.displacement. Measure S.displacement (or cart.x) as well.
+    """
+    whole, read = extended(_process(model, along, outputs, dt, options), candidates)
+    motion = _motion(whole, along, dt, samples)
+    if len(motion.t) < 2:
+        raise DataError("observability along a motion needs at least two samples.")
+    if not isinstance(window, int) or window < 2:
+        raise DataError(f"window must be a whole number of samples from 2 up, got {window!r}.")
+    starts, stacked, flow = windows(*slopes(whole, motion), window)
+    if not np.isfinite(stacked).all():
+        raise ModelError(f"an output of {whole.name!r} has no slope somewhere along this motion; leave it out.")
+    names, ny = whole.errors.names, len(read)
+    roots = _start_roots(P0, whole, flow, stacked, motion.x[starts], motion.t[starts])
+    scales = noises(whole.outputs.units, stacked, roots)
+    weights = _weights(R, read, scales[:ny])
+    views = [View.of(names, _rows(weights @ part[:, :ny]), start, grown)
+             for part, start, grown in zip(stacked, roots, flow, strict=True)]  # fmt: skip
+    strength = np.array([view.values[-1] for view in views])
+    best = max(range(len(views)), key=lambda k: (views[k].rank, views[k].well, strength[k]))
+    view = views[best]
+    moved = None
+    if empirical:
+        part = Motion(*(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u)))
+        flat = _rows(weights @ spread(whole, part, _amplitudes(amplitude, names))[:, :ny])
+        moved = flat.T @ flat
+    further = _further(whole, ny, stacked[best], flow[best], _likely(R, whole, ny, scales), roots[best])
+    if candidates is not None:
+        further = {name: block for name, block in further.items() if name in whole.outputs.names}
+    seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
+    lefts = view.left[view.well : view.rank][::-1]
+    result = Observability()
+    result._freeze(
+        states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
+        floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
+        unseen=tuple(view.direction(v) for v in view.unseen()),
+        weak=tuple((view.direction(v), float(left)) for v, left in zip(view.weak(), lefts, strict=True)),
+        fades=tuple(view.fade(v) for v in (*view.unseen(), *view.weak())), hidden=_named(names, view.shares),
+        left=_named(names, view.kept), weakest=view.direction(view.directions[-1]),
+        deviations=_deviations(view, R, P0), sensors=advised(view, further, seldom),
+        gramian=view.gramian, empirical=moved, name=whole.name, assumed=_assumed(R, P0),
+    )  # fmt: skip
+    return result
+
+
+# ---- scales
+
+
+def _start_roots(P0: Any, model: Process, flow: Array, stacked: Array, x: Array, t: Array) -> Array:
+    """L (windows, ne, d) with L Lᵀ = P₀, of typical magnitudes where that is not given; d errors pass the joints."""
+    if P0 is None:
+        sizes = magnitudes(model.errors.units, flow, model.outputs.units, stacked)
+        whole = np.diag(sizes)
+    else:
+        whole = root(covariance("P0", P0, model.errors.names, "state"))
+        sizes = np.sqrt((whole**2).sum(axis=1))
+        if not (np.diag(whole) > 0).all():
+            raise DataError("P0 must be positive definite here: give every state some variance, or leave P0 out.")
+    T = np.eye(model.ne)[None] if model.flat else projector(model).many(x, model.p, t[:, None])[0]
+    T = T.reshape(-1, model.ne, model.ne)
+    if np.abs(T - np.eye(model.ne)).max() < SAME:
+        return np.repeat(whole[None], len(flow), axis=0)
+    U, values, _ = np.linalg.svd(T @ whole / sizes[:, None])
+    rank = int(np.count_nonzero(values[0] > SAME * values[0, 0]))
+    return np.asarray(sizes[:, None] * U[:, :, :rank] * values[:, None, :rank])
+
+
+def _weights(R: Any, names: tuple[str, ...], typical: Array) -> Array:
+    """(ny, ny): outputs in units of their noise."""
+    if R is not None:
+        try:
+            return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance("R", R, names, "output"))))
+        except np.linalg.LinAlgError:
+            raise DataError("R must be positive definite here: every output has some noise.") from None
+    return np.diag(np.where(typical > 0, 1.0 / np.where(typical > 0, typical, 1.0), 0.0))
+
+
+def _likely(R: Any, model: Process, ny: int, typical: Array) -> Array:
+    """Deviations of everything that can be measured: those of outputs of the same unit where they are told."""
+    if R is None:
+        return typical
+    told = np.sqrt(np.diag(covariance("R", R, model.outputs.names[:ny], "output")))
+    units = model.outputs.units
+    alike = {unit: np.exp(np.mean(np.log(told[[k for k in range(ny) if units[k] == unit]]))) for unit in units[:ny]}
+    return np.array([float(alike.get(unit, own)) for unit, own in zip(units, typical, strict=True)])
+
+
+def _further(model: Process, first: int, stack: Array, flow: Array, noise: Array, start: Array) -> dict[str, Array]:
+    """Rows of everything else that could be measured, in units of its noise; turns of bodies as one."""
+    names, units = model.outputs.names, model.outputs.units
+    found = {names[k]: stack[:, k] / noise[k] for k in range(first, len(names)) if noise[k] > 0}
+    for body, axes in _turning(model).items():
+        rows = flow[:, axes]
+        told = [noise[k] for k in range(first) if units[k] == "rad"]
+        size = told[0] if told else PRECISION * np.sqrt(((rows @ start) ** 2).sum(axis=2).mean())
+        found[f"{ORIENTATION}{body}"] = _rows(rows / size)
+    return found
+
+
+def _turning(model: Process) -> dict[str, list[int]]:
+    """Bodies whose turns about all three of their axes are errors of the process, and where those are."""
+    index = model.errors.index
+    bodies = [name.removesuffix(".rx") for name in model.errors.names if name.endswith(".rx")]
+    places = {body: [f"{body}.r{axis}" for axis in "xyz"] for body in bodies}
+    return {body: [index[name] for name in names] for body, names in places.items() if all(n in index for n in names)}
+
+
+def _deviations(view: View, R: Any, P0: Any) -> dict[str, float] | None:
+    if R is None or (P0 is None and view.rank < len(view.values)):
+        return None
+    if P0 is not None:
+        return _named(view.names, np.sqrt(np.diag(view.covariance)))
+    part = view.root @ view.directions.T / view.values
+    return _named(view.names, np.sqrt((part**2).sum(axis=1)))
+
+
+def _assumed(R: Any, P0: Any) -> str:
+    parts = [] if R is not None else [f"readings good to {100 * PRECISION:g} % of what they sweep (else say R=)"]
+    parts += [] if P0 is not None else ["starts off by typical magnitudes (else say P0=)"]
+    return f"assumed: {', '.join(parts)}" if parts else ""
+
+
+def _rows(blocks: Array) -> Array:
+    return blocks.reshape(-1, blocks.shape[-1])
+
+
+def _named(names: tuple[str, ...], values: Array) -> dict[str, float]:
+    return dict(zip(names, values.tolist(), strict=True))
+
+
+# ---- what was given
+
+
+def _process(model: Any, along: Any, outputs: Any, dt: float | None, options: dict[str, Any]) -> Process:
+    if isinstance(model, Process):
+        if outputs is not None or options:
+            raise ModelError("a Process has its outputs and options already; leave them out.")
+        return model
+    if isinstance(model, EquationsOfMotion):
+        options = {"steps": STEPS, **options}
+        if isinstance(along, Record):
+            options.setdefault("at", assemble(model, start=state_of_record(model, along)))
+        elif isinstance(along, State):
+            options.setdefault("at", along)
+    return process(model, outputs=outputs, dt=dt, **options)
+
+
+def _motion(model: Process, along: Any, dt: float | None, samples: int) -> Motion:
+    if isinstance(along, Record):
+        if model.matrices is not None:  # the slopes are the same everywhere
+            return Motion(np.array(along.time), np.zeros((len(along), model.nx)), np.zeros((len(along), model.nu)))
+        return motion_of_record(model, along)
+    dt = dt if dt is not None else model.dt
+    if dt is None:
+        raise DataError("without a record to go along, give dt=, the interval between samples [s].")
+    if along is not None and not isinstance(along, State):
+        raise DataError(f"along must be a Record or a State, got {type(along).__name__}.")
+    return motion_from(model, model.start, along.t if along is not None else 0.0, float(dt), int(samples))
+
+
+def _amplitudes(given: Any, names: tuple[str, ...]) -> Array:
+    if isinstance(given, Mapping):
+        chosen(list(given), names, "state")
+        return np.array([float(given.get(name, 1e-3)) for name in names])
+    if not is_real(given) or not float(given) > 0:
+        raise DataError(f"amplitude must be a positive number or a mapping of states to them, got {given!r}.")
+    return np.full(len(names), float(given))

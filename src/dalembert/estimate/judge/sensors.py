@@ -1,0 +1,249 @@
+"""Sensors as they are: noise, then steps (spec 004, C10).
+
+    reading = steps(limited(value + bias + σ ξ)) ,    steps(v) = r ⌊v / r + ½⌋ ,    σ of steps alone: r / √12
+
+Encoder: r = 2π / ppr. Accelerometer: r = LSB / sensitivity, LSB = range / 2^bits. Force: σ = percentage of full scale.
+The amplitude the source quotes is taken as the standard deviation (spec 004, trap 62): where no noise is said, σ is one
+step. Every sensor is a function of numbers, arrays or expressions, fits ``da.Noise(sensors=...)``, and its `variance`
+is what a filter takes as R.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.expressions import Array, maximum, minimum
+from dalembert.expressions.quantities import is_real, is_symbolic
+from dalembert.loop.noise import Noise, checked_limits, read_sensor
+from dalembert.record import Record
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensor(ABC):
+    """What all sensors share; each says its own deviation, resolution and limits.
+
+    bias : constant error.  delay : [s].  dt : interval between readings where they are slower than the rest [s].
+    """
+
+    bias: float = 0.0
+    delay: float = 0.0
+    dt: float | None = None
+
+    def __post_init__(self) -> None:
+        read_sensor(type(self).__name__, self)
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Standard deviation of the noise of a reading."""
+
+    @property
+    @abstractmethod
+    def resolution(self) -> float:
+        """Step of the reading, 0 for none."""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lowest and highest reading."""
+        return (-math.inf, math.inf)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of a reading: of the noise, or of the steps where those are all there is."""
+        return self.deviation if self.deviation else self.resolution / math.sqrt(12)
+
+    @property
+    def variance(self) -> float:
+        """sigma², what to give a filter as R."""
+        return self.sigma**2
+
+    def reading(self, value: Any, noise: Any = 0.0) -> Any:
+        """What the sensor shows of a value: number, array or expression; noise : ξ of unit variance, alike."""
+        seen = value + self.bias + self.deviation * noise
+        low, high = self.limits
+        if math.isfinite(low) or math.isfinite(high):
+            seen = maximum(minimum(seen, high), low)
+        if self.resolution:
+            steps = seen / self.resolution + 0.5
+            seen = self.resolution * (ca.floor(steps) if is_symbolic(steps) else np.floor(steps))
+        return seen if is_symbolic(seen) or np.ndim(seen) else float(seen)
+
+
+@dataclass(frozen=True)
+class Quantiser(Sensor):
+    """A sensor by its plain numbers: noise of standard deviation `noise`, steps of `step`, range ± `limit`.
+    bias, delay, dt : see `Sensor`.
+
+    Examples
+    --------
+    >>> Quantiser(step=0.5).reading(1.3)
+    1.5
+    """
+
+    noise: float = 0.0
+    step: float = 0.0
+    limit: float = math.inf
+
+    @property
+    def deviation(self) -> float:
+        return self.noise
+
+    @property
+    def resolution(self) -> float:
+        return self.step
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return checked_limits(self.limit, "a quantiser")
+
+
+class Stepped(Sensor):
+    """A sensor whose noise, where none is said, is one of its steps."""
+
+    noise: float | None
+
+    @property
+    def deviation(self) -> float:
+        return self.resolution if self.noise is None else self.noise
+
+
+@dataclass(frozen=True)
+class Encoder(Stepped):
+    """Angle in `ppr` steps per turn [rad].  noise : standard deviation [rad]; None: one step; 0: steps only.
+    bias, delay, dt : see `Sensor`.
+
+    Examples
+    --------
+    >>> round(Encoder(2000).sigma, 5)
+    0.00314
+    """
+
+    ppr: float
+    noise: float | None = None
+
+    @property
+    def resolution(self) -> float:
+        return 2 * math.pi / _positive("pulses per turn of an encoder", self.ppr)
+
+
+@dataclass(frozen=True)
+class Accelerometer(Stepped):
+    """Accelerometer behind a converter: sensitivity [V s²/m], range of the converter from end to end [V].
+
+    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `Sensor`.
+
+    Examples
+    --------
+    >>> round(Accelerometer(10e-3, bits=16, range=20.0).resolution, 4)
+    0.0305
+    """
+
+    sensitivity: float
+    bits: int = 16
+    range: float = 20.0
+    noise: float | None = None
+
+    @property
+    def resolution(self) -> float:
+        return float(2 * self.limits[1] / 2.0 ** _positive("bits of an accelerometer", self.bits))
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        volts = _positive("range of an accelerometer", self.range)
+        most = volts / 2 / _positive("sensitivity of an accelerometer", self.sensitivity)
+        return (-most, most)
+
+
+@dataclass(frozen=True)
+class ForceSensor(Sensor):
+    """Force or torque: noise of `percent` of the full scale [N or N m]; a converter of `bits` over ± full scale.
+    bias, delay, dt : see `Sensor`.
+
+    Examples
+    --------
+    >>> round(ForceSensor(80.0, percent=0.35).sigma, 3)
+    0.28
+    """
+
+    full_scale: float
+    percent: float
+    bits: int | None = None
+
+    @property
+    def deviation(self) -> float:
+        return _positive("percent of a force sensor", self.percent) / 100 * self.limits[1]
+
+    @property
+    def resolution(self) -> float:
+        return 0.0 if self.bits is None else 2 * self.limits[1] / 2.0 ** _positive("bits of a force sensor", self.bits)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        most = _positive("full scale of a force sensor", self.full_scale)
+        return (-most, most)
+
+
+def _positive(what: str, number: Any) -> float:
+    if not is_real(number) or not 0 < number < math.inf:
+        raise DataError(f"{what} must be a positive number, got {number!r}.")
+    return float(number)
+
+
+def _number(name: str, given: Any) -> float:
+    if not is_real(given):
+        raise DataError(f"sensor {name!r} must be a da.estimate sensor or a standard deviation, got {given!r}.")
+    return float(given)
+
+
+def measure(record: Record, sensors: Mapping[str, Sensor | float], *, seed: int) -> Record:
+    """What sensors would have written of a motion: the same noise as ``da.simulate`` draws for that seed and channel.
+
+    Parameters
+    ----------
+    record : the truth.  sensors : channel -> sensor, or a standard deviation.
+    seed : of the noise.
+
+    Returns
+    -------
+    Record with the channels of `sensors` replaced by readings (NaN between those of a slower sensor), all others as
+    they were.
+
+    Examples
+    --------
+    >>> truth = Record.from_channels([0.0, 1.0], {"angle": [0.1, 0.2]})
+    >>> measure(truth, {"angle": Encoder(100, noise=0.0)}, seed=1)["angle"].round(4)
+    array([0.1257, 0.1885])
+    """
+    data = np.array(record.data, dtype=float)
+    names = list(record.names)
+    for name in sensors:
+        if name not in names:
+            raise DataError(unknown_name("channel", name, names, "the record"))
+    noise = Noise(sensors=sensors, seed=seed)
+    for name, given in sensors.items():
+        sensor = given if isinstance(given, Sensor) else Quantiser(noise=_number(name, given))
+        column = names.index(name)
+        value = data[:, column]
+        if sensor.delay:
+            value = np.interp(record.time - sensor.delay, record.time, value)
+        draws = noise.sensor_draws(name, len(record))
+        unit = draws / sensor.deviation if sensor.deviation else draws
+        data[:, column] = np.where(_taken(record, sensor.dt), sensor.reading(value, unit), np.nan)
+    units = [record.units[name] for name in names]
+    return Record(record.time, data, names, units, name=record.name, status=record.status)
+
+
+def _taken(record: Record, interval: float | None) -> Array:
+    """Which samples a slower sensor takes: the first at or after each multiple of its interval."""
+    if interval is None:
+        return np.ones(len(record))
+    number = np.floor((record.time - record.time[0]) / interval * (1 + 1e-12) + 1e-9)
+    return np.asarray(np.diff(number, prepend=-1.0) > 0, dtype=float)

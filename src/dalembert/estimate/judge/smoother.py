@@ -1,0 +1,139 @@
+"""Smoothing: the estimate of every sample from the whole record (Rauch, Tung and Striebel).
+
+    G_k = C_k (P⁻_{k+1})⁻¹ ,   x̂ₖ = x_k ⊞ G_k (x̂_{k+1} ⊟ x⁻_{k+1}) ,   P̂_k = P_k + G_k (P̂_{k+1} - P⁻_{k+1}) G_kᵀ
+
+C_k is the covariance of the errors before and after a step (P Aᵀ in a linear filter, P Fᵀ in an extended one, from the
+points in a sigma-point one): each filter supplies it, so one smoother serves them all.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, Interrupted, ModelError
+from dalembert.core.progress import Progress
+from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.estimate.algebra.matrices import pack, triangle, unpack
+from dalembert.estimate.engine import engine
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.run import rows_of
+from dalembert.expressions import Array, kernel_family
+from dalembert.record import Record
+
+MX = ca.MX
+
+
+def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
+    """Estimate of every sample from the samples before and after it.
+
+    Parameters
+    ----------
+    estimate : what a filter made of a record (``filter.run(record)``).
+
+    Returns
+    -------
+    Estimate with smoothed states and deviations; innovations and likelihood are those of the filter.
+    """
+    if not isinstance(estimate, Estimate):
+        raise DataError(f"smooth takes what filter.run(record) gave, got {type(estimate).__name__}.")
+    if estimate.status != "complete" or estimate.smoothed:
+        raise DataError("smooth needs a complete estimate of a filter, not one that is smoothed or ended early.")
+    began = clock.process_time()
+    filter_: Filter = estimate.filter
+    kernel = filter_.cached("smoother", lambda: _kernel(filter_))
+    told = _back(filter_, kernel, estimate, progress)
+    m, nr = filter_.process, len(filter_.native.reported)
+    report, variance, states, packed = np.split(told, np.cumsum([nr, nr, m.nx]), axis=1)
+    about: dict[str, Any] = {"name": estimate.record.name, "status": "complete"}
+    names, units = filter_.native.reported.names, filter_.native.reported.units
+    return estimate._replaced(
+        record=Record(estimate.time, report, names, units, **about),
+        deviations=Record(estimate.time, np.sqrt(np.maximum(variance, 0.0)), names, units, **about),
+        states=states.copy(), _packed=packed.copy(), smoothed=True,
+        seconds=estimate.seconds + clock.process_time() - began,
+    )  # fmt: skip
+
+
+def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Array:
+    """(N, report, variance, x, packed P), from the last sample to the first."""
+    memories = estimate.memories()
+    rows = rows_of(filter_, estimate.data)
+    m, p = filter_.process, filter_.model.numbers
+    N = len(memories)
+    u = np.vstack([rows[1:, : m.nu], rows[-1:, m.nu : 2 * m.nu]])  # what acts until the next sample
+    following = np.append(rows[1:, -1], 0.0)
+    data = np.column_stack([memories, u, rows[:, -2], following])[::-1]
+    told = np.empty((N, kernel.function.size1_out(0)))
+    after = np.zeros(m.nx + triangle(m.ne))
+    done = 0
+    with Progress(progress, f"smoothing {m.name}") as bar:
+        try:
+            while done < N:
+                block = np.ascontiguousarray(data[done : done + engine.CHUNK])
+                count = len(block)
+                if count < engine.CHUNK:
+                    block = np.vstack([block, np.broadcast_to(block[-1], (engine.CHUNK - count, block.shape[1]))])
+                result = kernel.raw(after, block.ravel(), p)[0].reshape(engine.CHUNK, -1)[:count]
+                told[done : done + count] = result
+                after = result[-1, -len(after) :].copy()
+                done += count
+                bar.update(done / N)
+        except KeyboardInterrupt:
+            raise Interrupted("smoothing was interrupted; the filter's own estimate is whole.") from None
+    if not np.isfinite(told).all():
+        raise DataError("smoothing gave values that are not finite; run the filter in a square-root form.")
+    return told[::-1]
+
+
+def _kernel(filter_: Filter) -> Any:
+    step = engine.flattened(_step(filter_), filter_.process.ne, filter_.compiled)
+    return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
+
+
+def _step(filter_: Filter) -> ca.Function:
+    """(x̂ and P̂ of the next sample, memory of this one, u, t, Δt to the next, p) -> report, variance, x̂, P̂.
+
+    Δt = 0 marks the last sample, where the filter's own estimate is the smoothed one.
+    """
+    model, m = filter_.model, filter_.process
+    after, M, u = MX.sym("after", m.nx + triangle(m.ne)), MX.sym("m", filter_.memory), MX.sym("u", m.nu)
+    t, dt, p = MX.sym("t"), MX.sym("dt"), MX.sym("p", len(model.numbers))
+    try:
+        cross = filter_.cross(M, u, p, t, dt)
+    except NotImplementedError as error:
+        raise ModelError(f"{type(filter_).__name__} has no smoother.") from error
+    x, P = M[: m.nx], filter_.covariance(M)
+    before = filter_.predict(M, u, p, t, dt)
+    x1, P1 = before[: m.nx], filter_.covariance_before(before)
+    G = solve_positive(factor(P1), cross.T).T
+    gap = model.difference(after[: m.nx], x1, p, t + dt)
+    x_smooth = model.retract(x, G @ gap, p, t)
+    P_smooth = P + G @ (unpack(after[m.nx :], m.ne) - P1) @ G.T
+    inside = dt > 0
+    x, P = ca.if_else(inside, x_smooth, x), ca.if_else(inside, P_smooth, P)
+    slope = model.report_slope(x, u, p, t)
+    variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
+    outputs = [model.report(x, u, p, t), variance, x, pack(P)]
+    return ca.Function("smooth", [after, M, u, t, dt, p], [ca.densify(ca.vec(v)) for v in outputs])
+
+
+def _chunk(step: ca.Function, count: int) -> ca.Function:
+    """(next, data, p) -> told, one column per sample, going back in time."""
+    sizes = [step.size1_in(i) for i in range(1, 5)]
+    after, p = MX.sym("after", step.size1_in(0)), MX.sym("p", step.size1_in(5))
+    if count == 1:
+        d = MX.sym("d", sum(sizes))
+        told = ca.vertcat(*step.call([after, *ca.vertsplit(d, np.cumsum([0, *sizes]).tolist()), p]))
+        return ca.Function("back1", [after, d, p], [told])
+    inner = _chunk(step, count // 16)
+    data = MX.sym("d", sum(sizes), count)
+    columns: list[Any] = []
+    for block in ca.horzsplit(data, count // 16):
+        told = inner(after if not columns else columns[-1][-step.size1_in(0) :, -1], block, p)
+        columns.append(told)
+    return ca.Function(f"back{count}", [after, data, p], [ca.horzcat(*columns)])

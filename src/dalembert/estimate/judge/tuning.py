@@ -1,0 +1,330 @@
+"""Q and R from data (spec 004, C9): by likelihood, or against a reference trajectory.
+
+The unknowns are logarithms of variances, θ: of every diagonal entry that is not zero, or one factor for a full matrix.
+
+    likelihood   J = Σ_k (e_kᵀ S_k⁻¹ e_k + ln det S_k)          what the innovations themselves say; needs no truth
+    reference    J = Σ_k Σ_c ((x̂_c - x_c) / σ_c)²               σ_c the deviation of the true channel c after settling
+
+∂J/∂θ are differences of runs with θ + 10⁻⁶: all run in step, on the filter's own native code, which takes the numbers
+of the noise as inputs. (Exact derivatives of a sample take longer to run than the differences, and a compiler
+minutes to build; what the differences lose, 10⁻⁸ of θ, is far below what any record can say of a variance.) A few
+decades on each side are tried first; from the best of them Levenberg's damped Newton steps go on, with the second
+derivative of Gauss and Newton (reference) or of Berndt, Hall, Hall and Hausman (likelihood: ½ Σ_k g_k g_kᵀ, g_k of a
+sample).
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unknown_name
+from dalembert.core.progress import Progress
+from dalembert.core.tables import aligned
+from dalembert.estimate.algebra.noise import Covariance
+from dalembert.estimate.engine import engine
+from dalembert.estimate.engine.consistency import same_times
+from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.run import rows_of
+from dalembert.expressions import Array
+from dalembert.record import Record
+
+DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
+STEP = 1e-6  # of θ, for derivatives
+MOST_STEPS, USUAL_STEPS = 60, 8
+GAIN, LONGEST = 1e-9, 2.0  # descent: relative gain that ends it, largest step of ln(variance)
+FLAT = 1e-9  # least second derivative of an unknown, of the largest
+PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
+WIDEST = np.log(1e12)  # how far a variance may go from where it began
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One unknown: a variance of a diagonal covariance, or the factor of a full one (``place`` None)."""
+
+    symbol: str
+    name: str
+    place: int | None
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What tuning found; frozen.
+
+    filter : the same filter with the new noise.  Q, R : covariances, None where they depend on the state.
+    variances : "Q.speed" -> variance.  before, after : the criterion (mean per sample).  at_bound : names of those
+    that went as far as they may: the data say nothing of them, or they are zero.
+    """
+
+    filter: Any
+    variances: dict[str, float]
+    began: dict[str, float]
+    criterion: str
+    before: float
+    after: float
+    evaluations: int
+    at_bound: tuple[str, ...]
+
+    @property
+    def Q(self) -> Array | None:
+        found: Array | None = self.filter.noise.Q.constant()
+        return found
+
+    @property
+    def R(self) -> Array | None:
+        found: Array | None = self.filter.noise.R.constant()
+        return found
+
+    def table(self) -> str:
+        rows = [
+            [
+                name,
+                f"{self.began[name]:.4g}",
+                f"{v:.4g}",
+                f"{np.sqrt(v):.4g}",
+                "at bound" if name in self.at_bound else "",
+            ]
+            for name, v in self.variances.items()
+        ]
+        return aligned(["variance", "before", "after", "deviation", ""], rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tuned by {self.criterion}: {self.before:.6g} to {self.after:.6g} per sample in {self.evaluations} runs\n"
+            f"{self.table()}"
+        )
+
+
+def tune(
+    filter_: Filter, record: Record, *, vary: str | Iterable[str] | None = None, truth: Record | None = None,
+    channels: Sequence[str] | str | None = None, settle: float = 0.0, search: bool = True, progress: Any = None,
+) -> Tuned:  # fmt: skip
+    """Variances of Q and R with which a filter explains a record best.
+
+    Parameters
+    ----------
+    filter_ : with Q and R to begin with; entries that are zero stay zero.
+    vary : "Q", "R", "input_noise", or single ones such as "Q.speed"; None: Q and R, against a truth Q alone (there
+        only the ratio of the two counts: take R from the sensors, `sensors`).
+    truth : record of the true channels; None: the likelihood of the innovations decides.
+    channels : which of them count; None: all that are estimated.  settle : seconds at the start left out of the truth's
+        criterion.
+    search : try common factors over decades first.
+
+    Returns
+    -------
+    Tuned with ``.filter``, ready to run.
+    """
+    if not isinstance(filter_, Filter):
+        raise DataError(f"tune takes a filter with Q and R as numbers, got {type(filter_).__name__}.")
+    if getattr(filter_, "form", "") == "steady":
+        raise DataError(
+            "a filter with form='steady' has a fixed gain; tune form='covariance' and make it steady after."
+        )
+    wanted = ("Q",) if vary is None and truth is not None else ("Q", "R") if vary is None else vary
+    entries = entries_of(filter_, [wanted] if isinstance(wanted, str) else list(wanted))
+    task = Task(filter_, record, entries, truth, channels, settle)
+    with Progress(progress, "tuning") as bar:
+        try:
+            theta, best = task.descend(task.search(bar) if search else task.first, bar)
+        except KeyboardInterrupt:
+            raise Interrupted(f"tuning was interrupted after {task.count} runs.") from None
+    names = [f"{e.symbol}.{e.name}" if e.name else e.symbol for e in entries]
+    bound = tuple(n for n, th, a in zip(names, theta, task.first, strict=True) if abs(th - a) > WIDEST * (1 - 1e-6))
+    return Tuned(
+        filter_.with_numbers(*task.values(theta)), dict(zip(names, np.exp(theta).tolist(), strict=True)),
+        dict(zip(names, np.exp(task.first).tolist(), strict=True)), "likelihood" if truth is None else "reference",
+        task.before, best, task.count, bound,
+    )  # fmt: skip
+
+
+def entries_of(filter_: Filter, wanted: list[str]) -> list[Entry]:
+    """The unknowns that `vary` names."""
+    model, noise = filter_.process, filter_.noise
+    kinds: dict[str, tuple[Covariance | None, tuple[str, ...]]] = {
+        "Q": (noise.Q, model.errors.names),
+        "R": (noise.R, model.outputs.names),
+        "input_noise": (noise.inputs, model.inputs.names),
+    }
+    known: dict[str, list[Entry]] = {}
+    for symbol, (matrix, names) in kinds.items():
+        if matrix is None or matrix.function is not None:
+            continue
+        if not matrix.diagonal:
+            known[symbol] = [Entry(symbol, "", None, 1.0)]
+            continue
+        each = [Entry(symbol, n, k, matrix.values[k]) for k, n in enumerate(names) if matrix.values[k] > 0]
+        known[symbol] = each
+        known.update({f"{symbol}.{e.name}": [e] for e in each})
+    found: dict[tuple[str, str], Entry] = {}
+    for name in wanted:
+        if name not in known:
+            raise DataError(
+                unknown_name("variance to vary", str(name), known, "the filter")
+                + " (those that are zero, or functions of the state, do not vary)"
+            )
+        found.update({(e.symbol, e.name): e for e in known[name]})
+    if not found:
+        raise DataError(f"nothing to vary in {', '.join(wanted)}: every variance is zero. Give a first guess.")
+    return list(found.values())
+
+
+class Task:
+    """The criterion and its gradient, as runs of the filter with other numbers."""
+
+    def __init__(
+        self, filter_: Filter, record: Record, entries: list[Entry], truth: Record | None, channels: Any, settle: float
+    ) -> None:
+        self.filter, self.entries = filter_, entries
+        self.data = rows_of(filter_, record)
+        dt = filter_.process.dt or filter_.dt or (float(np.median(np.diff(record.time))) if len(record) > 1 else None)
+        self.m0 = filter_.first_memory(None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0]))
+        self.first = np.log([e.variance for e in entries])
+        if self.data[:, engine.recursion_fresh(filter_)].sum() < 2 * len(entries):
+            raise DataError(
+                f"the record holds too few samples to tell {len(entries)} variances; vary fewer, or take a longer one."
+            )
+        self.truth: Array | None = None
+        if truth is not None:
+            self._read_truth(record, truth, channels, settle)
+        symbols = len({e.symbol for e in entries})
+        self.count, self.expected = 0, 1 + len(DECADES) * symbols + USUAL_STEPS * (len(entries) + 2)
+        filter_.native.chunk()  # is built once, not with every run
+        began = clock.process_time()
+        self.before = self.plain(self.first)
+        if (clock.process_time() - began) * self.expected > PAYS:
+            self.filter = filter_.in_c()
+
+    def _read_truth(self, record: Record, truth: Record, channels: Any, settle: float) -> None:
+        reported = self.filter.native.reported
+        names = [n for n in reported.names if n in truth.names] if channels is None else channels
+        names = [names] if isinstance(names, str) else list(names)
+        for name in names:
+            for known, where in ((reported.names, "the estimate"), (truth.names, "the truth")):
+                if name not in known:
+                    raise DataError(unknown_name("channel", name, known, where))
+        if not names:
+            raise DataError(f"the truth has none of the estimated channels: {', '.join(reported.names[:12])}.")
+        values = np.asarray(same_times(truth.select(*names), record.time)[names], dtype=float)
+        late = record.time >= record.time[0] + settle
+        if late.sum() < 2:
+            raise DataError(f"settle = {settle:g} s leaves fewer than 2 samples.")
+        scale = np.nanstd(values[late], axis=0)
+        self.places = [reported.names.index(n) for n in names]
+        self.truth = np.where(late[:, None] & np.isfinite(values), values, np.nan)
+        self.scale = np.where(scale > 0, scale, 1.0)
+
+    def values(self, theta: Array) -> tuple[Array, Array, Array | None]:
+        """Numbers of Q, R and the inputs at θ."""
+        noise = self.filter.noise
+        parts = {"Q": noise.Q.values.copy(), "R": noise.R.values.copy()}
+        if noise.inputs is not None:
+            parts["input_noise"] = noise.inputs.values.copy()
+        for e, th in zip(self.entries, theta, strict=True):
+            numbers = parts[e.symbol]
+            half = len(numbers) // 2
+            if e.place is None:
+                numbers[:half] *= np.exp(th)
+                numbers[half:] *= np.exp(th / 2)
+            else:
+                numbers[e.place], numbers[half + e.place] = np.exp(th), np.exp(th / 2)
+        return parts["Q"], parts["R"], parts.get("input_noise")
+
+    def numbers(self, theta: Array) -> Array:
+        """The column p at θ."""
+        return np.concatenate([self.filter.process.p, *(v for v in self.values(theta) if v is not None)])
+
+    def plain(self, theta: Array, bar: Progress | None = None) -> float:
+        """Criterion per sample; infinite where the filter loses itself."""
+        p, m, total = self.numbers(theta), self.m0, 0.0
+        for done in range(0, len(self.data), engine.CHUNK):
+            m, told = self._told(m, self.data[done : done + engine.CHUNK], p)
+            total += self._share(told, None, done)[0]
+        self._counted(1, bar)
+        return total / len(self.data) if np.isfinite(total) else np.inf
+
+    def slopes(self, theta: Array, bar: Progress | None = None) -> tuple[float, Array, Array]:
+        """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
+        k, N = len(self.entries), len(self.data)
+        columns = [self.numbers(theta), *(self.numbers(theta + STEP * side) for side in np.eye(k))]
+        memories = [self.m0] * (k + 1)
+        total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
+        for done in range(0, N, engine.CHUNK):
+            rows = self.data[done : done + engine.CHUNK]
+            runs = [self._told(m, rows, p) for m, p in zip(memories, columns, strict=True)]
+            memories = [m for m, _ in runs]
+            here = runs[0][1]
+            rates = np.stack([(there - here) / STEP for _, there in runs[1:]], axis=2)
+            part, slope, second = self._share(here, rates, done)
+            total, gradient, curvature = total + part, gradient + slope, curvature + second
+        self._counted(k + 1, bar)
+        return total / N, gradient / N, curvature / N
+
+    def _told(self, m: Array, rows: Array, p: Array) -> tuple[Array, Array]:
+        """Memory after these samples, and what they tell: (n, nr + 2) report, NIS, ln det S."""
+        native, where = self.filter.native, self.filter.native.told
+        told = native.samples(m, rows, p)
+        values = np.column_stack([told[:, where.report], told[:, where.nis], told[:, where.logdet]])
+        return told[-1, where.memory].copy(), values
+
+    def _counted(self, runs: int, bar: Progress | None) -> None:
+        self.count += runs
+        if bar is not None:
+            bar.update(min(0.99, self.count / max(self.expected, self.count + 1)))
+
+    def _share(self, told: Array, rates: Array | None, done: int) -> tuple[float, Array, Array]:
+        """told : (n, nr + 2) report, NIS, ln det S; rates : (n, nr + 2, k)."""
+        nothing = np.zeros(0)
+        if self.truth is None:
+            value = float(told[:, -2:].sum())
+            if rates is None:
+                return value, nothing, nothing
+            g = rates[:, -2:].sum(axis=1)
+            return value, g.sum(axis=0), g.T @ g / 2
+        true = self.truth[done : done + len(told)]
+        error = np.where(np.isfinite(true), (told[:, self.places] - true) / self.scale, 0.0)
+        value = float((error**2).sum())
+        if rates is None:
+            return value, nothing, nothing
+        slope = np.where(np.isfinite(true)[:, :, None], rates[:, self.places] / self.scale[:, None], 0.0)
+        flat = slope.reshape(-1, slope.shape[-1])
+        return value, 2 * error.ravel() @ flat, 2 * flat.T @ flat
+
+    def search(self, bar: Progress) -> Array:
+        """The best of a few common factors, of each covariance on its own."""
+        best, theta = self.before, self.first.copy()
+        for symbol in dict.fromkeys(e.symbol for e in self.entries):
+            mask = np.array([e.symbol == symbol for e in self.entries])
+            trials = [theta + mask * d * np.log(10) for d in DECADES]
+            values = [self.plain(th, bar) for th in trials]
+            if min(values) < best:
+                best, theta = min(values), trials[int(np.argmin(values))]
+        if not np.isfinite(best):
+            raise ConvergenceError("no Q and R near the first guess keep the filter finite; check the model.")
+        return theta
+
+    def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
+        """Damped Newton steps until they gain nothing; variances stay within their bounds."""
+        damping = 1e-2
+        low, high = self.first - WIDEST, self.first + WIDEST
+        value, gradient, curvature = self.slopes(theta, bar)
+        for _ in range(MOST_STEPS):
+            size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
+            step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
+            # each on its own: a variance that hardly matters must not hold the others back
+            trial = np.clip(theta + np.clip(step, -LONGEST, LONGEST), low, high)
+            gained = value - self.plain(trial, bar)
+            promised = abs(float(gradient @ (trial - theta)))
+            if gained > 0:
+                theta, damping = trial, max(damping / 5, 1e-9)
+                value, gradient, curvature = self.slopes(theta, bar)
+            else:
+                damping *= 5
+            if promised < GAIN * (abs(value) if self.truth is not None else max(1.0, abs(value))) or damping > 1e12:
+                break
+        return theta, value

@@ -1,0 +1,335 @@
+"""What readings of a machine tell of its state: uncertainty against noise, direction by direction.
+
+With O of `process_slopes`, a start known to P₀ = L Lᵀ and readings with noise R = N Nᵀ, the singular values s of
+
+    A = N⁻¹ O L = Σ s u vᵀ ,     P = L (1 + AᵀA)⁻¹ Lᵀ                                                (spec 004, C15)
+
+compare what an uncertainty makes of the readings with their noise: along L v the standard deviation falls from 1 to
+1/√(1 + s²). A sensor is judged by that with its own rows added to A: by what it takes off the directions that are seen
+badly, |log det| of their block of P. One that shows the rest better but not these takes nothing off.
+
+Where P₀ and R are not known, typical magnitudes σ stand in their place. Quantities of one unit have one magnitude, as
+large as the motion makes of those of other units: σ_a ≈ g_ab σ_b with g the largest slope of any a by any b, solved for
+the logarithms; a reading is as good as 1 % of what it sweeps for states off by σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from dalembert.expressions import Array
+from dalembert.numerics import ties
+
+PRECISION = 0.01  # of a reading whose noise is not told, of what it sweeps
+AT_LEAST = 0.01  # it sweeps that share of what others of its unit do, or it is held for noise
+HALF = 0.5
+WEAK = (1 / HALF**2 - 1) ** 0.5  # the standard deviation stays above a half
+ROUNDING = 1e-9  # of the largest singular value, that errors of the slopes may leave of nothing
+GAP, BELOW = 1e3, 1e-4  # a step down by so much, to so little of the largest, parts what is seen from errors of steps
+HARDLY = 0.1  # where that takes next to nothing off a deviation
+FADED = 0.1  # what is left of a change at the end of the window, by itself: no sensor is needed for it
+NONE = 1e-13  # slopes between units that are rounding
+ONE_WAY = 1e-3  # weight of an influence that is not returned
+WORTH = 0.69  # gain of a sensor that is worth its name: it halves a deviation
+ALIKE = 3.0  # deviations within this factor are alike: the order is that of the list
+MOST, TOGETHER = 5, 8  # sensors that are named, one for the other and all at once
+TOLD = 3  # directions that are told in a sentence
+SHOWN = 0.05  # share of a direction that is worth a word
+
+
+# ---- typical magnitudes
+
+
+def magnitudes(units: Sequence[str], flow: Array, others: Sequence[str], stacked: Array) -> Array:
+    """(ne,) typical size of every state.
+
+    units, others : of the states and of the quantities.  flow, stacked : (..., ne, ne), (..., ny, ne) slopes.
+    """
+    kinds = [unit or f"state {k}" for k, unit in enumerate(units)]
+    known = list(dict.fromkeys(kinds))
+    place = {kind: k for k, kind in enumerate(known)}
+    largest = np.zeros((len(known), len(known)))
+    for slopes, rows in ((flow, kinds), (stacked, others)):
+        peaks = np.abs(slopes).max(axis=tuple(range(slopes.ndim - 2)), initial=0.0)
+        for i, row in enumerate(rows):
+            if row in place:
+                for j, column in enumerate(kinds):
+                    a, b = place[row], place[column]
+                    largest[a, b] = max(largest[a, b], peaks[i, j])
+    logs = _balanced(largest, [(place[kind], place[f"{kind}/s"]) for kind in known if f"{kind}/s" in place])
+    return np.asarray(np.exp(logs)[[place[kind] for kind in kinds]])
+
+
+def _balanced(largest: Array, sure: list[tuple[int, int]]) -> Array:
+    """log σ with σ_a ≈ g_ab σ_b for the influences that count; `sure` are those that cannot be rounding.
+
+    An influence that makes little of a, next to what others make of it, says nothing of a's magnitude: the least ones
+    go, as long as all that hangs together stays so.
+    """
+    n = len(largest)
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b and largest[a, b] > NONE]
+    returned = np.sqrt(largest * largest.T)
+    weights = {(a, b): 1.0 if (a, b) in sure else float(np.clip(returned[a, b], ONE_WAY, 1.0)) for a, b in pairs}
+    logs = np.zeros(n)
+    while pairs:
+        rows = np.zeros((len(pairs), n))
+        for k, (a, b) in enumerate(pairs):
+            rows[k, a], rows[k, b] = weights[a, b], -weights[a, b]
+        values = np.array([weights[pair] * np.log(largest[pair]) for pair in pairs])
+        logs = np.linalg.lstsq(rows, values, rcond=1e-9)[0]
+        share = {(a, b): np.log(largest[a, b]) + logs[b] - logs[a] for a, b in pairs}
+        small = [pair for pair in pairs if share[pair] < -np.log(ALIKE) and pair not in sure]
+        small.sort(key=lambda pair: share[pair] + np.log(largest[pair]))  # of two alike, rounding is the smaller number
+        kept = len(pairs)
+        for pair in small[: 1 + len(small) // 5]:
+            without = [other for other in pairs if other != pair]
+            if _parts(n, without) == _parts(n, pairs):
+                pairs = without
+        if len(pairs) == kept:
+            break
+    return logs
+
+
+def _parts(n: int, pairs: list[tuple[int, int]]) -> int:
+    """Into how many parts n things fall that pairs hold together."""
+    ones = np.ones(len(pairs))
+    graph = coo_array((ones, tuple(np.array(pairs).reshape(-1, 2).T)), shape=(n, n))
+    return int(connected_components(graph, directed=False)[0])
+
+
+def noises(units: Sequence[str], stacked: Array, roots: Array) -> Array:
+    """(ny,) standard deviations of readings: 1 % of what each sweeps for starts off by roots (windows, ne, d).
+
+    stacked : (windows, samples, ny, ne). One that hardly moves, next to others of its unit, has their noise.
+    """
+    swept = np.sqrt(((stacked @ roots[:, None]) ** 2).sum(axis=3).mean(axis=1).max(axis=0))
+    swept = np.where(swept > NONE * swept.max(initial=0.0), swept, 0.0)
+    kinds = [unit or f"quantity {k}" for k, unit in enumerate(units)]
+    among = {kind: max(s for s, other in zip(swept, kinds, strict=True) if other == kind) for kind in set(kinds)}
+    return np.array([PRECISION * max(s, AT_LEAST * among[kind]) for s, kind in zip(swept, kinds, strict=True)])
+
+
+# ---- one window
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What one window shows.
+
+    names : of the states.  seen : (samples · ny, ne) O in units of the noise.
+    root : L (ne, d); fewer columns than rows where the joints let fewer errors pass.
+    values, directions : s (d,), largest first, and the rows v.  floor : the smallest s that is not rounding.
+    last : (d, d) what is left of v at the end of the window, if nothing is done.
+    """
+
+    names: tuple[str, ...]
+    seen: Array
+    root: Array
+    values: Array
+    directions: Array
+    floor: float
+    last: Array
+
+    @classmethod
+    def of(cls, names: tuple[str, ...], seen: Array, root: Array, flow: Array) -> View:
+        n = root.shape[1]
+        A = seen @ root
+        _, values, directions = np.linalg.svd(np.vstack((A, np.zeros((n, n)))), full_matrices=False)
+        inner = np.linalg.pinv(root) @ flow @ root  # rounding of the slopes grows with whatever the motion makes grow
+        growth = max(1.0, float(np.linalg.norm(inner, axis=(1, 2)).max()))
+        return cls(names, seen, root, values, directions, _floor(values, growth), inner[-1])
+
+    @property
+    def gramian(self) -> Array:
+        return np.asarray(self.seen.T @ self.seen)
+
+    @property
+    def rank(self) -> int:
+        return int(np.count_nonzero(self.values > self.floor))
+
+    @property
+    def well(self) -> int:
+        """How many directions are seen well."""
+        return int(np.count_nonzero(self.values > max(WEAK, self.floor)))
+
+    @property
+    def left(self) -> Array:
+        """(d,) of every direction, what is left of its standard deviation."""
+        kept = np.where(self.values > self.floor, self.values, 0.0)
+        return np.asarray(1.0 / np.sqrt(1.0 + kept**2))
+
+    @property
+    def covariance(self) -> Array:
+        """(ne, ne) of the start, after the window."""
+        part = self.root @ self.directions.T * self.left
+        return np.asarray(part @ part.T)
+
+    @property
+    def shares(self) -> Array:
+        """(ne,) of every state, what lies in directions that are not seen."""
+        return self._of_states(self.directions[self.rank :].T)
+
+    @property
+    def kept(self) -> Array:
+        """(ne,) of every state, what is left of its standard deviation."""
+        return self._of_states(self.directions.T * self.left)
+
+    def _of_states(self, part: Array) -> Array:
+        return np.asarray(np.sqrt(((self.root @ part) ** 2).sum(axis=1)) / self._sizes)
+
+    @property
+    def _sizes(self) -> Array:
+        sizes = np.sqrt((self.root**2).sum(axis=1))
+        return np.where(sizes > 0, sizes, 1.0)
+
+    def weighed(self, rows: Array) -> Array:
+        """CᵀC (d, d) of further rows, in directions of the view and units of what is left of them."""
+        C = rows @ self.root @ self.directions.T * self.left
+        return np.asarray(C.T @ C)
+
+    @property
+    def poor(self) -> Array:
+        """(d - well, k): what is seen badly and does not fade by itself, in terms of the last directions."""
+        _, fades, kept = np.linalg.svd(self.last @ self.directions[self.well :].T, full_matrices=False)
+        return np.asarray(kept[fades > FADED].T)
+
+    def unseen(self) -> Array:
+        """(k, d) directions that nothing shows."""
+        basis = self.directions[self.rank :].T
+        hidden = (self.directions[: self.rank] ** 2).sum(axis=0) < 1e-6
+        return np.asarray(_simple(basis, hidden).T)
+
+    def weak(self) -> Array:
+        """(k, d) directions that are seen only weakly, the worst first."""
+        return np.asarray(self.directions[self.well : self.rank][::-1])
+
+    def fade(self, v: Array) -> float:
+        """What is left of a direction at the end of the window, by itself."""
+        return float(np.linalg.norm(self.last @ v))
+
+    def direction(self, v: Array) -> dict[str, float]:
+        """States and the amounts by which they change together; one of the largest."""
+        amounts, sizes = self.root @ v, np.abs(self.root @ v) / self._sizes
+        order = ties.largest_first(sizes)
+        largest = amounts[order[0]]
+        return {self.names[k]: float(amounts[k] / largest) for k in order if sizes[k] > SHOWN * sizes[order[0]]}
+
+
+def _floor(values: Array, growth: float) -> float:
+    floor = ROUNDING * growth * max(float(values[0]), 1.0)
+    for large, small in pairwise(values):
+        if large > floor and small < min(BELOW * values[0], HARDLY) and large > GAP * small:
+            return max(floor, float(np.sqrt(large * max(small, 1e-300))))
+    return floor
+
+
+def _simple(basis: Array, first: Array) -> Array:
+    """The same space with few entries per direction: reduced, columns that nothing shows as the first pivots."""
+    basis = basis.copy()
+    done: list[int] = []
+    for k in range(basis.shape[1]):
+        size = np.abs(basis[:, k:]).max(axis=1) * np.where(first, 1e3, 1.0)
+        size[done] = 0.0
+        row = int(ties.first_largest(size))
+        column = k + int(ties.first_largest(basis[row, k:]))
+        basis[:, [k, column]] = basis[:, [column, k]]
+        basis[:, k] /= basis[row, k]
+        others = [j for j in range(basis.shape[1]) if j != k]
+        basis[:, others] -= np.outer(basis[:, k], basis[row, others])
+        done.append(row)
+    return np.asarray(basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-300))
+
+
+# ---- what to measure besides
+
+
+def advised(view: View, further: Mapping[str, Array], last: Sequence[str]) -> tuple[tuple[tuple[str, ...], float], ...]:
+    """What would show the directions that are seen badly, best first, with the largest deviation left then.
+
+    further : rows (samples · k, ne) of everything else that could be measured, in units of its noise.
+    last : names to come after all others: of what is seldom measured, such as unknown forces.
+    """
+    poor = view.poor
+    if not poor.size:
+        return ()
+    blocks = {name: view.weighed(block) for name, block in further.items()}
+    alone = [(name, *_with(view, poor, block)) for name, block in blocks.items()]
+    enough = [(name, gain, left) for name, gain, left in alone if left <= HALF and gain > WORTH]
+    if enough:
+        best = max(gain for _, gain, _ in enough)
+        enough.sort(key=lambda item: (item[0] in last, int((best - item[1]) / np.log(ALIKE))))
+        return tuple(((name,), left) for name, _, left in enough[:MOST])
+    names: list[str] = []
+    total, gained, left = np.zeros_like(view.directions), 0.0, 1.0
+    while len(names) < TOGETHER and left > HALF:
+        gains = {
+            name: _with(view, poor, total + block)[0] - gained for name, block in blocks.items() if name not in names
+        }
+        gains = {name: gain for name, gain in gains.items() if gain > WORTH}
+        if not gains:
+            break
+        usual = {name: gain for name, gain in gains.items() if name not in last} or gains
+        name = next(name for name, gain in usual.items() if gain > max(usual.values()) - np.log(ALIKE))
+        names.append(name)
+        total = total + blocks[name]
+        gained, left = _with(view, poor, total)
+    for name in names[:-1]:  # what came first may have become needless
+        without = total - blocks[name]
+        if left <= HALF and _with(view, poor, without)[1] <= HALF:
+            names.remove(name)
+            total = without
+    return ((tuple(names), _with(view, poor, total)[1]),) if names else ()
+
+
+def _with(view: View, poor: Array, block: Array) -> tuple[float, float]:
+    """Gain on what is seen badly when rows are added, and the largest deviation left of it.
+
+    block : CᵀC (d, d) of the rows, in directions of the view and units of what is left of them.
+    """
+    rest = np.linalg.inv(np.eye(len(block)) + block)
+    gain = -0.5 * np.linalg.slogdet(poor.T @ rest[view.well :, view.well :] @ poor)[1]
+    left = view.left[:, None] * scipy.linalg.block_diag(np.eye(view.well), poor)
+    return float(gain), float(np.sqrt(np.linalg.eigvalsh(left.T @ rest @ left)[-1]))
+
+
+# ---- words
+
+
+def said(direction: Mapping[str, float]) -> str:
+    """A direction in words; turns about the axes of one body as one turn."""
+    names = list(direction)
+    if len(names) == 1:
+        return names[0]
+    body = names[0].rpartition(".")[0]
+    axes = [f"{body}.r{axis}" for axis in "xyz"]
+    if set(names) <= set(axes):
+        axis = np.array([direction.get(name, 0.0) for name in axes])
+        axis = axis / np.linalg.norm(axis)
+        return f"a turn of {body} about its axis ({', '.join(f'{a:.2g}' for a in axis)})"
+    most = ", ".join(f"{name} by {direction[name]:.3g}" for name in names[1:4])
+    return f"{names[0]} by 1 together with {most}{', ...' if len(names) > 4 else ''}"
+
+
+def fading(fade: float) -> str:
+    return ", which dies out by itself" if fade <= FADED else ""
+
+
+def shortly(left: float) -> str:
+    """Such as 0.83, or 0.99997 where little is taken off."""
+    return f"{left:.2f}" if left < 0.99 else f"{left:.{min(9, 1 + int(-np.log10(max(1 - left, 1e-12))))}f}"
+
+
+def listed(parts: list[str], most: int = TOLD) -> str:
+    more = len(parts) - most
+    return "; ".join(parts[:most]) + (f"; and {more} more" if more > 0 else "")
+
+
+def together(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,1 @@
+"""Observers that know a machine by its joints alone."""

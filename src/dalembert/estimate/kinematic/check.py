@@ -1,0 +1,371 @@
+"""Do the sensors suffice? Rules for the inputs and outputs of a kinematics-based model (spec 004, C15).
+
+With n independent coordinates: at least n inputs with rank S = n, so that SᵀS can be inverted; at least n outputs of
+position whose gradient has rank n; so 2n measurements, none twice; and the sampled model observable,
+
+    rank [H; HF; HF²; …] = number of states,
+
+in units of time of one sample, so that positions, rates and accelerations are comparable. A highest derivative in the
+state is not counted: it follows from the inputs and acts on nothing that is measured (outside the singular set). Poses
+of the workspace are reached from the start by small steps, each closed by Newton's method, as far as the joints let go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.arrays import Frozen
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.estimate.kinematic.quantities import LEVEL, Relations
+from dalembert.expressions import Array, Kernel
+from dalembert.record import Record
+
+if TYPE_CHECKING:
+    from dalembert.estimate.kinematic.model import KinematicModel
+
+SX = ca.SX
+LEVELS = ("positions", "velocities", "accelerations")
+RANK = 1e-6  # of singular values, relative to the largest in the workspace
+OPEN = 1e-9  # gap of a pose that could not be closed [m or rad]
+RAYS, STEPS = 24, 64
+NEAR = 0.3  # of the usual smallest singular value: a filter that broke down there did so for that
+SINGULAR = 1e-2  # smallest singular value over the largest in the workspace that is called nearly singular
+
+
+class KinematicCheck(Frozen):
+    """What was found about the sensors of a kinematic model.
+
+    Attributes
+    ----------
+    poses : (k, n) independent coordinates of the poses looked at.
+    smallest, largest : (k,) singular values of S with inputs weighted as in the model.
+    condition : (k,) the largest singular value in the workspace over the smallest at the pose.
+    output_rank, observable_rank : smallest rank of the outputs' gradient, and of the observability matrix.
+    blind : share of the poses with a smallest singular value below 1/100 of the largest seen.
+    worst : coordinates of the pose with the smallest one.
+    remarks : in words, what to know or to do.
+    """
+
+    poses: Array
+    smallest: Array
+    largest: Array
+    condition: Array
+    output_rank: int
+    observable_rank: int
+    blind: float
+    worst: Mapping[str, float]
+    remarks: tuple[str, ...]
+    counts: Mapping[str, int]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def table(self) -> str:
+        c = self.counts
+        rows = [
+            ["degrees of freedom n", str(c["n"])],
+            ["inputs (at least n)", str(c["inputs"])],
+            ["outputs of position (at least n)", str(c["positions"])],
+            ["measurements (at least 2n)", str(c["inputs"] + c["outputs"])],
+            ["poses looked at", str(len(self.poses))],
+            ["largest singular value of S in the workspace", f"{self.largest.max():.3g}"],
+            ["largest condition of S (that over the smallest)", f"{self.condition.max():.3g}"],
+            ["poses that are nearly singular", f"{100 * self.blind:.1f} %"],
+            ["rank of the outputs' gradient", f"{self.output_rank} of {c['n']}"],
+            ["rank of the observability matrix", f"{self.observable_rank} of {c['states']}"],
+        ]
+        return "\n".join([aligned(["", ""], rows).lstrip("\n"), *self.remarks])
+
+    def __repr__(self) -> str:
+        return f"KinematicCheck\n{self.table()}"
+
+
+def check_levels(
+    relations: Relations, inputs: tuple[str, ...], outputs: tuple[str, ...], level: int, scheme: str | None
+) -> None:
+    """The rules of C15 that need no numbers; all that are broken are told at once."""
+    n, known = len(relations.coordinates), relations.known
+    problems = []
+    wrong = [name for name in inputs if known[name].order != level]
+    if wrong:
+        what = ", ".join(f"{name!r} ({LEVEL[known[name].order]})" for name in wrong)
+        problems.append(f"inputs must measure {LEVELS[level]}; these do not: {what}.")
+    if len(inputs) < n:
+        many = "s" * (n != 1)
+        needs = f"coordinate{many} need{'' if many else 's'}"
+        problems.append(f"{n} independent {needs} at least {n} input{many}, got {len(inputs)}.")
+    highest = level if scheme is not None else level - 1
+    late = [name for name in outputs if known[name].order > highest]
+    if late:
+        problems.append(f"the state goes up to {LEVELS[highest]} and cannot predict {', '.join(map(repr, late))}.")
+    positions = [name for name in outputs if known[name].order == 0]
+    if len(positions) < n:
+        problems.append(
+            f"at least {n} of the outputs must be positions, got {len(positions)}: only positions tell where the "
+            "machine stands; rates and accelerations drift."
+        )
+    both = [name for name in inputs if name in outputs]
+    if both:
+        problems.append(
+            f"{', '.join(map(repr, both))} cannot be input and output: 2n separate measurements are needed."
+        )
+    for what, names in (("inputs", inputs), ("outputs", outputs)):
+        if len(set(names)) < len(names):
+            problems.append(f"{what} name a sensor twice.")
+    if problems:
+        raise ModelError(f"sensors of the kinematic model of {relations.name!r}: {' '.join(problems)}")
+
+
+def ranges(r: Relations, z: Array, q: Array, workspace: Any) -> tuple[Array, Array]:
+    """Lower and upper ends of the independent coordinates, about z of the pose q."""
+    given = {}
+    for name, pair in (workspace or {}).items():
+        full = r.names([name], "workspace")[0]
+        if full not in r.coordinates.index:
+            raise ModelError(f"workspace: {unknown_name('independent coordinate', name, r.coordinates.names)}")
+        try:
+            low, high = (float(x) for x in pair)
+        except (TypeError, ValueError):
+            raise DataError(f"workspace: {name!r} needs two numbers, from and to, got {pair!r}.") from None
+        if not low < high or not np.isfinite([low, high]).all():
+            raise DataError(f"workspace: {name!r} must run from a number to a larger one, got {pair!r}.")
+        given[full] = (low, high)
+    reach = max(1e-3, float(np.abs(q).max(initial=1.0)))
+    ends = []
+    for name, unit, at in zip(r.coordinates.names, r.coordinates.units, z, strict=True):
+        half = reach if unit == "m" else np.pi
+        ends.append(given.get(name, (at - half, at + half)))
+    low_high: Array = np.array(ends)
+    return low_high[:, 0], low_high[:, 1]
+
+
+def explore(model: KinematicModel, workspace: Any, poses: int) -> tuple[Array, Array]:
+    """z and pose of closed poses along rays from the start to the ends of the workspace."""
+    s, x0 = model.stepper, model.state()
+    return rays(model.relations, x0[: s.n], x0[s.blocks * s.n : s.nx - s.remembers], workspace, poses)
+
+
+def rays(r: Relations, z0: Array, q0: Array, workspace: Any, poses: int) -> tuple[Array, Array]:
+    """The same from z₀ at the pose q₀."""
+    n = len(r.coordinates)
+    low, high = ranges(r, z0, q0, workspace)
+    random = np.random.default_rng(0)
+    if n == 1:
+        ends = np.array([low, high])
+    else:  # towards the faces of the box, so that its corners are seen too
+        ends = low + (high - low) * random.random((RAYS, n))
+        face = random.integers(n, size=RAYS)
+        ends[np.arange(RAYS), face] = np.where(random.random(RAYS) < 0.5, low[face], high[face])
+    z = np.tile(z0, (len(ends), 1))
+    if not len(r.pose):
+        parts = np.linspace(0.0, 1.0, STEPS + 1)[:, None, None]
+        every = (z0 + parts * (ends - z0)).reshape(-1, n)
+        return every, np.zeros((len(every), 0))
+    a, b, p, t = SX.sym("q", len(r.pose)), SX.sym("z", n), SX.sym("p", len(r.parameters)), SX.sym("t")
+    pose = a
+    for _ in range(2):  # steps here are longer than from one sample to the next
+        pose = r.close(pose, b, p, t)
+    kernel = Kernel(ca.Function("explore", [a, b, p, t], [pose, r.gap(pose, b, p, t)]))
+    steps = max(STEPS, -(-poses // len(ends)))
+    q, alive = np.tile(q0, (len(ends), 1)), np.ones(len(ends), dtype=bool)
+    found_z, found_q = [z0[None]], [q0[None]]
+    for k in range(1, steps + 1):
+        z = z0 + k / steps * (ends - z0)
+        new, gap = kernel.many(q, z, r.parameter_values, 0.0)
+        with np.errstate(invalid="ignore"):
+            moved = np.abs(new - q).max(axis=1, initial=0.0)
+            alive &= (gap.reshape(-1) <= OPEN) & (
+                moved <= 20 * np.abs(ends - z0).max() / steps * max(1.0, np.abs(q0).max())
+            )
+        if not alive.any():
+            break
+        q = np.where(alive[:, None], new, q)
+        found_z.append(z[alive])
+        found_q.append(q[alive])
+    return np.vstack(found_z), np.vstack(found_q)
+
+
+def weighted_slopes(model: KinematicModel, z: Array, q: Array) -> Array:
+    """W^½ S at every pose, (poses, m, n)."""
+    s = model.stepper
+    pose, zs, _, p, t = s.symbols()
+    S, _ = s.affine(model.inputs, s.order, pose, zs, SX.zeros(s.n), p, t)
+    S = ca.densify(ca.diag(ca.DM(s.weights) ** 0.5) @ S)
+    kernel = Kernel(ca.Function("slopes", [pose, zs, p, t], [ca.vec(S)]))
+    (values,) = kernel.many(q, z, s.relations.parameter_values, 0.0)
+    return np.asarray(values.reshape(len(z), s.n, len(model.inputs)).transpose(0, 2, 1))
+
+
+def largest_determinant(model: KinematicModel, workspace: Any) -> float:
+    """Largest det(SᵀWS) in the workspace: what the switching distance is measured by."""
+    S = weighted_slopes(model, *explore(model, workspace, 400))
+    values = np.linalg.svd(S, compute_uv=False)
+    found = float(np.prod(values**2, axis=1).max())
+    if not (values[:, -1] > RANK * values.max()).any():
+        raise ModelError(
+            f"the inputs {', '.join(model.inputs)} say nothing about {', '.join(model.independent)} at any pose of "
+            "the workspace. Measure other quantities."
+        )
+    return found
+
+
+def most_singular(model: KinematicModel, states: Array) -> Array | None:
+    """That of the states (k, nx) whose inputs say least about the independent coordinates, if next to nothing."""
+    s = model.stepper
+    states = states[np.isfinite(states).all(axis=1)]
+    if not len(states):
+        return None
+    pose = slice(s.blocks * s.n, s.nx - s.remembers)
+    here, usual = (
+        np.linalg.svd(weighted_slopes(model, *where), compute_uv=False)[:, s.n - 1]
+        for where in ((states[:, : s.n], states[:, pose]), explore(model, model.workspace, 100))
+    )
+    return states[int(here.argmin())] if here.min() < NEAR * np.median(usual) else None
+
+
+def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Array, Array]:
+    """z, pose and ż of at most `poses` samples of a record."""
+    s, r, x0 = model.stepper, model.relations, model.state()
+    if not isinstance(motion, Record):
+        raise ModelError(f"the motion must be a da.Record of {', '.join(r.coordinates.names)}, got {motion!r}.")
+    needed = [*r.coordinates.names, *r.rates.names]
+    for name in needed:
+        if name not in motion.names:
+            raise DataError(unknown_name("channel", name, motion.names, "the record of the motion"))
+    z, zd = np.split(np.asarray(motion[needed], dtype=float).reshape(len(motion), -1), 2, axis=1)
+    kept = np.unique(np.linspace(0, len(z) - 1, min(poses, len(z))).astype(int))
+    begin = r.start(dict(zip(r.coordinates.names, z[0].tolist(), strict=True)), x0[s.blocks * s.n : s.nx - s.remembers])
+    q, gaps = r.follow(z, motion.time, begin[1])
+    if not gaps.max() <= OPEN * 1e3:
+        k = int(np.argmax(~(gaps <= OPEN * 1e3)))
+        raise DataError(f"at t = {motion.time[k]:.6g} s the joints of {r.name!r} cannot be closed around the motion.")
+    return z[kept], q[kept], zd[kept]
+
+
+def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: float, poses: int) -> KinematicCheck:
+    """The rules of C15 along a motion, or over the workspace with speeds of about a turn per second."""
+    s, r = model.stepper, model.relations
+    n = s.n
+    if motion is None:
+        z, q = explore(model, workspace, poses)
+        zd = 2 * np.pi * np.random.default_rng(1).normal(size=z.shape)
+    else:
+        z, q, zd = along(model, motion, poses)
+    values = np.linalg.svd(weighted_slopes(model, z, q), compute_uv=False)
+    scale = values.max()
+    largest, smallest = values[:, 0], values[:, n - 1]
+    positions = [name for name in model.outputs if r.known[name].order == 0]
+    pose, zs, _, p, t = s.symbols()
+    H = Kernel(ca.Function("slopes", [pose, zs, p, t], [ca.vec(r.slopes(positions, pose, zs, p, t))]))
+    gradients = H.many(q, z, r.parameter_values, 0.0)[0].reshape(len(z), n, -1).transpose(0, 2, 1)
+    output_values = np.linalg.svd(gradients, compute_uv=False)
+    output_rank = int((output_values > SINGULAR * output_values.max()).sum(axis=1).min())
+    most = int((output_values > RANK * output_values.max()).sum(axis=1).max())
+    usable = smallest > SINGULAR * scale
+    observable = _observable(model, z[usable], q[usable], zd[usable], dt) if usable.any() else 0
+    worst = int(np.argmin(smallest))
+    at = dict(zip(r.coordinates.names, (float(x) for x in z[worst]), strict=True))
+    blind = float(np.mean(~usable))
+    problems = _problems(model, usable, most, observable)
+    if problems:
+        raise ModelError(f"sensors of the kinematic model of {r.name!r}: {' '.join(problems)}")
+    dim = dict(zip(r.coordinates.names, z[int(np.argmin(output_values[:, n - 1]))].tolist(), strict=True))
+    remarks = _remarks(model, blind, at, output_rank, dim, len(z))
+    counts = {"n": n, "inputs": len(model.inputs), "outputs": len(model.outputs), "positions": len(positions),
+              "states": s.order * n}  # fmt: skip
+    with np.errstate(divide="ignore"):
+        condition = np.where(smallest > 0, scale / np.where(smallest > 0, smallest, 1.0), np.inf)
+    return KinematicCheck(
+        poses=z, smallest=smallest, largest=largest, condition=condition, output_rank=output_rank,
+        observable_rank=observable, blind=blind, worst=at, remarks=tuple(remarks), counts=counts,
+    )  # fmt: skip
+
+
+def _observable(model: KinematicModel, z: Array, q: Array, zd: Array, dt: float) -> int:
+    """Smallest rank of [H; HF; …] over some of the states; see the module."""
+    s, r = model.stepper, model.relations
+    n, ne, nx = s.n, s.blocks * s.n, s.nx
+    functions = {**model._functions, "outputs": model.outputs_function(model.outputs)}
+    x, e = ca.MX.sym("x", nx), ca.MX.sym("e", ne)
+    u, p = ca.MX.sym("u", len(model.inputs)), ca.MX.sym("p", len(r.parameters))
+    at = functions["retract"](x, e, p, 0) if "retract" in functions else x + e
+    after = functions["step"](at, u, p, 0, dt)
+    F, H = ca.jacobian(after[:ne], e), ca.jacobian(functions["outputs"](at, u, p, 0), e)
+    zero = ca.MX.zeros(ne)
+    both = ca.Function("both", [x, e, u, p], [ca.densify(F), ca.densify(H)])
+    kernel = Kernel(ca.Function("observable", [x, u, p], both(x, zero, u, p)))
+    random = np.random.default_rng(1)
+    unit = np.repeat(dt ** -np.arange(s.blocks, dtype=float), n)  # time in samples
+    least = kept = s.order * n
+    for k in random.choice(len(z), size=min(20, len(z)), replace=False):
+        state = np.zeros(nx)
+        state[:n] = z[k]
+        if s.blocks > 1:
+            state[n : 2 * n] = zd[k]
+        state[ne : ne + len(r.pose)] = q[k]
+        F_k, H_k = kernel(state, np.zeros(len(model.inputs)), r.parameter_values)
+        F_k, H_k = F_k.reshape(ne, ne) * unit / unit[:, None], H_k.reshape(-1, ne) * unit
+        F_k, H_k = F_k[:kept, :kept], H_k[:, :kept]
+        rows, block = [], H_k
+        for _ in range(kept):
+            size = np.linalg.norm(block, axis=1, keepdims=True)
+            block = block / np.where(size > 0, size, 1.0)
+            rows.append(block)
+            block = block @ F_k
+        singular = np.linalg.svd(np.vstack(rows), compute_uv=False)
+        least = min(least, int((singular > 1e-9 * singular[0]).sum()))
+    return least
+
+
+def _problems(model: KinematicModel, usable: Array, output_rank: int, observable: int) -> list[str]:
+    s = model.stepper
+    found = []
+    if not usable.any():
+        found.append(
+            f"the inputs {', '.join(model.inputs)} do not tell {', '.join(model.independent)} at any pose (S has less "
+            f"than rank {s.n} everywhere): add a sensor that moves otherwise."
+        )
+    if output_rank < s.n:
+        found.append(
+            f"the positions among the outputs ({', '.join(model.outputs)}) tell {output_rank} of {s.n} independent "
+            "coordinates: add one that does not follow from the others."
+        )
+    if usable.any() and output_rank == s.n and observable < s.order * s.n:
+        found.append(f"only {observable} of the {s.order * s.n} states {', '.join(model.states.names)} are observable.")
+    return found
+
+
+def _place(z: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.4g}" for name, value in z.items())
+
+
+def _remarks(
+    model: KinematicModel, blind: float, worst: Mapping[str, float], output_rank: int, dim: Mapping[str, float],
+    count: int,
+) -> list[str]:  # fmt: skip
+    s = model.stepper
+    place = _place(worst)
+    remarks = []
+    if blind or count < 10:
+        remarks.append(
+            f"Near {place} the inputs say nothing about the independent coordinates: "
+            + ("the switching model takes over there." if s.switching is not None else "use switching=Switching(...).")
+        )
+    elif s.switching is None:
+        remarks.append("The inputs tell the independent coordinates at every pose looked at.")
+    if output_rank < s.n:
+        remarks.append(
+            f"At some poses, as near {_place(dim)}, the outputs tell fewer coordinates than there are; the inputs must "
+            "carry it over."
+        )
+    if s.scheme == "newmark" and s.form == "velocity" and s.gamma <= 0.5:
+        remarks.append(
+            "With gamma = 1/2 an error of the highest derivative alternates undamped: use gamma > 1/2, or give that "
+            "row process noise."
+        )
+    return remarks

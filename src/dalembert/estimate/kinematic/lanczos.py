@@ -1,0 +1,64 @@
+"""Derivatives of samples without a model, to compare an observer with (spec 004, C17).
+
+Lanczos' low-noise differentiator fits a line through 2M + 1 points by least squares and takes its slope,
+
+    f'₀ = Σ_{k=1..M} 3k / (M(M+1)(2M+1) Δt) (f_k - f_{-k}) ,
+
+two-sided, so it looks M samples ahead. Applied again it gives second derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.record import Record
+
+
+def lanczos(record: Record, names: str | Sequence[str] | None = None, *, points: int = 7, order: int = 1) -> Record:
+    """Derivatives of evenly sampled channels by Lanczos' differentiator.
+
+    Parameters
+    ----------
+    names : channels; None: all.
+    points : odd number of samples of a line, at least 3.
+    order : how often it is applied: 1 for rates, 2 for accelerations.
+
+    Returns
+    -------
+    Record of channels of the same names, without the ``order * (points - 1) / 2`` samples at either end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dalembert as da
+    >>> t = np.arange(9) * 0.1
+    >>> da.estimate.lanczos(da.Record(t, t[:, None] ** 2, ["x"]), points=3)["x"].round(12)
+    array([0.2, 0.4, 0.6, 0.8, 1. , 1.2, 1.4])
+    """
+    if not isinstance(record, Record):
+        raise DataError(f"expected a da.Record, got {type(record).__name__}.")
+    if not isinstance(points, int) or points < 3 or points % 2 == 0:
+        raise DataError(f"points must be an odd number of at least 3, got {points!r}.")
+    if not isinstance(order, int) or order < 1:
+        raise DataError(f"order must be 1, 2, ..., got {order!r}.")
+    chosen = record if names is None else record.select(*([names] if isinstance(names, str) else names))
+    half = points // 2
+    if len(chosen) <= 2 * half * order:
+        raise DataError(f"{len(chosen)} samples are too few: order {order} with {points} points needs more.")
+    dt = chosen.sample_time
+    data = chosen.data
+    k = np.arange(1, half + 1)
+    weights = 3.0 * k / (half * (half + 1) * (2 * half + 1) * dt)
+    for _ in range(order):
+        middle = len(data) - 2 * half
+        data = np.sum(
+            [w * (data[half + j : half + j + middle] - data[half - j : half - j + middle])
+             for j, w in zip(k, weights, strict=True)],
+            axis=0,
+        )  # fmt: skip
+    cut = half * order
+    units = {name: f"{unit}/s" if order == 1 else f"{unit}/s^{order}" for name, unit in chosen.units.items() if unit}
+    return Record(chosen.time[cut:-cut], data, chosen.names, units, name=chosen.name)

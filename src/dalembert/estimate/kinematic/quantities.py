@@ -1,0 +1,74 @@
+"""What a kinematics-based model may measure, and what it needs to know of a machine (spec 004, C12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import Channels, State
+from dalembert.expressions import Array
+
+LEVEL = ("position", "velocity", "acceleration")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that may be measured: its unit and the highest derivative of z it depends on (0, 1 or 2)."""
+
+    unit: str
+    order: int
+
+
+class Relations(Protocol):
+    """Quantities of a machine as functions of its independent coordinates and their derivatives."""
+
+    name: str
+    coordinates: Channels  # z
+    rates: Channels
+    accelerations: Channels
+    pose: Channels  # what is carried beside z; empty where Φ is a formula
+    parameters: Channels
+    parameter_values: tuple[float, ...]
+    known: Mapping[str, Quantity]
+    told: tuple[str, ...]  # what an estimate tells besides z and its derivatives
+
+    def names(self, given: Any, what: str) -> list[str]:
+        """Full names of quantities, in order; refuses unknown ones."""
+
+    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+        """The pose at z, from one nearby (expressions)."""
+
+    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+        """How far the pose is from closed [m or rad]."""
+
+    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
+        """The named quantities (SX column)."""
+
+    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
+        """∂h/∂z of quantities of position level (SX matrix)."""
+
+    def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
+        """z and pose to begin with, the given coordinates as asked; led there from the pose `begin`, or the usual."""
+
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        """Poses at coordinates z (K, n) one after another, and how far each is from closed."""
+
+    def read(self, state: State) -> dict[str, float]:
+        """z and ż of a state of the machine, by name."""
+
+
+def per_second(unit: str, level: int) -> str:
+    return unit if not unit or not level else f"{unit}/s" if level == 1 else f"{unit}/s^2"
+
+
+def listed(given: Any, what: str) -> list[str]:
+    """Names as a list; a single one may stand alone."""
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(
+                f"{what} must be names of sensors or coordinates, such as {what}=['A.angle']; got {given!r}."
+            )
+    return names

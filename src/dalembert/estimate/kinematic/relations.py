@@ -1,0 +1,297 @@
+"""What the joints say about measured quantities, in the independent coordinates z of a machine (spec 004, C12).
+
+    h = Φ(z) ,     ḣ = S ż + … ,     ḧ = S z̈ + Ṡ ż + … ,     S = ∂Φ/∂z
+
+No mass and no force appears. For a closed chain Φ has no formula: the pose q is carried along with z and closed by
+Newton's method from where it was, which keeps the way the loops are put together,
+
+    φ(q,t) = 0 ,  s(q,t) = z ;      [A; S_z] v = [… ; ż] ;      [A; S_z] v̇ = [b; z̈ - bias] ,
+
+and S follows from these rows by implicit differentiation, exactly. Moving joints (drivers) may depend on time: the dots
+above stand for what they add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import AssemblyError, ModelError, unknown_name
+from dalembert.equations import Channels, EquationsOfMotion, State
+from dalembert.estimate.kinematic.closing import Closing
+from dalembert.estimate.kinematic.formula import FormulaRelations
+from dalembert.estimate.kinematic.quantities import Quantity, Relations, listed, per_second
+from dalembert.expressions import Array, Kernel
+from dalembert.numerics import ties
+from dalembert.solve.constrained.solve import projection_function
+from dalembert.solve.motion.kinematics import null_space, rank
+from dalembert.solve.position.assemble import assemble
+from dalembert.solve.position.prescribed_motion import (
+    Targets,
+    acceleration_name,
+    positional_outputs,
+    target_function,
+    targets_of,
+)
+
+SX = ca.SX
+LEAD = 0.05  # longest step of a coordinate on the way from the drawing to a start [rad or m]
+OPEN = 1e-10  # gap of a pose that passes for closed, times (1 + largest coordinate)
+PASSES = 2  # calls of Newton's method from pose to pose of a record, whose steps may be long
+DEAD = 1e-6  # of a coordinate's own gradient: less motion than this leaves the pose open
+
+
+class MachineRelations:
+    """Relations of a mechanism through its own joints.
+
+    at : a state whose way of closing the loops is kept; None: that of the drawing.
+    """
+
+    def __init__(self, eqs: EquationsOfMotion, independent: Sequence[str], at: State | None = None) -> None:
+        self.eqs, self.name = eqs, eqs.name
+        self.begin: Array = np.array((assemble(eqs) if at is None else _own(eqs, at)).q)
+        if not eqs.is_holonomic:
+            raise ModelError(
+                f"a kinematics-based observer needs joints that hold positions; {eqs.name!r} has constraints of "
+                "velocity or acceleration level (rolling). Use a filter on the equations of motion."
+            )
+        self.targets = self._targets(independent)
+        self.closing: Closing = eqs.cached(("closing", self.targets), lambda: Closing(eqs, self.targets))
+        self._stack, self._lead = eqs.cached(("closing numbers", self.targets), self.closing.numbers)
+        rates, units = [], []
+        for name, k in zip(self.targets.names, self.targets.measures, strict=True):
+            rates.append(f"{name}.rate" if k < 0 else eqs.measure_rates.names[k])
+            units.append(eqs.outputs.units[eqs.outputs.index[name]] if k < 0 else eqs.measures.units[k])
+        self.coordinates = Channels(self.targets.names, units)
+        self.rates = Channels(rates, [per_second(u, 1) for u in units])
+        seconds = [
+            f"{name}.acceleration" if k < 0 else acceleration_name(rate, eqs.measure_rates.index)
+            for name, rate, k in zip(self.targets.names, rates, self.targets.measures, strict=True)
+        ]
+        self.accelerations = Channels(seconds, [per_second(u, 2) for u in units])
+        self.pose = Channels([f"pose.{n}" for n in eqs.coordinates.names], eqs.coordinates.units)
+        self.parameters, self.parameter_values = eqs.parameters, eqs.parameter_values
+        self.known: Mapping[str, Quantity]
+        self._forced, self.known = self._catalogue()
+        self._check_freedom()
+        own = {*self.coordinates.names, *self.rates.names, *self.accelerations.names}
+        joints = [
+            name
+            for k in eqs.recorded_measures
+            for name in (eqs.measures.names[k], eqs.measure_rates.names[k], self._second(k))
+        ]
+        sensors = [name for name in eqs.outputs.names if name in self.known]
+        self.told = tuple(name for name in dict.fromkeys([*joints, *sensors]) if name not in own)
+
+    def _targets(self, independent: Sequence[str]) -> Targets:
+        eqs = self.eqs
+        known = [*eqs.measures.names, *positional_outputs(eqs)]
+        full = [eqs.full_name(name) for name in independent]
+        for name, given in zip(full, independent, strict=True):
+            if name not in known:
+                higher = name in eqs.measure_rates.index or name in eqs.outputs.index
+                why = " Independent coordinates are positions." if higher else ""
+                raise ModelError(f"independent: {unknown_name('coordinate', given, known, repr(eqs.name))}{why}")
+            if full.count(name) > 1:
+                raise ModelError(f"independent names {name!r} twice.")
+        return targets_of(eqs, full)
+
+    def _second(self, k: int) -> str:
+        return acceleration_name(self.eqs.measure_rates.names[k], self.eqs.measure_rates.index)
+
+    def _catalogue(self) -> tuple[set[str], dict[str, Quantity]]:
+        """Outputs that need forces, and every quantity that needs motion only."""
+        eqs, h = self.eqs, self.eqs.functions["outputs"]
+        forced = {eqs.outputs.names[i] for k in (3, 4, 5) for i in h.jac_sparsity(0, k).row()}
+        known: dict[str, Quantity] = {}
+        moving = {i for k in (0, 1, 2) for i in h.jac_sparsity(0, k).row()}
+        self._still = {name for k, name in enumerate(eqs.outputs.names) if k not in moving} - forced
+        for k, (name, unit) in enumerate(zip(eqs.measures.names, eqs.measures.units, strict=True)):
+            known[name] = Quantity(unit, 0)
+            known[eqs.measure_rates.names[k]] = Quantity(eqs.measure_rates.units[k], 1)
+            known[self._second(k)] = Quantity(per_second(unit, 2), 2)
+        order = np.zeros(eqs.ny, dtype=int)
+        for level, argument in ((1, 1), (2, 2)):
+            order[list(set(h.jac_sparsity(0, argument).row()))] = level
+        for name, unit, level in zip(eqs.outputs.names, eqs.outputs.units, order, strict=True):
+            if name not in forced and name not in self._still:
+                known[name] = Quantity(unit, int(level))
+        for names, level in ((self.coordinates, 0), (self.rates, 1), (self.accelerations, 2)):
+            for name, unit in zip(names.names, names.units, strict=True):
+                known.setdefault(name, Quantity(unit, level))
+        return forced, known
+
+    def _check_freedom(self) -> None:
+        """As many coordinates as degrees of freedom, independent at some pose near the drawing."""
+        eqs, n = self.eqs, len(self.targets.names)
+        random = np.random.default_rng(0)
+        project = eqs.cached("projection kernel", lambda: Kernel(projection_function(eqs, 4)))
+        still, q = np.zeros(eqs.nv), self.begin
+        found, freedom = 0, eqs.nv
+        for _ in range(3):  # it may be a dead point: look beside it too
+            J = self._stack(q, eqs.p, 0.0)[0]
+            A = J[: len(eqs.rows)]
+            found, freedom = max(found, rank(J)), min(freedom, eqs.nv - rank(A))
+            Z = null_space(A)
+            change = Z @ (0.05 * random.normal(size=Z.shape[1]))
+            q = project(q + eqs.kernel("kinematics")(q, eqs.p, 0.0)[0] @ change, still, eqs.p, 0.0)[0]
+        if n < freedom:
+            raise ModelError(
+                f"{eqs.name!r} has {freedom} degrees of freedom, but {n} independent coordinate{'s' * (n != 1)} "
+                f"({', '.join(self.targets.names)}) are named. Name {freedom}."
+            )
+        if n > freedom or found < eqs.nv:
+            raise ModelError(
+                f"the coordinates {', '.join(self.targets.names)} are not independent in {eqs.name!r}, which has "
+                f"{freedom} degree{'s' * (freedom != 1)} of freedom. Name as many that do not follow from one another."
+            )
+
+    def names(self, given: Any, what: str) -> list[str]:
+        found: list[str] = []
+        for name in listed(given, what):
+            full = self.eqs.full_name(name)
+            parts = [f"{full}.{axis}" for axis in "xyz" if f"{full}.{axis}" in self.known]
+            if full in self._forced or full in self.eqs.inputs.index:
+                how = "depends on forces" if full in self._forced else "is a force put on the machine"
+                raise ModelError(
+                    f"{what}: {full!r} {how}, which a kinematics-based observer does not know. "
+                    "Name sensors of position, velocity or acceleration."
+                )
+            if full in self._still:
+                raise ModelError(f"{what}: {full!r} is the same however {self.name!r} moves, so it tells nothing.")
+            if full not in self.known and not parts:
+                raise ModelError(f"{what}: {unknown_name('sensor or coordinate', full, self.known, repr(self.name))}")
+            found += [full] if full in self.known else parts
+        return found
+
+    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+        return self.closing.close(pose, z, p, t)
+
+    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+        return self.closing.gap(pose, z, p, t)
+
+    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
+        eqs = self.eqs
+        v, a = self.closing.motion(pose, zd, zdd, p, t)
+        s, rate, S, bias = eqs.functions["measures"](pose, v, p, t)
+        y = eqs.functions["outputs"](pose, v, a, *[SX.zeros(k) for k in (len(eqs.rows), eqs.nz, eqs.nu)], p, t)
+        second = S @ a + bias
+        entries = []
+        own = {name: SX(x[k]) for channels, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
+               for k, name in enumerate(channels.names)}  # fmt: skip
+        seconds = {self._second(k): k for k in range(len(eqs.measures))}
+        for name in names:
+            if name in own:
+                entries.append(own[name])
+            elif name in eqs.outputs.index:
+                entries.append(y[eqs.outputs.index[name]])
+            elif name in eqs.measures.index:
+                entries.append(s[eqs.measures.index[name]])
+            elif name in eqs.measure_rates.index:
+                entries.append(rate[eqs.measure_rates.index[name]])
+            else:
+                entries.append(second[seconds[name]])
+        return ca.densify(ca.vertcat(*entries)) if entries else SX.zeros(0, 1)
+
+    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
+        n = len(self.coordinates)
+        zd = SX.sym("zd", n)
+        v, _ = self.closing.motion(pose, zd, SX.zeros(n), p, t)
+        N, _ = self.eqs.functions["kinematics"](pose, p, t)
+        h = self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t)
+        direct = ca.jacobian(h, z)  # rows that are z itself
+        return ca.densify(direct + ca.jacobian(h, pose) @ (N @ ca.jacobian(v, zd)))
+
+    def read(self, state: State) -> dict[str, float]:
+        eqs = self.eqs
+        _own(eqs, state)
+        kernel = eqs.cached(("reading", self.targets), lambda: Kernel(target_function(eqs, self.targets)))
+        z, zd = kernel(state.q, state.v, eqs.p, state.t)[:2]
+        return {n: float(x) for c, values in ((self.coordinates, z), (self.rates, zd))
+                for n, x in zip(c.names, values.ravel(), strict=True)}  # fmt: skip
+
+    def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:
+        """Step by step from where the loops are closed as they should be, so that they stay closed that way."""
+        eqs = self.eqs
+        q = np.array(self.begin if begin is None else begin)
+        at = self._stack(q, eqs.p, 0.0)[1]
+        wanted = np.array([values.get(n, x) for n, x in zip(self.coordinates.names, at, strict=True)])
+        steps = int(min(1e4, np.ceil(np.abs(wanted - at).max(initial=0.0) / LEAD)))
+        gap = np.zeros(1)
+        for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            q, gap = self._lead(q, at + part * (wanted - at), eqs.p, 0.0)
+        if not gap[0] <= OPEN * (1 + np.abs(q).max()):
+            measures = {n: float(x) for n, x in values.items() if n in eqs.measures.index}
+            try:  # the straight way is barred: any other
+                q = np.array(assemble(eqs, measures).q)
+            except AssemblyError as failure:
+                raise ModelError(f"start: {failure}") from failure
+        self._check_regular(q, wanted)
+        return wanted, q
+
+    def follow(self, z: Array, times: Array, begin: Array | None = None) -> tuple[Array, Array]:
+        """Poses (K, nq) at coordinates z (K, n) one after another, each led to from the last, and their gaps."""
+        eqs = self.eqs
+        q = self.begin if begin is None else begin
+        poses, gaps = np.empty((len(z), eqs.nq)), np.empty(len(z))
+        for k, row in enumerate(z):
+            for _ in range(PASSES):
+                q, gap = self._lead(q, row, eqs.p, times[k])
+            poses[k], gaps[k] = q, gap[0]
+        return poses, gaps
+
+    def _check_regular(self, q: Array, z: Array) -> None:
+        """Whether the independent coordinates fix the pose at q: how far each free motion moves them."""
+        eqs, nr = self.eqs, len(self.eqs.rows)
+        J = self._stack(q, eqs.p, 0.0)[0]
+        free = null_space(J[:nr])
+        if _least(J[nr:] @ free, J[nr:]) > DEAD:
+            return
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, 0.0)[2].reshape(-1, eqs.nv)
+        joints = [k for k in eqs.recorded_measures if np.linalg.norm(s[k]) > 0]
+        moved = s[joints] @ free / np.linalg.norm(s[joints], axis=1)[:, None]
+        better = [joints[k] for k in ties.pivoted(moved.T)[1][: free.shape[1]]] if joints else []
+        hint = ""
+        if len(better) == free.shape[1] and _least(s[better] @ free, s[better]) > 100 * DEAD:
+            hint = f", such as {', '.join(eqs.measures.names[k] for k in sorted(better))}"
+        here = ", ".join(f"{n} = {x:.4g}" for n, x in zip(self.coordinates.names, z, strict=True))
+        raise ModelError(
+            f"at the start ({here}) the independent coordinates stand at a dead point: {eqs.name!r} can move there "
+            f"without them, so they do not tell its pose. Name others{hint}, or start elsewhere (start=)."
+        )
+
+
+def _own(eqs: EquationsOfMotion, at: State) -> State:
+    if at.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"start belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+    return at
+
+
+def _least(moved: Array, rows: Array) -> float:
+    """Smallest singular value of what free motions make of coordinates, each row over the size of its gradient."""
+    return float(np.linalg.svd(moved / np.linalg.norm(rows, axis=1)[:, None], compute_uv=False)[-1])
+
+
+def relations_of(
+    model: Any, independent: Any, units: Mapping[str, str] | None = None, at: State | None = None
+) -> Relations:
+    """Relations of equations of motion, of a mechanism, or of a function that returns formulas."""
+    from dalembert.equations import equations
+    from dalembert.model import Mechanism
+
+    names = listed(independent, "independent")
+    if not names:
+        raise ModelError("independent= names no coordinate, such as independent=['A.angle'].")
+    if isinstance(model, Mechanism):
+        model = equations(model)
+    if isinstance(model, EquationsOfMotion):
+        return MachineRelations(model, names, at)
+    if callable(model):
+        return FormulaRelations(model, names, units)
+    raise ModelError(
+        f"a kinematic model is made from a da.Mechanism, equations of motion, or a function that returns formulas; "
+        f"got {type(model).__name__}."
+    )

@@ -1,0 +1,102 @@
+"""Independent coordinates that last: chosen so that they stay independent wherever the machine goes.
+
+At one pose any of several coordinates may do: next to its dead point the slider of a slider-crank does not, nor does
+the rocker's angle of a crank-rocker. So the machine is led along its joints from the start, round as far as it lets go,
+and a coordinate s is judged by the worst pose: by what is left of its gradient on the motions Z of the joints, square
+to those of the coordinates taken before, against its largest value on the way,
+
+    score = min |(1 - P) Zᵀ s'ᵀ| / max |Zᵀ s'ᵀ| .
+
+Coordinates of joints come first, then turns of bodies, then their places.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array, Kernel
+from dalembert.numerics import ties
+from dalembert.solve.constrained.solve import projection_function
+from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.tangent import Candidate, measure_candidate, split, turn_candidates
+
+RAYS, STEPS, STRIDE = 4, 48, 0.15  # directions, steps there and back, largest change of a coordinate in a step
+CLOSING = 3
+GAP = 1e-6
+LASTING, POSSIBLE = 0.1, 1e-6
+LARGE = 60  # speeds; above it the start alone decides
+
+
+def lasting(eqs: EquationsOfMotion, chart: Chart) -> list[str]:
+    """Names of independent coordinates for a machine that starts at the chart's state."""
+    measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+    joints = [measures[k] for k in eqs.recorded_measures]
+    turns = turn_candidates(eqs, chart.x.v, world=False)
+    groups = [joints, *turns, [c for c in measures if c not in joints]]
+    candidates = [c for group in groups for c in group]
+    count = len(chart.positions)
+    seen = [view for q in _poses(eqs, chart) if (view := _seen(eqs, q, chart.x.t, candidates)).shape[1] == count]
+    if not seen:
+        return [c.name for c in chart.positions]
+    views = np.array(seen)  # (poses, candidates, freedoms)
+    largest = np.maximum(np.linalg.norm(views, axis=2).max(axis=0), 1e-300)
+    places = np.cumsum([0, *map(len, groups)])
+    taken: list[int] = []
+    while len(taken) < count:
+        left = np.linalg.norm(views, axis=2).min(axis=0) / largest
+        left[taken] = 0.0
+        best = [int(a + ties.first_largest(left[a:b])) for a, b in pairwise(places) if b > a]
+        good = [k for k in best if left[k] >= LASTING] or [
+            k for k in best if left[k] >= (1.0 - ties.LARGEST) * left.max() > POSSIBLE
+        ]
+        if not good:
+            return [c.name for c in chart.positions]
+        taken.append(good[0])
+        along = views[:, good[0]] / np.maximum(np.linalg.norm(views[:, good[0]], axis=1, keepdims=True), 1e-300)
+        views = views - np.einsum("pcf,pf->pc", views, along)[:, :, None] * along[:, None]
+    return [candidates[k].name for k in sorted(taken)]
+
+
+def _seen(eqs: EquationsOfMotion, q: Array, t: float, candidates: list[Candidate]) -> Array:
+    """(candidates, freedoms): gradients of the coordinates on the motions that the joints allow."""
+    still = np.zeros(eqs.nv)
+    A = eqs.kernel("rows")(q, still, np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, t)[0].reshape(len(eqs.rows), eqs.nv)
+    S = eqs.kernel("measures")(q, still, eqs.p, t)[2].reshape(len(eqs.measures), eqs.nv)
+    Z = split(A[eqs.holonomic_rows])[4]
+    eye = np.eye(eqs.nv)
+    rows = [S[c.index] if c.kind == "measure" else eye[c.columns[c.index]] for c in candidates]
+    return np.asarray(np.array(rows).reshape(len(candidates), eqs.nv) @ Z)
+
+
+def _poses(eqs: EquationsOfMotion, chart: Chart) -> list[Array]:
+    """Poses along some ways that the joints allow, the start first."""
+    start, t, p = chart.x.q, chart.x.t, eqs.p
+    found = [start]
+    if eqs.nv > LARGE:
+        return found
+    project = Kernel(projection_function(eqs, CLOSING))
+    random = np.random.default_rng(0)
+    free = split(chart.T.A[eqs.holonomic_rows])[4].shape[1]
+    for ray in range(min(RAYS, free)):
+        first = random.normal(size=eqs.nv) if ray else np.ones(eqs.nv)
+        for sign in (1.0, -1.0):
+            q, direction = start, sign * first
+            for _ in range(STEPS):
+                A = eqs.kernel("rows")(q, 0 * direction, np.zeros(eqs.nz), np.zeros(eqs.nu), p, t)[0]
+                Z = split(A.reshape(len(eqs.rows), eqs.nv)[eqs.holonomic_rows])[4]
+                direction = Z @ (Z.T @ direction)
+                size = float(np.abs(direction).max(initial=0.0))
+                if size < 1e-12:
+                    break
+                N = eqs.kernel("kinematics")(q, p, t)[0].reshape(eqs.nq, eqs.nv)
+                direction = direction / size
+                trial = project(q + STRIDE * (N @ direction), 0 * direction, p, t)[0]
+                gap = eqs.kernel("position")(trial, p, t)[0]
+                if not np.isfinite(trial).all() or np.abs(gap).max(initial=0.0) > GAP:
+                    break
+                q = trial
+                found.append(q)
+    return found

@@ -1,0 +1,235 @@
+"""A machine as a filter takes it: names and options at the border of `estimate.models.machine_model`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import Channels, EquationsOfMotion, State
+from dalembert.estimate.models.machine_model import Machine, further_channels
+from dalembert.estimate.models.manifold import Manifold, Tangent, independent
+from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.estimate.models.runge_kutta import Tableau, tableau
+from dalembert.expressions import Array
+from dalembert.solve.position.assemble import assemble, check_start, check_weightless
+
+NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
+
+
+@process.register
+def machine_process(
+    eqs: EquationsOfMotion,
+    *,
+    outputs: str | Iterable[str] | None = None,
+    inputs: str | Iterable[str] | None = None,
+    dt: float | None = None,
+    coordinates: str | Iterable[str] | None = None,
+    closing: str = "independent",
+    method: str | Tableau = "rk4",
+    steps: int = 1,
+    unknown: str | Iterable[str] | None = None,
+    wrapped: str | Iterable[str] | None = None,
+    report: str | Iterable[str] | None = None,
+    at: State | None = None,
+    newton_steps: int = NEWTON_STEPS,
+) -> Process:
+    """A machine as a filter takes it.
+
+    Parameters
+    ----------
+    outputs : sensors (``"imu"`` stands for all its axes), coordinates or rates of joints and bodies, speeds or internal
+        states that are measured; all sensors when left out.
+    inputs : inputs the filter is told; all that are not `unknown` when left out. The others are zero.
+    dt : interval of the filter [s]; a machine goes any, so that it need not be told.
+    coordinates : independent coordinates that covariances speak of, such as ``["A.angle"]``. They must stay independent
+        wherever the machine goes: the crank's angle of a slider-crank, not the slider's place. Chosen when left out.
+    closing : "independent", or "projection": covariances of all tangent coordinates, projected onto the joints.
+    method, steps : "rk4", "heun", "midpoint", "euler" or an explicit `Tableau`; how many steps of it per interval.
+    unknown : inputs that are estimated, as random walks.
+    wrapped : outputs whose residual is taken in (-π, π]; those in radians when left out, so that an encoder may read
+        many turns or one.
+    report : what estimates tell too, by name, or "all": reactions of joints, energies, sensors that need accelerations
+        or reactions and are not measured. All coordinates, speeds, internal states, joint coordinates with their
+        rates and other sensors are told anyway.
+    at : where the machine starts; as `da.assemble` puts it together when left out.
+    newton_steps : that bring a corrected state onto the joints, after a move along their tangent.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.estimate import process
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> sensor = m.add_sensor("encoder", da.angle("hinge"))
+    >>> process(da.equations(m), dt=0.01)
+    Process('pendulum': nonlinear, 6 states on a manifold of 2 dimensions, 0 inputs, outputs encoder)
+    """
+    drawn = at is None
+    at = _start(eqs, at)
+    free, estimated = _drives(eqs, inputs, unknown)
+    places, names, units = _measured(eqs, outputs)
+    table = _tableau(method)
+    if closing not in ("independent", "projection"):
+        raise ModelError(f"closing must be 'independent' or 'projection', got {closing!r}.")
+    for label, count in (("steps", steps), ("newton_steps", newton_steps)):
+        if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < 1:
+            raise DataError(f"{label} must be a whole number from 1 up, got {count!r}.")
+    if dt is not None and not (isinstance(dt, (int, float)) and 0 < dt < float("inf")):
+        raise DataError(f"dt must be a positive number of seconds, got {dt!r}.")
+    named = None if coordinates is None else [coordinates] if isinstance(coordinates, str) else list(coordinates)
+    manifold: Manifold
+    if closing == "projection" or (not eqs.rows and named is None):
+        if named is not None:
+            raise ModelError("coordinates belongs to closing='independent'; a projection needs none.")
+        manifold = Tangent(eqs, newton_steps)
+    else:
+        manifold = independent(eqs, at, named, newton_steps)
+    machine = Machine(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(steps),
+                      _further(eqs, report))  # fmt: skip
+    key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
+           tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
+    if machine.ne == 0:
+        raise ModelError(f"the joints and drivers of {eqs.name!r} leave no freedom: there is nothing to estimate.")
+    channels = machine.reported()
+    return Process(
+        eqs.name, machine.errors(), machine.carried(),
+        Channels([eqs.inputs.names[k] for k in free], [eqs.inputs.units[k] for k in free]), Channels(names, units),
+        eqs.cached(key, machine.functions), machine.column(at), eqs.parameters, eqs.parameter_values,
+        Channels([c[2] for c in channels], [c[3] for c in channels]), _wrapped(wrapped, names, units),
+        use_c=eqs.use_c, source=eqs, placed=partial(placed, machine, None if drawn else at),
+    )  # fmt: skip
+
+
+def placed(machine: Machine, at: State | None, given: Mapping[str, float] | State) -> Array:
+    """x of a state, or of named values: the joints are closed around those, from `at` or from the drawing."""
+    eqs = machine.eqs
+    if isinstance(given, State):
+        return machine.column(_start(eqs, given))
+    tables = {"unknown": [eqs.inputs.names[k] for k in machine.unknown], "internal": eqs.internal.names,
+              "velocity": (*eqs.measure_rates.names, *eqs.speeds.names), "position": eqs.measures.names,
+              "guess": eqs.coordinates.names}  # fmt: skip
+    parts: dict[str, dict[str, float]] = {kind: {} for kind in tables}
+    for name, value in given.items():
+        kind = next((kind for kind, known in tables.items() if eqs.full_name(name) in known), None)
+        if kind is None:
+            known = dict.fromkeys(known for table in tables.values() for known in table)
+            where = f"equations {eqs.name!r}"
+            raise ModelError(f"start: {unknown_name('coordinate, rate or internal state', name, known, where)}")
+        parts[kind][name] = value
+    walking = parts.pop("unknown")
+    if all(name in given for name in (*eqs.coordinates.names, *eqs.speeds.names)):  # such as an earlier estimate
+        q, v = ([float(given[name]) for name in kind.names] for kind in (eqs.coordinates, eqs.speeds))
+        x = machine.column(assemble(eqs, internal=parts["internal"], start=eqs.state(q, v)))
+    else:
+        t = 0.0 if at is None else at.t
+        x = machine.column(
+            assemble(eqs, parts["position"], velocity=parts["velocity"], guess=parts["guess"],
+                     internal=parts["internal"], start=at, t=t)
+        )  # fmt: skip
+    for name, value in walking.items():
+        x[machine.carried().index[name]] = value
+    return x
+
+
+def _start(eqs: EquationsOfMotion, at: State | None) -> State:
+    if at is None:
+        at = assemble(eqs)
+    elif not isinstance(at, State):
+        raise ModelError(f"at must be a State, from da.assemble(eqs, ...); got {type(at).__name__}.")
+    elif at.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"at belongs to equations {at.eqs.name!r}, not to {eqs.name!r}.")
+    check_start(eqs, at)
+    check_weightless(eqs, at)
+    return at
+
+
+def _drives(eqs: EquationsOfMotion, inputs: Any, unknown: Any) -> tuple[list[int], list[int]]:
+    estimated = [] if unknown is None else chosen(unknown, eqs.inputs.names, "input")
+    if inputs is None:
+        return [k for k in range(eqs.nu) if k not in estimated], estimated
+    free = chosen(inputs, eqs.inputs.names, "input")
+    both = [eqs.inputs.names[k] for k in free if k in estimated]
+    if both:
+        raise ModelError(f"{', '.join(map(repr, both))}: an input is either told (inputs=) or estimated (unknown=).")
+    return free, estimated
+
+
+def _measured(eqs: EquationsOfMotion, outputs: Any) -> tuple[list[tuple[str, int]], list[str], list[str]]:
+    """Where every output is found, its name and unit."""
+    if outputs is None:
+        outputs = eqs.outputs.names
+        if not outputs:
+            raise ModelError(
+                f"{eqs.name!r} has no sensors. Add one (m.add_sensor('encoder', da.angle('A'))), or name what is "
+                "measured with outputs=[...]."
+            )
+    tables = {"sensor": eqs.outputs, "measure": eqs.measures, "rate": eqs.measure_rates,
+              "q": eqs.coordinates, "v": eqs.speeds, "z": eqs.internal}  # fmt: skip
+    places: list[tuple[str, int]] = []
+    names: list[str] = []
+    for given in [outputs] if isinstance(outputs, str) else outputs:
+        if not isinstance(given, str):
+            raise ModelError(f"outputs must be names of sensors or coordinates, got {given!r}.")
+        place = _place(tables, given, eqs.full_name(given))
+        axes = [name for name in eqs.outputs.names if name.startswith(f"{given}.")]
+        if place is not None:
+            places.append(place)
+            names.append(given)
+        elif axes:
+            places += [("sensor", eqs.outputs.index[name]) for name in axes]
+            names += axes
+        else:
+            known = (*eqs.outputs.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.internal.names)
+            raise ModelError(
+                f"outputs: {unknown_name('sensor or coordinate', given, known, f'equations {eqs.name!r}')}"
+            )
+    if not names:
+        raise ModelError("outputs is empty: a filter needs something measured.")
+    if len(set(names)) < len(names):
+        raise ModelError(f"an output is named twice: {', '.join(names)}.")
+    return places, names, [tables[kind].units[k] for kind, k in places]
+
+
+def _place(tables: Mapping[str, Channels], *names: str) -> tuple[str, int] | None:
+    for kind, channels in tables.items():
+        for name in names:
+            if name in channels.index:
+                return kind, channels.index[name]
+    return None
+
+
+def _tableau(method: Any) -> Tableau:
+    table = tableau(method)
+    if not table.explicit:
+        raise ModelError(
+            f"a machine's filter steps explicitly (rk4, heun, midpoint, euler or an explicit Tableau), got {method!r}. "
+            "For a stiff machine take more steps=."
+        )
+    return table
+
+
+def _wrapped(given: Any, names: list[str], units: list[str]) -> tuple[bool, ...]:
+    if given is None:
+        return tuple(unit == "rad" for unit in units)
+    places = chosen(given, tuple(names), "output")
+    return tuple(k in places for k in range(len(names)))
+
+
+def _further(eqs: EquationsOfMotion, report: Any) -> tuple[str, ...]:
+    known = [name for channels in further_channels(eqs).values() for name in channels.names]
+    if report is None:
+        return ()
+    if report == "all":
+        return tuple(known)
+    names = [report] if isinstance(report, str) else list(report)
+    for name in names:
+        if name not in known:
+            raise ModelError(
+                f"report: {unknown_name('sensor, reaction or energy', name, known, f'equations {eqs.name!r}')}"
+            )
+    return tuple(names)

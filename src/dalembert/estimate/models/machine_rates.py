@@ -1,0 +1,149 @@
+"""Rates of a machine that are cheap to differentiate: a filter needs ∂x₁/∂x at every sample.
+
+Differentiating a factorization costs several times the factorization. So it is made at a pose q̃ that equals q within
+2⁻⁴⁰ but has no derivative, and the accelerations ã, λ̃ found there are corrected once with the equations at q itself:
+
+    M δa - Aᵀ δλ = -(M ã - f - Aᵀ λ̃) ,   A δa = -(A ã - b) ,      a = ã + δa ,  λ = λ̃ + δλ .
+
+The right-hand sides are 1e-12 or less, so the values are those of `constrained.solve`; their derivatives are all that
+is left to differentiate, and with the factor held they give ∂a, ∂λ of the implicit function, exact (as in
+`da.linearize`). What closes the joints at the end of a step, M δ = Aᵀ μ and A δ = -(φ or rates) with the factor of its
+last stage, is treated the same way. Stages are not steered onto the rows as in `da.simulate`, where 1e-9 m next to a
+dead point count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+
+from dalembert.equations import EquationsOfMotion, Symbols
+from dalembert.solve.constrained.solve import (
+    Evaluation,
+    Factor,
+    depends_on_reactions,
+    mass_is_singular,
+    normalised,
+    projection_function,
+    refinements,
+)
+
+SX = ca.SX
+GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay as they are
+
+
+def still(x: Any) -> Any:
+    """The same numbers, within 2⁻⁴⁰, without a derivative."""
+    return ca.floor(x * GRAIN) * (1 / GRAIN)
+
+
+def stilled(s: Symbols) -> Symbols:
+    return replace(s, q=still(s.q), v=still(s.v), z=still(s.z), u=still(s.u))
+
+
+def factor_at(eqs: EquationsOfMotion, rows: Any, q: Any, p: Any, t: Any) -> Factor:
+    """Factor of rows (and the mass) at a pose."""
+    return Factor(eqs.functions["inertia"](q, p, t), ca.sparsify(rows), singular_mass=mass_is_singular(eqs))
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows and mass at a pose, and their factor at the pose without derivative."""
+
+    A: Any
+    M: Any
+    factor: Factor
+
+    def correction(self, residual: Any) -> Any:
+        """δ with M δ = Aᵀ μ and A δ = -residual."""
+        change, mu = self.factor.accelerations(SX.zeros(self.M.shape[0]), -still(residual), 0)
+        rest, _ = self.factor.accelerations(self.A.T @ mu - self.M @ change, -residual - self.A @ change, 0)
+        return change + rest
+
+
+def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Held]:
+    """[q̇, v̇, ż, λ], and what holds the machine there."""
+    F = eqs.functions
+    at = Evaluation(eqs, stilled(s))
+    refined = 1 if refinements(eqs) == 2 else 3  # slopes to (ε/σ)², where rows are redundant or nearly so to (ε/σ)⁴
+    a, lam = at.factor.accelerations(at.forces(s.lam * 0), at.b, refined)
+    M = F["inertia"](s.q, s.p, s.t)
+    A, b = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
+    effort = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, lam) + A.T @ lam - M @ a
+    da, dlam = at.factor.accelerations(effort, b - A @ a, refined)
+    lam = lam + dlam
+    zdot = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
+    N, n = F["kinematics"](s.q, s.p, s.t)
+    return [N @ s.v + n, a + da, zdot, lam], Held(A, M, at.factor)
+
+
+def rates_function(eqs: EquationsOfMotion) -> ca.Function:
+    """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, λ. Where forces depend on λ it is found by Newton's method."""
+    if depends_on_reactions(eqs):
+        from dalembert.identify.machine.friction_rates import (
+            rates_function as with_friction,  # loads all of identification
+        )
+
+        return with_friction(eqs)
+
+    def make() -> ca.Function:
+        s = eqs.symbols()
+        values, _ = rates(eqs, s)
+        return _function(eqs, "rates", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], values)
+
+    return eqs.cached("rates of a filter", make)
+
+
+def landing_function(eqs: EquationsOfMotion) -> ca.Function:
+    """The last stage of an explicit step and the projection: what `solve.constrained.solve.closing_function` does.
+
+    (q,v,z,λ of the last stage; q,v,z of the step without it; weight of it; u,p,t at the end of the step) -> q, v, z.
+    """
+
+    def make() -> ca.Function:
+        s = eqs.symbols()
+        base = [SX.sym("q0", eqs.nq), SX.sym("v0", eqs.nv), SX.sym("z0", eqs.nz)]
+        weight = SX.sym("weight")
+        last, held = rates(eqs, s)
+        q, v, z = (y + weight * k for y, k in zip(base, last[:3], strict=True))
+        q, v = _onto(eqs, replace(s, q=q, v=v, z=z), held)
+        return _function(eqs, "landing", [s.q, s.v, s.z, s.lam, *base, weight, s.u, s.p, s.t], [q, v, z])
+
+    return eqs.cached("landing of a filter", make)
+
+
+def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
+    """(q,v,p,t) -> q, v on the joints."""
+    if depends_on_reactions(eqs):
+        return projection_function(eqs)
+
+    def make() -> ca.Function:
+        s = eqs.symbols()
+        resting = replace(s, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu))
+        A, _ = eqs.functions["rows"](s.q, s.v, resting.z, resting.u, s.p, s.t)
+        held = Held(A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, stilled(resting)).factor)
+        q, v = _onto(eqs, resting, held)
+        return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
+
+    return eqs.cached("projection of a filter", make)
+
+
+def _onto(eqs: EquationsOfMotion, s: Symbols, held: Held) -> tuple[Any, Any]:
+    """q and v on the joints, with what holds the machine at a pose an integration error away."""
+    q, v = normalised(eqs, s.q), s.v
+    if eqs.holonomic_rows:
+        gap = SX.zeros(len(eqs.rows))
+        gap[eqs.holonomic_rows] = eqs.functions["position"](q, s.p, s.t)
+        N, _ = eqs.functions["kinematics"](q, s.p, s.t)
+        q = normalised(eqs, q + N @ held.correction(gap))
+    if eqs.rate_rows:
+        slip = SX.zeros(len(eqs.rows))
+        slip[eqs.rate_rows] = eqs.functions["rates"](q, v, s.p, s.t)
+        v = v + held.correction(slip)
+    return q, v
+
+
+def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: list[Any]) -> ca.Function:
+    return ca.Function(name, inputs, [ca.densify(x) for x in outputs], {"cse": eqs.nv < 600})

@@ -1,0 +1,360 @@
+"""States of a machine on its joints: how a small error moves one, and how two of them differ.
+
+A pose q changes in the tangent space, q ⊞ ξ: q + N ξ, and p ⊗ exp(ξ_ω) for Euler parameters. On the joints an error is
+
+    independent   (s, w): d coordinates and as many speeds as the rows leave. x ⊞ e is the state next to x with
+                      φ(q) = 0 ,  s(q) = s₀ + e_s ;     rates(q, v) = 0 ,  w(q, v) = w₀ + e_w ,
+                  by Newton's method with [A_h; S] and [A; S_w], as `solve.constrained.solve` factors them;
+    projection    (ξ, δv): all tangent coordinates. x ⊞ e is (q ⊞ ξ, v + δv) brought back onto the rows by the smallest
+                  change in the mass metric. Its derivative is the projector, so covariances stay in the tangent space.
+
+The slopes at e = 0 need no iteration (A_h X = 0, S X = 1; A W = 0, S_w W = 1; rates and w constant along V):
+
+    ∂q/∂e_s = N X ,   ∂v/∂e_s = V ,   ∂v/∂e_w = W .
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import Channels, EquationsOfMotion, State
+from dalembert.estimate.models.coordinates import lasting
+from dalembert.estimate.models.machine_rates import factor_at, still
+from dalembert.expressions import Array
+from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
+from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.tangent import Candidate, Point, accelerations, turn_columns
+
+SX = ca.SX
+REFINEMENTS = 2
+SPEED_PASSES = 2  # the second for the slope, and for rows that are not linear in the speeds
+
+
+class Manifold(Protocol):
+    """What a process of a machine needs of its states; all arguments and results are expressions (SX)."""
+
+    @property
+    def positions(self) -> Channels: ...
+
+    @property
+    def speeds(self) -> Channels: ...
+
+    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]: ...
+
+    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]: ...
+
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """ξ and δv of a small error, to first order: N ξ and δv are ∂(q, v)/∂e e."""
+        ...
+
+
+# ---- poses in the tangent space
+
+
+@lru_cache(maxsize=1)
+def turn_function() -> ca.Function:
+    """(p, p₀) -> rotation vector θ in body axes with p = p₀ ⊗ exp θ, and ∂θ/∂ξ for p ⊗ exp ξ (3, 3)."""
+    p, p0 = SX.sym("p", 4), SX.sym("p0", 4)
+    theta = logarithm(multiply(conjugate(p0), p))
+    return ca.Function("turn", [p, p0], [theta, ca.densify(ca.jacobian(theta, p) @ rate_matrix(p))], {"cse": True})
+
+
+def counters(eqs: EquationsOfMotion) -> list[tuple[int, int]]:
+    """(coordinate, measure) of every angle in space that has a counter of its turns."""
+    names = [(k, name) for k, name in enumerate(eqs.coordinates.names) if name.endswith(".turned")]
+    return [(k, eqs.measures.index[name.removesuffix(".turned")]) for k, name in names]
+
+
+def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, share: Any = 1) -> Any:
+    """q whose counters of turns hold the angles themselves: what moves a pose leaves them off by a little."""
+    pairs = counters(eqs)
+    if not pairs:
+        return q
+    value = eqs.functions["measures"](q, SX.zeros(eqs.nv), p, t)[0]
+    q = SX(q)
+    for coordinate, measure in pairs:
+        q[coordinate] = q[coordinate] + share * (value[measure] - q[coordinate])
+    return q
+
+
+def shifted(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any) -> Any:
+    """q ⊞ ξ."""
+    N, _ = eqs.functions["kinematics"](q, p, t)
+    moved = SX(q + N @ xi)
+    for _, start, columns in turn_columns(eqs):
+        moved[start : start + 4] = multiply(q[start : start + 4], exponential(xi[list(columns)]))
+    return moved
+
+
+def apart(eqs: EquationsOfMotion, q: Any, q0: Any, p: Any, t: Any) -> Any:
+    """ξ with q = q₀ ⊞ ξ."""
+    turns = turn_columns(eqs)
+    plain = [k for k in range(eqs.nv) if not any(k in columns for *_, columns in turns)]
+    leave = {start + i for _, start, _ in turns for i in range(4)} | {k for k, _ in counters(eqs)}
+    rows = [k for k in range(eqs.nq) if k not in leave]
+    xi = SX.zeros(eqs.nv)
+    N = eqs.functions["kinematics"](q0, p, t)[0][rows, plain]
+    change = q[rows] - q0[rows]
+    if plain:
+        identity = N.sparsity().is_diag() and bool(ca.Function("N", [q0, p, t], [N])(0, 0, 0).is_eye())
+        xi[plain] = change if identity else ca.solve(ca.densify(N.T @ N), N.T @ change)
+    for _, start, columns in turns:
+        xi[list(columns)] = turn_function()(q[start : start + 4], q0[start : start + 4])[0]
+    return xi
+
+
+# ---- all tangent coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """Errors in all tangent coordinates; after each move the state is projected onto the joints (if there are any)."""
+
+    eqs: EquationsOfMotion
+    newton_steps: int
+
+    @property
+    def positions(self) -> Channels:
+        eqs = self.eqs
+        names, units = [""] * eqs.nv, [""] * eqs.nv
+        sparsity = eqs.functions["kinematics"].sparsity_out(0)
+        skip = {k for k, _ in counters(eqs)}
+        for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True):
+            if row not in skip and not names[column]:
+                names[column], units[column] = eqs.coordinates.names[row], eqs.coordinates.units[row]
+        for body, _, columns in turn_columns(eqs):
+            for axis, k in zip("xyz", columns, strict=True):
+                names[k], units[k] = f"{body}.r{axis}", "rad"
+        return Channels(names, units)
+
+    @property
+    def speeds(self) -> Channels:
+        return self.eqs.speeds
+
+    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        eqs = self.eqs
+        xi, dv = self.move(q, v, e_s, e_w, p, t)
+        q, v = shifted(eqs, q, xi, p, t), v + dv
+        if not eqs.rows:
+            return settled(eqs, q, p, t), v
+        going = is_going(e_s, e_w)
+        for _ in range(self.newton_steps):
+            gap = SX.zeros(len(eqs.rows))
+            gap[eqs.holonomic_rows] = eqs.functions["position"](q, p, t)
+            factor = factor_at(eqs, _rows(eqs, still(q), still(v), p, t), still(q), p, t)
+            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+        slip = SX.zeros(len(eqs.rows))
+        for _ in range(SPEED_PASSES):
+            slip[eqs.rate_rows] = eqs.functions["rates"](q, v, p, t)
+            factor = factor_at(eqs, _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t), still(q), p, t)
+            v = v + going * factor.correction(slip)
+        return settled(eqs, q, p, t, going), v
+
+    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        return apart(self.eqs, q, q0, p, t), v - v0
+
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        eqs = self.eqs
+        if not eqs.rows:
+            return e_s, e_w
+        A = _rows(eqs, q, v, p, t)
+        factor = factor_at(eqs, A, q, p, t)
+        gap = SX.zeros(len(eqs.rows))
+        gap[eqs.holonomic_rows] = A[eqs.holonomic_rows, :] @ e_s
+        xi = e_s + factor.correction(gap, REFINEMENTS)
+        slip = SX.zeros(len(eqs.rows))
+        slip[eqs.rate_rows] = _along(eqs, eqs.functions["rates"], (q, v, p, t), xi) + A[eqs.rate_rows, :] @ e_w
+        return xi, e_w + factor.correction(slip, REFINEMENTS)
+
+
+# ---- independent coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """Errors in independent coordinates s and speeds w, chosen by a `Chart`."""
+
+    eqs: EquationsOfMotion
+    chosen: tuple[Candidate, ...]
+    moving: tuple[Candidate, ...]
+    newton_steps: int
+
+    @property
+    def positions(self) -> Channels:
+        return Channels([c.name for c in self.chosen], [c.unit for c in self.chosen])
+
+    @property
+    def speeds(self) -> Channels:
+        names = [self._speed(c) for c in self.moving]
+        return Channels([n for n, _ in names], [u for _, u in names])
+
+    def _speed(self, c: Candidate) -> tuple[str, str]:
+        if c.kind == "body turn":
+            k = c.columns[c.index]
+            return self.eqs.speeds.names[k], self.eqs.speeds.units[k]
+        return (f"{c.name}.speed", "rad/s") if c.kind == "world turn" else (c.rate_name, c.rate_unit)
+
+    def _values(self, q: Any, q0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """s(q) - s(q₀) and its rows S."""
+        eqs = self.eqs
+        still = SX.zeros(eqs.nv)
+        value, _, S, _ = eqs.functions["measures"](q, still, p, t)
+        before = eqs.functions["measures"](q0, still, p, t)[0]
+        values, rows = [], []
+        for c in self.chosen:
+            if c.kind == "measure":
+                values.append(value[c.index] - before[c.index])
+                rows.append(S[c.index, :])
+                continue
+            theta, slope = turn_function()(q[c.start : c.start + 4], q0[c.start : c.start + 4])
+            if c.kind == "world turn":
+                R = rotation(q0[c.start : c.start + 4])
+                theta, slope = R @ theta, R @ slope
+            values.append(theta[c.index])
+            row = SX(1, eqs.nv)
+            row[0, list(c.columns)] = slope[c.index, :]
+            rows.append(row)
+        return _stack(values), _stack(rows, eqs.nv)
+
+    def _speeds(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        """w(q, v) and its rows."""
+        eqs = self.eqs
+        _, rate, S, _ = eqs.functions["measures"](q, v, p, t)
+        values, rows = [], []
+        for c in self.moving:
+            if c.kind == "measure":
+                values.append(rate[c.index])
+                rows.append(S[c.index, :])
+                continue
+            row = SX(1, eqs.nv)
+            if c.kind == "world turn":
+                row[0, list(c.columns)] = rotation(q[c.start : c.start + 4])[c.index, :]
+            else:
+                row[0, c.index if c.kind == "speed" else c.columns[c.index]] = 1
+            values.append(row @ v)
+            rows.append(row)
+        return _stack(values), _stack(rows, eqs.nv)
+
+    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        eqs, F = self.eqs, self.eqs.functions
+        q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]
+        xi, dv = self.move(q, v, e_s, e_w, p, t)
+        q, v = shifted(eqs, q, xi, p, t), v + dv
+        going = is_going(e_s, e_w)
+        for _ in range(self.newton_steps):
+            q = settled(eqs, q, p, t, going)
+            gap = ca.vertcat(F["position"](q, p, t), self._values(q, q0, p, t)[0] - e_s)
+            S = self._values(still(q), q0, p, t)[1]
+            A = _rows(eqs, still(q), still(v), p, t)[eqs.holonomic_rows, :]
+            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+            q = shifted(eqs, q, going * factor.correction(gap), p, t)
+        for _ in range(SPEED_PASSES):
+            S = self._speeds(still(q), still(v), p, t)[1]
+            A = _rows(eqs, still(q), still(v) if not _linear(eqs) else v * 0, p, t)[eqs.rate_rows, :]
+            factor = factor_at(eqs, ca.vertcat(A, S), still(q), p, t)
+            slip = ca.vertcat(F["rates"](q, v, p, t), self._speeds(q, v, p, t)[0] - w0 - e_w)
+            v = v + going * factor.correction(slip)
+        return self._put((q0, v0), (settled(eqs, q, p, t, going), v), e_s, e_w)
+
+    def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Any, e_w: Any) -> tuple[Any, Any]:
+        """The moved state, with entries of q and v that the error alone decides written so.
+
+        Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is seen to be e + constant.
+        """
+        result = []
+        for shares, before, after, e in zip(self._shares(), start, moved, (e_s, e_w), strict=True):
+            after = SX(after)
+            for place, share in shares.items():
+                after[place] = before[place] + ca.sparsify(ca.DM(share)).T @ e
+            result.append(after)
+        return result[0], result[1]
+
+    def _shares(self) -> tuple[dict[int, Array], dict[int, Array]]:
+        """Entries of q and of v that change with the error alone, however the joints are: by which share of it.
+
+        Coordinates such as angles between bodies in the plane are sums of entries; each decides one that is left.
+        """
+        s = self.eqs.symbols()
+        value, rate, _, _ = self.eqs.functions["measures"](s.q, s.v, s.p, s.t)
+        arguments = ca.vertcat(s.q, s.v, s.p, s.t)
+        found: tuple[dict[int, Array], dict[int, Array]] = ({}, {})
+        kinds = zip((value, rate), (0, self.eqs.nq), (self.chosen, self.moving), found, strict=True)
+        for expressions, first, candidates, shares in kinds:
+            rows = {}
+            for k, c in enumerate(candidates):
+                slope = ca.jacobian(expressions[c.index], arguments) if c.kind == "measure" else SX(0, 0)
+                if slope.nnz() and slope.is_constant():
+                    places = [j - first for j in slope.sparsity().get_col()]
+                    rows[k] = dict(zip(places, map(float, slope.nonzeros()), strict=True))
+            while rows:
+                ready = [k for k, row in rows.items() if sum(j not in shares for j in row) == 1]
+                if not ready:
+                    break
+                row = rows.pop(ready[0])
+                (place,) = (j for j in row if j not in shares)
+                share = np.eye(len(candidates))[ready[0]] - sum(c * shares[j] for j, c in row.items() if j != place)
+                shares[place] = np.asarray(share / row[place])
+        return found
+
+    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]
+
+    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+        eqs = self.eqs
+        rows = _rows(eqs, q, v, p, t)
+        A, S = rows[eqs.holonomic_rows, :], self._values(q, q, p, t)[1]
+        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
+        xi = factor.correction(ca.vertcat(SX.zeros(A.shape[0]), -e_s), REFINEMENTS)
+        s = eqs.symbols()
+        rates = ca.vertcat(eqs.functions["rates"](s.q, s.v, s.p, s.t), self._speeds(s.q, s.v, s.p, s.t)[0])
+        both = ca.Function("rates", [s.q, s.v, s.p, s.t], [rates])
+        A, S = rows[eqs.rate_rows, :], self._speeds(q, v, p, t)[1]
+        factor = factor_at(eqs, ca.vertcat(A, S), q, p, t)
+        wanted = ca.vertcat(SX.zeros(A.shape[0]), -e_w)
+        return xi, factor.correction(_along(eqs, both, (q, v, p, t), xi) + wanted, REFINEMENTS)
+
+
+def independent(eqs: EquationsOfMotion, at: State, named: list[str] | None, newton_steps: int) -> Independent:
+    """The chart of `da.linearize` at a state, kept for all others; coordinates that last where none are named."""
+    point = accelerations(eqs, Point(at.q, at.v, at.z, np.zeros(eqs.nu), at.t, np.zeros(eqs.nv), at.lam))
+    chart = Chart(eqs, point, named, world=False)
+    if named is None and chart.positions:
+        chart = Chart(eqs, point, lasting(eqs, chart), world=False)
+    if any(c.kind == "speed" for c in chart.positions):
+        raise ModelError(f"no coordinates of {eqs.name!r} have names a filter could use; say closing='projection'.")
+    return Independent(eqs, tuple(chart.positions), tuple(chart.speeds), newton_steps)
+
+
+# ---- pieces
+
+
+def _linear(eqs: EquationsOfMotion) -> bool:
+    """Whether the rows of the joints do not depend on the speeds."""
+    return bool(eqs.functions["rows"].jac_sparsity(0, 1).nnz() == 0)
+
+
+def _stack(parts: list[Any], width: int = 1) -> Any:
+    return ca.vertcat(*parts) if parts else SX(0, width)
+
+
+def _rows(eqs: EquationsOfMotion, q: Any, v: Any, p: Any, t: Any) -> Any:
+    return eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)[0]
+
+
+def _along(eqs: EquationsOfMotion, function: ca.Function, at: tuple[Any, ...], xi: Any) -> Any:
+    """Change of a function (q, v, p, t) with the pose, along N ξ."""
+    symbols = [SX.sym(function.name_in(i), function.size1_in(i)) for i in range(4)]
+    direction = SX.sym("dq", eqs.nq)
+    slope = ca.Function("slope", [*symbols, direction], [ca.jtimes(function(*symbols), symbols[0], direction)])
+    return slope(*at, eqs.functions["kinematics"](at[0], at[2], at[3])[0] @ xi)
+
+
+def is_going(e_s: Any, e_w: Any) -> Any:
+    """1, and 0 where the error is zero: there a move is nothing but its slope, and all else folds away."""
+    return ca.sumsqr(ca.vertcat(e_s, e_w)) > 0

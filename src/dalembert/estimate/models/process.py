@@ -1,0 +1,243 @@
+"""What a filter knows of a machine.
+
+    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}, Δt) + w ,     y_k = g(x_k, u_k, t_k) + v            (spec 004, C1 to C3)
+
+x may live on a manifold (closed loops, Euler parameters): then an error is a vector e of fewer entries, put on a state
+by ``retract`` and read from two states by ``difference``,
+
+    x = x₀ ⊞ e ,     e = x ⊟ x₀ ,
+
+and covariances speak of e. A flat process has neither function: x₀ + e and x - x₀.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import Channels
+from dalembert.expressions import Array
+from dalembert.linear import SecondOrder, StateSpace
+
+Point = Callable[[StateSpace, list[str], list[str]], "tuple[Array, Array, Array] | None"]
+SX = ca.SX
+SAME_TIME = 1e-9  # relative
+ARGUMENTS = {
+    "step": "x u p t dt",
+    "rate": "x u p t",
+    "outputs": "x u p t",
+    "retract": "x e p t",
+    "difference": "x x0 p t",
+    "report": "x u p t",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """A model as a filter takes it; made by :func:`process`.
+
+    Attributes
+    ----------
+    errors : names and units of what covariances speak of, ne of them (for a flat process: the states).
+    carried : names and units of x, nx of them.
+    inputs, outputs : names and units of u and y.
+    functions : CasADi functions of dense columns:
+        step (x, u, p, t, Δt) -> x after Δt under constant u;  outputs (x, u, p, t) -> y;
+        rate (x, u, p, t) -> ẋ, absent where the model knows steps only;
+        retract (x, e, p, t) -> x ⊞ e and difference (x, x₀, p, t) -> x ⊟ x₀, both absent for a flat process;
+        report (x, u, p, t) -> what an estimate tells, absent where that is x itself.
+    reported : names and units of what an estimate tells.
+    wrapped : per output, whether it is an angle whose residual is taken in (-π, π].
+    start : x to begin with where nobody says otherwise.
+    placed : x of named values (or of a state of the machine), all else closed around them; None where x is free.
+    dt : interval the model is made for; None where any will do.
+    matrices : (A, B, C, D) where the process is linear with these matrices at its own dt, else None.
+    about : (x₀, u₀, y₀) that a linear process counts deviations from, None where that is zero.
+    sensed : the inputs are readings of sensors of the machine, not what drives it.
+    current : the step to a sample takes the inputs of that sample, not those of the one before.
+    held : place of a state that holds an input of an earlier sample -> place of that input: exact, no noise of its own.
+    advise : what to say of the last states (k, nx) before a filter broke down, or nothing.
+    """
+
+    name: str
+    errors: Channels
+    carried: Channels
+    inputs: Channels
+    outputs: Channels
+    functions: Mapping[str, ca.Function]
+    start: Array
+    parameters: Channels = field(default_factory=lambda: Channels((), ()))
+    parameter_values: tuple[float, ...] = ()
+    reported: Channels = field(default_factory=lambda: Channels((), ()))
+    wrapped: tuple[bool, ...] = ()
+    dt: float | None = None
+    matrices: tuple[Array, Array, Array, Array] | None = None
+    about: tuple[Array, Array, Array] | None = None
+    use_c: bool = False
+    source: Any = None
+    placed: Callable[[Any], Array] | None = None
+    sensed: bool = False
+    current: bool = False
+    advise: Callable[[Array], str] | None = None
+    held: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def nx(self) -> int:
+        return len(self.carried)
+
+    @property
+    def ne(self) -> int:
+        return len(self.errors)
+
+    @property
+    def nu(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def ny(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def flat(self) -> bool:
+        return "retract" not in self.functions
+
+    @property
+    def p(self) -> Array:
+        return np.array(self.parameter_values, dtype=float)
+
+    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+        return x + e if self.flat else self.functions["retract"](x, e, p, t)
+
+    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+        return x - x0 if self.flat else self.functions["difference"](x, x0, p, t)
+
+    def __repr__(self) -> str:
+        what = "linear" if self.matrices is not None else "nonlinear"
+        where = "" if self.flat else f" on a manifold of {self.ne} dimensions"
+        return (
+            f"Process({self.name!r}: {what}, {self.nx} states{where}, {self.nu} inputs, outputs "
+            f"{', '.join(self.outputs.names)})"
+        )
+
+
+@singledispatch
+def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+    """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
+    `Model` or a kinematic model.
+
+    outputs : names of the sensors the filter reads; None: all.  inputs : names of the inputs it is told; None: all.
+    dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).
+    """
+    hint = " Write da.equations(m)." if type(model).__name__ == "Mechanism" else ""
+    hint += next((f" Hand over its .{part}." for part in ("system", "process") if hasattr(model, part)), "")
+    raise ModelError(
+        f"a filter needs a da.StateSpace, da.SecondOrder, equations of motion or a kinematic model, got "
+        f"{type(model).__name__}.{hint}"
+    )
+
+
+@process.register
+def _(
+    model: SecondOrder,
+    *,
+    outputs: Any = None,
+    inputs: Any = None,
+    dt: float | None = None,
+    deviations: bool = False,
+) -> Process:
+    return process(model.state_space(), outputs=outputs, inputs=inputs, dt=dt, deviations=deviations)
+
+
+@process.register
+def _(
+    model: StateSpace,
+    *,
+    outputs: Any = None,
+    inputs: Any = None,
+    dt: float | None = None,
+    deviations: bool = False,
+) -> Process:
+    """A linear model; one of `da.linearize` knows the operating point it counts from and reads what the machine's own
+    sensors read; with ``deviations=True`` it reads and tells deviations.
+    """
+    return linear_process(model, outputs, inputs, dt, None if deviations else operating_point, deviations=deviations)
+
+
+def linear_process(
+    model: StateSpace, outputs: Any, inputs: Any, dt: float | None, point: Point | None, *, deviations: bool = False,
+    held: Mapping[int, int] | None = None,
+) -> Process:  # fmt: skip
+    """x⁺ = x₀ + A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀).
+
+    point : (model, names of the outputs, of the inputs) -> x₀, u₀, y₀, or None where all is zero.
+    held : see `Process`.
+    """
+    if model.dt is None:
+        if dt is None:
+            raise DataError("a continuous StateSpace needs dt=, the sampling interval of the filter [s].")
+        model = model.to_discrete(dt)
+    elif dt is not None and abs(dt - model.dt) > SAME_TIME * model.dt:
+        raise DataError(
+            f"the model is sampled every {model.dt:g} s, the filter every {dt:g} s; convert the model first."
+        )
+    rows = chosen(outputs, model.outputs, "output")
+    columns = chosen(inputs, model.inputs, "input")
+    A, B, C, D = model.A, model.B[:, columns], model.C[rows], model.D[np.ix_(rows, columns)]
+    states = Channels(model.states, [model.units.get(name, "") for name in model.states])
+    names, drives = [model.outputs[k] for k in rows], [model.inputs[k] for k in columns]
+    about = None if point is None else point(model, names, drives)
+    x0, u0, y0 = (np.zeros(model.nx), np.zeros(len(drives)), np.zeros(len(names))) if about is None else about
+    x, u, p, t, Δ = SX.sym("x", model.nx), SX.sym("u", len(columns)), SX.sym("p", 0), SX.sym("t"), SX.sym("dt")
+    away, extra = (x, u) if about is None else (x - x0, u - u0)
+    after, read = ca.sparsify(A) @ away + ca.sparsify(B) @ extra, ca.sparsify(C) @ away + ca.sparsify(D) @ extra
+    if about is not None:
+        after, read = after + x0, read + y0
+    functions = {
+        "step": ca.Function("step", [x, u, p, t, Δ], [ca.densify(after)]),
+        "outputs": ca.Function("outputs", [x, u, p, t], [ca.densify(read)]),
+    }
+    told = states if deviations else Channels(machine_names(model), states.units)
+    return Process(
+        "linear model", states, states,
+        Channels(drives, [model.units.get(name, "") for name in drives]),
+        Channels(names, [model.units.get(name, "") for name in names]),
+        functions, x0, reported=told, wrapped=(False,) * len(names), dt=model.dt,
+        matrices=(A, B, C, D), about=about, source=model, held=held or {},
+    )  # fmt: skip
+
+
+def machine_names(model: StateSpace) -> tuple[str, ...]:
+    """Names of the states as the machine knows them: the rate of ``A.angle`` is ``A.rate`` there."""
+    rates = model.provenance.get("rates", {})
+    return tuple(
+        rates.get(name.removesuffix(".rate"), name) if name.endswith(".rate") else name for name in model.states
+    )
+
+
+def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) -> tuple[Array, Array, Array] | None:
+    """(x₀, u₀, y₀) that `da.linearize` noted, or None where all of it is zero."""
+    known = model.provenance.get("reference")
+    if not known:
+        return None
+    point = [np.array([float(known.get(name, 0.0)) for name in names])
+             for names in (machine_names(model), inputs, outputs)]  # fmt: skip
+    return (point[0], point[1], point[2]) if any(part.any() for part in point) else None
+
+
+def chosen(wanted: Any, known: tuple[str, ...], kind: str) -> list[int]:
+    """Places of the wanted names, in the order asked for; all of them for None."""
+    if wanted is None:
+        return list(range(len(known)))
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in known:
+            raise ModelError(unknown_name(kind, name, known, "the model"))
+    if len(set(names)) < len(names):
+        raise ModelError(f"an {kind} is named twice: {', '.join(map(str, names))}.")
+    return [known.index(name) for name in names]

@@ -1,0 +1,159 @@
+"""Runge-Kutta steps of any tableau as expressions.
+
+    x_k = x_{k-1} + Δt Σ b_i κ_i ,    κ_i = f(x_{k-1} + Δt Σ a_ij κ_j, u_{k-1}, t_{k-1} + c_i Δt)         (spec 004, C3)
+
+with u held over the step. Stages that depend on themselves or on later ones are solved together by Newton's method,
+with a limit of iterations; a step whose stages do not close gives NaN, which a filter reports with its time, never a
+quiet wrong number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError
+from dalembert.expressions import Array
+
+SX, MX = ca.SX, ca.MX
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """A Runge-Kutta method, explicit or implicit: nodes c, rows a (missing entries are zeros), weights b.
+
+    iterations, tolerance : limit of Newton's method for implicit stages, and the residual (of κ, relative to 1 + |κ|)
+        that counts as closed.
+
+    Examples
+    --------
+    >>> Tableau((0.0, 1.0), ((), (0.5, 0.5)), (0.5, 0.5)).explicit
+    False
+    """
+
+    nodes: tuple[float, ...]
+    rows: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+    iterations: int = 20
+    tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        stages = len(self.weights)
+        if stages < 1 or not len(self.nodes) == len(self.rows) == stages or max(map(len, self.rows)) > stages:
+            raise DataError(
+                f"a tableau needs as many nodes and rows as weights, a row at most as long; got {len(self.nodes)} "
+                f"nodes, {stages} weights, rows of {[len(row) for row in self.rows]}."
+            )
+        try:
+            finite = np.isfinite(np.array([*self.nodes, *self.weights], dtype=float)).all()
+            finite = finite and np.isfinite(self.matrix).all()
+        except (TypeError, ValueError):
+            finite = False
+        if not finite:
+            raise DataError("a tableau holds something that is not a finite number.")
+        if abs(sum(self.weights) - 1.0) > 1e-12:
+            raise DataError(f"the weights of a tableau add up to one, these to {sum(self.weights):g}.")
+        if int(self.iterations) < 1 or not self.tolerance > 0:
+            raise DataError("iterations must be at least 1 and tolerance positive.")
+
+    @property
+    def matrix(self) -> Array:
+        """(stages, stages)."""
+        stages = len(self.weights)
+        return np.array([[*row, *[0.0] * (stages - len(row))] for row in self.rows], dtype=float)
+
+    @property
+    def explicit(self) -> bool:
+        return not np.triu(self.matrix).any()
+
+    @property
+    def leading(self) -> int:
+        """Stages before the first that is not explicit."""
+        late = np.flatnonzero(np.triu(self.matrix).any(axis=1))
+        return int(late[0]) if len(late) else len(self.weights)
+
+
+TABLEAUX = {
+    "euler": Tableau((0.0,), ((),), (1.0,)),
+    "heun": Tableau((0.0, 1.0), ((), (1.0,)), (0.5, 0.5)),
+    "midpoint": Tableau((0.0, 0.5), ((), (0.5,)), (0.0, 1.0)),
+    "rk4": Tableau((0.0, 0.5, 0.5, 1.0), ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
+    "implicit-euler": Tableau((1.0,), ((1.0,),), (1.0,)),
+    "implicit-midpoint": Tableau((0.5,), ((0.5,),), (1.0,)),
+    "implicit-trapezoidal": Tableau((0.0, 1.0), ((), (0.5, 0.5)), (0.5, 0.5)),
+}
+
+
+def tableau(method: Any) -> Tableau:
+    """A method by name, or a tableau of one's own (anything with nodes, rows and weights)."""
+    if isinstance(method, Tableau):
+        return method
+    if all(hasattr(method, part) for part in ("nodes", "rows", "weights")):
+        return Tableau(tuple(method.nodes), tuple(tuple(row) for row in method.rows), tuple(method.weights))
+    if method not in TABLEAUX:
+        raise ModelError(f"no method {method!r}; expected a Tableau or one of {', '.join(TABLEAUX)}.")
+    return TABLEAUX[method]
+
+
+def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.Function:
+    """(x, u, p, t, Δt) -> x after Δt under constant u; rate : (x, u, p, t) -> ẋ."""
+    kind = SX if method.explicit else MX
+    x, u, p = (kind.sym(name, rate.size1_in(k)) for k, name in enumerate("xup"))
+    t, dt = kind.sym("t"), kind.sym("dt")
+    h = dt / substeps
+    single = None if method.explicit else implicit_function(rate, method)
+    after, now = x, t
+    for _ in range(substeps):
+        after = _explicit(rate, method, after, u, p, now, h) if single is None else single(after, u, p, now, h)
+        now = now + h
+    return ca.Function("step", [x, u, p, t, dt], [ca.densify(after)])
+
+
+def _explicit(rate: ca.Function, method: Tableau, x: Any, u: Any, p: Any, t: Any, h: Any) -> Any:
+    stages: list[Any] = []
+    for row, node in zip(method.matrix, method.nodes, strict=True):
+        stages.append(rate(x + h * _combined(row, stages) if row.any() else x, u, p, t + node * h))
+    return x + h * _combined(np.array(method.weights), stages)
+
+
+def _combined(weights: Array, stages: Sequence[Any]) -> Any:
+    """Σ w_i κ_i; stages of equal weight are added first."""
+    total: Any = 0
+    for weight in dict.fromkeys(float(w) for w in weights):
+        if weight:
+            same = [k for w, k in zip(weights, stages, strict=False) if w == weight]
+            total = total + weight * sum(same[1:], same[0])
+    return total
+
+
+def implicit_function(rate: ca.Function, method: Tableau) -> ca.Function:
+    """One step whose implicit stages are closed by Newton's method; NaN where they are not within the limit."""
+    n, stages, leading = rate.size1_in(0), len(method.weights), method.leading
+    x, u, p, t, h = (SX.sym(name, size) for name, size in zip("xupth", _sizes(rate), strict=True))
+    unknown = SX.sym("k", n * (stages - leading))
+    known: list[Any] = []
+    for row, node in zip(method.matrix[:leading], method.nodes, strict=False):
+        known.append(rate(x + h * _combined(row, known) if row.any() else x, u, p, t + node * h))
+    all_stages = [*known, *ca.vertsplit(unknown, n)]
+    residual = [
+        k - rate(x + h * _combined(row, all_stages), u, p, t + node * h)
+        for row, node, k in zip(method.matrix[leading:], method.nodes[leading:], all_stages[leading:], strict=True)
+    ]
+    r = ca.densify(ca.vertcat(*residual))
+    equations = ca.Function("stages", [unknown, x, u, p, t, h], [r])
+    options = {"max_iter": method.iterations, "abstol": 0.1 * method.tolerance, "error_on_fail": False}
+    solver = ca.rootfinder("closing", "fast_newton", equations, options)
+    ending = ca.Function("ending", [unknown, x, u, p, t, h], [x + h * _combined(np.array(method.weights), all_stages)])
+    X = [MX.sym(name, size) for name, size in zip("xupth", _sizes(rate), strict=True)]
+    found = solver(np.zeros(unknown.shape[0]), *X)  # from rest: the rate at x would throw stiff stages far away
+    gap = ca.norm_inf(equations(found, *X)) / (1 + ca.norm_inf(found))
+    after = ending(found, *X) + ca.if_else(gap <= method.tolerance, 0, np.nan)
+    return ca.Function("implicit", X, [after], ["x", "u", "p", "t", "h"], ["after"])
+
+
+def _sizes(rate: ca.Function) -> list[int]:
+    return [rate.size1_in(k) for k in range(4)] + [1]

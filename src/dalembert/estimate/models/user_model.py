@@ -1,0 +1,198 @@
+"""A process from a user's own functions.
+
+    ẋ = f(x, u, t) ,   y = g(x, u, t)                                                                 (spec 004, C1)
+    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}) ,   y_k = g(x_k, u_k, t_k)                                      (spec 004, C2)
+
+The first is made discrete by a Runge-Kutta tableau of any kind, with u held over the step (`tableau`, spec 004, C3).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import Channels
+from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.estimate.models.runge_kutta import Tableau, step_function, tableau
+from dalembert.expressions import Array, call_user
+from dalembert.expressions.quantities import is_real
+
+SX = ca.SX
+ARGUMENTS = ("x", "u", "t", "p")
+OPTIONS = (
+    "outputs", "inputs", "Q", "R", "input_noise", "dt", "start", "P0", "compiled", "iterations", "continuous",
+    "substeps", "points", "square_root", "redraw",
+)  # fmt: skip
+
+
+class Model:
+    """A model of the user's own functions, for any filter.
+
+    Parameters
+    ----------
+    f : f(x, u), f(x, u, t) or f(x, u, t, p): the rate of x, or with ``continuous=False`` the next x.
+    g : g(x), g(x, u), g(x, u, t) or g(x, u, t, p): the outputs. Both are called once with symbolic columns and return a
+        list of expressions (``da.sin``, ``da.where``, ... instead of math and numpy functions) or a column.
+    states, inputs, outputs : names, or a mapping name -> unit.
+    parameters : mapping name -> value; p in f and g, in this order.
+    method : "rk4", "heun", "euler", "midpoint", "implicit-euler", "implicit-midpoint", "implicit-trapezoidal" or a
+        tableau with nodes, rows and weights.  substeps : steps of the method in one interval.
+    angles : outputs whose residual is taken in (-π, π].
+    start : x to begin with; zeros.
+    dt : interval a discrete f is made for; None: any.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> pendulum = Model(lambda x, u: [x[1], -9.81 * da.sin(x[0]) + u[0]], lambda x: [x[0]],
+    ...                  states=["angle", "speed"], inputs=["torque"], outputs=["encoder"])
+    >>> process(pendulum)
+    Process('model': nonlinear, 2 states, 1 inputs, outputs encoder)
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], g: Callable[..., Any], *, states: Any, outputs: Any, inputs: Any = (),
+        parameters: Mapping[str, float] | None = None, continuous: bool = True, method: str | Tableau = "rk4",
+        substeps: int = 1, angles: Sequence[str] = (), start: Any = None, dt: float | None = None,
+        name: str = "model", compiled: bool = False,
+    ) -> None:  # fmt: skip
+        self.name, self.continuous, self.dt, self.compiled = name, bool(continuous), dt, bool(compiled)
+        self.states, self.inputs, self.outputs = (
+            _channels(given, kind) for given, kind in ((states, "state"), (inputs, "input"), (outputs, "output"))
+        )
+        if not len(self.states) or not len(self.outputs):
+            raise ModelError("a model for a filter needs at least one state and one output.")
+        self.parameters = _numbers(parameters or {})
+        self.method = tableau(method)
+        if not isinstance(substeps, int) or substeps < 1:
+            raise DataError(f"substeps must be a whole number of at least 1, got {substeps!r}.")
+        self.substeps = substeps
+        self.angles = frozenset(angles)
+        chosen(list(angles), self.outputs.names, "output")
+        self.start = _start(start, self.states)
+        self.rate = self._called(f, "f", ("x", "u"), len(self.states))
+        self.reading = self._called(g, "g", ("x",), len(self.outputs))
+
+    def _called(self, function: Callable[..., Any], label: str, least: tuple[str, ...], size: int) -> ca.Function:
+        """(x, u, p, t) -> column, of a user's function called once."""
+        symbols = {
+            "x": SX.sym("x", len(self.states)), "u": SX.sym("u", len(self.inputs)),
+            "t": SX.sym("t"), "p": SX.sym("p", len(self.parameters)),
+        }  # fmt: skip
+        wanted = _arguments(function, label, least)
+        what = f"the function {label} of {self.name!r}"
+        try:
+            value = call_user(function, what, *[symbols[name] for name in wanted])
+        except ModelError as error:
+            if "out of bounds" in str(error.__cause__):
+                sizes = ", ".join(f"{name} has {symbols[name].numel()}" for name in wanted if name != "t")
+                raise ModelError(f"{what} asks for an entry that is not there: {sizes}.") from error
+            raise
+        column = _column(value, label, size)
+        return ca.Function(label, [symbols[name] for name in ("x", "u", "p", "t")], [ca.densify(column)])
+
+    def __repr__(self) -> str:
+        kind = "continuous" if self.continuous else "discrete"
+        return (
+            f"Model({self.name!r}: {kind}, states {', '.join(self.states.names)}; inputs "
+            f"{', '.join(self.inputs.names) or 'none'}; outputs {', '.join(self.outputs.names)})"
+        )
+
+
+@process.register
+def _(model: Model, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+    for option in options:
+        raise ModelError(unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}"))
+    rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")
+    n = len(model.states)
+    x, u = SX.sym("x", n), SX.sym("u", len(columns))
+    p, t, Δ = SX.sym("p", len(model.parameters)), SX.sym("t"), SX.sym("dt")
+    whole = SX.zeros(len(model.inputs))  # inputs the filter is not told are zero
+    for k, column in enumerate(columns):
+        whole[column] = u[k]
+    rate = ca.Function("rate", [x, u, p, t], [model.rate(x, whole, p, t)])
+    functions = {
+        **({"rate": rate} if model.continuous else {}),
+        "outputs": ca.Function("outputs", [x, u, p, t], [model.reading(x, whole, p, t)[rows]]),
+        "step": step_function(rate, model.method, model.substeps)
+        if model.continuous
+        else ca.Function("step", [x, u, p, t, Δ], [rate(x, u, p, t)]),
+    }
+    return Process(
+        model.name, model.states, model.states,
+        Channels([model.inputs.names[k] for k in columns], [model.inputs.units[k] for k in columns]),
+        Channels([model.outputs.names[k] for k in rows], [model.outputs.units[k] for k in rows]),
+        functions, model.start, parameters=Channels(model.parameters, [""] * len(model.parameters)),
+        parameter_values=tuple(model.parameters.values()), reported=model.states,
+        wrapped=tuple(model.outputs.names[k] in model.angles for k in rows), dt=None if model.continuous else model.dt,
+        use_c=model.compiled, source=model,
+    )  # fmt: skip
+
+
+# --- reading what the user gave ---------------------------------------------------------------------------------------
+
+
+def _channels(given: Any, kind: str) -> Channels:
+    if isinstance(given, Mapping):
+        names, units = list(given), [str(unit) for unit in given.values()]
+    else:
+        names = [given] if isinstance(given, str) else list(given)
+        units = [""] * len(names)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a name of an {kind} must be a text, got {name!r}.".replace("an state", "a state"))
+    if len(set(names)) < len(names):
+        raise ModelError(f"two {kind}s have the same name: {', '.join(names)}.")
+    return Channels(names, units)
+
+
+def _numbers(given: Mapping[str, float]) -> dict[str, float]:
+    for name, value in given.items():
+        if not is_real(value) or not np.isfinite(float(value)):
+            raise DataError(f"parameter {name!r} must be a finite number, got {value!r}.")
+    return {name: float(value) for name, value in given.items()}
+
+
+def _start(given: Any, states: Channels) -> Array:
+    x = np.zeros(len(states)) if given is None else np.array(given, dtype=float).reshape(-1)
+    if x.shape != (len(states),) or not np.isfinite(x).all():
+        raise DataError(f"start must be {len(states)} finite numbers ({', '.join(states.names)}), got {given!r}.")
+    return x
+
+
+def _arguments(function: Callable[..., Any], label: str, least: tuple[str, ...]) -> tuple[str, ...]:
+    """The leading ones of (x, u, t, p) that the function takes."""
+    if not callable(function):
+        raise ModelError(f"{label} must be a function of {', '.join(ARGUMENTS)}, got {function!r}.")
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return least
+    plain = [a for a in given if a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) and a.default is a.empty]
+    if any(a.kind is a.VAR_POSITIONAL for a in given):
+        return ARGUMENTS
+    if not len(least) <= len(plain) <= len(ARGUMENTS):
+        raise ModelError(
+            f"{label} takes {len(plain)} arguments; expected the first {len(least)} to 4 of x, u, t, p "
+            f"(such as {label}({', '.join(least)}))."
+        )
+    return ARGUMENTS[: len(plain)]
+
+
+def _column(value: Any, label: str, size: int) -> Any:
+    if isinstance(value, (list, tuple)):
+        value = ca.vertcat(*[SX(entry) for entry in value])
+    try:
+        column = SX(value)
+    except (NotImplementedError, TypeError):
+        raise ModelError(f"{label} must return a list of {size} expressions, got {type(value).__name__}.") from None
+    if column.shape == (1, size):
+        column = column.T
+    if column.shape != (size, 1):
+        raise ModelError(f"{label} returns {column.shape[0]} x {column.shape[1]} values; expected {size}.")
+    return column

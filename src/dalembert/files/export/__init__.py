@@ -1,0 +1,1 @@
+"""Observers and controllers as C."""

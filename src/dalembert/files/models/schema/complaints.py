@@ -1,0 +1,140 @@
+"""What pydantic finds wrong, in this package's words and with did-you-mean."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, Tag
+
+from dalembert.core.errors import unknown_name
+from dalembert.files.models.schema.document import Model
+
+
+def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """The place in the document: pydantic's location without the names of the forms it tried."""
+    place: list[int | str] = []
+    here: Any = Model
+    for step in location:
+        if step == "[key]":
+            continue
+        if not _is_union(_plain(here)):
+            place.append(step)
+        here = _step(here, step)
+    return tuple(place)
+
+
+def message_of(problem: Any, where: tuple[int | str, ...]) -> str:
+    kind, context = problem["type"], problem.get("ctx", {})
+    path = _path(where)
+    if kind == "extra_forbidden":
+        return unknown_name("key", str(problem["loc"][-1]), keys_at(problem["loc"][:-1]), _owner(where[:-1]))
+    if kind == "missing":
+        return f"{_owner(where[:-1])} needs the key {where[-1]!r}."
+    if kind == "union_tag_invalid":
+        known = [tag.strip().strip("'") for tag in context["expected_tags"].split(",")]
+        return f"{path}: {unknown_name('type', str(context['tag']), known)}"
+    if kind == "union_tag_not_found":
+        return f"{path} needs a type."
+    if kind == "literal_error":
+        return f"{path}: expected {context['expected']}, got {_short(problem['input'])}."
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return f"{path or 'the file'}: expected a table, got {_short(problem['input'])}."
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    got = "" if ", got " in message or kind == "form" else f" (got {_short(problem['input'])})"
+    return f"{path}: {message.rstrip('.')}{got}."
+
+
+def _owner(where: tuple[int | str, ...]) -> str:
+    return _path(where) or "the file"
+
+
+def _path(where: tuple[int | str, ...]) -> str:
+    """A place as a reader of the file sees it: bodies.rod.mass."""
+    steps = [str(step) for step in where]
+    return ".".join(step if len(step) <= 60 else step[:57] + "..." for step in steps)
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def keys_at(location: tuple[int | str, ...]) -> list[str]:
+    """Keys that a table at this location of pydantic may have."""
+    here = kind_at(location)
+    return [] if here is None else [field.alias or key for key, field in here.model_fields.items()]
+
+
+def kind_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The table at this location of pydantic, None where it may be one of several."""
+    here: Any = Model
+    for step in location:
+        here = _step(here, step)
+        if here is None:
+            return None
+    here = _plain(here)
+    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+
+
+def near_kind(location: tuple[int | str, ...], table: dict[str, Any]) -> type[BaseModel] | None:
+    """That of several tables whose type is nearest to the misspelt one of a table."""
+    here: Any = Model
+    for step in location:
+        here = _step(here, step)
+    tags = {name: member for member in _members(_plain(here)) for name in _tags(member)}
+    near = difflib.get_close_matches(str(table.get("type")), tags, n=1, cutoff=0.5)
+    return _plain(tags[near[0]]) if near else None
+
+
+def _plain(kind: Any) -> Any:
+    """Without Annotated, and without None."""
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if _is_union(kind):
+        members = [m for m in get_args(kind) if m is not type(None)]
+        if len(members) == 1:
+            return _plain(members[0])
+    return kind
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)
+
+
+def _step(kind: Any, step: int | str) -> Any:
+    kind = _plain(kind)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind.model_fields[str(step)].annotation if str(step) in kind.model_fields else None
+    if get_origin(kind) is dict:
+        return get_args(kind)[1]
+    if get_origin(kind) is list:
+        return get_args(kind)[0]
+    if _is_union(kind):
+        return next((m for m in _members(kind) if _is_tagged(m, str(step))), None)
+    return None
+
+
+def _members(kind: Any) -> list[Any]:
+    """Members of a union, also of unions inside it."""
+    found: list[Any] = []
+    for member in get_args(kind):
+        inner = _plain(member)
+        found += _members(inner) if _is_union(inner) else [member]
+    return found
+
+
+def _is_tagged(member: Any, tag: str) -> bool:
+    if any(isinstance(mark, Tag) and mark.tag == tag for mark in getattr(member, "__metadata__", ())):
+        return True
+    return tag in _tags(member)
+
+
+def _tags(member: Any) -> tuple[str, ...]:
+    """Types that a table of the file may call itself."""
+    inner = _plain(member)
+    if isinstance(inner, type) and issubclass(inner, BaseModel) and "type" in inner.model_fields:
+        kind = inner.model_fields["type"].annotation
+        return get_args(kind) if get_origin(kind) is Literal else ()
+    return ()

@@ -1,0 +1,83 @@
+"""Kinds of numbers of a model file by name, and places on bodies.
+
+Type checkers see ``Any``: pydantic reads what is made here when the module is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
+
+if TYPE_CHECKING:
+    Angle = Any
+    Axis = Any
+    DampingPerSpeed = Any
+    Dampings = Any
+    Density = Any
+    Direction = Any
+    Edges = Any
+    Effort = Any
+    Gravity = Any
+    Inductance = Any
+    Length = Any
+    Mass = Any
+    MomentOfInertia = Any
+    Number = Any
+    OneOrMore = Any
+    Pair = Any
+    Place = Any
+    Position = Any
+    RadiusLength = Any
+    Resistance = Any
+    Rotation3 = Any
+    RotationalDamping = Any
+    RotationalDampings = Any
+    RotationalStiffnesses = Any
+    Speed = Any
+    Stiffnesses = Any
+    Time = Any
+    TorqueConstant = Any
+    Value = Any
+else:
+    Number, Angle, Length, Mass, Time = (quantity(k) for k in ("number", "angle", "length", "mass", "time"))
+    Value = quantity("")  # of whatever dimension the coordinate has
+    Density, Speed, Effort, DampingPerSpeed = (quantity(k) for k in ("density", "speed", "force", "damping per speed"))
+    Resistance, Inductance, TorqueConstant = (quantity(k) for k in ("resistance", "inductance", "torque constant"))
+    MomentOfInertia, RotationalDamping = (quantity(k) for k in ("inertia", "rotational damping"))
+    Direction, Axis, Pair = quantities("", 2, 3), quantities("", 3), quantities("", 2)  # of any length
+    Position, Edges, RadiusLength = (quantities("length", *n) for n in ((2, 3), (2, 3), (1, 2)))
+    Rotation3 = matrix("number")
+    Stiffnesses, Dampings, RotationalStiffnesses, RotationalDampings = (
+        either(("number", quantity(k)), ("vector", quantities(k, 1, 2, 3)), hint="a number or one per axis")
+        for k in ("stiffness", "damping", "rotational stiffness", "rotational damping")
+    )
+    OneOrMore = either(("number", Law), ("vector", list[Law]), hint="an expression or a list of them")
+    Gravity = either(
+        ("number", quantity("acceleration")),
+        ("vector", quantities("acceleration", 2, 3)),
+        hint="a vector, or 0 for none",
+    )
+
+
+class PlaceTable(Table):
+    """A point or frame of a body."""
+
+    body: Text = Field(description="name of a body, or 'ground'")
+    point: Text | None = Field(None, description="one of the body's named points")
+    at: Position | None = Field(None, description="coordinates in the body's own axes, from its origin")
+    offset: Position | None = Field(None, description="coordinates in the body's own axes, from its centre of mass")
+    axis: Axis | None = Field(None, description="spatial: z axis of the frame")
+    x: Axis | None = Field(None, description="spatial: x direction of the frame")
+    axes: Rotation3 | None = Field(None, description="spatial: axes of the frame as columns of a rotation")
+    angle: Angle | None = Field(None, description="planar: angle of the frame")
+
+
+if not TYPE_CHECKING:
+    Place = either(
+        ("text", Text),
+        ("table", PlaceTable),
+        hint="a place: 'crank', 'crank.tip', 'crank(0.1, 0)' or a table with body",
+    )

@@ -1,0 +1,1 @@
+"""Tables of a model file made into parts of a machine."""

@@ -1,0 +1,153 @@
+"""Bodies of a model file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from dalembert.files.models.values.mesh_mass import mesh_mass, mesh_triangles
+from dalembert.files.models.values.places import own_point, plain
+from dalembert.files.models.values.scopes import Scope, Where
+from dalembert.model.bodies import unit
+from dalembert.model.inertia import Composite, Shape, box, composite, cylinder, rod, sphere
+
+MAX_SYMBOLIC_PARTS = 8  # the inertia of a composite with parameters grows with the square of its parts
+_SHAPES = ("rod", "box", "cylinder", "sphere")
+
+
+def add_bodies(scope: Scope) -> None:
+    points = scope.model.ground.points
+    add_points(scope, scope.ground, points, ("ground", "points"))
+    for name, table in scope.model.bodies.items():
+        where: Where = ("bodies", name)
+        with scope.part(where, scope.full(name), table):
+            body = scope.m.add_body(scope.full(name), **_arguments(scope, table, where))
+            scope.parts.bodies[body.name] = body
+            add_points(scope, body, table.points, (*where, "points"))
+
+
+def add_points(scope: Scope, body: Any, points: dict[str, Any], where: Where) -> None:
+    for name, raw in points.items():
+        with scope.part((*where, name), f"{body.name}.{name}"):
+            place = scope.numbers(raw, "length", (*where, name))
+            body.at(*place)  # says what is wrong with it
+            body.points[own_point(scope, body, name)] = tuple(place)
+
+
+def _arguments(scope: Scope, table: Any, where: Where) -> dict[str, Any]:
+    given: dict[str, Any] = {"inertia": _inertia(scope, table, where)}
+    for key in ("mass", "center"):
+        value = scope.get(table, key, where)
+        if value is not None:
+            given[key] = value
+    for key in ("position", "angle"):
+        if getattr(table, key) is not None:
+            given[key] = plain(scope.get(table, key, where), scope, where)
+    if table.rotation is not None:
+        given["rotation"] = _rotation(scope, table.rotation, (*where, "rotation"))
+    if isinstance(given["inertia"], _Mesh):
+        given = _with_mesh(scope, given, where)
+    if table.picture is not None:
+        path, scale = _mesh_file(scope, table.picture, (*where, "picture"))
+        given["mesh"] = mesh_triangles(path, table.picture.mesh, scale)
+    return given
+
+
+def _mesh_file(scope: Scope, table: Any, where: Where) -> tuple[Path, float]:
+    """Path of a mesh, and one unit of it in metres."""
+    from dalembert.files.models.values.includes import inside
+
+    scale = scope.get(table, "scale", where)
+    return inside(scope, table.mesh, (*where, "mesh"), (".stl",)), 1e-3 if scale is None else float(scale)
+
+
+def _rotation(scope: Scope, given: Any, where: Where) -> list[Any]:
+    """A quaternion or a matrix of numbers."""
+    if isinstance(given, list):
+        return plain(scope.numbers(given, "number", where), scope, where)  # type: ignore[no-any-return]
+    axis = unit(plain(scope.get(given, "axis", where), scope, where), "the axis of a rotation")
+    half = float(scope.get(given, "angle", where)) / 2
+    return [math.cos(half), *(math.sin(half) * c for c in axis)]
+
+
+def _inertia(scope: Scope, table: Any, where: Where) -> Any:
+    given, where = table.inertia, (*where, "inertia")
+    if isinstance(given, (int, float, str, list)):
+        return scope.numbers(given, "inertia", where)
+    forms = [key for key in (*_SHAPES, "composite", "mesh") if getattr(given, key) is not None]
+    if len(forms) != 1:
+        what = "one of rod, box, cylinder, sphere, composite, mesh"
+        raise scope.wrong(where, f"expected {what}, got {' and '.join(forms) or 'none'}.")
+    if forms[0] != "mesh":
+        _refuse(scope, given, ("density", "scale"), "a mesh", where)
+    if forms[0] == "composite":
+        _refuse(scope, given, ("axis", "hollow"), "a shape", where)
+        return _composite(scope, given.composite, (*where, "composite"))
+    if forms[0] == "mesh":
+        _refuse(scope, given, ("axis", "hollow"), "a shape", where)
+        return _Mesh(scope, given, where)
+    return _shape(scope, given, where)
+
+
+def _refuse(scope: Scope, table: Any, keys: tuple[str, ...], owner: str, where: Where) -> None:
+    for key in keys:
+        if getattr(table, key) is not None:
+            raise scope.wrong((*where, key), f"{key} is for {owner}.")
+
+
+def _shape(scope: Scope, table: Any, where: Where) -> Shape:
+    kinds = [key for key in _SHAPES if getattr(table, key) is not None]
+    if len(kinds) != 1:
+        raise scope.wrong(where, f"expected one of {', '.join(_SHAPES)}, got {' and '.join(kinds) or 'none'}.")
+    kind = kinds[0]
+    size = scope.get(table, kind, where)
+    if kind != "sphere":
+        _refuse(scope, table, ("hollow",), "a sphere", where)
+    if kind in ("box", "sphere"):
+        _refuse(scope, table, ("axis",), "a rod or a cylinder", where)
+    if kind == "rod":
+        return rod(size, axis=table.axis or "x")
+    if kind == "box":
+        return box(*size)
+    if kind == "cylinder":
+        return cylinder(*size, axis=table.axis or "z")
+    return sphere(size, hollow=bool(table.hollow))
+
+
+def _composite(scope: Scope, parts: list[Any], where: Where) -> Composite:
+    found = []
+    symbolic = 0
+    for k, part in enumerate(parts):
+        own = (*where, k)
+        mass, position = scope.get(part, "mass", own), scope.get(part, "position", own)
+        symbolic += any(not isinstance(x, float) for x in (mass, *position))
+        found.append((_shape(scope, part, own), mass, position))
+    if symbolic and len(parts) > MAX_SYMBOLIC_PARTS:
+        raise scope.wrong(where, f"more than {MAX_SYMBOLIC_PARTS} parts with parameters: give the others as numbers.")
+    return composite(*found)
+
+
+class _Mesh:
+    """Volume, centre and inertia of a mesh file, per unit of density."""
+
+    def __init__(self, scope: Scope, table: Any, where: Where) -> None:
+        path, scale = _mesh_file(scope, table, where)
+        self.mass = mesh_mass(path, table.mesh, scale)
+        self.density = scope.get(table, "density", where)
+
+
+def _with_mesh(scope: Scope, given: dict[str, Any], where: Where) -> dict[str, Any]:
+    mesh, mass = given["inertia"], given.get("mass")
+    if (mass is None) == (mesh.density is None):
+        raise scope.wrong((*where, "inertia"), "a mesh needs either its density or the mass of the body.")
+    volume = mesh.mass
+    density = mesh.density if mass is None else mass / volume.volume
+    if scope.m.planar:
+        inertia: Any = density * volume.inertia[2][2]
+        center = volume.center[:2]
+    else:
+        inertia = [[density * c for c in row] for row in volume.inertia]
+        center = volume.center
+    own = {"mass": density * volume.volume, "inertia": inertia, "center": given.get("center", center)}
+    return {**given, **own, "mesh": volume.triangles}

@@ -1,0 +1,1 @@
+"""Texts of model files: sources, lines, arithmetic."""

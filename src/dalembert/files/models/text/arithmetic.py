@@ -1,0 +1,396 @@
+"""Arithmetic in model files: a small grammar of its own, read into a tree and worked out by name, never executed.
+
+    comparison := sum [("<" | ">" | "<=" | ">=") sum]
+    sum        := product {("+" | "-") product}
+    product    := sign {("*" | "/") sign}
+    sign       := {"+" | "-"} power
+    power      := atom ["**" sign]                      ("^" means the same)
+    atom       := number [unit] | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
+
+A unit follows its number ("20 mm") and takes every unit that follows ("9.81 m/s^2"): brackets end it early. Names may
+hold dots ("A.angle"); any other name is written between backquotes. Comparisons are for `where`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.expressions import quantities as q
+from dalembert.record.units import NONE, Dimension, read_unit, unit_text
+
+MAX_LENGTH = 20_000  # characters of one expression
+MAX_DEPTH = 120  # of brackets, operations and named expressions inside each other
+MAX_SIZE = 5_000  # operations, with the named expressions written out
+
+FUNCTIONS: dict[str, tuple[int, int, Callable[..., Any]]] = {  # name -> least, most arguments, function
+    **{f.__name__: (1, 1, f) for f in (q.sin, q.cos, q.tan, q.asin, q.acos, q.atan, q.sinh, q.cosh, q.tanh,
+       q.exp, q.log, q.sqrt, q.sign)},
+    "abs": (1, 1, q.absolute),
+    "atan2": (2, 2, q.atan2),
+    "min": (2, 20, q.minimum),
+    "max": (2, 20, q.maximum),
+    "where": (3, 3, q.where),
+}  # fmt: skip
+CONSTANTS = {"pi": math.pi}
+ACCELERATION = "acceleration"  # acceleration(crank.vx): the derivative of a speed, in constraints only
+
+_SPACE = re.compile(r"[ \t\r\n]+")
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PASTED = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2212": "-"})  # blanks and minus of documents
+_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*|`[^`\n]+`")
+_SYMBOL = re.compile(r"\*\*|<=|>=|[-+*/^()<>,]")
+PLAIN_NAME = re.compile(r"[^\W\d]\w*(?:\.\w+)*\Z")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An expression: its operation and arguments, with how deep and how large it is."""
+
+    operation: str  # "number", "name", "neg", an operator, or a function
+    arguments: tuple[Any, ...]
+    depth: int = 1
+    size: int = 1
+    dimension: Dimension | None = None  # of a number with a unit
+
+    def names(self) -> list[str]:
+        """Every name it uses, each once."""
+        found: dict[str, None] = {}
+        todo = [self]
+        while todo:
+            tree = todo.pop()
+            if tree.operation == "name":
+                found[tree.arguments[0]] = None
+            elif tree.operation != "number":
+                todo.extend(reversed(tree.arguments))
+        return list(found)
+
+    def renamed(self, rename: Callable[[str], Tree]) -> Tree:
+        """The same expression with every name replaced by what `rename` gives for it."""
+        if self.operation == "name":
+            return rename(self.arguments[0])
+        if not any(isinstance(a, Tree) for a in self.arguments):
+            return self
+        arguments = [a.renamed(rename) if isinstance(a, Tree) else a for a in self.arguments]
+        return node(self.operation, *arguments)
+
+
+def number(value: float, dimension: Dimension | None = None) -> Tree:
+    return Tree("number", (float(value),), dimension=dimension)
+
+
+def name(text: str) -> Tree:
+    return Tree("name", (text,))
+
+
+def node(operation: str, *arguments: Any) -> Tree:
+    """An operation on trees; refuses what is too deep or too large to be meant."""
+    trees = [a for a in arguments if isinstance(a, Tree)]
+    depth = 1 + max((a.depth for a in trees), default=0)
+    size = 1 + sum(a.size for a in trees)
+    if depth > MAX_DEPTH:
+        raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+    if size > MAX_SIZE:
+        raise DataError(f"the expression has more than {MAX_SIZE} operations, with the named ones in it.")
+    return Tree(operation, arguments, depth, size)
+
+
+class _Reader:
+    """One pass over a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.level = 0
+        self.skip()
+
+    def skip(self) -> None:
+        blank = _SPACE.match(self.text, self.at)
+        if blank is not None:
+            self.at = blank.end()
+
+    def peek(self, *symbols: str) -> str | None:
+        found = _SYMBOL.match(self.text, self.at)
+        return found.group() if found is not None and found.group() in symbols else None
+
+    def take(self, *symbols: str) -> str | None:
+        symbol = self.peek(*symbols)
+        if symbol is not None:
+            self.at += len(symbol)
+            self.skip()
+        return symbol
+
+    def expect(self, symbol: str) -> None:
+        if self.take(symbol) is None:
+            raise self.wrong(f"expected {symbol!r}")
+
+    def wrong(self, what: str) -> DataError:
+        rest = self.text[self.at : self.at + 20]
+        return DataError(f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
+
+    def comparison(self) -> Tree:
+        self.level += 1
+        if self.level > MAX_DEPTH:
+            raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+        left = self.sum()
+        symbol = self.take("<=", ">=", "<", ">")
+        if symbol is not None:
+            left = node(symbol, left, self.sum())
+        self.level -= 1
+        return left
+
+    def sum(self) -> Tree:
+        left = self.product()
+        while (symbol := self.take("+", "-")) is not None:
+            left = node(symbol, left, self.product())
+        return left
+
+    def product(self) -> Tree:
+        left = self.sign()
+        while (symbol := self.take("*", "/")) is not None:
+            left = node(symbol, left, self.sign())
+        return left
+
+    def sign(self) -> Tree:
+        negative = False
+        while (symbol := self.take("+", "-")) is not None:
+            negative ^= symbol == "-"
+        value = self.power()
+        if not negative:
+            return value
+        if value.operation == "number":
+            return number(-value.arguments[0], value.dimension)
+        return node("neg", value)
+
+    def power(self) -> Tree:
+        base = self.atom()
+        if self.take("**", "^") is None:
+            return base
+        self.level += 1
+        if self.level > MAX_DEPTH:
+            raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+        exponent = self.sign()
+        self.level -= 1
+        return node("**", base, exponent)
+
+    def atom(self) -> Tree:
+        if self.take("(") is not None:
+            inner = self.comparison()
+            self.expect(")")
+            return inner
+        digits = _NUMBER.match(self.text, self.at)
+        if digits is not None:
+            return self.quantity(digits)
+        word = _NAME.match(self.text, self.at)
+        if word is None:
+            raise self.wrong("expected a number, a name or '('")
+        self.at = word.end()
+        self.skip()
+        text = word.group()
+        if text.startswith("`"):
+            return name(text[1:-1])
+        if self.peek("(") is not None:
+            return self.call(text)
+        return name(text)
+
+    def quantity(self, digits: re.Match[str]) -> Tree:
+        value = float(digits.group())
+        if not math.isfinite(value):
+            raise DataError(f"{digits.group()[:20]} is too large a number.")
+        self.at = digits.end()
+        self.skip()
+        (times, over), dimension, end = read_unit(self.text, self.at)
+        if end == self.at:
+            return number(value)
+        self.at = end
+        self.skip()
+        scaled = value * times / over
+        if not math.isfinite(scaled):
+            raise DataError(f"{self.text[digits.start() : end][:40]!r} is too large a number.")
+        return number(scaled, dimension)
+
+    def call(self, function: str) -> Tree:
+        if function not in FUNCTIONS and function != ACCELERATION:
+            raise DataError(unknown_name("function", function, [*FUNCTIONS, ACCELERATION]))
+        self.expect("(")
+        arguments = [self.comparison()]
+        while self.take(",") is not None:
+            arguments.append(self.comparison())
+        self.expect(")")
+        least, most = (1, 1) if function == ACCELERATION else FUNCTIONS[function][:2]
+        if not least <= len(arguments) <= most:
+            count = str(least) if least == most else f"{least} to {most}"
+            raise DataError(f"{function} takes {count} argument{'s' if most > 1 else ''}, got {len(arguments)}.")
+        if function == ACCELERATION and arguments[0].operation != "name":
+            raise DataError("acceleration(...) takes the name of a speed, such as crank.vx.")
+        if function in ("min", "max"):
+            result = arguments[0]
+            for other in arguments[1:]:
+                result = node(function, result, other)
+            return result
+        return node(function, *arguments)
+
+
+def _checked(text: str) -> _Reader:
+    if len(text) > MAX_LENGTH:
+        raise DataError(f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH}).")
+    if not text.strip():
+        raise DataError("expected a number or an expression, got an empty text.")
+    return _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
+
+
+def parse(text: str) -> Tree:
+    """The tree of an expression; `DataError` says what is wrong with it.
+
+    Examples
+    --------
+    >>> value(parse("2*(30 mm + 0.02)"), lambda name: None)
+    0.1
+    """
+    reader = _checked(text)
+    tree = reader.comparison()
+    if reader.at < len(text):
+        raise reader.wrong("expected an operator")
+    return tree
+
+
+def parse_list(text: str) -> list[Tree]:
+    """Expressions separated by commas."""
+    reader = _checked(text)
+    trees = [reader.comparison()]
+    while reader.take(",") is not None:
+        trees.append(reader.comparison())
+    if reader.at < len(text):
+        raise reader.wrong("expected an operator")
+    return trees
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "neg": lambda a: -a,
+}
+
+
+def evaluate(tree: Tree, lookup: Callable[[str], Any], acceleration: Callable[[str], Any] | None = None) -> Any:
+    """Value of a tree with what `lookup` gives for its names: numbers, parameters or symbols."""
+    if tree.operation == "number":
+        return tree.arguments[0]
+    if tree.operation == "name":
+        return lookup(tree.arguments[0])
+    if tree.operation == ACCELERATION:
+        if acceleration is None:
+            raise DataError("acceleration(...) is known in constraints of level 'acceleration' only.")
+        return acceleration(tree.arguments[0].arguments[0])
+    arguments = [evaluate(a, lookup, acceleration) for a in tree.arguments]
+    if tree.operation in ("<", ">", "<=", ">=") and any(isinstance(a, q.Quantity) for a in arguments):
+        return _compared(tree.operation, *arguments)
+    if tree.operation in _OPERATORS:
+        return _OPERATORS[tree.operation](*arguments)
+    return FUNCTIONS[tree.operation][2](*arguments)
+
+
+def _compared(operation: str, a: Any, b: Any) -> Any:
+    """A comparison as 1 or 0, where parameters take part: they stay symbolic and have no truth value."""
+    low, high = (a, b) if operation[0] == "<" else (b, a)
+    if operation in ("<", ">"):
+        return q.maximum(q.sign(high - low), 0.0)
+    return 1.0 - q.maximum(q.sign(low - high), 0.0)
+
+
+def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
+    """A finite number, or an expression of parameters with a finite value; `DataError` otherwise."""
+    try:
+        with np.errstate(all="ignore"):
+            result = evaluate(tree, lookup)
+            now = result.value if isinstance(result, q.Quantity) else result
+            if isinstance(now, complex) or not math.isfinite(now):
+                raise ArithmeticError
+    except (ArithmeticError, TypeError, ValueError):  # 1/0, 10**400, (-1)**0.5
+        raise DataError("the expression has no finite real value.") from None
+    return result if isinstance(result, q.Quantity) else float(result)
+
+
+_LEVEL = {"<": 0, ">": 0, "<=": 0, ">=": 0, "+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
+
+
+def render(tree: Tree, level: int = 0) -> str:
+    """The expression as a text that reads back as the same tree, with brackets where it needs them.
+
+    Examples
+    --------
+    >>> render(parse("(-a)**2/(b*(c + 1))"))
+    '(-a)**2/(b*(c + 1))'
+    """
+    if tree.operation == "number":
+        shown = number_text(tree.arguments[0])
+        return f"({shown})" if shown.startswith("-") and level > 3 else shown  # -2**2 is not (-2)**2
+    if tree.operation == "name":
+        return name_text(tree.arguments[0])
+    if tree.operation not in _LEVEL:
+        return f"{tree.operation}({', '.join(render(a) for a in tree.arguments)})"
+    own = _LEVEL[tree.operation]
+    if tree.operation == "neg":
+        text = f"-{render(tree.arguments[0], own + 1)}"
+    elif tree.operation == "**":
+        text = f"{render(tree.arguments[0], own + 1)}**{render(tree.arguments[1], own - 1)}"
+    else:
+        sides = render(tree.arguments[0], own + (own == 0)), render(tree.arguments[1], own + 1)
+        text = (tree.operation if own == 2 else f" {tree.operation} ").join(sides)
+    return f"({text})" if own < level else text
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return str(int(value)) if value.is_integer() and 0 < abs(value) < 1e15 else "0" if value == 0 else repr(value)
+
+
+def name_text(text: str) -> str:
+    """A name as an expression writes it: between backquotes where it could be read as something else."""
+    plain = PLAIN_NAME.match(text) is not None and text not in CONSTANTS
+    if not plain and ("`" in text or "\n" in text):
+        raise DataError(f"the name {text!r} cannot be written into an expression.")
+    return text if plain else f"`{text}`"
+
+
+def dimension_of(tree: Tree, known: Callable[[str], Dimension | None]) -> Dimension | None:
+    """Dimension of an expression, None where it cannot be told; `DataError` where dimensions do not fit."""
+    if tree.operation == "number":
+        return tree.dimension
+    if tree.operation == "name":
+        return known(tree.arguments[0])
+    inner = [dimension_of(a, known) for a in tree.arguments]
+    operation = tree.operation
+    if operation in ("*", "/"):
+        plain = [d is None and a.operation == "number" for d, a in zip(inner, tree.arguments, strict=True)]
+        a, b = (NONE if p else d for p, d in zip(plain, inner, strict=True))
+        if a is None or b is None or all(plain):
+            return None
+        sign = 1 if operation == "*" else -1
+        return tuple(x + sign * y for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
+    if operation == "**" or operation == "sqrt":
+        exponent = tree.arguments[1] if operation == "**" else number(0.5)
+        if inner[0] is None or exponent.operation != "number":
+            return None
+        return tuple(x * exponent.arguments[0] for x in inner[0])
+    if operation in ("+", "-", "min", "max", "<", ">", "<=", ">=", "where", "atan2", "abs", "neg"):
+        found = [d for d in (inner[1:] if operation == "where" else inner) if d is not None]
+        if len(set(found)) > 1:
+            raise DataError(f"{unit_text(found[0])} and {unit_text(found[1])} do not go together in '{operation}'.")
+        return None if not found or operation[0] in "<>" else NONE if operation == "atan2" else found[0]
+    if inner and inner[0] is not None and inner[0] != NONE and operation in FUNCTIONS and operation != "sign":
+        raise DataError(f"{operation} needs a plain number or an angle, got {unit_text(inner[0])}.")
+    return None

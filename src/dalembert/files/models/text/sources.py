@@ -1,0 +1,143 @@
+"""One text of a model: read within bounds, parsed, with the lines of its values and the problems found in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.errors import FileFormatError, printable
+from dalembert.files.models.text import positions
+
+MAX_BYTES = 5 * 1024**2
+MAX_LINES = 300_000
+MAX_SHOWN = 50  # problems listed in one message
+MAX_PROBLEMS = 200  # after so many nothing more is looked for
+SUFFIXES = (".toml", ".json")
+
+
+class ModelFileError(FileFormatError):
+    """A model file is wrong; ``problems`` lists everything found as (file, line, message)."""
+
+    def __init__(self, problems: list[tuple[str, int, str]]) -> None:
+        self.problems = tuple(problems)
+        path, line, message = self.problems[0]
+        if len(self.problems) == 1:
+            super().__init__(message, path, line)
+            return
+        shown = [f"{p}:{n}: {text}" for p, n, text in self.problems[:MAX_SHOWN]]
+        more = len(self.problems) - len(shown)
+        tail = [f"... and {more} more."] if more else []
+        super().__init__("\n  ".join([f"{len(self.problems)} problems in the model:", *shown, *tail]))
+        self.path, self.line = path, line
+
+
+class TooMany(Exception):
+    """So many problems that it is not worth looking for more."""
+
+
+class Problems:
+    """Problems of all files of one model, in the order they were found, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, int, str], None] = {}
+
+    def add(self, path: str, line: int, message: str) -> None:
+        self.found.setdefault((path, line, " ".join(printable(message).split())))
+        if len(self.found) >= MAX_PROBLEMS:
+            raise TooMany
+
+    def raise_if_any(self) -> None:
+        if self.found:
+            raise ModelFileError(sorted(self.found, key=lambda problem: problem[:2]))
+
+
+@dataclass
+class Source:
+    """A parsed file."""
+
+    path: str  # as shown in messages
+    document: dict[str, Any]
+    lines: dict[positions.Path, int] = field(repr=False)
+    problems: Problems = field(repr=False)
+    dropped: set[positions.Path] = field(default_factory=set, repr=False)  # wrong in form, and left out
+    remains: dict[positions.Path, Any] = field(default_factory=dict, repr=False)  # of parts that were left out
+
+    def problem(self, where: Any, message: str) -> None:
+        """Note a problem, unless it only follows from something in there that was left out."""
+        place = tuple(where)
+        if place and " named " not in message and any(path[: len(place)] == place for path in self.dropped):
+            return
+        self.problems.add(self.path, positions.nearest(self.lines, where), message)
+
+
+def read_source(path: Path, shown: str, problems: Problems) -> Source:
+    """Read and parse a file; what is wrong with it as a whole is raised."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileFormatError("a model file ends in .toml or .json.", shown)
+    try:
+        if not path.is_file():
+            raise FileFormatError("there is no such file.", shown)
+        if path.stat().st_size > MAX_BYTES:
+            raise FileFormatError(f"the file has {path.stat().st_size} bytes, more than {MAX_BYTES}.", shown)
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # no permission, a null character in the name
+        raise FileFormatError(f"cannot be read ({error}).", shown) from None
+    return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
+
+
+def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> Source:
+    """Parse the bytes of a file."""
+    if len(content) > MAX_BYTES:
+        raise FileFormatError(f"the file has more than {MAX_BYTES} bytes.", shown)
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise FileFormatError("the file is not UTF-8 text.", shown, line) from None
+    if text.count("\n") > MAX_LINES:
+        raise FileFormatError(f"the file has more than {MAX_LINES} lines.", shown)
+    try:
+        lines = positions.find_lines(text, is_json=is_json)
+    except positions.TooDeep as error:
+        raise FileFormatError(str(error), shown, error.line) from None
+    try:
+        document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
+    except RecursionError:
+        raise FileFormatError(f"nested more than {positions.MAX_NESTING} deep.", shown) from None
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"not valid JSON: {error.msg}.", shown, error.lineno) from None
+    except tomllib.TOMLDecodeError as error:
+        raise FileFormatError(*_toml_error(str(error), text, shown)) from None
+    except ValueError as error:  # a number with thousands of digits, a key given twice
+        raise FileFormatError(f"cannot be read: {error}.", shown) from None
+    if not isinstance(document, dict):
+        raise FileFormatError(f"expected a table of keys, got a {type(document).__name__}.", shown, 1)
+    return Source(shown, document, lines, problems)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; the standard reader would keep the last of equal keys without a word."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r} is given twice")
+    return result
+
+
+def _toml_error(message: str, text: str, shown: str) -> tuple[str, str, int]:
+    """What tomllib says, with its line taken out of the sentence."""
+    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
+    said = message[: found.start()] if found else message
+    return f"not valid TOML: {said}.", shown, line
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    return os.fspath(path) if isinstance(path, str) else str(path)

@@ -1,0 +1,1 @@
+"""Names and values of a model file, worked out."""

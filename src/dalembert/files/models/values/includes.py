@@ -1,0 +1,58 @@
+"""Other files of a model: found beside it, never outside its folder unless that is allowed, and never too many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.errors import DalembertError
+from dalembert.files.models.text.sources import SUFFIXES, Source, read_source
+from dalembert.files.models.values.scopes import Scope, Where
+
+MAX_DEPTH = 8
+MAX_COUNT = 64
+
+
+def inside(scope: Scope, name: str, where: Where, suffixes: tuple[str, ...] = SUFFIXES) -> Path:
+    """The file of this name beside the file of the scope."""
+    folders = scope.folders
+    if folders.root is None:
+        raise scope.wrong(where, "a model without a folder cannot read other files.")
+    if "\0" in name or not name.lower().endswith(suffixes):
+        raise scope.wrong(where, f"{name!r}: expected the name of a file that ends in {' or '.join(suffixes)}.")
+    beside = folders.trail[-1].parent if folders.trail else folders.root
+    try:
+        path = Path(os.path.realpath(beside / name))
+    except (OSError, ValueError) as error:  # a loop of links, a name the system does not take
+        raise scope.wrong(where, f"{name!r} cannot be found ({error}).") from None
+    if not folders.allow_outside and not path.is_relative_to(folders.root):
+        raise scope.wrong(where, f"{name!r} lies outside the folder of the model. Say allow_outside=True to allow it.")
+    return path
+
+
+def add_includes(scope: Scope, build: Callable[[Source, Scope, str, Any], None]) -> None:
+    """Build every included file into the mechanism; `build` does one file."""
+    folders = scope.folders
+    for name, table in scope.model.include.items():
+        where: Where = ("include", name)
+        with scope.part(where, scope.full(name)):
+            path = inside(scope, table.file, (*where, "file"))
+            if path in folders.trail:
+                raise scope.wrong((*where, "file"), f"{table.file!r} includes itself.")
+            if len(folders.trail) > MAX_DEPTH:
+                raise scope.wrong((*where, "file"), f"files are included more than {MAX_DEPTH} deep.")
+            scope.parts.includes += 1
+            if scope.parts.includes > MAX_COUNT:
+                raise scope.wrong((*where, "file"), f"more than {MAX_COUNT} files are included.")
+            try:
+                shown = os.path.normpath(os.path.join(os.path.dirname(scope.source.path), table.file))
+                source = read_source(path, shown, scope.source.problems)
+            except DalembertError as error:
+                raise scope.wrong((*where, "file"), str(error)) from None
+            folders.trail.append(path)
+            try:
+                build(source, scope, name, table)
+            finally:
+                folders.trail.pop()

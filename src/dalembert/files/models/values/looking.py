@@ -1,0 +1,74 @@
+"""A part that could not be made: whatever else is wrong with it, key by key, so that all of it is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from dalembert.core.errors import DalembertError
+from dalembert.files.models.schema.kinds import PlaceTable
+from dalembert.files.models.schema.values import declared_kind
+from dalembert.files.models.values.places import place
+from dalembert.files.models.values.scopes import Scope, Skip, Where
+
+_PLACES = ("a", "b", "point", "plane")
+_COORDINATES = ("joint", "coordinate", "first", "second", "pinion", "rack")
+_DIRECTIONS = ("axis", "axis_b", "second_axis", "normal", "x")
+
+
+def look_over(scope: Scope, table: Any, where: Where) -> None:
+    """Every value of a part for itself; what is said already is not said twice."""
+    for key, value in _given(table):
+        try:
+            _look(scope, table, key, value, where)
+        except Skip:
+            pass
+        except DalembertError as error:
+            scope.source.problem(where[:2], str(error))  # at the line where making the part would have told it
+        except (ArithmeticError, TypeError, ValueError):
+            pass  # numbers that only make no sense together
+
+
+def look_over_remains(scope: Scope) -> None:
+    """Parts of the file that lack a key or have an unknown type."""
+    for where, (kind, values) in scope.source.remains.items():
+        look_over(scope, kind.model_construct(**values), where)
+
+
+def _given(table: Any) -> Iterator[tuple[str, Any]]:
+    for key in type(table).model_fields:
+        value = getattr(table, key, None)
+        if value is not None and key in table.model_fields_set:
+            yield key, value
+
+
+def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
+    place_here: Where = (*where, key)
+    if isinstance(value, PlaceTable) or (key in _PLACES and isinstance(value, str)):
+        place(scope, value, place_here)
+    elif isinstance(value, BaseModel):
+        look_over(scope, value, place_here)
+    elif isinstance(value, list) and value and all(isinstance(item, BaseModel) for item in value):
+        for k, item in enumerate(value):
+            look_over(scope, item, (*place_here, k))
+    elif key == "points" and isinstance(value, dict):
+        for name, raw in value.items():
+            with scope.part((*place_here, name)):
+                scope.numbers(raw, "length", (*place_here, name))
+    elif key == "body" and isinstance(value, str):
+        scope.body(value, place_here)
+    elif key in _COORDINATES and isinstance(value, str):
+        scope.parts.wanted.append((scope.source, where[:2], scope.full(value), scope.prefix))
+    elif _is_quantity(table, key, value):
+        found = scope.get(table, key, where)
+        if key in _DIRECTIONS and isinstance(found, list) and all(float(x) == 0 for x in found):
+            scope.source.problem(place_here, f"{key} has no direction: all its numbers are zero.")
+        if key == "mass" and float(found) < 0:
+            scope.source.problem(place_here, f"mass is negative ({float(found):g} kg).")
+
+
+def _is_quantity(table: Any, key: str, value: Any) -> bool:
+    """Numbers and texts of numbers, not laws, names and choices."""
+    return isinstance(value, (str, float, int, list)) and declared_kind(table, key) is not None

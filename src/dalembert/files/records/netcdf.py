@@ -1,0 +1,134 @@
+"""netCDF files to and from records; everything a record holds survives the trip."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.files.records import hdf5_data
+from dalembert.files.records.bounds import CHANNEL, check_size
+from dalembert.files.records.plain_data import as_json, loaded
+from dalembert.record import Record
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.@+-]*")
+_JSON = ("statistics", "provenance", "scene")
+LIBRARIES = ("h5py",)
+
+
+def write(record: Record, path: Path) -> None:
+    """One variable per channel along ``time``; what is not an array as JSON text in the attributes."""
+    h5netcdf = require_extra("h5netcdf", "netcdf")
+    about = {key: as_json(getattr(record, key), key) for key in _JSON}
+    with h5netcdf.File(path, "w") as file:
+        file.dimensions = {"time": len(record)}
+        axis = file.create_variable("time", ("time",), float, data=record.time)
+        axis.attrs["units"] = "s"
+        labels = _variables(record.names)
+        for name, label in labels.items():
+            variable = file.create_variable(label, ("time",), float, data=np.ascontiguousarray(record[name]))
+            variable.attrs["long_name"] = name
+            variable.attrs["units"] = record.units[name]
+        file.attrs["format"] = "dalembert record 1"
+        file.attrs["variables"] = json.dumps(list(labels.values()))
+        file.attrs["name"] = record.name
+        file.attrs["status"] = record.status
+        for key, text in about.items():
+            file.attrs[key] = text
+
+
+def sections(path: Path, time: str, max_bytes: int, dt: float | None = None) -> Iterator[Any]:
+    """Read all variables that run along time, also from files that other programs wrote.
+
+    Only what lies in the file itself is read: numbers kept in other files, virtual datasets and links are refused.
+    """
+    h5py = require_extra("h5py", "netcdf")
+    with path.open("rb") as raw:
+        magic = raw.read(8)
+    if magic[:3] == b"CDF":
+        raise FileFormatError("this is the classic netCDF format. Convert it: nccopy -k nc4 in.nc out.nc", str(path))
+    if magic != b"\x89HDF\r\n\x1a\n":
+        raise FileFormatError("this is not a netCDF-4 file.", str(path))
+    try:
+        with h5py.File(path, "r") as file:
+            yield from _sections(file, path, time, max_bytes)
+    except (DataError, FileFormatError):
+        raise
+    except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
+        raise FileFormatError(f"the file is damaged ({error}).", str(path)) from error
+
+
+def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]:
+    if len(file) * CHANNEL > max_bytes:
+        raise FileFormatError(f"{len(file)} variables exceed max_bytes = {max_bytes}.", str(path))
+    variables = hdf5_data.own_datasets(file, path)
+    texts = hdf5_data.Texts(max_bytes, path)
+    known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
+    if time not in known or len(variables[time].shape) != 1:
+        raise FileFormatError(unknown_name("time variable", time, known, "the file"), str(path))
+    clock = variables[time]
+    along = _dimension(clock, texts)
+    found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
+    order = loaded(texts.get(file.attrs, "variables"), list)
+    found = [label for label in order if label in found] if order else found
+    if not found:
+        raise FileFormatError(f"no variable runs along {time!r}.", str(path))
+    samples = int(clock.shape[0])
+    # the file may be compressed, or hold nothing but a fill value: what counts is what it would unpack to
+    check_size(samples, len(found), max_bytes, path)
+    unit = texts.get(clock.attrs, "units", "s")
+    if unit not in ("s", "sec", "second", "seconds"):
+        raise FileFormatError(f"the unit of time is {unit!r}; expected 's'.", str(path))
+    told = [variables[label] for label in found]
+    yield {
+        "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
+        "names": [texts.get(v.attrs, "long_name", label) if order else label for label, v in zip(found, told)],
+        "units": [texts.get(variable.attrs, "units") for variable in told],
+        "status": texts.get(file.attrs, "status", "complete"),
+        **{key: loaded(texts.get(file.attrs, key), dict) for key in _JSON},
+    }  # fmt: skip
+    with path.open("rb") as raw:
+        column = np.empty(samples)  # one for all: whoever gets it copies it
+        for variable in (clock, *told):
+            hdf5_data.read_into(variable, raw, column, max_bytes, path)
+            yield column
+
+
+def _is_bare_dimension(variable: Any, texts: hdf5_data.Texts) -> bool:
+    """A dimension of the file that has no values of its own."""
+    return texts.get(variable.attrs, "NAME").startswith("This is a netCDF dimension but not a netCDF variable")
+
+
+def _dimension(variable: Any, texts: hdf5_data.Texts) -> Any:
+    """The dimension (a dataset too) that a variable of one dimension runs along, or None.
+
+    Read from the attributes: the functions of the library for scales do not end on some damaged files.
+    """
+    if len(variable.shape) != 1:
+        return None
+    if texts.get(variable.attrs, "CLASS") == "DIMENSION_SCALE":
+        return variable
+    if "DIMENSION_LIST" not in variable.attrs or variable.attrs.get_id("DIMENSION_LIST").shape != (1,):
+        return None
+    scales = variable.attrs["DIMENSION_LIST"][0]
+    return variable.file[scales[0]] if len(scales) else None
+
+
+def _variables(names: tuple[str, ...]) -> dict[str, str]:
+    """Variable of every channel: its own name where netCDF can hold it, else a number."""
+    labels: dict[str, str] = {}
+    taken = set(names) | {"time"}
+    for i, name in enumerate(names):
+        label = name
+        if not _PLAIN.fullmatch(name):
+            label = f"channel_{i}"
+            while label in taken:
+                label += "_"
+            taken.add(label)
+        labels[name] = label
+    return labels

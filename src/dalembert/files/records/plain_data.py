@@ -1,0 +1,37 @@
+"""What of a record is not an array, as JSON text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+
+
+def as_json(value: Mapping[str, Any] | None, what: str) -> str:
+    try:
+        return json.dumps(value, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the {what} of the record is not plain data ({error}).") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} {value!r}")
+
+
+def loaded(text: Any, kind: type) -> Any:
+    """JSON text when it holds what is expected; what another program wrote there is left alone."""
+    if not isinstance(text, str):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, kind) else None

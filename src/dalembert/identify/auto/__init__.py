@@ -1,0 +1,1 @@
+"""Identification that decides by itself and gives its reasons."""

@@ -1,0 +1,154 @@
+"""What automatic identification returns: the model, how it was chosen, and how it does on data it never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.tables import aligned
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.quality import Fit, Residuals
+from dalembert.identify.spectral.frf import FrfEstimate
+from dalembert.identify.subspace.stabilization import Stabilization
+from dalembert.linear.modes import Modes
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+from dalembert.record import Record
+
+LINES = 2000
+"""Frequencies at which a model is drawn over a measured response."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model of some order, found on the first part of the training data and tried on the rest of it."""
+
+    order: int
+    percent: float
+    """Fit [%], mean of the outputs."""
+    stable: bool
+    chosen: bool = False
+
+
+class AutoIdentified(Frozen):
+    """A model found without being told anything but the channels, with the reasons.
+
+    Attributes
+    ----------
+    identified : Identified
+        The model, refined, with standard deviations where they could be had.
+    stabilization : Stabilization
+        Poles over growing orders, on the training data.
+    trials : tuple of Trial
+        Orders that were tried.
+    fit : Fit
+        On the records held out: simulation with inputs, one-step prediction without. None where nothing was held out.
+    training_fit : Fit
+    residuals : Residuals
+        What is left of the records held out (of the training records where none were).
+    frf : FrfEstimate or None
+        Measured frequency response of the training data, for comparison; None without inputs or with too few samples.
+    training, held_out : tuples of Record
+    decisions : texts
+        What was done and why, in order.
+    warnings : texts
+        What speaks against trusting the model.
+    """
+
+    identified: Identified
+    stabilization: Stabilization
+    trials: tuple[Trial, ...]
+    fit: Fit | None
+    training_fit: Fit
+    residuals: Residuals
+    frf: FrfEstimate | None
+    training: tuple[Record, ...]
+    held_out: tuple[Record, ...]
+    decisions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    # ---- the model
+
+    @property
+    def order(self) -> int:
+        """Number of states."""
+        return self.identified.order
+
+    @property
+    def modes(self) -> Modes:
+        """The modes that oscillate, ascending, shapes at the outputs."""
+        return self.identified.underdamped()
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """Natural frequencies of the modes that oscillate, ascending [Hz]."""
+        return self.identified.frequencies_hz
+
+    @property
+    def damping_ratios(self) -> FloatArray:
+        """Their damping ratios."""
+        return self.identified.damping_ratios
+
+    def model_response(self) -> FrequencyResponse | None:
+        """Frequency response of the model over the range of :attr:`frf`, on a finer grid: its peaks are narrow."""
+        if self.frf is None:
+            return None
+        w = self.frf.frequencies
+        grid = np.linspace(w[0], w[-1], max(LINES, len(w)))
+        tops = self.modes.eigenvalues.imag
+        grid = np.concatenate([grid, tops[(tops > w[0]) & (tops < w[-1])]])
+        return self.identified.system.frequency_response(np.unique(grid))
+
+    # ---- in words
+
+    def trial_table(self) -> str:
+        """Orders that were tried."""
+        rows = [
+            (str(t.order), f"{t.percent:.2f}", "yes" if t.stable else "no", "chosen" if t.chosen else "")
+            for t in self.trials
+        ]
+        return aligned(("order", "fit of unseen part [%]", "stable", ""), rows)
+
+    def explain(self) -> str:
+        """What was done and why, what came out, and what to beware of."""
+        lines = ["What was done"]
+        lines += [f"  {k + 1}. {text}" for k, text in enumerate(self.decisions)]
+        if len(self.trials) > 1:
+            lines += ["", "Orders tried", *_indented(self.trial_table())]
+        lines += ["", "Modes", *_indented(self.identified.modal_table()), "", "How well it does"]
+        for fit, where in ((self.training_fit, "training data"), (self.fit, "data held out")):
+            if fit is not None:
+                lines += [f"  {fit.kind} of the {where}: {fit.mean:.2f} % on average", *_indented(fit.table())]
+        lines += [f"  residuals: {verdict(self.residuals)}"]
+        if self.warnings:
+            lines += ["", "Beware", *(f"  - {text}" for text in self.warnings)]
+        return "\n".join(lines)
+
+    def table(self) -> str:
+        """Modes with standard deviations."""
+        return self.identified.modal_table()
+
+    def __repr__(self) -> str:
+        held = "" if self.fit is None else f", {self.fit.mean:.1f} % {self.fit.kind} fit on data held out"
+        text = f"AutoIdentified: order {self.order} by {self.identified.method}{held}"
+        return f"{text}\n{self.table()}\n(.explain() says why)"
+
+
+def verdict(residuals: Residuals) -> str:
+    """The tests of residuals in one line."""
+    white = "white" if residuals.is_white() else "not white"
+    text = f"{white} (p = {residuals.whiteness_all:.3f})"
+    if residuals.inputs:
+        text += ", free of the inputs" if residuals.is_independent() else ", not free of the inputs"
+    return text
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" for line in text.splitlines()]

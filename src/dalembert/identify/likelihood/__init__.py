@@ -1,0 +1,1 @@
+"""Maximum likelihood of modal models: refinement, bounds, deviations."""

@@ -1,0 +1,176 @@
+"""Sums over a record of what first-order filters make of it, without running the filters sample by sample.
+
+w = (u, y), cut into blocks of L samples from t = τ_b on. For a filter of pole λ, f[t+1] = λ f[t] + u[t], f[0] = 0:
+
+    starts    f[τ_b + L] = λᴸ f[τ_b] + Σ_s λ^(L-1-s) u[τ_b + s]
+    sums      Σ_t f[t] w[t] = Σ_b f[τ_b] W[b] + Σ_k λ^(k-1) r(k),   W[b] = Σ_s λˢ w[τ_b + s],
+              r(k) = Σ u[t] w[t + k] over all t with both samples in one block
+
+r does not depend on λ: it is made once, by Fourier transforms of the blocks. What is left for every λ are products of
+the data with powers of λ, some J q N multiplications for J poles instead of the (J nu)² N of a Gram matrix of filtered
+signals; nothing is cut off, however slow the poles. The derivative by λ, d[t+1] = λ d[t] + f[t], goes the same way
+with the weights s λ^(s-1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+
+# Samples of a block, and numbers of the blocks held at once (0.8 MB).
+LENGTH = 256
+CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class FilterSums:
+    """Of J poles, over one record: f = (q - λ)⁻¹ u, h = λᵗ and their derivatives by λ.
+
+    ``fw`` (J, nu, q) Σ f w; ``hw`` (J, q) Σ h w; ``f_end`` (J, nu), ``h_end`` (J,) one sample after the last; ``df_w``,
+    ``dh_w``, ``df_end``, ``dh_end`` the same of the derivatives, None where not asked for.
+    """
+
+    fw: ComplexArray
+    hw: ComplexArray
+    f_end: ComplexArray
+    h_end: ComplexArray
+    df_w: ComplexArray | None = None
+    dh_w: ComplexArray | None = None
+    df_end: ComplexArray | None = None
+    dh_end: ComplexArray | None = None
+
+
+class Moments:
+    """What is made once of a record u (N, nu), y (N, ny): ``ww`` (q, q) Σ w wᵀ and ``lags`` (L - 1, nu, q) = r(k)."""
+
+    def __init__(self, u: FloatArray, y: FloatArray) -> None:
+        self.u, self.y = u, y
+        self.count, self.nu, self.q = len(u), u.shape[1], u.shape[1] + y.shape[1]
+        self.length = min(LENGTH, self.count)
+        self.ww = np.zeros((self.q, self.q))
+        crossed = np.zeros((self.nu, self.q, self.length + 1), dtype=complex)
+        for blocks in self.chunks():
+            flat = blocks.reshape(self.q, -1)
+            self.ww += flat @ flat.T
+            spectra = np.fft.rfft(blocks, 2 * self.length)
+            for k in range(self.nu):
+                crossed[k] += np.einsum("bf,qbf->qf", spectra[k].conj(), spectra)
+        lags = np.fft.irfft(crossed, 2 * self.length)[..., 1 : self.length]
+        self.lags = np.ascontiguousarray(lags.transpose(2, 0, 1))
+        self._last: tuple[bytes, bool, FilterSums] | None = None
+
+    def chunks(self) -> Iterator[FloatArray]:
+        """Blocks (q, some, L), by channel; zeros after the last sample."""
+        L = self.length
+        size = L * max(1, CHUNK // (self.q * L))
+        for first in range(0, self.count, size):
+            count = min(size, self.count - first)
+            blocks = np.zeros((self.q, -(-count // L) * L))
+            blocks[: self.nu, :count] = self.u[first : first + count].T
+            blocks[self.nu :, :count] = self.y[first : first + count].T
+            yield blocks.reshape(self.q, -1, L)
+
+    def sums(self, poles: ComplexArray, *, derivatives: bool) -> FilterSums:
+        """Of filters with multipliers λ = exp(poles), |λ| ≤ 1; kept until other poles are asked for."""
+        key = poles.tobytes()
+        if self._last is None or self._last[0] != key or self._last[1] < derivatives:
+            self._last = key, derivatives, self._sums(poles, derivatives)
+        return self._last[2]
+
+    def _sums(self, poles: ComplexArray, derivatives: bool) -> FilterSums:
+        filters = Filters(poles, self.nu, self.length, derivatives)
+        with_f = np.tensordot(filters.powers[:, :, : self.length - 1], self.lags, axes=(2, 0))
+        with_h = np.zeros((len(with_f), len(poles), self.q), dtype=complex)
+        for blocks in self.chunks():
+            seen = filters.seen(blocks)
+            starts = filters.starts(blocks[: self.nu], self.count)
+            for order, sums in enumerate(added(starts, seen)):
+                with_f[order] += sums[:, :-1]
+                with_h[order] += sums[:, -1]
+        h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)
+        if not derivatives:
+            return FilterSums(with_f[0], with_h[0], filters.f, h_end)
+        return FilterSums(with_f[0], with_h[0], filters.f, h_end, with_f[1], with_h[1], filters.df, dh_end)
+
+
+class Filters:
+    """Filters of J poles that go over the blocks of a record; ``f``, ``df`` (J, nu) where they stand."""
+
+    def __init__(self, poles: ComplexArray, nu: int, length: int, derivatives: bool) -> None:
+        self.poles, self.length, self.orders, self.done = poles, length, 2 if derivatives else 1, 0
+        self.powers = _powers(poles, length, self.orders)
+        columns = np.stack([self.powers.real, self.powers.imag], axis=-1).transpose(2, 0, 1, 3)
+        self.forward = np.ascontiguousarray(columns).reshape(length, -1)
+        self.backward = np.ascontiguousarray(columns[::-1]).reshape(length, -1)
+        self.f, self.df = np.zeros((2, len(poles), nu), dtype=complex)
+
+    def seen(self, blocks: FloatArray) -> ComplexArray:
+        """Σ_s λˢ w and Σ_s s λ^(s-1) w of blocks (channels, some, L): (orders, J, channels, some)."""
+        return self._complex(blocks, self.forward)
+
+    def starts(self, u: FloatArray, count: int) -> list[ComplexArray]:
+        """(f, h) and their derivatives where each of these blocks u (nu, some, L) starts: orders of (J, nu + 1, some).
+
+        count : samples of the record; the last block may have less than L.
+        """
+        poles, L, some = self.poles, self.length, u.shape[1]
+        drive = self._complex(u, self.backward)
+        begins = self.done + L * np.arange(some)
+        last = min(L, count - int(begins[-1]))
+        if last < L:
+            drive[..., -1] = self._complex(u[:, -1:, :last], self.backward[L - last :])[..., 0]
+        self.done += L * some
+        f = scanned(drive[0], poles, L, self.f)
+        gone = np.exp(last * poles)[:, None]
+        self.f = gone * f[..., -1] + drive[0, ..., -1]
+        h = np.exp(poles[:, None] * begins)
+        result = [np.concatenate([f, h[:, None]], axis=1)]
+        if self.orders == 2:
+            df = scanned(drive[1] + (L * np.exp((L - 1) * poles))[:, None, None] * f, poles, L, self.df)
+            late = last * np.exp((last - 1) * poles)[:, None] * f[..., -1]
+            self.df = gone * df[..., -1] + late + drive[1, ..., -1]
+            dh = np.exp(poles[:, None] * np.maximum(begins - 1, 0)) * begins
+            result.append(np.concatenate([df, dh[:, None]], axis=1))
+        return result
+
+    def _complex(self, blocks: FloatArray, columns: FloatArray) -> ComplexArray:
+        """(channels, some, L) times columns (L, orders·J·2), complex (orders, J, channels, some)."""
+        channels, some, length = blocks.shape
+        parts = np.ascontiguousarray(blocks.reshape(channels * some, length) @ columns).view(np.complex128)
+        result = parts.reshape(channels, some, self.orders, len(self.poles)).transpose(2, 3, 0, 1)
+        return np.ascontiguousarray(result)
+
+
+def added(starts: list[ComplexArray], seen: ComplexArray) -> list[ComplexArray]:
+    """What the starts of blocks add to the sums of (f, h) w and of the derivatives: orders of (..., nu + 1, q)."""
+    turned = seen.swapaxes(-1, -2)
+    result = [np.matmul(starts[0], turned[0])]
+    if len(starts) == 2:
+        result.append(np.matmul(starts[1], turned[0]) + np.matmul(starts[0], turned[1]))
+    return result
+
+
+def _powers(poles: ComplexArray, count: int, orders: int) -> ComplexArray:
+    """λˢ and s λ^(s-1), s < count: (orders, J, count)."""
+    s = np.arange(count)
+    powers = np.exp(poles[:, None] * s)
+    if orders == 1:
+        return powers[None]
+    slow = np.zeros_like(powers)
+    slow[:, 1:] = s[1:] * powers[:, :-1]
+    return np.stack([powers, slow])
+
+
+def scanned(drive: ComplexArray, poles: ComplexArray, length: int, start: ComplexArray) -> ComplexArray:
+    """x (J, k, blocks) with x[b+1] = λ^length x[b] + drive[b], x[0] = start, by doubling."""
+    x = np.empty_like(drive)
+    x[..., 0], x[..., 1:] = start, drive[..., :-1]
+    ahead = 1
+    while ahead < x.shape[-1]:
+        x[..., ahead:] += np.exp(ahead * length * poles)[:, None, None] * x[..., :-ahead]
+        ahead *= 2
+    return x

@@ -1,0 +1,98 @@
+"""Scatter of any identification method by a parametric bootstrap (Efron 1979).
+
+Records are simulated from the found model, driven by the measured inputs and by white noise with the covariance that
+the model left (through its gain where it has one); the method is run on each, and the scatter of its results is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DalembertError, DataError
+from dalembert.identify.likelihood.refine import setting
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data
+from dalembert.linear.recursions import march
+from dalembert.record import Record
+
+# A simulated mode belongs to one of the model when it is nearer than this, relative to the frequency.
+SAME_MODE = 0.2
+
+
+def bootstrap(
+    fit: Identified,
+    record: Record | Sequence[Record] | Data,
+    identify: Callable[[Any], Identified] | None,
+    runs: int,
+    seed: int,
+) -> Identified:
+    """See :func:`dalembert.identify.deviations`."""
+    if identify is None:
+        raise DataError("the bootstrap runs the method again: give identify=lambda record: ... -> Identified.")
+    if runs < 10:
+        raise DataError(f"a scatter needs at least 10 runs, not {runs}.")
+    given = setting(fit, record, "output", "estimate")
+    runs_in = [record] if isinstance(record, Record) else record
+    raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
+    noise = _noise(fit, given.u, given.y)
+    rng = np.random.default_rng(seed)
+    modes = fit.underdamped()
+    table = np.full((runs, 2 * len(modes)), np.nan)
+    failed = 0
+    for run in range(runs):
+        made = [_simulated(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
+        try:
+            found = identify(made[0] if len(made) == 1 else made).underdamped()
+        except (DalembertError, np.linalg.LinAlgError):
+            failed += 1
+            continue
+        for j, s in enumerate(modes.eigenvalues):
+            if len(found):
+                i = int(np.argmin(np.abs(found.eigenvalues - s)))
+                if abs(found.eigenvalues[i] - s) < SAME_MODE * abs(s):
+                    table[run, 2 * j : 2 * j + 2] = found.frequencies_hz[i], found.damping_ratios[i]
+    seen = np.isfinite(table)
+    if (seen.sum(axis=0) < 0.5 * runs).any():
+        raise DataError(
+            f"the method did not find every mode again in half of {runs} simulated records: the model has modes that "
+            "the data do not support. Choose a smaller order."
+        )
+    whole = table[seen.all(axis=1)]
+    covariance = np.atleast_2d(np.cov(whole, rowvar=False)) if len(whole) > 2 * len(modes) else None
+    spread = np.nanstd(table, axis=0, ddof=1)
+    note = f"standard deviations from {runs} simulated records (parametric bootstrap)"
+    return fit.replace(
+        frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance,
+        notes=(*fit.notes, note + (f"; the method failed on {failed}" if failed else "")),
+        provenance={**fit.provenance, "deviations": "bootstrap"},
+    )  # fmt: skip
+
+
+def _noise(fit: Identified, u: Sequence[FloatArray], y: Sequence[FloatArray]) -> FloatArray:
+    """Square root of the covariance of e, (ny, ny)."""
+    R = fit.innovation
+    if R is None:
+        total, count = np.zeros((fit.system.ny, fit.system.ny)), 0
+        for us, ys in zip(u, y, strict=True):
+            e = ys - (fit._simulated(us, ys) if fit.gain is None else fit._predicted(us, ys, 1, True))
+            total, count = total + e.T @ e, count + len(e)
+        R = total / count if fit.gain is not None else np.diag(np.diag(total) / count)
+    values, vectors = np.linalg.eigh(R)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _simulated(
+    fit: Identified, raw: FloatArray, u: FloatArray, y: FloatArray, noise: FloatArray, rng: np.random.Generator
+) -> Record:
+    """A record as the model would give it: the ``raw`` measured inputs (u: as delayed), outputs with new noise."""
+    s = fit.system
+    e = rng.standard_normal(y.shape) @ noise.T
+    made = fit._simulated(u, y) + e
+    if fit.gain is not None and np.any(fit.gain):
+        made += march(s.A, (e @ fit.gain.T)[:-1], np.zeros(s.nx)) @ s.C.T
+    level = np.array([fit.offsets.get(name, 0.0) for name in (*s.inputs, *s.outputs)])
+    return Record(fit.dt * np.arange(len(u)), np.hstack([raw, made]) + level, (*s.inputs, *s.outputs))

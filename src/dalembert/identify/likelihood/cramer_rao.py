@@ -1,0 +1,226 @@
+"""What data can tell at most: the Cramér-Rao bound, and deviations of models that were not refined.
+
+No unbiased estimate scatters less than the inverse of the Fisher information (Cramér 1946, Rao 1945); the
+maximum-likelihood estimate of :func:`~dalembert.identify.refine` reaches it for long records. The information is that
+of the modal model with all its parameters unknown (poles, B, C, D, starts): `modal_likelihood`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import matrix
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import aligned
+from dalembert.identify.likelihood import modal_likelihood as likelihood
+from dalembert.identify.likelihood import parametrisation, uncertainty
+from dalembert.identify.likelihood.ascent import Ascent
+from dalembert.identify.likelihood.refine import STARTS, setting, with_covariance
+from dalembert.identify.likelihood.robust_deviations import honest_covariance
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data
+from dalembert.linear.recursions import march
+from dalembert.linear.second_order import SecondOrder
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+
+
+class ModalBounds(Frozen):
+    """Least standard deviations of the modes that oscillate, ascending.
+
+    Attributes
+    ----------
+    frequencies_hz, damping_ratios : (k,)
+    frequency_deviations [Hz], damping_deviations : (k,)
+    covariance : (2k, 2k)
+        Of f_1 [Hz], ζ_1, f_2, ...
+    """
+
+    frequencies_hz: FloatArray
+    damping_ratios: FloatArray
+    frequency_deviations: FloatArray
+    damping_deviations: FloatArray
+    covariance: FloatArray
+
+    def __init__(self, poles: ComplexArray, covariance: FloatArray) -> None:
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        self._freeze(
+            frequencies_hz=np.abs(poles) / (2.0 * np.pi), damping_ratios=-poles.real / np.abs(poles),
+            frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance.copy(),
+        )  # fmt: skip
+
+    def table(self) -> str:
+        """Mode by mode, with deviations in per cent."""
+        rows = [
+            (str(i + 1), f"{f:.6g}", f"{100 * sf / f:.2g}", f"{z:.5g}", f"{100 * sz / abs(z):.2g}" if z else "-")
+            for i, (f, sf, z, sz) in enumerate(
+                zip(self.frequencies_hz, self.frequency_deviations, self.damping_ratios, self.damping_deviations,
+                    strict=True)
+            )
+        ]  # fmt: skip
+        return aligned(("mode", "frequency [Hz]", "± %", "damping ratio", "± %"), rows)
+
+    def __repr__(self) -> str:
+        return f"Cramér-Rao bounds\n{self.table()}"
+
+
+def cramer_rao(
+    system: StateSpace | SecondOrder | Identified,
+    record: Record | Sequence[Record] | Data | ArrayLike,
+    noise: ArrayLike,
+    *,
+    dt: float | None = None,
+    start: str = "estimate",
+) -> ModalBounds:
+    """Least standard deviations with which a record can tell frequencies and damping ratios, whatever the method.
+
+    Parameters
+    ----------
+    system : the true system; sampled with zero-order hold where it is continuous
+    record : Record, several, or Data with the inputs; or the inputs as an array (N, nu) with ``dt``
+    noise : standard deviation of the sensor noise, one number or one per output, or its covariance (ny, ny)
+    dt : sample time [s] of inputs given as an array
+    start : "estimate" or "zero"
+        Whether the state at the first sample must be estimated too. The true one is zero in both cases.
+
+    Returns
+    -------
+    ModalBounds
+
+    Examples
+    --------
+    >>> truth = StateSpace([[0.9, 0.3], [-0.3, 0.9]], [1.0, 0.0], [1.0, 0.5], dt=0.1)
+    >>> u = np.random.default_rng(1).standard_normal((2000, 1))
+    >>> once, four = cramer_rao(truth, u, 0.05, dt=0.1), cramer_rao(truth, [u, u, u, u], 0.05, dt=0.1)
+    >>> round(float(once.damping_deviations[0] / four.damping_deviations[0]), 2)
+    2.0
+    """
+    if start not in STARTS:
+        raise DataError(f"start must be {' or '.join(map(repr, STARTS))}, not {start!r}.")
+    inner = system.system if isinstance(system, Identified) else system
+    u, step = _inputs(inner, record, dt)
+    if isinstance(inner, SecondOrder):
+        inner = inner.state_space()
+    sampled = inner.to_discrete(step) if inner.dt is None else inner
+    if abs((sampled.dt or step) - step) > 1e-3 * step:
+        raise DataError(f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s.")
+    R = noise_covariance(noise, sampled.outputs)
+    y = tuple(_from_rest(sampled, part) for part in u)
+    model, changes = parametrisation.modal_model(
+        sampled.A, sampled.B, sampled.C, sampled.D, np.any(sampled.D != 0.0, axis=0), len(u)
+    )
+    if changes:
+        raise DataError(f"the bound of this system cannot be found: {changes[0].replace('the start', 'it')}.")
+    ascent = Ascent(u, y, full=True, start=start == "estimate")
+    point = ascent.look(model)
+    free = likelihood.free_parameters(point.model, point.score, len(u), start=ascent.start)
+    return ModalBounds(*uncertainty.modal_covariance(point, free, R, step, innovations=False))
+
+
+def _inputs(system: StateSpace | SecondOrder, record: Any, dt: float | None) -> tuple[tuple[FloatArray, ...], float]:
+    if isinstance(record, Data):
+        return record.u, record.dt
+    runs = list(record) if isinstance(record, (list, tuple)) else [record]
+    if all(isinstance(run, Record) for run in runs) and runs:
+        return tuple(np.array(run[list(system.inputs)]) for run in runs), runs[0].sample_time
+    step = dt if dt is not None else getattr(system, "dt", None)
+    if step is None:
+        raise DataError("inputs given as an array need their sample time: dt=...")
+    if runs and np.ndim(runs[0]) < 2:
+        runs = [np.asarray(record, dtype=np.float64).reshape(-1, 1)]
+    nu = len(system.inputs)
+    return tuple(matrix("inputs", run, None, nu, "one column per input") for run in runs), float(step)
+
+
+def _from_rest(system: StateSpace, u: FloatArray) -> FloatArray:
+    x = march(system.A, (u @ system.B.T)[:-1], np.zeros(system.nx))
+    result: FloatArray = x @ system.C.T + u @ system.D.T
+    return result
+
+
+def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
+    """Covariance (ny, ny) of one standard deviation, one per output, or a covariance."""
+    values, ny = np.asarray(noise, dtype=np.float64), len(outputs)
+    if values.ndim == 2:
+        R = matrix("noise", values, ny, ny, "outputs by outputs")
+    elif values.size in (1, ny):
+        R = np.diag(np.broadcast_to(values.reshape(-1) ** 2, (ny,)))
+    else:
+        raise DataError(f"noise has {values.size} numbers; expected 1, one per output ({ny}), or a {ny} x {ny} matrix.")
+    if not np.isfinite(R).all() or np.linalg.eigvalsh(R).min() <= 0.0:
+        raise DataError("noise must be positive (a positive definite covariance); without noise there is no bound.")
+    return R
+
+
+def deviations(
+    fit: Identified,
+    record: Record | Sequence[Record] | Data,
+    *,
+    method: str = "fisher",
+    identify: Callable[[Record], Identified] | None = None,
+    runs: int = 50,
+    seed: int = 0,
+) -> Identified:
+    """The same model with standard deviations of its frequencies and damping ratios.
+
+    Parameters
+    ----------
+    fit : Identified
+    record : what it was found from
+    method : "fisher" or "bootstrap"
+        ``"fisher"``: the inverse Fisher information at the estimate, with the noise that the model leaves (innovations
+        where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far from white). It
+        is what the best estimate would scatter: right for a refined
+        model, and a lower bound for others (subspace and ERA damping ratios scatter some 1.5 to 4 times as much).
+        ``"bootstrap"``: records are simulated from the model with noise as found, ``identify`` is run on each, and the
+        scatter of the results taken: honest for any method, ``runs`` times as long.
+    identify : Record -> Identified, for the bootstrap
+        For example ``lambda run: da.identify.moesp(run, inputs=..., outputs=..., order=6)``.
+    runs, seed : int
+        How many simulated records, and the seed of their noise.
+    """
+    if method == "bootstrap":
+        from dalembert.identify.likelihood.bootstrap import bootstrap
+
+        return bootstrap(fit, record, identify, runs, seed)
+    if method != "fisher":
+        raise DataError(f"method must be 'fisher' or 'bootstrap', not {method!r}.")
+    noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
+    given = setting(fit, record, noise, "estimate")
+    model, changes = given.model()
+    ascent = given.ascent()
+    point = ascent.begin(model)
+    free = ascent.slope(point)[0]
+    R = uncertainty.unbiased_noise(point, free)
+    poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
+    name, more = "Fisher information", tuple[str, ...]()
+    if not given.innovations:
+        name, covariance, more = honest_covariance(ascent, point, free, R, covariance, fit.dt)
+    note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
+    result = with_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
+    return result.replace(provenance={**result.provenance, "deviations": name})
+
+
+def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Confidence intervals of frequencies [Hz] (k, 2) and damping ratios (k, 2), lower and upper ends.
+
+    Parameters
+    ----------
+    level : float
+        Share of repetitions in which the interval holds the truth.
+    """
+    from scipy.special import ndtri
+
+    if not 0.0 < level < 1.0:
+        raise DataError(f"level must lie between 0 and 1, not {level!r}.")
+    if fit.frequency_deviations is None or fit.damping_deviations is None:
+        raise DataError("this model has no standard deviations; use refine(fit, record) or deviations(fit, record).")
+    half = float(ndtri(0.5 + 0.5 * level)) * np.array([-1.0, 1.0])
+    f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations[:, None]
+    z = fit.damping_ratios[:, None] + half * fit.damping_deviations[:, None]
+    return f, z

@@ -1,0 +1,293 @@
+"""Likelihood of a modal model of sampled data, with its gradient and Fisher information, in one pass over the samples.
+
+model        z_j[t+1] = λ_j z_j[t] + b_jᵀ u[t],   z_j[0] = one start per segment        (one complex z per pair)
+             ŷ[t] = Σ_j Re(c_j z_j[t]) + D u[t],   e = y - ŷ white, covariance R
+signals      f_jk = (q - λ_j)⁻¹ u_k,   h_j = λ_jᵗ,   λ_j g_j = ∂z_j/∂(ln λ_j),  g_j = (q - λ_j)⁻¹ z_j
+             every derivative of ŷ is a fixed 2 x 2 combination of these: the Gram matrix of [f, h, λg, u, e] holds all
+             that the data say, whatever their number (blocks of samples are added up, so memory does not grow).
+elimination  c_j, D are linear for given λ, b, z₀ (variable projection): with L = [Re z, -Im z, u],
+             G⊥ = G - G_zL G_LL⁻¹ G_Lz,  and the information on (ln λ, b, z₀) is M ∘ G⊥, M = Kᵀ R⁻¹ K with the K of c_j
+             (since all outputs share L, R drops out of the elimination).
+
+Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung, System Identification, 7.4, 10.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+
+BoolArray = NDArray[np.bool_]
+# Numbers of one block of signals held at once, 4 MB, and its samples: what stays near the processor.
+BLOCK = 500_000
+LEAST_LENGTH, MOST_LENGTH = 256, 4096
+# A free motion below this, relative to its beginning, is not followed further: it would end in denormal numbers.
+DEAD = 1e-17
+
+
+@dataclass(frozen=True)
+class ModalModel:
+    """Parameters of the model: poles (J,) = ln λ per sample, weights (J, nu + S) = [b, z₀], C (ny, J), D (ny, nu).
+
+    ``real`` (J,) marks real poles: their z, b, c are real. ``direct`` (nu,) marks the inputs that may reach the
+    outputs at once.
+    """
+
+    poles: ComplexArray
+    real: BoolArray
+    weights: ComplexArray
+    C: ComplexArray
+    D: FloatArray
+    direct: BoolArray
+
+    @property
+    def nu(self) -> int:
+        """Inputs."""
+        return int(self.D.shape[1])
+
+    @property
+    def nx(self) -> int:
+        """Real states."""
+        return int(2 * len(self.poles) - np.count_nonzero(self.real))
+
+    def multipliers(self) -> ComplexArray:
+        """λ (J,), exactly real where the pole is."""
+        lam = np.exp(self.poles)
+        lam.imag[self.real] = 0.0
+        return lam
+
+    def linear(self) -> FloatArray:
+        """[Re c, Im c, D] as the rows of a real matrix (nx + direct, ny), as the regressors L are ordered."""
+        parts = np.stack([self.C.real.T, self.C.imag.T], axis=1).reshape(-1, len(self.C))
+        return np.vstack([parts[self.linear_mask()], self.D.T[self.direct]])
+
+    def linear_mask(self) -> BoolArray:
+        """Which of [Re c, Im c] of each mode are free: (2J,)."""
+        return np.column_stack([np.ones(len(self.real), dtype=bool), ~self.real]).ravel()
+
+    def with_linear(self, gamma: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """C, D of rows as from :meth:`linear`."""
+        parts = np.zeros((2 * len(self.poles), gamma.shape[1]))
+        parts[self.linear_mask()] = gamma[: self.nx]
+        D = np.zeros_like(self.D)
+        D[:, self.direct] = gamma[self.nx :].T
+        return parts[0::2].T + 1j * parts[1::2].T, D
+
+
+@dataclass(frozen=True)
+class Products:
+    """Inner products over all samples: z = (f, h of each segment, λg) of each mode, real and imaginary parts.
+
+    zz (J, P, 2, J, P, 2), zu (J, P, 2, d), uu (d, d), ze (J, P, 2, ny), ue (d, ny), ee (ny, ny); P = nu + S + 1,
+    d = direct inputs.
+    """
+
+    zz: FloatArray
+    zu: FloatArray
+    uu: FloatArray
+    ze: FloatArray
+    ue: FloatArray
+    ee: FloatArray
+    samples: int
+
+
+def products(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, ...]) -> Products:
+    """One pass over the segments u_k (N_k, nu), y_k (N_k, ny)."""
+    J, nu, ny, S = len(model.poles), model.nu, len(model.D), len(y)
+    own, d = 2 * (nu + 2), int(model.direct.sum())
+    signals, P = J * own, nu + S + 1
+    zz, zu, ze = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d)), np.zeros((J, P, 2, ny))
+    tail = np.zeros((d + ny, d + ny))
+    for s, (us, ys) in enumerate(zip(u, y, strict=True)):
+        gram = _segment_gram(model, us, ys, model.weights[:, [*range(nu), nu + s]])
+        # signals of this segment take the places of f, of its own h, and of g
+        place = np.array([*range(nu), nu + s, nu + S])
+        inner = gram[:signals, :signals].reshape(J, nu + 2, 2, J, nu + 2, 2)
+        zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
+        outer = gram[:signals, signals:].reshape(J, nu + 2, 2, d + ny)
+        zu[:, place] += outer[..., :d]
+        ze[:, place] += outer[..., d:]
+        tail += gram[signals:, signals:]
+    return Products(zz, zu, tail[:d, :d], ze, tail[:d, d:], tail[d:, d:], sum(map(len, y)))
+
+
+def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> FloatArray:
+    """Gram matrix of one segment, columns as the rows of :func:`blocks`."""
+    size = 2 * len(model.poles) * (model.nu + 2) + int(model.direct.sum()) + y.shape[1]
+    total = np.zeros((size, size))
+    for block in blocks(model, u, y, weights, int(np.clip(BLOCK // size, LEAST_LENGTH, MOST_LENGTH))):
+        total += block @ block.T
+    return total
+
+
+def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int) -> Iterator[FloatArray]:
+    """Signals of one segment, ``length`` samples at a time: rows (mode, [f, h, λg], [Re, Im]), direct inputs, e."""
+    from scipy.signal import lfilter  # the slowest import of this folder
+
+    J, nu, ny = len(model.poles), model.nu, y.shape[1]
+    lam = model.multipliers()
+    d = int(model.direct.sum())
+    size = 2 * J * (nu + 2) + d + ny
+    memory = np.zeros((J, nu + 1, 1), dtype=complex)  # what the filters carry from block to block
+    for begin in range(0, len(u), length):
+        ub, yb = u[begin : begin + length].T, y[begin : begin + length].T
+        count = ub.shape[1]
+        block = np.empty((size, count))
+        z = block[: size - d - ny].reshape(J, nu + 2, 2, count)
+        states = np.empty((J, count), dtype=complex)
+        driven = ub.astype(complex)
+        for j in range(J):
+            denominator = [1.0, -lam[j]]
+            f, memory[j, :nu] = lfilter([0.0, 1.0], denominator, driven, zi=memory[j, :nu])
+            h = _powers(model.poles[j], begin, count)
+            states[j] = weights[j, :nu] @ f + weights[j, nu] * h
+            g, memory[j, nu] = lfilter([0.0, lam[j]], denominator, states[j], zi=memory[j, nu])
+            for k, signal in ((slice(0, nu), f), (nu, h), (nu + 1, g)):
+                z[j, k, 0], z[j, k, 1] = signal.real, signal.imag
+        block[size - d - ny : size - ny] = ub[model.direct]
+        block[size - ny :] = yb - (model.C @ states).real - model.D @ ub
+        yield block
+
+
+def simulated(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, memory: ComplexArray) -> FloatArray:
+    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; memory (J, 1) of the filters is kept."""
+    from scipy.signal import lfilter
+
+    states = weights[:, : model.nu] @ u
+    for j, lam in enumerate(model.multipliers()):
+        states[j], memory[j] = lfilter([0.0, 1.0], [1.0, -lam], states[j], zi=memory[j])
+        states[j] += weights[j, model.nu] * _powers(model.poles[j], begin, u.shape[1])
+    result: FloatArray = (model.C @ states).real + model.D @ u
+    return result
+
+
+def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
+    """λᵗ for t = begin, ..., zero once it has died out."""
+    result = np.zeros(count, dtype=complex)
+    decay = -pole.real
+    last = count if decay <= 0.0 else int(np.clip(-np.log(DEAD) / decay + 1.0 - begin, 0, count))
+    # λ^(64 a + b) = λ^(64 a) λ^b: few exponentials
+    coarse = np.exp(pole * (begin + 64 * np.arange(-(-last // 64))))
+    result[:last] = np.outer(coarse, np.exp(pole * np.arange(64))).ravel()[:last]
+    return result
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one pass says, C and D already at their best for the given λ, b, z₀.
+
+    change (nx + d, ny) of the linear part; residual (ny, ny), Σ e eᵀ after it; projected G⊥ (J, P, 2, J, P, 2);
+    cross zᵀe (J, P, 2, ny); inverse G_LL⁻¹; follow G_LL⁻¹ G_Lz (nx + d, J, P, 2); energy of the signals (J, P).
+    """
+
+    change: FloatArray
+    residual: FloatArray
+    projected: FloatArray
+    cross: FloatArray
+    inverse: FloatArray
+    follow: FloatArray
+    energy: FloatArray
+    samples: int
+
+
+def project(model: ModalModel, sums: Products) -> Score:
+    """Eliminate the linear part."""
+    J, P = len(model.poles), sums.zz.shape[1]
+    T = state_map(model.weights)  # (J, 2, P - 1, 2)
+    mask = model.linear_mask()
+    z_states = np.einsum("abcjpd,jgpd->abcjg", sums.zz[:, :, :, :, :-1], T).reshape(J, P, 2, 2 * J)[..., mask]
+    zL = np.concatenate([z_states, sums.zu], axis=3).reshape(2 * J * P, -1)
+    xx = np.einsum("jgpd,jpdk->jgk", T, z_states[:, :-1]).reshape(2 * J, -1)[mask]
+    xu = np.einsum("jgpd,jpdk->jgk", T, sums.zu[:, :-1]).reshape(2 * J, -1)[mask]
+    xe = np.einsum("jgpd,jpdk->jgk", T, sums.ze[:, :-1]).reshape(2 * J, -1)[mask]
+    LL = np.block([[xx, xu], [xu.T, sums.uu]])
+    Le = np.vstack([xe, sums.ue])
+    inverse = symmetric_inverse(LL)
+    change, follow = inverse @ Le, inverse @ zL.T
+    ze = sums.ze.reshape(2 * J * P, -1)
+    projected = sums.zz.reshape(2 * J * P, -1) - zL @ follow
+    return Score(
+        change=change, residual=_symmetric(sums.ee - Le.T @ change),
+        projected=_symmetric(projected).reshape(sums.zz.shape), cross=(ze - zL @ change).reshape(J, P, 2, -1),
+        inverse=inverse, follow=follow.reshape(-1, J, P, 2), energy=np.einsum("jpgjpg->jp", sums.zz).copy(),
+        samples=sums.samples,
+    )  # fmt: skip
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    result: FloatArray = 0.5 * (matrix + matrix.T)
+    return result
+
+
+def state_map(weights: ComplexArray) -> FloatArray:
+    """[Re z, -Im z] = T (Re, Im of the signals): (J, 2, nu + S, 2)."""
+    T = np.empty((len(weights), 2, weights.shape[1], 2))
+    T[:, 0, :, 0], T[:, 0, :, 1] = weights.real, -weights.imag
+    T[:, 1, :, 0], T[:, 1, :, 1] = -weights.imag, -weights.real
+    return T
+
+
+def output_map(C: ComplexArray) -> FloatArray:
+    """K (ny, J, 2, 2): ∂ŷ_a/∂(Re, Im of a weight of mode j) = (Re s, Im s) K_aj."""
+    K = np.empty((*C.shape, 2, 2))
+    K[..., 0, 0], K[..., 0, 1] = C.real, -C.imag
+    K[..., 1, 0], K[..., 1, 1] = -C.imag, -C.real
+    return K
+
+
+def information(C: ComplexArray, precision: FloatArray, gram: FloatArray) -> FloatArray:
+    """Jᵀ R⁻¹ J (J, P, 2, J, P, 2) of (b, z₀, ln λ) from the (projected) Gram matrix; precision R⁻¹ (ny, ny)."""
+    J = C.shape[1]
+    K = output_map(C).reshape(len(C), 4 * J)
+    M = (K.T @ precision @ K).reshape(J, 2, 2, J, 2, 2).transpose(0, 3, 1, 4, 2, 5).reshape(J, J, 4, 4)
+    P = gram.shape[1]
+    pairs = gram.transpose(0, 3, 1, 4, 2, 5).reshape(J, J, P * P, 4)  # 2 x 2 of every two signals
+    return np.asarray((pairs @ M).reshape(J, J, P, P, 2, 2).transpose(0, 2, 4, 1, 3, 5))
+
+
+def gradient(C: ComplexArray, precision: FloatArray, cross: FloatArray) -> FloatArray:
+    """Jᵀ R⁻¹ e (J, P, 2)."""
+    K = (precision @ output_map(C).reshape(len(C), -1)).reshape(*C.shape, 2, 2)
+    return np.asarray(np.einsum("bjgc,jpgb->jpc", K, cross))
+
+
+def free_parameters(model: ModalModel, score: Score, segments: int, *, start: bool) -> BoolArray:
+    """Which of (b, z₀, ln λ) are free, (J, P, 2): real poles have real parameters; a factor of b and c is arbitrary.
+
+    Per mode the one weight that moves the outputs most is held: c_j then sets the size.
+    """
+    J, nu = len(model.poles), model.nu
+    P = nu + segments + 1
+    free = np.ones((J, P, 2), dtype=bool)
+    free[model.real, :, 1] = False
+    if not start:
+        free[:, nu : nu + segments] = False
+    power = score.energy[:, :-1] * np.abs(model.weights) ** 2
+    power[:, nu:] *= 1e-3  # prefer to hold an input
+    held = np.argmax(power, axis=1)
+    free[np.arange(J), held] = False
+    return free
+
+
+def symmetric_inverse(matrix: FloatArray) -> FloatArray:
+    """Inverse of a positive definite matrix, scaled to ones on its diagonal; directions it does not hold count zero."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    inverse_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+    scaled = matrix * inverse_scale[:, None] * inverse_scale
+    if not len(matrix):
+        return np.zeros_like(matrix)
+    factor, failed = scipy.linalg.lapack.dpotrf(scaled + np.diag(np.where(scale > 0.0, 0.0, 1.0)), lower=1)
+    if not failed and np.diagonal(factor).min() > 1e-7:
+        half = np.tril(scipy.linalg.lapack.dpotri(factor, lower=1)[0])
+        inverse = half + np.tril(half, -1).T
+        return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)
+    values, vectors = scipy.linalg.eigh(scaled)
+    keep = values > 1e-14 * values[-1]
+    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+    return np.asarray(inverse * inverse_scale[:, None] * inverse_scale)

@@ -1,0 +1,153 @@
+"""Modal parameters of a sampled system, and the way back.
+
+A = V Λ V⁻¹: one complex state z per pair, z[t+1] = λ z[t] + b u[t], ŷ = Re(c z) + ..., c twice the column of C V;
+real: block [[Re λ, Im λ], [-Im λ, Re λ]], states (Re z, -Im z), columns (Re c, Im c) of C.
+
+The one-step predictor of an innovation model is an output-error model with one more set of inputs, the outputs:
+    x̂[t+1] = (A - K C) x̂[t] + (B - K D) u[t] + K y[t],   ŷ = C x̂ + D u         (Ljung, System Identification, 4.3)
+so that one likelihood serves both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import DataError
+from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
+from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.numerics import ties
+
+# Eigenvectors of more than this condition are those of a defective matrix: its poles are spread a little.
+LARGEST_CONDITION = 1e7
+SPREAD = 1e-6
+# Poles are kept inside this ring: the decay per sample of ln λ has a meaning there.
+LEAST_DECAY = 1e-9
+# A pair with an imaginary part of λ below this may want to be two real poles.
+SLOW = 0.1
+MOST_DECAY = 3.0
+
+
+def modal_model(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int
+) -> tuple[ModalModel, tuple[str, ...]]:
+    """Modal parameters, starts z₀ zero, and what had to be changed for them to exist."""
+    values, V, spread = _eigen(A)
+    keep = values.imag >= 0.0
+    values, b, c = values[keep], np.linalg.solve(V, B.astype(complex))[keep], (C @ V)[:, keep]
+    real = values.imag == 0.0
+    b[real], c[:, real] = b[real].real, c[:, real].real
+    c = np.where(real, c, 2.0 * c)
+    poles = np.log(np.where(values == 0.0, np.exp(-MOST_DECAY), values).astype(complex))
+    outside = poles.real > -LEAST_DECAY
+    moved = int(np.count_nonzero(poles.real > LEAST_DECAY))
+    changes: tuple[str, ...] = (f"{moved} poles of the start moved inside the unit circle",) if moved else ()
+    changes += ("coinciding poles of the start spread apart",) if spread else ()
+    poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -MOST_DECAY, -LEAST_DECAY)
+    weights = np.hstack([b, np.zeros((len(b), segments))])
+    return normalised(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
+
+
+def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
+    """Eigenvalues, exactly real or in exactly conjugate pairs, vectors that can be told apart, and whether A had to be
+    changed for that."""
+    if not len(A):
+        return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False
+    balanced, scaling = balanced_matrix(A)
+    size = max(float(np.abs(balanced).max()), 1e-3)
+    spread = np.diag(np.linspace(-1.0, 1.0, len(A))) + np.diag(np.linspace(0.3, 1.0, len(A) - 1), -1)
+    for step in (0.0, 1.0, 10.0, 100.0, 1000.0):
+        trial = balanced + step * SPREAD * size * spread
+        values, V = np.linalg.eig(trial)
+        if np.linalg.cond(V) < LARGEST_CONDITION:
+            return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
+    raise DataError(
+        "this start cannot be refined: its poles coincide without independent shapes. Choose another order, or another "
+        "method for the start."
+    )
+
+
+def recast(model: ModalModel) -> list[ModalModel]:
+    """The same model with neighbouring real poles as pairs, and with slow pairs as real poles.
+
+    An ascent keeps the kind of every pole; these are where to try it again.
+    """
+    A, B, C, D = state_space(model)
+    kinds = np.repeat(model.real, np.where(model.real, 1, 2))
+    singles, pairs = np.flatnonzero(kinds), np.flatnonzero(~kinds)[0::2]
+    singles = singles[np.argsort(np.diag(A)[singles])]
+    joined, parted = A.copy(), A.copy()
+    for i, j in zip(singles[0::2], singles[1::2], strict=False):
+        if A[i, i] * A[j, j] > 0.0:
+            mean, half = 0.5 * (A[i, i] + A[j, j]), 0.5 * abs(A[i, i] - A[j, j]) + 0.05
+            joined[i, i], joined[j, j], joined[i, j], joined[j, i] = mean, mean, half, -half
+    for i in pairs:
+        if abs(A[i, i + 1]) < SLOW:  # [[a, w], [-w, a]] becomes [[a, w], [w, a]]: poles a ± w
+            parted[i, i + 1] = parted[i + 1, i] = max(abs(A[i, i + 1]), 0.01)
+    result = []
+    for changed in (joined, parted):
+        if not np.array_equal(changed, A) and np.abs(np.linalg.eigvals(changed)).max() < 1.0:
+            segments = model.weights.shape[1] - model.nu
+            result.append(modal_model(changed, B, C, D, model.direct, segments)[0])
+    return result
+
+
+def normalised(model: ModalModel) -> ModalModel:
+    """The factor between b and c set so that both are of one size, and the largest c real and positive."""
+    size_c = np.linalg.norm(model.C, axis=0)
+    size_b = np.linalg.norm(model.weights, axis=1)
+    top = model.C[ties.first_largest(model.C), np.arange(len(size_c))] if len(model.C) else size_c + 0j
+    fine = (size_c > 0.0) & (size_b > 0.0)
+    size = np.sqrt(np.divide(size_b, size_c, out=np.ones_like(size_b), where=fine))
+    phase = np.divide(np.conj(top), np.abs(top), out=np.ones(len(top), dtype=complex), where=fine)
+    factor = np.where(fine, size * phase, 1.0)
+    return replace(model, C=model.C * factor, weights=model.weights / factor[:, None])
+
+
+def ascending(model: ModalModel) -> ModalModel:
+    """Modes in ascending order of |ln λ|."""
+    order = np.argsort(np.abs(model.poles), kind="stable")
+    return replace(
+        model, poles=model.poles[order], real=model.real[order], weights=model.weights[order], C=model.C[:, order]
+    )
+
+
+def state_space(model: ModalModel) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Real A, B, C, D of the modal parameters."""
+    mask = model.linear_mask()
+    lam = model.multipliers()
+    J = len(lam)
+    A = np.zeros((J, 2, J, 2))
+    at = np.arange(J)
+    A[at, 0, at, 0] = A[at, 1, at, 1] = lam.real
+    A[at, 0, at, 1], A[at, 1, at, 0] = lam.imag, -lam.imag
+    b = model.weights[:, : model.nu]
+    B = np.stack([b.real, -b.imag], axis=1).reshape(2 * J, -1)
+    C = np.stack([model.C.real, model.C.imag], axis=2).reshape(len(model.C), 2 * J)
+    return A.reshape(2 * J, 2 * J)[np.ix_(mask, mask)], B[mask], C[:, mask], model.D
+
+
+def state_names(model: ModalModel) -> list[str]:
+    """``mode1.re, mode1.im, mode2, ...``."""
+    names = []
+    for number, real in enumerate(model.real, start=1):
+        names += [f"mode{number}"] if real else [f"mode{number}.re", f"mode{number}.im"]
+    return names
+
+
+def predictor(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The one-step predictor, inputs (u, y)."""
+    return A - K @ C, np.hstack([B - K @ D, K]), C, np.hstack([D, np.zeros((len(C), len(C)))])
+
+
+def from_predictor(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """A, B, C, D, K of the innovation form."""
+    nu = B.shape[1] - len(C)
+    K = B[:, nu:]
+    return A + K @ C, B[:, :nu] + K @ D[:, :nu], C, D[:, :nu], K

@@ -1,0 +1,233 @@
+"""Parameters of a machine from records, by multiple shooting with exact derivatives (after Bock 1987).
+
+    minimise over p, x₀, …, x_S   Σ ‖(y - ŷ)/σ‖²   with   x_j(end; p) = x_{j+1}(start)
+
+Here are the public function and its checks; `chasing` finds the first states, `machine_search`
+minimises, `shooting` simulates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.progress import Progress, Setting
+from dalembert.equations import EquationsOfMotion, require_equations
+from dalembert.expressions import Array
+from dalembert.identify.machine import initial_states as chasing
+from dalembert.identify.machine.fitted import FittedMachine, report
+from dalembert.identify.machine.records import Campaign, Names, read_tests
+from dalembert.identify.machine.search import Search
+from dalembert.identify.machine.shooting import Plan, Shooter, plan, tangents
+from dalembert.record import Record
+
+
+def fit(
+    eqs: EquationsOfMotion,
+    record: Record | Sequence[Record],
+    parameters: Sequence[str] | Mapping[str, float],
+    *,
+    outputs: Names = None,
+    inputs: Names = None,
+    start: Any = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    shooting: int | None = None,
+    hold: Literal["linear", "zero"] = "linear",
+    substeps: int | None = None,
+    progress: Setting = None,
+) -> FittedMachine:
+    """Estimate parameters of a machine (masses, lengths, stiffnesses, friction) from measured records.
+
+    Parameters
+    ----------
+    eqs : equations of motion whose unknown numbers were declared with ``m.parameter(name, value)``
+    record : Record, or a sequence of repeated tests
+        Each test has a start state of its own; all share the parameters. Sampling may be uneven, outputs may have gaps.
+    parameters : names, or a mapping of names to first values (those of ``eqs`` where left out)
+    outputs : channels to match, named like sensors, coordinates or rates; or a mapping of those names to channels
+        All sensors that the record has; without sensors all joint coordinates it has.
+    inputs : channels that drive, named like inputs of ``eqs``; or a mapping of inputs to channels
+        All inputs that the record has; an input without a channel is zero.
+    start : State, or mapping of coordinates to values, or one of these per record, optional
+        Where the search for the start state begins. The start state is always estimated.
+    bounds : mapping of a parameter to (low, high), optional
+        Parameters in the mass matrix stay positive by themselves.
+    weights : mapping of an output channel to 1 / (standard deviation of its noise), optional
+        Estimated from what the fit leaves over where not given.
+    shooting : number of segments per record, optional
+        About two per period when left out; 1 is single shooting, which needs good first values.
+    hold : "linear" or "zero"
+        The input between samples: a straight line, or as it was at the sample before.
+    substeps : Runge-Kutta steps per sample, optional
+        As many as the outputs need (to 1e-5 of their spread) when left out.
+    progress : None, True, False or a function of the fraction done
+
+    Returns
+    -------
+    FittedMachine
+        ``result.equations`` are ``eqs`` with the fitted values. Stopped from the keyboard it holds the best so far.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> bob = m.add_body("bob", mass=1.0)
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, m.parameter("length", 2.0)))
+    >>> eqs = da.equations(m)
+    >>> truth = eqs.replace(length=1.5)
+    >>> run = da.simulate(truth, until=8.0, start=da.assemble(truth, {"hinge.angle": 1.0}), every=0.05)
+    >>> round(fit(eqs, run, ["length"], outputs="hinge.angle")["length"], 5)
+    1.5
+    """
+    require_equations(eqs)
+    chosen, first = _parameters(eqs, parameters)
+    low, high = _bounds(eqs, chosen, first, bounds)
+    eqs = eqs.replace(**dict(zip(chosen, np.clip(first, low, high), strict=True)))
+    tests = read_tests(eqs, record, outputs, inputs, hold)
+    _check_shooting(shooting, substeps)
+    sigma = _noise(tests, weights)
+    with Progress(progress, "fit") as bar:
+        search = _prepared(eqs, tests, chosen, start, shooting, hold, substeps)
+        search.sigma = sigma if weights else search.sigma
+        search.fixed, search.refine = weights is not None, substeps is None
+        search.low, search.high = low, high
+        status = search.run(bar)
+    return report(eqs, tests, search, status, hold)
+
+
+# ---- the border
+
+
+def _parameters(eqs: EquationsOfMotion, given: Any) -> tuple[list[str], Array]:
+    values = dict(given) if isinstance(given, Mapping) else {}
+    names = list(values) if values else [given] if isinstance(given, str) else list(given)
+    if not names:
+        raise DataError("parameters is empty: name at least one parameter to estimate.")
+    if len(set(names)) < len(names):
+        raise DataError(f"parameters are named twice: {', '.join(names)}.")
+    for name in names:
+        if name not in eqs.parameters.index:
+            raise ModelError(
+                unknown_name("parameter", name, eqs.parameters.names, f"equations {eqs.name!r}")
+                + " Declare it with m.parameter(name, value) before da.equations(m)."
+            )
+    own = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
+    first = np.array([float(values.get(name, own[name])) for name in names])
+    return names, first
+
+
+def _bounds(eqs: EquationsOfMotion, names: list[str], first: Array, given: Any) -> tuple[Array, Array]:
+    low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    inertial = set(eqs.functions["inertia"].jac_sparsity(0, 1).get_col())
+    for k, name in enumerate(names):
+        if eqs.parameters.index[name] in inertial and first[k] > 0:
+            low[k] = 1e-6 * first[k]
+    for name, pair in (given or {}).items():
+        if name not in names:
+            raise DataError(unknown_name("parameter", name, names, "bounds"))
+        k = names.index(name)
+        try:
+            low[k], high[k] = (float(value) for value in pair)
+        except (TypeError, ValueError):
+            raise DataError(f"bounds of {name!r} must be a pair (low, high), got {pair!r}.") from None
+        if not low[k] < high[k]:
+            raise DataError(f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
+    return low, high
+
+
+def _check_shooting(shooting: Any, substeps: Any) -> None:
+    for name, value in (("shooting", shooting), ("substeps", substeps)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+            raise DataError(f"{name} must be a positive whole number, got {value!r}.")
+
+
+def _noise(tests: Campaign, weights: Mapping[str, float] | None) -> Array:
+    sigma = chasing.spreads(tests)
+    if weights is None:
+        return sigma
+    for name in weights:
+        if name not in tests.channels:
+            raise DataError(unknown_name("output channel", name, tests.channels, "weights"))
+    for k, name in enumerate(tests.channels):
+        if name not in weights:
+            raise DataError(f"weights need one entry for every output; {name!r} is missing.")
+        if not (np.isfinite(weights[name]) and weights[name] > 0):
+            raise DataError(f"the weight of {name!r} must be positive, got {weights[name]!r}.")
+        sigma[k] = 1.0 / weights[name]
+    return sigma
+
+
+def _prepared(
+    eqs: EquationsOfMotion,
+    tests: Campaign,
+    chosen: list[str],
+    start: Any,
+    shooting: int | None,
+    hold: str,
+    substeps: int | None,
+) -> Search:
+    """Segments, steps and a first state for each."""
+    count = len(tests.runs)
+    starts = list(start) if isinstance(start, (list, tuple)) else [start] * count
+    if len(starts) != count:
+        raise DataError(f"start holds {len(starts)} states for {count} records.")
+    x0 = [chasing.first_state(eqs, tests, k, starts[k]) for k in range(count)]
+    columns = [eqs.parameters.index[name] for name in chosen]
+    n = tangents(eqs, x0[0], eqs.p, float(tests.runs[0].t[0]), np.ones(len(x0[0]))).shape[1]
+    spread = chasing.spreads(tests)
+    lengths = [chasing.segment_length(run, n, [tests.units[c] == "rad" for c in tests.channels]) for run in tests.runs]
+    make = chasing.steps_maker(eqs, tests, columns, n)
+    whole = plan(tests, lengths, hold)  # the states are always found piece by piece
+    shooter, x = _chased(make, whole, x0, eqs.p, spread, n, substeps)
+    states, y = shooter.shoot(x, eqs.p)
+    scale = chasing.state_scale(eqs, states[:, :, : shooter.steps.nx].reshape(-1, shooter.steps.nx))
+    if shooting is not None:
+        lengths = [max(1, round((len(run.t) - 1) / shooting)) for run in tests.runs]
+        own = plan(tests, lengths, hold)
+        shooter = Shooter(shooter.steps, own)
+        x = _at_cuts(whole, states, own)
+    left = float(np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2)))
+    sigma = spread * np.clip(left, 1e-3, 1.0)
+    return Search(eqs, shooter, chosen, columns, x, scale, spread, sigma)
+
+
+def _chased(
+    make: Any, whole: Plan, x0: list[Array], p: Array, spread: Array, n: int, substeps: int | None
+) -> tuple[Shooter, Array]:
+    """A state per segment, with steps fine enough for all of them."""
+    scale = np.ones(len(x0[0]))
+    opening = _padded(make(1).size, x0[0])
+    opening[0, len(x0[0]) :] = chasing.reactions(make(1), opening[0], whole.u[0, 0], p, float(whole.t[0, 0]))
+    fine = substeps or chasing.needed_substeps(make, chasing.part_of(whole, 0), opening, p, spread, 1)
+    while True:
+        shooter = Shooter(make(fine), whole)
+        try:
+            x = chasing.chase(shooter, x0, p, spread, scale, n)
+            better = fine if substeps else chasing.needed_substeps(make, whole, x, p, spread, fine)
+        except ConvergenceError:  # a machine that speeds up may outrun the steps its start needs
+            if substeps or fine >= chasing.FINEST:
+                raise
+            better = 2 * fine
+        if better == fine:
+            return shooter, x
+        fine = better
+
+
+def _padded(size: int, x: Array) -> Array:
+    result = np.zeros((1, size))
+    result[0, : len(x)] = x
+    return result
+
+
+def _at_cuts(whole: Plan, states: Array, own: Plan) -> Array:
+    """States of one plan at the first samples of the segments of another."""
+    result = np.zeros((len(own.h), states.shape[2]))
+    for j in range(len(own.h)):
+        inside = np.flatnonzero((whole.run == own.run[j]) & (whole.first <= own.first[j]))
+        k = int(inside[-1])
+        result[j] = states[k, int(own.first[j] - whole.first[k])]
+    return result

@@ -1,0 +1,53 @@
+"""Rates of a machine whose forces depend on reactions, so that they can be differentiated.
+
+`da.simulate` mixes the passes of λ = Φ(λ) by secants, whose derivative means nothing once they have settled. Newton's
+method goes on here from multipliers close by, λ ← λ + (1 - Φ′)⁻¹ (Φ(λ) - λ): after a pass its derivative is that of the
+implicit function, exact. Only multipliers that forces depend on (those of joints with friction) enter the solve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.solve.constrained.solve import Evaluation, depends_on_reactions, forward_function, refinements, steered
+
+SX = ca.SX
+PASSES = 3
+
+
+def rates_function(eqs: EquationsOfMotion) -> ca.Function:
+    """(q,v,z,u,p,t,λ₀) -> q̇, v̇, ż, λ."""
+
+    def make() -> ca.Function:
+        if not depends_on_reactions(eqs):
+            plain = forward_function(eqs)
+            symbols = plain.sx_in()
+            qdot, a, zdot, _, lam, _ = plain(*symbols)
+            return ca.Function("rates", symbols, [qdot, a, zdot, lam], {"cse": eqs.nv < 600})
+        s = eqs.symbols()
+        at = Evaluation(eqs, s)
+        s = replace(s, v=steered(eqs, at, s.v))
+        here = Evaluation(eqs, s, factor=at.factor)
+        count = refinements(eqs)
+        felt = sorted(set(eqs.functions["forces"].jac_sparsity(0, 6).get_col()))
+        guess = SX.sym("guess", len(eqs.rows))
+        _, found = here.factor.accelerations(here.forces(guess), here.b, count)
+        gradient = ca.jacobian(found[felt], guess)[:, felt]
+        arguments = [s_ for s_ in ca.symvar(ca.vertcat(found, ca.vec(gradient))) if s_.name()[:5] != "guess"]
+        newton = ca.Function("newton", [guess, *arguments], [found, ca.densify(gradient)])
+        lam = s.lam
+        for _ in range(PASSES):
+            value, slope = newton(lam, *arguments)
+            change = ca.solve(SX.eye(len(felt)) - slope, value[felt] - lam[felt])
+            lam = SX(lam)
+            lam[felt] = lam[felt] + change
+        a, lam = here.factor.accelerations(here.forces(lam), here.b, count)
+        zdot = eqs.functions["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
+        N, n = eqs.functions["kinematics"](s.q, s.p, s.t)
+        inputs = [at.s.q, at.s.v, at.s.z, at.s.u, at.s.p, at.s.t, at.s.lam]
+        return ca.Function("rates", inputs, [ca.densify(x) for x in (N @ s.v + n, a, zdot, lam)], {"cse": True})
+
+    return eqs.cached("differentiable rates", make)

@@ -1,0 +1,1 @@
+"""Identified models and their quality."""

@@ -1,0 +1,352 @@
+"""What identification returns: a sampled state-space model, its noise, and how it was found (spec 000, 58, 61).
+
+x[k+1] = A x[k] + B u[k] + K e[k]        e white, covariance ``innovation``
+y[k]   = C x[k] + D u[k] + e[k]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import matrix, square
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.core.text import counted
+from dalembert.identify.model import playback
+from dalembert.identify.model.quality import Fit, Residuals, examine, measure_fit
+from dalembert.identify.records.checks import record_list
+from dalembert.linear.modes import Modes
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+
+_FIELDS = (
+    "system", "method", "gain", "innovation", "singular_values", "covariance", "frequency_deviations",
+    "damping_deviations", "delays", "offsets", "notes", "provenance",
+)  # fmt: skip
+
+
+class Identified(Frozen):
+    """A model found from records; frozen.
+
+    Parameters
+    ----------
+    system : StateSpace
+        Sampled; the part that the inputs drive. Without inputs (output-only methods) B and D have no columns.
+    method : str
+        Name of the method.
+    gain : (nx, ny), optional
+        K of the innovation form, A - K C stable; needed by :meth:`predict`.
+    innovation : (ny, ny), optional
+        Covariance of e.
+    singular_values : (k,), optional
+        Those the order was chosen from; what they are stands in ``notes``.
+    covariance : square, optional
+        Covariance of the estimated parameters, set by refinement; ``provenance`` says which parameters.
+    frequency_deviations, damping_deviations : (number of underdamped modes,), optional
+        Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
+    delays : mapping of an input to a number of samples, optional
+        The system is driven by that input as it was so many samples before.
+    offsets : mapping of a channel to a number, optional
+        Levels taken off the channels before the model applies, and put back on simulated outputs.
+    notes : texts
+        What was decided and why, in plain words.
+    provenance : mapping of plain values, optional
+
+    Examples
+    --------
+    >>> found = Identified(StateSpace([[0.0, 1.0], [-0.9, 1.8]], C=[1.0, 0.0], dt=0.1, outputs="sway"), method="given")
+    >>> found.frequencies_hz.round(4).tolist(), found.damping_ratios.round(4).tolist()
+    ([0.5189], [0.1616])
+    """
+
+    system: StateSpace
+    method: str
+    gain: FloatArray | None
+    innovation: FloatArray | None
+    singular_values: FloatArray | None
+    covariance: FloatArray | None
+    frequency_deviations: FloatArray | None
+    damping_deviations: FloatArray | None
+    delays: Mapping[str, int]
+    offsets: Mapping[str, float]
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(
+        self,
+        system: StateSpace,
+        *,
+        method: str,
+        gain: ArrayLike | None = None,
+        innovation: ArrayLike | None = None,
+        singular_values: ArrayLike | None = None,
+        covariance: ArrayLike | None = None,
+        frequency_deviations: ArrayLike | None = None,
+        damping_deviations: ArrayLike | None = None,
+        delays: Mapping[str, int] | None = None,
+        offsets: Mapping[str, float] | None = None,
+        notes: str | Iterable[str] = (),
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        if system.dt is None:
+            raise DataError("an Identified holds a sampled system: give the StateSpace its dt, or use to_discrete.")
+        nx, ny = system.nx, system.ny
+        K = None if gain is None else matrix("gain", gain, nx, ny, "one row per state, one column per output")
+        S = None if innovation is None else matrix("innovation", innovation, ny, ny, "outputs by outputs")
+        for name in delays or {}:
+            if name not in system.inputs:
+                raise DataError(unknown_name("input", name, system.inputs, "delays"))
+        for name in offsets or {}:
+            if name not in system.inputs + system.outputs:
+                raise DataError(unknown_name("channel", name, system.inputs + system.outputs, "offsets"))
+        self._freeze(
+            system=system, method=method, gain=K, innovation=S, singular_values=_row(singular_values),
+            covariance=None if covariance is None else square("covariance", covariance),
+            frequency_deviations=_row(frequency_deviations), damping_deviations=_row(damping_deviations),
+            delays={name: int(count) for name, count in (delays or {}).items() if count},
+            offsets={name: float(value) for name, value in (offsets or {}).items()},
+            notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
+        )  # fmt: skip
+        spreads = {"frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations}
+        given = {label: len(value) for label, value in spreads.items() if value is not None}
+        count = len(self.underdamped().eigenvalues) if given else 0
+        for label, numbers in given.items():
+            if numbers != count:
+                raise DataError(f"{label} has {numbers} numbers, but the model has {count} underdamped modes.")
+
+    # ---- what it holds
+
+    @property
+    def order(self) -> int:
+        """Number of states."""
+        return self.system.nx
+
+    @property
+    def dt(self) -> float:
+        """Sample time [s]."""
+        assert self.system.dt is not None
+        return self.system.dt
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return self.system.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return self.system.outputs
+
+    def replace(self, **changes: Any) -> Identified:
+        """Copy with some arguments of :class:`Identified` changed; deviations do not outlive another system."""
+        for name in changes:
+            if name not in _FIELDS:
+                raise DataError(unknown_name("argument", name, _FIELDS, "Identified"))
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        if "system" in changes:
+            fields |= {"covariance": None, "frequency_deviations": None, "damping_deviations": None}
+        return Identified(**(fields | changes))
+
+    def noted(self, *notes: str) -> Identified:
+        """Copy with more notes at the end."""
+        return self.replace(notes=(*self.notes, *notes))
+
+    # ---- modes
+
+    def modes(self) -> Modes:
+        """Continuous-time eigenvalues ln(z)/dt and shapes C Ψ at the outputs, largest component 1 (spec 000, 58)."""
+        return self.system.modes()
+
+    def underdamped(self) -> Modes:
+        """The modes that oscillate, below the Nyquist frequency, ascending; a decay on the negative real z-axis is
+        not among them."""
+        every = self.modes()
+        wave = every.eigenvalues.imag
+        oscillates = (wave > 1e-9 * np.abs(every.eigenvalues)) & (wave < (1.0 - 1e-9) * np.pi / self.dt)
+        return every.select(np.flatnonzero(oscillates) + 1)
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """Undamped natural frequencies of the underdamped modes, ascending [Hz]."""
+        return self.underdamped().frequencies_hz
+
+    @property
+    def damping_ratios(self) -> FloatArray:
+        """Damping ratios of the underdamped modes, in the order of :attr:`frequencies_hz`."""
+        return self.underdamped().damping_ratios
+
+    def modal_table(self) -> str:
+        """Frequency and damping ratio of the underdamped modes, with standard deviations where known, and how nearly
+        real each shape is (modal phase collinearity); then the time constants of what does not oscillate."""
+        from dalembert.identify.model.collinearity import modal_phase_collinearity
+
+        modes = self.underdamped()
+        mpc = modal_phase_collinearity(modes.shapes)
+        head, sd_f, sd_z = ["mode", "frequency [Hz]"], self.frequency_deviations, self.damping_deviations
+        head += (["±"] if sd_f is not None else []) + ["damping ratio"] + (["±"] if sd_z is not None else []) + ["MPC"]
+        rows = []
+        for i, (f, z) in enumerate(zip(modes.frequencies_hz, modes.damping_ratios, strict=True)):
+            row = [str(i + 1), f"{f:.6g}"] + ([f"{sd_f[i]:.2g}"] if sd_f is not None else []) + [f"{z:.5g}"]
+            rows.append([*row, *([f"{sd_z[i]:.2g}"] if sd_z is not None else []), f"{mpc[i]:.3f}"])
+        return "\n".join([aligned(head, rows) if rows else "no oscillating modes", *_decays(self.system.A, self.dt)])
+
+    # ---- played back
+
+    def simulate(self, record: Record, *, start: str = "estimate") -> Record:
+        """Outputs that the inputs of a record alone make.
+
+        Parameters
+        ----------
+        record : Record
+            With the inputs, sampled at the model's ``dt``; with the outputs too for ``start="estimate"``.
+        start : "estimate" or "zero"
+            State at the first sample: least squares over the outputs of the record, or zero.
+
+        Returns
+        -------
+        Record of the outputs.
+        """
+        _choice("start", start, ("estimate", "zero"))
+        y = self._channels(record, self.outputs) if start == "estimate" else None
+        return self._made(record, self._simulated(self._driving(record), y), "simulation")
+
+    def predict(self, record: Record, steps: int = 1, *, start: str = "estimate") -> Record:
+        """Outputs told ``steps`` samples ahead: from the inputs to now, and the outputs up to ``steps`` samples ago."""
+        _choice("start", start, ("estimate", "zero"))
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+            raise DataError(f"steps must be a whole number from 1 on, not {steps!r}.")
+        u, y = self._driving(record), self._channels(record, self.outputs)
+        return self._made(record, self._predicted(u, y, int(steps), start == "estimate"), f"{steps}-step prediction")
+
+    def fit(self, record: Record | Sequence[Record], kind: str = "simulation", *, start: str = "estimate") -> Fit:
+        """Agreement with one or several records, per output [%].
+
+        Parameters
+        ----------
+        kind : "simulation" or "prediction" (one step ahead)
+        """
+        y, yhat, _ = self._replayed(record, kind, start)
+        return measure_fit(y, yhat, self.outputs, kind, self.system.units)
+
+    def residuals(
+        self, record: Record | Sequence[Record], kind: str | None = None, *, lags: int | None = None,
+        start: str = "estimate",
+    ) -> Residuals:  # fmt: skip
+        """What is left of the outputs, with tests of whiteness and of independence from the inputs.
+
+        Parameters
+        ----------
+        kind : "prediction" or "simulation", optional
+            Prediction where the model has a gain; simulation residuals are white only where all noise is sensor noise.
+        lags : int, optional
+            Number of lags tested; 25, or a quarter of the shortest record.
+        """
+        if lags is not None and (isinstance(lags, bool) or not isinstance(lags, (int, np.integer)) or lags < 1):
+            raise DataError(f"lags must be a whole number from 1 on, not {lags!r}.")
+        chosen = kind or ("prediction" if self.gain is not None else "simulation")
+        y, yhat, u = self._replayed(record, chosen, start)
+        e = [a - b for a, b in zip(y, yhat, strict=True)]
+        return examine(e, u, self.outputs, self.inputs, chosen, lags)
+
+    # ---- as an object
+
+    def table(self) -> str:
+        """Modes, then the notes."""
+        notes = [f"  - {note}" for note in self.notes]
+        return "\n".join([self.modal_table(), *(["notes:"] if notes else []), *notes])
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(counted(*size) for size in ((self.system.nu, "input"), (self.system.ny, "output")))
+        head = f"Identified by {self.method}: order {self.order}, {sizes}, dt = {self.dt:g} s"
+        return f"{head}\n{self.table()}"
+
+    # ---- inside
+
+    def _channels(self, record: Record, names: Sequence[str]) -> FloatArray:
+        """(N, k) of the record, offsets taken off; the record's sample time must be the model's."""
+        if not isinstance(record, Record):
+            raise DataError(f"expected a Record, got {type(record).__name__}.")
+        if len(record) > 1 and abs(record.sample_time - self.dt) > 1e-3 * self.dt:
+            raise DataError(
+                f"the record is sampled every {record.sample_time:.6g} s, the model every {self.dt:.6g} s. "
+                f"Use record.resample(every={self.dt:.6g}) or system.resample({record.sample_time:.6g})."
+            )
+        values = np.array(record[list(names)], dtype=np.float64)
+        if np.isnan(values).any():
+            name = names[int(np.argmax(np.isnan(values).any(axis=0)))]
+            raise DataError(f"channel {name!r} has gaps (NaN); repair or trim the record first.")
+        values -= np.array([self.offsets.get(name, 0.0) for name in names])
+        return values
+
+    def _driving(self, record: Record) -> FloatArray:
+        """Inputs (N, nu) as they act: delayed; before the record begins they are its first sample."""
+        u = self._channels(record, self.inputs)
+        for name, count in self.delays.items():
+            j = self.inputs.index(name)
+            late = np.arange(len(u)) - count
+            u[:, j] = u[np.clip(late, 0, len(u) - 1), j]
+        return u
+
+    def _simulated(self, u: FloatArray, y: FloatArray | None) -> FloatArray:
+        s = self.system
+        return playback.outputs(s.A, s.B, s.C, s.D, u, y)
+
+    def _predicted(self, u: FloatArray, y: FloatArray, steps: int, estimate: bool) -> FloatArray:
+        if self.gain is None:
+            raise DataError(
+                f"a model by {self.method} without gain cannot predict from outputs; use simulate, or a method with "
+                "a noise model (n4sid, moesp, cva, ssi_cov, ssi_data)."
+            )
+        s = self.system
+        return playback.predictions(s.A, s.B, s.C, s.D, self.gain, u, y, steps, estimate)
+
+    def _replayed(
+        self, record: Record | Sequence[Record], kind: str, start: str
+    ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray]]:
+        _choice("kind", kind, ("simulation", "prediction"))
+        _choice("start", start, ("estimate", "zero"))
+        records = record_list(record)
+        us = [self._driving(each) for each in records]
+        ys = [self._channels(each, self.outputs) for each in records]
+        if kind == "prediction":
+            made = [self._predicted(u, y, 1, start == "estimate") for u, y in zip(us, ys, strict=True)]
+        else:
+            made = [self._simulated(u, y if start == "estimate" else None) for u, y in zip(us, ys, strict=True)]
+        return ys, made, us
+
+    def _made(self, record: Record, values: FloatArray, how: str) -> Record:
+        data = values + np.array([self.offsets.get(name, 0.0) for name in self.outputs])
+        units = {name: record.units.get(name, "") or self.system.units.get(name, "") for name in self.outputs}
+        return Record(
+            record.time, data, self.outputs, units, name=f"{how} of {record.name}" if record.name else how,
+            provenance={"model": self.method, "order": self.order, "how": how},
+        )  # fmt: skip
+
+
+def _decays(A: FloatArray, dt: float) -> list[str]:
+    """Lines on the real poles z of A: slow decays first, then those without a time constant."""
+    z = np.linalg.eigvals(A)
+    real = np.sort(z.real[np.abs(z.imag) <= 1e-9 * np.maximum(np.abs(z), 1e-9)])[::-1]
+    # faster than a tenth of a sample, alternating or growing: no time constant worth its name
+    slow = (real > np.exp(-10.0)) & (real < 1.0)
+    lines = []
+    if slow.any():
+        constants = ", ".join(f"{-dt / np.log(pole):.3g}" for pole in real[slow])
+        lines.append(f"time constants [s] of decays: {constants}")
+    if not slow.all():
+        lines.append(f"other real poles z: {', '.join(f'{pole:.4g}' for pole in real[~slow])}")
+    return lines
+
+
+def _row(values: ArrayLike | None) -> FloatArray | None:
+    return None if values is None else np.array(values, dtype=np.float64).reshape(-1)
+
+
+def _choice(argument: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise DataError(f"{argument} must be {' or '.join(repr(name) for name in known)}, not {value!r}.")

@@ -1,0 +1,109 @@
+"""An identified model played back over measured samples, without a Python step per sample.
+
+simulation   x[k+1] = A x[k] + B u[k],                      ŷ[k] = C x[k] + D u[k]
+prediction   x[k+1] = (A - K C) x[k] + (B - K D) u[k] + K y[k]   from one step before; more steps by the first line
+start        x[0] is the least-squares fit of C Ā^k x[0] to what the run from zero leaves of y; Ā = A or A - K C
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import FloatArray
+from dalembert.linear.recursions import march
+
+# Samples of the free motion held at once, and where it has died out, relative to its beginning.
+BLOCK = 4096
+DEAD = 1e-12
+# Samples whose states are held at once.
+RUN = 65_536
+
+
+def free_motion(A: Any, C: Any, count: int) -> Any:
+    """C Aᵏ for k < count: (count, ny, n), real or complex, by doubling."""
+    result = np.empty((count, *C.shape), dtype=np.result_type(A, C))
+    if not count:
+        return result
+    result[0] = C
+    done, power = 1, A
+    while done < count:
+        more = min(done, count - done)
+        result[done : done + more] = result[:more] @ power
+        done += more
+        power = power @ power
+    return result
+
+
+def start_state(A: FloatArray, C: FloatArray, rest: FloatArray) -> FloatArray:
+    """x[0] (n,) whose free motion C Aᵏ x[0] is nearest to ``rest`` (N, ny); minimum norm where that is not unique.
+
+    A triangular factor is carried from block to block, so memory does not grow with N; a motion that has died out
+    ends the sum early.
+    """
+    n, (count, ny) = len(A), rest.shape
+    if n == 0 or ny == 0:
+        return np.zeros(n)
+    R = np.zeros((0, n + 1))
+    length = min(BLOCK, max(64, 2_000_000 // max(1, n * ny)))
+    Ck, first = C, float(np.abs(C).max()) or 1.0
+    whole = np.linalg.matrix_power(A, length)
+    for begin in range(0, count, length):
+        size = min(length, count - begin)
+        rows = free_motion(A, Ck, size).reshape(size * ny, n)
+        if not np.isfinite(rows).all() or np.abs(rows).max() < DEAD * first:
+            break
+        block = np.column_stack([rows, rest[begin : begin + size].reshape(-1)])
+        R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            Ck = Ck @ whole
+    solution: FloatArray = scipy.linalg.lstsq(R[:, :n], R[:, n], cond=1e-12)[0]
+    return solution
+
+
+def run(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, start: FloatArray) -> FloatArray:
+    """Outputs (N, ny) from a start (n,); states are held for some samples at a time only."""
+    result = np.empty((len(u), len(C)))
+    for first in range(0, len(u), RUN):
+        part = u[first : first + RUN]
+        path = march(A, part @ B.T, start)
+        result[first : first + RUN] = path[:-1] @ C.T + part @ D.T
+        start = path[-1]
+    return result
+
+
+def outputs(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, u: FloatArray, y: FloatArray | None,
+) -> FloatArray:  # fmt: skip
+    """ŷ (N, ny) of the system driven by u (N, nu), from the start that suits y best, or from zero (y None)."""
+    made = run(A, B, C, D, u, np.zeros(len(A)))
+    if y is None:
+        return made
+    return run(A, B, C, D, u, start_state(A, C, y - made))
+
+
+def predictions(
+    A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray,
+    u: FloatArray, y: FloatArray, steps: int, estimate: bool,
+) -> FloatArray:  # fmt: skip
+    """ŷ[k] from the inputs up to k and the outputs up to k - steps, (N, ny)."""
+    closed, both = A - K @ C, np.hstack([B - K @ D, K])
+    known, through = np.hstack([u, y]), np.hstack([D, np.zeros((len(C), len(C)))])
+    start = np.zeros(len(A))
+    made = run(closed, both, C, through, known, start)
+    if estimate:
+        start = start_state(closed, C, y - made)
+        made = run(closed, both, C, through, known, start) if steps == 1 else made
+    if steps == 1:
+        return made
+    # the predictor state steps - 1 samples before, carried on by the inputs alone; the first ones all from x[0]
+    x = march(closed, (known @ both.T)[:-1], start)
+    late, drive = min(steps - 1, len(u) - 1), u @ B.T
+    carried = x[: len(x) - late]
+    for j in range(late):
+        carried = carried @ A.T + drive[j : j + len(carried)]
+    x = np.vstack([march(A, drive[: late - 1], start), carried]) if late else x
+    result: FloatArray = x @ C.T + u @ D.T
+    return result

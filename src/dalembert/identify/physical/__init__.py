@@ -1,0 +1,1 @@
+"""Mass, damping and stiffness matrices, and models updated to measured modes."""

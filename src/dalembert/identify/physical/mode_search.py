@@ -1,0 +1,234 @@
+"""The search for parameters whose modes agree with measured ones; see `updating` for what is minimised."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from dalembert.core.errors import DataError
+from dalembert.core.progress import Progress
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.identify.likelihood.undetermined import weigh
+from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
+from dalembert.identify.physical.updated import Updated
+from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.structured.family import Family, Matrices
+from dalembert.linear import SecondOrder
+from dalembert.numerics.chain_least_squares import bounded, triangle
+
+RIGID = 1e-6  # of the lowest measured frequency
+REPEATED = 1e-6  # relative distance of eigenvalues below which a mode has no shape of its own
+ITERATIONS = 60
+LARGEST_CHANGE = 0.5
+GOOD_MAC = 0.6
+
+
+@dataclass(frozen=True)
+class Target:
+    """Measured modes: ω (k,), shapes (c, k) of unit length, ζ (k,), with relative or absolute deviations."""
+
+    frequencies: Array
+    shapes: Array
+    damping: Array
+    coordinates: dict[str, str]
+    frequency_deviations: Array  # relative
+    shape_deviations: Array
+    damping_deviations: Array
+    use_shapes: bool
+    use_damping: bool
+    known: bool
+
+
+@dataclass(frozen=True)
+class Point:
+    """The model at one set of values: its modes, paired with the measured ones."""
+
+    system: SecondOrder
+    matrices: Matrices
+    omega: Array  # (k,) of the paired modes
+    phi: Array  # (n, k)
+    zeta: Array
+    mac: Array
+    alone: NDArray[np.bool_]  # (k,) whether the eigenvalue is simple
+    residual: Array
+
+
+class ModeSearch:
+    def __init__(
+        self, family: Family, target: Target, first: Array, low: Array, high: Array, prior: Array, count: int | None
+    ) -> None:
+        self.family, self.target, self.first = family, target, first
+        self.low, self.high, self.prior, self.count = low, high, prior, count
+        self.values = first.copy()
+        self.scale = family.scale
+        self.iterations = 0
+        self.before: Point | None = None
+
+    def point(self, values: Array) -> Point:
+        system = self.family.system(values)
+        matrices = self.family.matrices(system)
+        target = self.target
+        k = len(target.frequencies)
+        undamped = SecondOrder(system.M, system.K, coordinates=system.coordinates)
+        wanted = self.count or (min(3 * k + 10, system.nq - 1) if system.is_sparse else None)
+        modes = undamped.modes(wanted) if wanted else undamped.modes()
+        keep = np.flatnonzero(modes.eigenvalues.imag > RIGID * target.frequencies.min())
+        if len(keep) < k:
+            raise DataError(
+                f"the model has {len(keep)} oscillating modes for {k} measured ones"
+                + (f" among the {wanted} looked at; raise count=." if wanted else ".")
+            )
+        omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
+        seen = matrices.P @ phi
+        length = np.linalg.norm(seen, axis=0)
+        mac = (target.shapes.T @ (seen / np.where(length > 0, length, 1.0))) ** 2
+        apart = np.abs(np.log(omega[None, :] / target.frequencies[:, None]))
+        _, pair = linear_sum_assignment((1.0 - mac) + 0.2 * np.minimum(apart, 3.0))
+        gaps = np.full(len(omega), np.inf)
+        gaps[1:] = np.diff(omega) / omega[1:]
+        gaps[:-1] = np.minimum(gaps[:-1], gaps[1:])
+        chosen = phi[:, pair]
+        sign = np.where(((matrices.P @ chosen) * target.shapes).sum(axis=0) < 0, -1.0, 1.0)
+        chosen = chosen * sign
+        zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
+        found = Point(
+            system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair], gaps[pair] > REPEATED, np.zeros(0)
+        )
+        return Point(**{**found.__dict__, "residual": self.residual(found, values)})
+
+    def residual(self, at: Point, values: Array) -> Array:
+        t = self.target
+        parts = [np.log(at.omega / t.frequencies) / t.frequency_deviations]
+        if t.use_shapes:
+            seen = at.matrices.P @ at.phi
+            apart = seen / np.linalg.norm(seen, axis=0) - t.shapes
+            parts.append((at.alone * apart / t.shape_deviations).T.reshape(-1))
+        if t.use_damping:
+            parts.append((at.zeta - t.damping) / t.damping_deviations)
+        parts.append((values - self.first) / (self.scale * self.prior))
+        return np.concatenate(parts)
+
+    def jacobian(self, at: Point, values: Array) -> Array:
+        """Derivative of the residual by relative changes of the parameters."""
+        t = self.target
+        slopes = self.family.slopes(values)
+        k, m = len(t.frequencies), len(values)
+        by_frequency, by_damping = np.zeros((k, m)), np.zeros((k, m))
+        by_shape = np.zeros((k, len(t.coordinates), m))
+        needs = t.use_shapes or t.use_damping
+        for i in range(k):
+            phi, omega = at.phi[:, i], float(at.omega[i])
+            value = omega**2
+            solver = ShapeSlopes(at.matrices.M, at.matrices.K, phi, value) if needs and at.alone[i] else None
+            seen = at.matrices.P @ phi
+            size = float(np.linalg.norm(seen))
+            unit = seen / size
+            damped = np.asarray(at.matrices.C @ phi).reshape(-1)
+            for j, d in enumerate(slopes):
+                slope, dphi = eigenvalue_slope(phi, value, d.M, d.K), np.zeros_like(phi)
+                if solver is not None:
+                    slope, dphi = solver(d.M, d.K)
+                by_frequency[i, j] = slope / (2 * value)
+                moved = (at.matrices.P @ dphi + d.P @ phi) / size
+                by_shape[i, :, j] = at.alone[i] * (moved - unit * (unit @ moved))
+                change = 2 * (damped @ dphi) + float(phi @ np.asarray(d.C @ phi).reshape(-1))
+                by_damping[i, j] = change / (2 * omega) - at.zeta[i] * slope / (2 * value)
+        parts = [by_frequency / t.frequency_deviations[:, None]]
+        if t.use_shapes:
+            parts.append((by_shape / t.shape_deviations[:, None, None]).reshape(-1, m))
+        if t.use_damping:
+            parts.append(by_damping / t.damping_deviations[:, None])
+        return np.vstack([*(part * self.scale for part in parts), np.diag(1.0 / self.prior)])
+
+    def run(self, bar: Progress) -> str:
+        """Gauss-Newton with damping; the status."""
+        status = f"not converged after {ITERATIONS} iterations"
+        try:
+            at = self.before = self.at = self.point(self.values)
+            damping = 1e-4
+            J = self.jacobian(at, self.values)
+            while self.iterations < ITERATIONS:
+                bar.update(self.iterations / ITERATIONS)
+                self.iterations += 1
+                step, hoped = self.step(J, at.residual, damping)
+                values = np.clip(self.values + self.scale * step, self.low, self.high)
+                trial = self.point(values)
+                before, after = float(at.residual @ at.residual), float(trial.residual @ trial.residual)
+                if after < before:
+                    self.values, at = values, trial
+                    self.at = at
+                    damping = max(0.1 * damping, 1e-12)
+                    if before - after <= 1e-10 * before and float(np.abs(step).max()) < 1e-5:
+                        status = "converged"
+                        break
+                    J = self.jacobian(at, values)
+                elif hoped <= 1e-9 * before + 1e-18 or float(np.abs(step).max()) < 1e-10:
+                    status = "converged"
+                    break
+                else:
+                    damping *= 8
+        except KeyboardInterrupt:
+            if self.before is None:  # nothing was found yet
+                raise
+            status = f"stopped after {self.iterations} iterations"
+        bar.update(1.0)
+        return status
+
+    def step(self, J: Array, r: Array, damping: float) -> tuple[Array, float]:
+        sizes = np.sqrt((J * J).sum(axis=0))
+        own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
+        R = triangle(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
+        m = len(own)
+        most = LARGEST_CHANGE * np.maximum(np.abs(self.values) / self.scale, 0.2)
+        low = np.maximum((self.low - self.values) / self.scale, -most)
+        high = np.minimum((self.high - self.values) / self.scale, most)
+        step = bounded(R[:m, :m], R[:m, m], low, high)
+        left = r + J @ step
+        return step, float(r @ r - left @ left)
+
+    def report(self, model: Any, status: str, *, known: bool) -> Updated:
+        at, before, t = self.at, self.before, self.target
+        assert before is not None
+        J = self.jacobian(at, self.values)
+        names = self.family.names
+        free = J if np.isfinite(self.prior).any() else J[: len(J) - len(names)]
+        size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
+        scaled = free * (size / self.scale)
+        R = triangle(scaled) if len(scaled) > len(names) else scaled
+        information = weigh(R, names, relative=self.values != 0.0)
+        covariance = information.covariance * np.outer(size, size)
+        sentences = tuple(
+            sentence.replace("the data", "the modes").replace("the outputs", "them")
+            for sentence in information.sentences
+        )
+        for sentence in sentences:
+            warnings.warn(sentence, IdentificationWarning, stacklevel=3)
+        notes = [f"warning: {sentence}" for sentence in sentences]
+        for i in np.flatnonzero(~at.alone):
+            notes.append(f"mode {i + 1} is repeated in the model: its shape counts for nothing.")
+        for i in np.flatnonzero(at.mac < GOOD_MAC):
+            notes.append(f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f}).")
+        for k, name in enumerate(names):
+            if abs(self.values[k] - self.low[k]) <= 1e-9 * self.scale[k] or (
+                abs(self.values[k] - self.high[k]) <= 1e-9 * self.scale[k]
+            ):
+                notes.append(f"{name} stands at its bound {self.values[k]:g}.")
+        equations = None
+        if isinstance(model, EquationsOfMotion):
+            equations = model.replace(**dict(zip(names, (float(v) for v in self.values), strict=True)))
+        return Updated(
+            parameters=tuple(names), values=self.values.copy(), first=self.first.copy(),
+            deviations=np.sqrt(np.diag(covariance)) if known else None, covariance=covariance if known else None,
+            system=at.system, equations=equations, measured=t.frequencies / (2 * np.pi),
+            frequencies_before=before.omega / (2 * np.pi), frequencies_after=at.omega / (2 * np.pi),
+            mac_before=before.mac, mac_after=at.mac, damping_measured=t.damping,
+            damping_before=before.zeta, damping_after=at.zeta, shapes_count=t.use_shapes, damping_counts=t.use_damping,
+            undetermined=sentences, directions=information.directions, status=status, notes=tuple(notes),
+            provenance={"made by": "da.identify.update", "iterations": self.iterations},
+        )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Where sensors and actuators sit: words such as ``"-x1.acceleration"``, read into coordinates, kinds and signs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.identify.records.data import IdentificationWarning
+from dalembert.linear.state_space import StateSpace
+
+KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
+_UNITS = {"": 0, "/s": 1, "/s2": 2}
+# Feed-through above this part of the pulse response is real: only accelerations follow a force at once.
+FEEDTHROUGH = 0.02
+
+
+@dataclass(frozen=True)
+class Place:
+    """A channel on a coordinate; ``kind`` 0, 1, 2 for position, velocity, acceleration; sign ±1."""
+
+    channel: str
+    coordinate: str
+    kind: int
+    sign: float
+
+
+def kind_of_unit(unit: str) -> int | None:
+    """0, 1 or 2 for a unit of length or angle, its rate or its second rate; None for others.
+
+    Examples
+    --------
+    >>> kind_of_unit("m/s²"), kind_of_unit("mm"), kind_of_unit("rad/s"), kind_of_unit("V")
+    (2, 0, 1, None)
+    """
+    text = unit.replace("²", "2").replace("^", "").replace("**", "").replace(" ", "")
+    if text in ("g", "gal"):
+        return 2
+    for stem in ("mm", "rad", "m"):
+        if text.startswith(stem) and text[len(stem) :] in _UNITS:
+            return _UNITS[text[len(stem) :]]
+    return None
+
+
+def check_forces(system: StateSpace) -> None:
+    """Refuse inputs that are motions by their unit; warn where masses do not come out in kg (or kg m²)."""
+    for name in system.inputs:
+        kind = kind_of_unit(system.units.get(name, ""))
+        if kind is not None:
+            raise DataError(
+                f"input {name!r} is {('a position', 'a velocity', 'an acceleration')[kind]} "
+                f"[{system.units[name]}], not a force: its response tells no masses. Measure a force, fit a model of "
+                "known mass (refine_structured), or update one against the modes (update)."
+            )
+    forces = [unit for unit in (system.units.get(name, "") for name in system.inputs) if unit]
+    motions = [unit for unit in (system.units.get(name, "") for name in system.outputs) if unit]
+    odd = [unit for unit in forces if unit.replace(" ", "").replace("·", "").replace("*", "") not in ("N", "Nm")]
+    small = [unit for unit in motions if unit.startswith("mm") or unit in ("g", "gal")]
+    if odd or small:
+        force, motion = (odd or forces or ["N"])[0], (small or motions or ["m/s^2"])[0]
+        stem = next((stem for stem in ("mm", "rad", "m") if motion.startswith(stem)), motion)
+        warnings.warn(
+            f"inputs in [{force}] and outputs in [{motion}]: masses are in {force}/({_acceleration(stem)}), not in kg, "
+            "and damping and stiffness alike. Convert the channels to N and m/s² for SI units.",
+            IdentificationWarning,
+            stacklevel=3,
+        )
+
+
+def _acceleration(stem: str) -> str:
+    return f"{stem}/s^2" if stem in ("mm", "rad", "m") else stem
+
+
+def read_sensors(
+    system: StateSpace, sensors: Mapping[str, str] | Iterable[str] | None, kind: str | None
+) -> tuple[tuple[Place, ...], str]:
+    """Place of every sensor that is used, and a note where the kind was inferred."""
+    if kind is not None and kind not in KINDS:
+        raise DataError(unknown_name("kind of sensor", kind, KINDS))
+    note = ""
+    if sensors is None or not isinstance(sensors, Mapping):
+        chosen = system.outputs if sensors is None else (sensors,) if isinstance(sensors, str) else tuple(sensors)
+        words = dict.fromkeys(chosen, "")
+    else:
+        words = dict(sensors)
+    places = []
+    for number, (output, word) in enumerate(words.items(), start=1):
+        if output not in system.outputs:
+            raise DataError(unknown_name("output", output, system.outputs, "sensors"))
+        sign = -1.0 if word.startswith("-") else 1.0
+        name, own = _split(word.lstrip("+-"))
+        exponent = KINDS[own] if own else None if kind is None else KINDS[kind]
+        if exponent is None:
+            exponent, told = _inferred(system, output)
+            note = note or told
+        places.append(Place(output, name or (output if exponent == 0 else f"x{number}"), exponent, sign))
+    return tuple(places), note
+
+
+def _split(word: str) -> tuple[str, str]:
+    """Coordinate and kind of ``"x1.acceleration"``; an ending that is no kind belongs to the coordinate."""
+    stem, _, last = word.rpartition(".")
+    return (stem, last) if last in KINDS and stem else (word, "")
+
+
+def _inferred(system: StateSpace, output: str) -> tuple[int, str]:
+    known = kind_of_unit(system.units.get(output, ""))
+    names = ("positions", "velocities", "accelerations")
+    if known is not None:
+        return known, f"outputs are {names[known]} by their units"
+    pulse = system.markov(20) if system.dt is not None else None
+    if pulse is not None and np.abs(pulse[0]).max() > FEEDTHROUGH * np.abs(pulse).max():
+        return 2, "outputs are taken for accelerations: they follow the inputs within the same sample"
+    raise DataError(
+        f"whether output {output!r} is a position, a velocity or an acceleration is not known: it has no unit that "
+        "says so. Give kind='acceleration', or sensors={'" + output + "': 'x1.velocity', ...}."
+    )
+
+
+def read_actuators(system: StateSpace, actuators: Mapping[str, str] | None) -> dict[str, tuple[str, float]]:
+    """Coordinate and sign by input name."""
+    result = {}
+    for name, word in (actuators or {}).items():
+        if name not in system.inputs:
+            raise DataError(unknown_name("input", name, system.inputs, "actuators"))
+        result[name] = (word.lstrip("+-"), -1.0 if word.startswith("-") else 1.0)
+    return result
+
+
+def read_pairs(
+    system: StateSpace, colocated: tuple[str, str] | Iterable[tuple[str, str]] | None
+) -> tuple[tuple[str, str], ...]:
+    """(output, input) pairs, each known."""
+    if colocated is None:
+        return ()
+    listed = (colocated,) if isinstance(colocated, str) else tuple(colocated)
+    flat = len(listed) == 2 and all(isinstance(part, str) for part in listed)
+    pairs = (listed,) if flat else listed
+    result = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(tuple(pair)) != 2:
+            raise DataError(f"colocated must be a pair (output, input) or several of them, got {colocated!r}.")
+        output, given = (str(name) for name in pair)
+        if output not in system.outputs:
+            raise DataError(unknown_name("output", output, system.outputs, "colocated"))
+        if given not in system.inputs:
+            raise DataError(unknown_name("input", given, system.inputs, "colocated"))
+        result.append((output, given))
+    return tuple(result)

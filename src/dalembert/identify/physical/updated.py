@@ -1,0 +1,109 @@
+"""What a model update returns: values, and how the modes agree before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.equations import EquationsOfMotion
+from dalembert.linear import SecondOrder
+
+
+class Updated(Frozen):
+    """Parameters of a model that agree with measured modes; frozen.
+
+    Attributes
+    ----------
+    parameters : names;  values, first : (m,)
+    deviations, covariance : (m,), (m, m), or None
+        Where deviations of the modes were given.
+    system : SecondOrder
+        The model with the new values.
+    equations : EquationsOfMotion or None
+        The machine with the new values, where the model was one.
+    measured, frequencies_before, frequencies_after : (k,) [Hz], one per measured mode
+    mac_before, mac_after : (k,)
+    damping_measured, damping_before, damping_after : (k,)
+    undetermined : texts
+        Combinations of parameters that the modes cannot tell.
+    status : "converged", or why the search ended
+    notes : texts;  provenance : mapping
+    """
+
+    parameters: tuple[str, ...]
+    values: FloatArray
+    first: FloatArray
+    deviations: FloatArray | None
+    covariance: FloatArray | None
+    system: SecondOrder
+    equations: EquationsOfMotion | None
+    measured: FloatArray
+    frequencies_before: FloatArray
+    frequencies_after: FloatArray
+    mac_before: FloatArray
+    mac_after: FloatArray
+    damping_measured: FloatArray
+    damping_before: FloatArray
+    damping_after: FloatArray
+    shapes_count: bool
+    damping_counts: bool
+    undetermined: tuple[str, ...]
+    directions: FloatArray
+    status: str
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def __getitem__(self, parameter: str) -> float:
+        if parameter not in self.parameters:
+            raise DataError(unknown_name("parameter", parameter, self.parameters, "this update"))
+        return float(self.values[self.parameters.index(parameter)])
+
+    @property
+    def errors_before(self) -> FloatArray:
+        """Relative errors of the frequencies before (k,) [%]."""
+        return 100.0 * (self.frequencies_before / self.measured - 1.0)
+
+    @property
+    def errors_after(self) -> FloatArray:
+        """Relative errors of the frequencies after (k,) [%]."""
+        return 100.0 * (self.frequencies_after / self.measured - 1.0)
+
+    def table(self) -> str:
+        """One line per parameter, then one per mode."""
+        rows = []
+        for k, name in enumerate(self.parameters):
+            value, first = float(self.values[k]), float(self.first[k])
+            change = f"{100 * (value / first - 1):+.2f}" if first else "-"
+            deviation = None if self.deviations is None else float(self.deviations[k])
+            shown = "-" if deviation is None else f"{deviation:.2g}" if np.isfinite(deviation) else "unknown"
+            rows.append((name, f"{first:.6g}", f"{value:.6g}", change, shown))
+        head = ("parameter", "before", "after", "change [%]", "deviation")
+        modes = []
+        for i in range(len(self.measured)):
+            line = [
+                str(i + 1),
+                f"{self.measured[i]:.5g}",
+                f"{self.errors_before[i]:+.3f}",
+                f"{self.errors_after[i]:+.3f}",
+            ]
+            line += [f"{self.mac_before[i]:.3f}", f"{self.mac_after[i]:.3f}"]
+            if self.damping_counts:
+                line += [f"{z[i]:.4g}" for z in (self.damping_measured, self.damping_before, self.damping_after)]
+            modes.append(tuple(line))
+        mode_head = ["mode", "measured [Hz]", "error before [%]", "after [%]", "MAC before", "after"]
+        if self.damping_counts:
+            mode_head += ["damping", "before", "after"]
+        return aligned(head, rows) + "\n" + aligned(mode_head, modes)
+
+    def __repr__(self) -> str:
+        worst = float(np.abs(self.errors_after).max())
+        head = f"Updated: {self.status}, frequencies within {worst:.3g} %"
+        return "\n".join([head, self.table(), *(f"  {note}" for note in self.notes)])

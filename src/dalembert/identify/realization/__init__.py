@@ -1,0 +1,1 @@
+"""State-space models from Markov parameters: OKID, ERA, and modes from outputs alone."""

@@ -1,0 +1,1 @@
+"""Records at the border of identification: checked, prepared, repaired, synchronised."""

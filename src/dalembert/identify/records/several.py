@@ -1,0 +1,82 @@
+"""Preparation of one record or of several, with a note in its provenance of what was done."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.core.errors import DataError
+from dalembert.identify.records.checks import record_list
+from dalembert.record import Record
+
+FloatArray = NDArray[np.float64]
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class OneOrSeveral(Protocol[P, R_co]):
+    """A function of one record that takes a sequence of records too, and then returns a tuple."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, records: Record, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, records: Sequence[Record], *args: P.args, **kwargs: P.kwargs) -> tuple[R_co, ...]: ...
+
+
+def one_or_several(function: Callable[Concatenate[Record, P], R_co]) -> OneOrSeveral[P, R_co]:
+    """Let a function of one record take several."""
+
+    @functools.wraps(function)
+    def taken(records: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        if isinstance(records, Record):
+            return function(records, *args, **kwargs)
+        return tuple(function(record, *args, **kwargs) for record in record_list(records))
+
+    return taken
+
+
+def places_of(record: Record, channels: str | Iterable[str] | None) -> list[int]:
+    """Columns of the named channels (stems allowed), all when None."""
+    if channels is None:
+        return list(range(len(record.names)))
+    wanted = (channels,) if isinstance(channels, str) else tuple(channels)
+    position = {name: i for i, name in enumerate(record.names)}
+    places = [position[part] for name in wanted for part in record.expand(name)]
+    if not places:
+        raise DataError("channels= names no channel; leave it out to take all.")
+    return list(dict.fromkeys(places))
+
+
+def which(record: Record, places: Sequence[int]) -> str:
+    """How a note calls the channels worked on: nothing where it was all of them."""
+    if len(places) == len(record.names):
+        return ""
+    return " of " + ", ".join(record.names[i] for i in places)
+
+
+def noted(record: Record, data: FloatArray, step: str, *, time: FloatArray | None = None) -> Record:
+    """The record with other numbers, names and units kept, and a line more in ``provenance["preparation"]``."""
+    provenance = record.provenance
+    provenance["preparation"] = [*provenance.get("preparation", []), step]
+    return Record(
+        record.time if time is None else time, data, record.names, record.units, name=record.name,
+        status=record.status, statistics=record.statistics, provenance=provenance, scene=record.scene,
+    )  # fmt: skip
+
+
+def refuse_gaps(record: Record, places: Sequence[int], doing: str) -> None:
+    """Refuse channels with samples that are not finite, named."""
+    for i in places:
+        column = record.data[:, i]
+        if not (np.isfinite(column.min()) and np.isfinite(column.max())):
+            count = int(np.count_nonzero(~np.isfinite(column)))
+            raise DataError(
+                f"channel {record.names[i]!r} has {count} samples that are not finite (gaps); {doing} would spread "
+                "them. Fill them first with identify.repair(record).record."
+            )

@@ -1,0 +1,265 @@
+"""Delays between channels or loggers, to a fraction of a sample, and their removal.
+
+The delay τ of b(t) = a(t - τ) is where the cross-correlation is largest:
+
+R(τ) = Re Σ_k conj(A_k) B_k e^{iω_kτ}   (zero-padded transforms, so nothing wraps round)
+
+Its largest sample starts a least-squares match of the overlapping parts, a ≈ g b(t + τ) + c, by Gauss and Newton: the
+correlation alone is drawn towards zero delay, since a finite record has fewer samples at larger ones.
+Shifting by a fraction of a sample is a convolution with a windowed sinc, flat to 1e-4 up to 0.9 of the Nyquist
+frequency; at the ends the record is continued by reflection in its end points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import real_number
+from dalembert.core.arrays import Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import columns
+from dalembert.core.text import listed
+from dalembert.identify.records.checks import label, record_list, sample_time
+from dalembert.identify.records.several import FloatArray, noted, one_or_several, refuse_gaps
+from dalembert.record import Record
+
+__all__ = ["Synchronised", "delay", "shift", "synchronise"]
+
+# Half the length of the interpolating filter, and its Kaiser window.
+HALF = 48
+KAISER = 8.0
+# Below this correlation the two signals are not the same thing, and a delay means nothing.
+WEAK = 0.5
+
+
+def delay(reference: ArrayLike, signal: ArrayLike, dt: float = 1.0, *, longest: float | None = None) -> float:
+    """Delay of one signal behind another [s], to a fraction of a sample.
+
+    Parameters
+    ----------
+    reference, signal : (N,), (M,), no gaps; their means do not matter
+    dt : sample time [s]
+    longest : look only at delays up to this, either way [s]
+
+    Examples
+    --------
+    >>> t = np.arange(400.0)
+    >>> round(delay(np.exp(-((t - 150) / 9) ** 2), np.exp(-((t - 162.3) / 9) ** 2)), 6)
+    12.3
+    """
+    if isinstance(reference, Record) or isinstance(signal, (Record, str)):
+        raise DataError(
+            "delay takes two signals (arrays), such as record['a'] and record['b'], and their sample time; for whole "
+            "records use synchronise."
+        )
+    return _delay(np.asarray(reference, dtype=np.float64), np.asarray(signal, dtype=np.float64), dt, longest)[0]
+
+
+def _delay(a: FloatArray, b: FloatArray, dt: float, longest: float | None) -> tuple[float, float]:
+    """Delay [s] and correlation there."""
+    import scipy.fft
+
+    if a.ndim != 1 or b.ndim != 1 or min(a.size, b.size) < 4 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise DataError("a delay needs two signals of one dimension, of four samples or more, without gaps.")
+    a, b = a - a.mean(), b - b.mean()
+    power = np.sqrt((a @ a) * (b @ b))
+    if power == 0.0:
+        raise DataError("a delay needs signals that change; one of them is constant.")
+    n = scipy.fft.next_fast_len(a.size + b.size, real=True)
+    S = np.conj(scipy.fft.rfft(a, n)) * scipy.fft.rfft(b, n)
+    R = scipy.fft.irfft(S, n)
+    lags = np.arange(n)
+    lags[lags > n // 2] -= n
+    limit = max(a.size, b.size) if longest is None else real_number("longest", longest) / dt
+    R[np.abs(lags) > limit] = -np.inf
+    best = int(R.argmax())
+    lag, match = _matched(a, b, int(lags[best]))
+    return lag * dt, match if np.isfinite(match) else float(R[best] / power)
+
+
+def _matched(a: FloatArray, b: FloatArray, start: int) -> tuple[float, float]:
+    """Lag [samples] near ``start`` at which a ≈ g b(k + lag) + c fits best, and the correlation there."""
+    low, high = max(0, -start), min(len(a), len(b) - start)
+    edge = 2 + min(HALF, (high - low) // 8)  # ends are interpolated less well
+    if high - low - 2 * edge < 8:
+        return float(start), float("nan")
+    a, b = a[low:high], b[low + start : high + start]
+    inner = slice(edge, len(a) - edge)
+    fraction, match = 0.0, float("nan")
+    for _ in range(30):
+        moved = advanced(b, fraction)
+        terms = np.column_stack([moved, np.gradient(moved), np.ones(len(a))])[inner]
+        gain, change, _ = np.linalg.lstsq(terms, a[inner], rcond=None)[0]
+        with np.errstate(invalid="ignore", divide="ignore"):  # a part that does not change matches nothing: NaN
+            match = float(np.corrcoef(moved[inner], a[inner])[0, 1])
+        if gain <= 0.0 or not np.isfinite(match) or abs(fraction + change / gain) > 1.5:
+            return float(start), match
+        fraction += float(change / gain)
+        if abs(change / gain) < 1e-10:
+            break
+    return start + fraction, match
+
+
+@one_or_several
+def shift(record: Record, delays: Mapping[str, float]) -> Record:
+    """Move channels back by their known delays [s], so that all show the same instant; what is not named stays.
+
+    Samples at the ends for which a moved channel has no value are cut off.
+
+    Examples
+    --------
+    >>> t = 0.1 * np.arange(300)
+    >>> late = Record.from_channels(t, {"a": np.sin(t), "b": np.sin(t - 0.25)})
+    >>> moved = shift(late, {"b": 0.25})
+    >>> float(abs(moved["a"] - moved["b"])[50:-50].max()) < 1e-3
+    True
+    """
+    if not isinstance(delays, Mapping):
+        raise DataError(f"shift needs delays by channel, {{name: seconds}}, not {delays!r}.")
+    dt = record.sample_time
+    by_column: dict[int, float] = {}
+    for name, value in delays.items():
+        for part in record.expand(name):
+            by_column[record.names.index(part)] = real_number(f"the delay of {name!r}", value) / dt
+    if not by_column:
+        raise DataError("shift needs the delay of at least one channel, {name: seconds}.")
+    refuse_gaps(record, list(by_column), "interpolation")
+    data = record.data.copy()
+    for i, lag in by_column.items():
+        data[:, i] = advanced(data[:, i].copy(), lag)
+    lags = list(by_column.values())
+    first = int(np.ceil(max(0.0, -min(lags)) - 1e-9))
+    last = len(record) - int(np.ceil(max(0.0, *lags, 0.0) - 1e-9))
+    if last - first < 2:
+        raise DataError(f"nothing is left after shifting by {max(map(abs, lags)) * dt:.6g} s: the record is too short.")
+    text = ", ".join(f"{name} by {value:.6g} s" for name, value in delays.items())
+    return noted(record.between(float(record.time[first]), float(record.time[last - 1])), data[first:last],
+                 f"shifted {text}")  # fmt: skip
+
+
+def advanced(x: FloatArray, lag: float) -> FloatArray:
+    """x(k + lag), the fraction by a windowed sinc, ends reflected in their end points."""
+    import scipy.signal
+
+    whole = round(lag)
+    fraction = lag - whole
+    if abs(fraction) > 1e-12:
+        half = min(HALF, len(x) - 1)
+        k = np.arange(-half, half + 1)
+        taps = np.sinc(k + fraction) * np.i0(KAISER * np.sqrt(np.maximum(0.0, 1 - (k / (half + 1)) ** 2)))
+        taps /= taps.sum()
+        ends = 2 * x[0] - x[half:0:-1], 2 * x[-1] - x[-2 : -half - 2 : -1]
+        x = scipy.signal.oaconvolve(np.concatenate([ends[0], x, ends[1]]), taps, mode="valid")
+    result = np.empty_like(x)
+    if whole >= 0:
+        result[: len(x) - whole], result[len(x) - whole :] = x[whole:], x[-1]
+    else:
+        result[-whole:], result[:-whole] = x[:whole], x[0]
+    return result
+
+
+class Synchronised(Frozen):
+    """Records brought to one clock; frozen.
+
+    ``records`` : tuple of Records with the same times, those of the first; ``delays`` : (k,) [s], how far the clock of
+    each was behind that of the first; ``correlations`` : (k,), 1 where the shared signals are the same.
+    """
+
+    records: tuple[Record, ...]
+    delays: FloatArray
+    correlations: FloatArray
+
+    def __init__(self, records: tuple[Record, ...], delays: FloatArray, correlations: FloatArray) -> None:
+        self._freeze(records=records, delays=delays, correlations=correlations)
+
+    def joined(self) -> Record:
+        """One record of all channels; of a channel that several have, the first record's stays."""
+        first = self.records[0]
+        names, units, blocks = list(first.names), dict(first.units), [first.data]
+        for run in self.records[1:]:
+            new = [name for name in run.names if name not in names]
+            if new:
+                blocks.append(run[new])
+                names += new
+                units.update({name: run.units[name] for name in new})
+        provenance = first.provenance
+        return Record(first.time, np.column_stack(blocks), names, units, name=first.name, provenance=provenance)
+
+    def table(self) -> str:
+        """Delay and correlation of every record."""
+        rows = [
+            (f"{late:.6g}", f"{match:.4f}", run.name or f"record {k + 1}")
+            for k, (run, late, match) in enumerate(zip(self.records, self.delays, self.correlations))
+        ]
+        return columns(("delay [s]", "correlation", "record"), rows)
+
+    def __repr__(self) -> str:
+        return f"Synchronised: {len(self.records)} records of {len(self.records[0])} samples\n{self.table()}"
+
+
+def synchronise(records: Sequence[Record], on: str | Sequence[str], *, longest: float | None = None) -> Synchronised:
+    """Bring records of several loggers, or repeated tests, to the clock of the first by a signal that all hold.
+
+    Parameters
+    ----------
+    records : two or more, of one sample rate, without gaps
+    on : name of the shared channel, or its name in every record
+        It must measure the same thing in all: two sensors on different storeys answer with their own phase, which is
+        motion and no delay.
+    longest : look only at delays up to this, either way [s]
+
+    Returns
+    -------
+    Synchronised
+        ``.records`` on common times (cut to what all cover), ``.delays``, ``.joined()``.
+
+    Examples
+    --------
+    >>> t = 0.01 * np.arange(2000)
+    >>> blow = lambda t: np.exp(-((t - 4.0) / 0.2) ** 2)
+    >>> a = Record.from_channels(t, {"hammer": blow(t)}, name="a")
+    >>> b = Record.from_channels(t, {"hammer": blow(t - 0.123), "x": 2.0 * blow(t - 0.123)}, name="b")
+    >>> both = synchronise([a, b], on="hammer")
+    >>> both.delays.round(6)
+    array([0.   , 0.123])
+    >>> both.joined().names
+    ('hammer', 'x')
+    """
+    runs = record_list(records)
+    if len(runs) < 2:
+        raise DataError("synchronise needs at least two records; for channels of one record use delay and shift.")
+    dt = sample_time(runs)
+    names = [on] * len(runs) if isinstance(on, str) else list(on)
+    if len(names) != len(runs):
+        raise DataError(f"on= must be one channel name, or {len(runs)}, one per record; got {listed(names, {})}.")
+    shared = []
+    for k, (run, name) in enumerate(zip(runs, names)):
+        if name not in run.names:
+            raise DataError(f"{label(runs, k)} has no channel {name!r} to synchronise on: {listed(run.names, {})}.")
+        refuse_gaps(run, range(len(run.names)), "interpolation")
+        shared.append(run[name])
+    found = [(0.0, 1.0), *(_delay(shared[0], signal, dt, longest) for signal in shared[1:])]
+    for k, (late, match) in enumerate(found):
+        if match < WEAK:
+            raise DataError(
+                f"{names[k]!r} of {label(runs, k)} and {names[0]!r} of record 1 do not measure the same thing: their "
+                f"correlation is {match:.2f} at best (at {late:.6g} s). Name another channel."
+            )
+    first = max(int(np.ceil(-late / dt - 1e-9)) for late, _ in found)
+    last = min(int(np.floor(len(run) - 1 - late / dt + 1e-9)) for run, (late, _) in zip(runs, found))
+    first, last = max(first, 0), min(last, len(runs[0]) - 1)
+    if last - first < 2:
+        raise DataError("the records do not overlap once their clocks agree.")
+    time = runs[0].time[first : last + 1]
+    moved = []
+    for run, (late, _) in zip(runs, found):
+        whole = round(late / dt)
+        rows = slice(first + whole, last + 1 + whole)  # by the record's own count: it may be longer than the first
+        fraction = late / dt - whole
+        data = np.column_stack([advanced(column.copy(), fraction)[rows] for column in run.data.T])
+        moved.append(noted(run, data, f"synchronised on {names[0]}: clock moved by {late:.6g} s", time=time))
+    delays, matches = np.array(found).T
+    return Synchronised(tuple(moved), delays.copy(), matches.copy())

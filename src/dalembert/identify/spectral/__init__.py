@@ -1,0 +1,1 @@
+"""Spectra, frequency responses and Markov parameters."""

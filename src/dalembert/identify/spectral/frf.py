@@ -1,0 +1,306 @@
+"""Frequency responses and coherences from measured inputs and outputs (spec 000, item 62).
+
+With the densities S_ab = E[conj(A) B] and y = H u + noise:
+
+H1   S_uu H1ᵀ = S_uy                  least squares: unbiased for noise on the outputs (the usual choice)
+H2   S_yu H2ᵀ = S_yy                  unbiased for noise on the inputs; one input, or as many outputs as inputs
+Hv   smallest eigenvector of the densities of (u, y_b), each channel scaled to unit power: total least squares;
+     with one input |Hv|² = |H1| |H2|
+multiple coherence   γ²_b = S_yu S_uu⁻¹ S_uy / S_bb: the share of output b that the inputs explain
+E|ΔH_bc|² ≈ (1 - γ²_b) S_bb (S_uu⁻¹)_cc / (n_d - r) for r inputs;
+     a modulus or phase has half of that variance (Bendat & Piersol, 9.2).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.core.text import listed
+from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.spectral.spectra import Records, Window, averaged, planned, ratio
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+
+__all__ = ["Coherence", "FrfEstimate", "coherence", "frf"]
+
+METHODS = ("H1", "H2", "Hv")
+# Input power below this share of its largest is no excitation: the lines of rounding errors.
+NO_POWER = 1e-24
+# Inputs whose correlation matrix has smaller eigenvalues are one input, as far as numbers tell.
+DEPENDENT = 1e-10
+
+
+class Coherence(Frozen):
+    """Coherence between inputs and outputs; frozen.
+
+    ``frequencies`` : (nf,) [rad/s]; ``ordinary`` : (nf, ny, nu); ``multiple`` : (nf, ny), the share of an output that
+    all inputs together explain; with one input the two are the same.
+    """
+
+    frequencies: FloatArray
+    ordinary: FloatArray
+    multiple: FloatArray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """(nf,) [Hz]."""
+        return self.frequencies / (2.0 * np.pi)
+
+    def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
+        """(nf,) multiple coherence of ``c["output"]``, or ordinary coherence of ``c["output", "input"]``."""
+        output, given = (pair, None) if isinstance(pair, str) else pair
+        if output not in self.outputs:
+            raise DataError(unknown_name("output", output, self.outputs, "this Coherence"))
+        b = self.outputs.index(output)
+        if given is None:
+            return self.multiple[:, b]
+        if given not in self.inputs:
+            raise DataError(unknown_name("input", given, self.inputs, "this Coherence"))
+        return self.ordinary[:, b, self.inputs.index(given)]
+
+    def table(self) -> str:
+        """Smallest, mean and share above 0.9 of the multiple coherence of every output."""
+        rows = [
+            (name, f"{g.min():.3f}", f"{g.mean():.3f}", f"{100.0 * np.mean(g > 0.9):.0f} %")
+            for name, g in zip(self.outputs, self.multiple.T)
+        ]
+        return aligned(("output", "smallest", "mean", "above 0.9"), rows)
+
+    def __repr__(self) -> str:
+        return f"Coherence with {listed(self.inputs, {})}: {len(self.frequencies)} frequencies\n{self.table()}"
+
+
+class FrfEstimate(Frozen):
+    """A measured frequency response with what is known of its quality; frozen.
+
+    ``response`` : FrequencyResponse; ``coherence`` : Coherence; ``deviations`` : (nf, ny, nu), standard deviations of
+    the moduli (and, over the modulus, of the phases [rad]), or None where there are no more averages than inputs;
+    ``method`` : "H1", "H2" or "Hv"; ``blocks``, ``averages`` : blocks averaged, and independent ones they are worth.
+    """
+
+    response: FrequencyResponse
+    coherence: Coherence
+    deviations: FloatArray | None
+    method: str
+    blocks: int
+    averages: float
+    provenance: Mapping[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    @property
+    def frequencies(self) -> FloatArray:
+        """(nf,) [rad/s]."""
+        return self.response.frequencies
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """(nf,) [Hz]."""
+        return self.response.frequencies_hz
+
+    def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
+        """(nf,) complex of ``frf["output", "input"]``; with a single input ``frf["output"]`` is enough."""
+        return self.response[pair]
+
+    def deviation(self, output: str, input: str | None = None) -> FloatArray:
+        """(nf,) standard deviation of the modulus of one entry."""
+        if self.deviations is None:
+            raise DataError(
+                f"{self.averages:.3g} averages for {len(self.response.inputs)} inputs tell nothing of random errors; "
+                "take shorter blocks or more records."
+            )
+        self.response[(output, input) if input is not None else output]  # names checked there
+        place = 0 if input is None else self.response.inputs.index(input)
+        return self.deviations[:, self.response.outputs.index(output), place]
+
+    def table(self) -> str:
+        """The first entry of the response, and the coherence of every output."""
+        return f"{self.response.table()}\n{self.coherence.table()}"
+
+    def __repr__(self) -> str:
+        hertz = self.frequencies_hz
+        return (
+            f"FrfEstimate ({self.method}): {len(hertz)} frequencies, {hertz[0]:.6g} to {hertz[-1]:.6g} Hz, "
+            f"{self.blocks} blocks worth {self.averages:.3g} averages\n{self.table()}"
+        )
+
+
+def frf(
+    records: Records,
+    inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None,
+    *,
+    method: Literal["H1", "H2", "Hv"] = "H1",
+    window: Window = "hann",
+    segment: int | Literal["record"] | None = None,
+    overlap: float = 0.5,
+    detrend: Detrend = "mean",
+) -> FrfEstimate:
+    """Frequency response from inputs to outputs with coherence and random errors.
+
+    Parameters
+    ----------
+    records : Record, or a sequence of them (averaged)
+        Several inputs need at least as many independent blocks or tests.
+    inputs, outputs : channel names; outputs are all others when left out
+    method : "H1" (noise on outputs), "H2" (noise on inputs), "Hv" (both, total least squares)
+    window, segment, overlap, detrend : as in :func:`spectra`
+        Hammer tests: ``window="boxcar", segment="record", detrend="none"``.
+
+    Returns
+    -------
+    FrfEstimate
+        The line at zero frequency is left out where means were taken off.
+
+    Examples
+    --------
+    >>> from dalembert.record import Record
+    >>> rng = np.random.default_rng(2)
+    >>> u = rng.normal(size=8192)
+    >>> test = Record.from_channels(0.01 * np.arange(8192), {"f": u, "a": 3.0 * u + 0.3 * rng.normal(size=8192)})
+    >>> measured = frf(test, "f", "a", segment=512)
+    >>> bool(abs(measured["a"] - 3.0).max() < 0.25), bool(measured.coherence["a"].min() > 0.95)
+    (True, True)
+    """
+    if method not in METHODS:
+        raise DataError(unknown_name("estimator", str(method), METHODS))
+    data = read_data(records, inputs, outputs, offset_matters=detrend == "none")
+    G, w, blocks, averages, text = _densities(data, window, segment, overlap, detrend, "a frequency response")
+    nu = data.nu
+    scaled = _Scaled(G, nu, data, blocks)
+    H = {"H1": scaled.h1, "H2": scaled.h2, "Hv": scaled.hv}[method]()
+    quality = _coherence(G, scaled, w, data)
+    deviations = None
+    if averages > nu:
+        unexplained = (1.0 - quality.multiple) * scaled.power[:, nu:]
+        inverse = np.einsum("fcc->fc", scaled.inverse).real / np.maximum(scaled.power[:, :nu], scaled.tiny)
+        deviations = np.sqrt(0.5 / (averages - nu) * unexplained[:, :, None] * inverse[:, None, :])
+    units = data.units
+    provenance = {**data.provenance, "method": f"{method}: {text}"}
+    response = FrequencyResponse(
+        w, H, data.inputs, data.outputs, provenance=provenance,
+        input_units={name: units[name] for name in data.inputs if units[name]},
+        output_units={name: units[name] for name in data.outputs if units[name]},
+    )  # fmt: skip
+    return FrfEstimate(
+        response=response, coherence=quality, deviations=deviations, method=method, blocks=blocks, averages=averages,
+        provenance=provenance,
+    )  # fmt: skip
+
+
+def coherence(
+    records: Records,
+    inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None,
+    *,
+    window: Window = "hann",
+    segment: int | None = None,
+    overlap: float = 0.5,
+    detrend: Detrend = "mean",
+) -> Coherence:
+    """Ordinary and multiple coherence; parameters as in :func:`frf`."""
+    data = read_data(records, inputs, outputs, offset_matters=detrend == "none")
+    G, w, blocks, _, _ = _densities(data, window, segment, overlap, detrend, "a coherence")
+    return _coherence(G, _Scaled(G, data.nu, data, blocks), w, data)
+
+
+def _densities(
+    data: Data, window: Window, segment: Any, overlap: float, detrend: str, what: str
+) -> tuple[ComplexArray, FloatArray, int, float, str]:
+    data.require_inputs(what)
+    plan = planned(data, window, segment, overlap, detrend)
+    parts = [np.hstack([u, y]) for u, y in zip(data.u, data.y)]
+    G, blocks, averages = averaged(parts, plan, data.dt)
+    first = 0 if detrend == "none" else 1  # a mean that was taken off has no response
+    return G[first:], plan.frequencies(data.dt)[first:], blocks, averages, plan.text()
+
+
+class _Scaled:
+    """The density matrices with every channel at unit power, so that units decide no rank."""
+
+    def __init__(self, G: ComplexArray, nu: int, data: Data, blocks: int) -> None:
+        self.nu, self.data = nu, data
+        self.power = np.einsum("faa->fa", G).real
+        self.tiny = np.finfo(np.float64).tiny
+        self.dead = (self.power[:, :nu] <= NO_POWER * self.power[:, :nu].max(axis=0)).any(axis=1)
+        self.size = np.sqrt(np.maximum(self.power, self.tiny))
+        self.C = G / (self.size[:, :, None] * self.size[:, None, :])
+        if blocks < nu:
+            raise DataError(
+                f"{nu} inputs need at least {nu} independent blocks or records to be told apart; there are {blocks}. "
+                "Add tests that excite the inputs differently, or take shorter blocks."
+            )
+        values = np.linalg.eigvalsh(self.C[:, :nu, :nu])
+        self.inverse = np.linalg.pinv(self.C[:, :nu, :nu], rcond=DEPENDENT, hermitian=True)
+        dependent = (values[:, 0] < DEPENDENT) & ~self.dead
+        if dependent.any():
+            warnings.warn(
+                f"inputs {listed(data.inputs, {})} are not independent at {int(dependent.sum())} of {len(values)} "
+                "frequencies: their effects cannot be told apart there.",
+                IdentificationWarning,
+                stacklevel=4,
+            )
+        if self.dead.any():
+            warnings.warn(
+                f"an input has no power at {int(self.dead.sum())} of {len(values)} frequencies; the response there is "
+                "set to 0, its coherence to 0.",
+                IdentificationWarning,
+                stacklevel=4,
+            )
+
+    def unscaled(self, H: ComplexArray) -> ComplexArray:
+        """From responses of scaled channels (nf, ny, nu)."""
+        H = H * self.size[:, self.nu :, None] / self.size[:, None, : self.nu]
+        H[self.dead] = 0.0
+        return H
+
+    def h1(self) -> ComplexArray:
+        return self.unscaled((self.inverse @ self.C[:, : self.nu, self.nu :]).transpose(0, 2, 1))
+
+    def h2(self) -> ComplexArray:
+        nu, C = self.nu, self.C
+        if nu == 1:
+            S = C[:, nu:, 0]  # (nf, ny) conj(y) u
+            quiet = np.abs(S) <= 1e-12
+            return self.unscaled(np.where(quiet, 0.0, 1.0 / np.where(quiet, 1.0, S))[:, :, None])
+        if self.data.ny != nu:
+            raise DataError(
+                f"H2 needs one input, or as many outputs as inputs; there are {nu} inputs and {self.data.ny} outputs. "
+                "Use H1 or Hv."
+            )
+        return self.unscaled((np.linalg.pinv(C[:, nu:, :nu]) @ C[:, nu:, nu:]).transpose(0, 2, 1))
+
+    def hv(self) -> ComplexArray:
+        nu = self.nu
+        H = np.empty((len(self.C), self.data.ny, nu), dtype=np.complex128)
+        for b in range(self.data.ny):
+            both = [*range(nu), nu + b]
+            v = np.linalg.eigh(self.C[:, both][:, :, both])[1][:, :, 0]
+            last = np.where(np.abs(v[:, nu]) > 1e-150, v[:, nu], 1.0)
+            H[:, b] = -v[:, :nu] / last[:, None]
+        return self.unscaled(H)
+
+
+def _coherence(G: ComplexArray, scaled: _Scaled, w: FloatArray, data: Data) -> Coherence:
+    nu = scaled.nu
+    cross = scaled.C[:, :nu, nu:]  # (nf, nu, ny)
+    multiple = np.einsum("fcb,fcd,fdb->fb", cross.conj(), scaled.inverse, cross, optimize=True).real
+    multiple = ratio(multiple, (scaled.power[:, nu:] > 0.0).astype(np.float64))
+    ordinary = np.clip(np.abs(cross.transpose(0, 2, 1)) ** 2, 0.0, 1.0)
+    multiple[scaled.dead] = 0.0
+    return Coherence(
+        frequencies=w.copy(), ordinary=ordinary, multiple=multiple, inputs=data.inputs, outputs=data.outputs
+    )

@@ -1,0 +1,140 @@
+"""Windows for hammer tests, and the damping they add.
+
+Force window: 1 about the blow, 0 where only noise is left, with cosine flanks.
+Exponential window: every channel times e^{-σ(t - t₀)}, so that the answer has died out at the end of the record. Since
+y = G u implies e^{-σt} y = G_σ (e^{-σt} u) with every pole of G_σ moved by -σ, exactly, also for sampled systems, the
+damping added is known and is taken off again: s = s_measured + σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import real_number
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.identify.records.checks import channels as channel_names
+from dalembert.identify.records.checks import record_list
+from dalembert.identify.records.several import noted, places_of, refuse_gaps
+from dalembert.record import Record
+
+__all__ = ["HammerWindows", "hammer_windows"]
+
+# A blow lasts while the force exceeds this share of its peak.
+BLOW = 0.05
+
+
+class HammerWindows(Frozen):
+    """Windowed hammer tests and the damping to take off what is identified from them; frozen.
+
+    ``records`` : tuple of Records; ``decay_rate`` : σ added to the decay of every mode [1/s];
+    ``blows`` : (k, nu, 2), start and stop of the force window in every record [s].
+    """
+
+    records: tuple[Record, ...]
+    decay_rate: float
+    blows: FloatArray
+
+    def __init__(self, records: tuple[Record, ...], decay_rate: float, blows: FloatArray) -> None:
+        self._freeze(records=records, decay_rate=decay_rate, blows=blows)
+
+    @property
+    def record(self) -> Record:
+        """The record, where there is one."""
+        if len(self.records) > 1:
+            raise DataError(f"there are {len(self.records)} records; use .records.")
+        return self.records[0]
+
+    def true_poles(self, eigenvalues: ArrayLike) -> ComplexArray:
+        """Continuous-time eigenvalues [rad/s] without the damping of the window."""
+        return np.asarray(eigenvalues, dtype=np.complex128) + self.decay_rate
+
+    def true_damping(self, damping_ratios: ArrayLike, frequencies: ArrayLike) -> FloatArray:
+        """Damping ratios without that of the window, from measured ones and frequencies |s| [rad/s].
+
+        Examples
+        --------
+        >>> test = Record.from_channels(0.01 * np.arange(1000), {"f": np.eye(1000)[3], "a": np.sin(np.arange(1000.0))})
+        >>> added = hammer_windows(test, "f", remaining=0.01)
+        >>> added.true_damping([0.03], [50.0]).round(5)             # about 0.03 - σ/50
+        array([0.02079])
+        """
+        w = np.asarray(frequencies, dtype=np.float64)
+        z = np.asarray(damping_ratios, dtype=np.float64)
+        s = w * (-z + 1j * np.sqrt(np.maximum(0.0, 1.0 - z**2))) + self.decay_rate
+        result: FloatArray = -s.real / np.abs(s)
+        return result
+
+    def __repr__(self) -> str:
+        return f"HammerWindows: {len(self.records)} records, decay rate {self.decay_rate:.6g} 1/s added"
+
+
+def hammer_windows(
+    records: Record | Sequence[Record],
+    inputs: str | Iterable[str],
+    outputs: str | Iterable[str] | None = None,
+    *,
+    width: float | None = None,
+    remaining: float = 0.01,
+) -> HammerWindows:
+    """Force and exponential windows on hammer tests.
+
+    Parameters
+    ----------
+    records : Record or sequence of them, each with one blow
+    inputs, outputs : channel names; outputs are all others when left out
+    width : length of the force window [s], centred on the peak; found from the force when left out
+    remaining : what the exponential window leaves at the end of the longest record; 1 for none
+
+    Returns
+    -------
+    HammerWindows
+        ``.records`` for :func:`frf` or any method; ``.true_poles`` and ``.true_damping`` take off what was added.
+    """
+    runs = record_list(records)
+    names_in, names_out = channel_names(runs, inputs, outputs)
+    if not names_in:
+        raise DataError("hammer_windows needs the channel of the hammer, inputs=[...].")
+    share = real_number("remaining", remaining)
+    if not 0.0 < share <= 1.0:
+        raise DataError(f"remaining must be above 0 and at most 1, got {remaining!r}.")
+    if width is not None and real_number("width", width) <= 0.0:
+        raise DataError(f"width must be a positive time [s], got {width!r}.")
+    for run in runs:
+        run.sample_time  # noqa: B018 - refuses uneven time
+        refuse_gaps(run, places_of(run, (*names_in, *names_out)), "a window")
+    sigma = -np.log(share) / max(float(run.time[-1] - run.time[0]) for run in runs)
+    made, blows = [], np.empty((len(runs), len(names_in), 2))
+    for k, run in enumerate(runs):
+        t = run.time - run.time[0]
+        data = run.data.copy()
+        for c, i in enumerate(places_of(run, names_in)):
+            gate, blows[k, c] = _gate(data[:, i], t, width)
+            data[:, i] *= gate
+            blows[k, c] += run.time[0]
+        both = places_of(run, (*names_in, *names_out))
+        data[:, both] *= np.exp(-sigma * t)[:, None]
+        made.append(noted(run, data, f"force window; exponential window, decay rate {sigma:.9g} 1/s added"))
+    return HammerWindows(tuple(made), float(sigma), blows)
+
+
+def _gate(force: FloatArray, t: FloatArray, width: float | None) -> tuple[FloatArray, tuple[float, float]]:
+    """Window of one blow, and its flat part [s]."""
+    size = np.abs(force)
+    peak = int(size.argmax())
+    if width is not None:
+        start, stop = t[peak] - 0.5 * width, t[peak] + 0.5 * width
+    else:
+        quiet = size <= BLOW * size[peak]
+        before, after = np.flatnonzero(quiet[:peak]), np.flatnonzero(quiet[peak:])
+        first = int(before[-1]) if len(before) else 0
+        last = peak + int(after[0]) if len(after) else len(t) - 1
+        spare = max(last - first, 4)  # the pulse again on either side: its feet belong to it
+        start, stop = t[max(0, first - spare)], t[min(len(t) - 1, last + spare)]
+    flank = 0.25 * (stop - start)
+    outside = np.maximum(np.maximum(start - t, t - stop), 0.0)
+    gate: FloatArray = np.where(outside < flank, 0.5 + 0.5 * np.cos(np.pi * np.minimum(outside / flank, 1.0)), 0.0)
+    return gate, (float(start), float(stop))

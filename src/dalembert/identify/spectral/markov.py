@@ -1,0 +1,286 @@
+"""Markov parameters (pulse responses) from records (spec 000, item 49).
+
+y(k) = Σ_j Y_j u(k - j),   Y_0 = D,   Y_j = C A^{j-1} B      (m x r; the same in all coordinates of the state)
+
+Least squares solves for the first ``memory`` of them: from rest with u = 0 before every record (``start="zero"``), or
+leaving out the first samples, whose past is not known (``start="unknown"``). What lies beyond the memory must have died
+out, or the record must be no longer than the memory. The rows are compressed by QR piece by piece, so memory does
+not grow with the samples, and the rank is taken from singular values.
+
+By FFT the transforms are divided, S_uu H = S_uy averaged over periods or records (H1), and transformed back: exact for
+the steady response to periodic inputs (up to responses longer than the period, which wrap round) and for transients
+that have died out within their records.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from dalembert.core.arguments import whole_number
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.core.text import listed
+from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.spectral.spectra import Records
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+
+__all__ = ["Markov", "markov"]
+
+METHODS = ("least squares", "fft")
+# Rows of the regression that are compressed at once, at least.
+ROWS = 4096
+# A response whose last tenth is larger than this share of its peak (and than its noise) has not died out.
+TAIL = 0.01
+
+
+class Markov(Frozen):
+    """Markov parameters, the response of a sampled system to pulses of one sample; frozen.
+
+    ``values`` : (count, ny, nu), Y_0 = D first; ``deviations`` : standard deviations of the same shape, or None where
+    nothing is known of the noise; ``dt`` [s]; ``inputs``, ``outputs``, ``units``; ``method``; ``rank`` of the equations
+    and ``unknowns`` per output; ``noise`` : (ny,) standard deviation of what the response does not explain, or None;
+    ``notes`` : what was decided; ``provenance``.
+    """
+
+    values: FloatArray
+    deviations: FloatArray | None
+    dt: float
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    units: Mapping[str, str]
+    method: str
+    rank: int
+    unknowns: int
+    noise: FloatArray | None
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def times(self) -> FloatArray:
+        """(count,) [s] after the pulse."""
+        return self.dt * np.arange(len(self.values), dtype=np.float64)
+
+    def __getitem__(self, pair: str | tuple[str, str]) -> FloatArray:
+        """(count,) pulse response of ``m["output", "input"]``; with a single input ``m["output"]`` is enough."""
+        b, c = self._place(pair)
+        return self.values[:, b, c]
+
+    def deviation(self, output: str, input: str | None = None) -> FloatArray:
+        """(count,) standard deviations of one pulse response."""
+        if self.deviations is None:
+            raise DataError("nothing is known of the noise: more samples than unknowns, or repeated tests, are needed.")
+        b, c = self._place(output if input is None else (output, input))
+        return self.deviations[:, b, c]
+
+    def record(self) -> Record:
+        """Pulse responses as a Record with channels ``"output per input"``."""
+        names = [f"{output} per {given}" for output in self.outputs for given in self.inputs]
+        units = [_unit(self.units, output, given) for output in self.outputs for given in self.inputs]
+        data = self.values.reshape(len(self), -1)
+        return Record(self.times, data, names, units, name="pulse responses", provenance=dict(self.provenance))
+
+    def table(self, *, most: int = 10) -> str:
+        """The first parameters of the first six pairs, with standard deviations where known."""
+        pairs = [(b, c) for b in range(len(self.outputs)) for c in range(len(self.inputs))][:6]
+        head = ("k", *(f"{self.outputs[b]} per {self.inputs[c]}" for b, c in pairs))
+        rows = []
+        for k in range(min(most, len(self))):
+            cells = [f"{self.values[k, b, c]:.5g}" for b, c in pairs]
+            if self.deviations is not None:
+                cells = [f"{cell} ± {self.deviations[k, b, c]:.2g}" for cell, (b, c) in zip(cells, pairs)]
+            rows.append((str(k), *cells))
+        more = f"\n({len(rows)} of {len(self)})" if len(rows) < len(self) else ""
+        return aligned(head, rows) + more
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Markov ({self.method}): {len(self)} parameters every {self.dt:.6g} s, {listed(self.outputs, self.units)} "
+            f"per {listed(self.inputs, self.units)}",
+            *(f"  {note}" for note in self.notes),
+        ]
+        return "\n".join([*lines, self.table()])
+
+    def _place(self, pair: str | tuple[str, str]) -> tuple[int, int]:
+        output, given = (pair, None) if isinstance(pair, str) else pair
+        if output not in self.outputs:
+            raise DataError(unknown_name("output", output, self.outputs, "these Markov parameters"))
+        if given is None and len(self.inputs) > 1:
+            raise DataError(f"say which input: m[output, input] with input one of {listed(self.inputs, {})}.")
+        if given is not None and given not in self.inputs:
+            raise DataError(unknown_name("input", given, self.inputs, "these Markov parameters"))
+        return self.outputs.index(output), 0 if given is None else self.inputs.index(given)
+
+
+def markov(
+    source: Records | StateSpace,
+    count: int,
+    inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None,
+    *,
+    method: Literal["least squares", "fft"] = "least squares",
+    start: Literal["zero", "unknown"] = "zero",
+    memory: int | None = None,
+    period: int | None = None,
+    skip: int | None = None,
+    detrend: Detrend = "none",
+    tolerance: float | None = None,
+) -> Markov:
+    """Markov parameters of the system behind records, or of a sampled StateSpace.
+
+    Parameters
+    ----------
+    source : Record, sequence of them, Data, or a sampled StateSpace
+    count : how many parameters, Y_0 = D included
+    inputs, outputs : channel names; outputs are all others when left out
+    method : "least squares" (any input) or "fft" (periodic inputs, or transients that die out)
+    start : "zero" (at rest before every record) or "unknown" (the first ``memory - 1`` samples only serve as past)
+    memory : parameters solved for by least squares, at least ``count`` and as long as the response lasts;
+        ``count`` when left out
+    period : of the input, in samples, for "fft"; left out, every record is a transient
+    skip : periods to leave out at the beginning of every record, until the response is steady; 1 when there are more
+    detrend : as in :func:`read_data`
+    tolerance : singular values below this share of the largest count as zero; rounding when left out
+
+    Returns
+    -------
+    Markov
+
+    Examples
+    --------
+    >>> system = StateSpace([[0.5]], [[1.0]], [[2.0]], [[0.1]], dt=0.1, inputs="u", outputs="y")
+    >>> u = np.random.default_rng(3).normal(size=400)
+    >>> y = np.convolve(u, system.markov(400)[:, 0, 0])[:400]
+    >>> found = markov(Record.from_channels(0.1 * np.arange(400), {"u": u, "y": y}), 5, "u", memory=60)
+    >>> found["y"].round(9)
+    array([0.1 , 2.  , 1.  , 0.5 , 0.25])
+    """
+    q = whole_number("count", count, 1)
+    if isinstance(source, StateSpace):
+        return _of_system(source, q)
+    if method not in METHODS:
+        raise DataError(unknown_name("method", str(method), METHODS))
+    if start not in ("zero", "unknown"):
+        raise DataError(f"start must be 'zero' or 'unknown', not {start!r}.")
+    data = read_data(source, inputs, outputs, detrend=detrend)
+    data.require_inputs("a Markov parameter")
+    if method == "fft":
+        from dalembert.identify.spectral.markov_fft import by_fft
+
+        fields = by_fft(data, q, period, skip)
+    else:
+        long = q if memory is None else whole_number("memory", memory, 1)
+        if long < q:
+            raise DataError(f"memory must be at least count: {q} parameters are wanted of {long} solved for.")
+        fields = _by_least_squares(data, q, long, start, tolerance)
+    return Markov(
+        dt=data.dt, inputs=data.inputs, outputs=data.outputs, units=dict(data.units), method=method,
+        provenance=dict(data.provenance), **fields,
+    )  # fmt: skip
+
+
+def _of_system(system: StateSpace, count: int) -> Markov:
+    if system.dt is None:
+        raise DataError("the system is continuous and has no pulses of one sample; to_discrete(dt) makes it sampled.")
+    return Markov(
+        values=system.markov(count), deviations=None, dt=system.dt, inputs=system.inputs, outputs=system.outputs,
+        units=dict(system.units), method="state space", rank=count * system.nu, unknowns=count * system.nu, noise=None,
+        notes=(), provenance=dict(system.provenance),
+    )  # fmt: skip
+
+
+# ---- least squares
+
+
+def _by_least_squares(data: Data, count: int, memory: int, start: str, tolerance: float | None) -> dict[str, Any]:
+    nu, unknowns = data.nu, memory * data.nu
+    lost = memory - 1 if start == "unknown" else 0
+    rows = sum(max(0, length - lost) for length in data.lengths)
+    if rows < unknowns:
+        raise DataError(
+            f"{memory} Markov parameters of {nu} inputs are {unknowns} unknowns per output; the records leave {rows} "
+            f"equations{' once the unknown past is left out' if lost else ''}. Ask for fewer, or measure longer."
+        )
+    size = np.sqrt(sum((u**2).sum(axis=0) for u in data.u) / data.samples)
+    R = compressed(data, memory, lost, size)
+    top, right, rest = R[:unknowns, :unknowns], R[:unknowns, unknowns:], R[unknowns:, unknowns:]
+    U, s, Vt = np.linalg.svd(top)
+    limit = (np.finfo(np.float64).eps * max(rows, unknowns) if tolerance is None else tolerance) * s[0]
+    rank = int(np.count_nonzero(s > limit))
+    inverse = Vt[:rank].T / s[:rank]
+    theta = inverse @ (U[:, :rank].T @ right)
+    lost_part = right - U[:, :rank] @ (U[:, :rank].T @ right)
+    square = (rest**2).sum(axis=0) + (lost_part**2).sum(axis=0)
+    scale = np.tile(size, memory)
+    values = (theta / scale[:, None]).reshape(memory, nu, data.ny).transpose(0, 2, 1)
+    noise = deviations = None
+    if rows > rank:
+        noise = np.sqrt(square / (rows - rank))
+        spread = np.sqrt((inverse**2).sum(axis=1)) / scale
+        deviations = (spread[:, None] * noise).reshape(memory, nu, data.ny).transpose(0, 2, 1)
+    notes = [f"{unknowns} unknowns per output from {rows} equations, rank {rank}, condition {s[0] / s[rank - 1]:.3g}"]
+    if rows > rank and rank:
+        power = (right**2).sum(axis=0) + (rest**2).sum(axis=0)
+        share = 1.0 - square / np.where(power > 0.0, power, 1.0)
+        notes.append("explains " + ", ".join(f"{100 * x:.4g} % of {b}" for x, b in zip(share[:8], data.outputs)))
+    if rank < unknowns:
+        _warn(f"the inputs excite only {rank} of {unknowns} directions: the parameters of least norm are returned, "
+              "which need not be those of the system. Excite more, or ask for fewer.")  # fmt: skip
+    elif memory < max(data.lengths):
+        _warn_of_tail(values, deviations)
+    return {
+        "values": np.ascontiguousarray(values[:count]),
+        "deviations": None if deviations is None else np.ascontiguousarray(deviations[:count]),
+        "rank": rank, "unknowns": unknowns, "noise": noise, "notes": tuple(notes),
+    }  # fmt: skip
+
+
+def compressed(data: Data, memory: int, lost: int, size: FloatArray) -> FloatArray:
+    """R of the QR decomposition of [past inputs, outputs], all records, (unknowns + ny) square at most."""
+    nu = data.nu
+    width = memory * nu + data.ny
+    batch = max(ROWS, 2 * width)
+    R = np.zeros((0, width))
+    for u, y in zip(data.u, data.y):
+        if len(y) <= lost:
+            continue
+        padded = np.vstack([np.zeros((memory - 1, nu)), u / size])
+        past = np.lib.stride_tricks.sliding_window_view(padded, memory, axis=0)  # (N, nu, memory), oldest first
+        for k in range(lost, len(y), batch):
+            some = past[k : k + batch, :, ::-1].transpose(0, 2, 1)
+            block = np.hstack([some.reshape(len(some), -1), y[k : k + batch]])
+            R = np.asarray(np.linalg.qr(np.vstack([R, block]), mode="r"), dtype=np.float64)
+    return R
+
+
+def _warn_of_tail(values: FloatArray, deviations: FloatArray | None) -> None:
+    """Warn where the last tenth of a response stands out of its noise and is not small."""
+    tail = values[-max(1, len(values) // 10) :]
+    size = np.sqrt((tail**2).mean(axis=0))
+    floor = 0.0 if deviations is None else 3.0 * np.sqrt((deviations[-len(tail) :] ** 2).mean(axis=0))
+    if (size > np.maximum(TAIL * np.abs(values).max(axis=0), floor)).any():
+        _warn(f"the response has not died out after {len(values)} samples; what comes later spoils the parameters. "
+              "Raise memory, or use a method with an observer (okid).")  # fmt: skip
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, IdentificationWarning, stacklevel=5)
+
+
+def _unit(units: Mapping[str, str], output: str, given: str) -> str:
+    top, bottom = units.get(output, ""), units.get(given, "")
+    if not bottom:
+        return top
+    return f"{top or '1'}/{bottom if bottom.isalpha() else f'({bottom})'}"

@@ -1,0 +1,1 @@
+"""Maximum likelihood of second-order models with unknown entries."""

@@ -1,0 +1,1 @@
+"""Subspace methods, order selection and what residuals show."""

@@ -1,0 +1,250 @@
+"""Block-Hankel data compressed to a triangular factor, block by block (spec 000, 61).
+
+w[k] = (u[k], y[k]), q numbers per sample; column j of the block-Hankel matrix H is (w[j], ..., w[j + 2i - 1]), and a
+subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however long the record.
+
+products     H Hᵀ by its shift structure: the first block row holds the correlations Σ_j w[j] w[j + τ]ᵀ, and
+             (H Hᵀ)[a+1, b+1] = (H Hᵀ)[a, b] + w[J+a] w[J+b]ᵀ - w[a] w[b]ᵀ. The correlations come out of Fourier
+             transforms of pieces of the record: some 6 q² operations per sample instead of (2iq)². Then Cholesky. Half
+             the digits are lost: where the last pivots fall below 1e-6 of their rows (noise-free or band-limited data)
+             they are rounding, and
+orthogonal   Hᵀ = Q R by Householder reflections instead, R carried from block to block of columns: 2 (2iq)² operations
+             per sample, all digits kept.
+
+Segments add their products, or stack their columns; no column spans two records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.identify.records.data import Data
+
+Places = NDArray[np.intp]
+# A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below what noise does to it.
+WEAKEST_PIVOT = 1e-6
+# Numbers of a block held at once: 3 MB.
+BLOCK = 400_000
+# Numbers of a piece that is transformed at once: what stays near the processor.
+PIECES = 100_000
+
+
+class HankelFactor(Frozen):
+    """The factor F of block-Hankel data, channels scaled to unit root mean square.
+
+    Attributes
+    ----------
+    standard : (2iq, 2iq)
+        Lower triangular, rows in the order U_f, U_p, Y_p, Y_f.
+    factor : (2iq, 2iq)
+        The same rows in time order: w[0], ..., w[2i-1], each inputs first.
+    products : (2iq, 2iq) or None
+        F Fᵀ in time order, where it was made.
+    rows : int
+        i, block rows of the past and of the future.
+    columns : int
+        J, number of columns of H; F Fᵀ = H Hᵀ / J.
+    scales : (q,)
+        Root mean square of each channel.
+    how : "products" or "orthogonal"
+    weakest : float
+        Smallest relative pivot of the products.
+    """
+
+    standard: FloatArray
+    factor: FloatArray
+    products: FloatArray | None
+    rows: int
+    columns: int
+    nu: int
+    ny: int
+    scales: FloatArray
+    how: str
+    weakest: float
+
+    def __init__(
+        self, standard: FloatArray, products: FloatArray | None, rows: int, columns: int, nu: int, ny: int,
+        scales: FloatArray, how: str, weakest: float,
+    ) -> None:  # fmt: skip
+        factor = np.empty_like(standard)
+        factor[np.concatenate(window_order(rows, rows, nu, ny))] = standard
+        self._freeze(
+            standard=standard, factor=factor, products=products, rows=rows, columns=columns, nu=nu, ny=ny,
+            scales=scales, how=how, weakest=weakest,
+        )  # fmt: skip
+
+    def places(self, kind: str, first: int, last: int) -> Places:
+        """Row numbers of the inputs ("u") or outputs ("y") of samples ``first`` <= k < ``last`` of the window."""
+        return row_places(kind, first, last, self.nu, self.ny)
+
+    def triangle(self, past: int) -> FloatArray:
+        """Lower triangular factor of U_f, U_p, Y_p, Y_f, the first ``past`` samples of the window being the past."""
+        if past == self.rows:
+            return self.standard
+        order = np.concatenate(window_order(self.rows, past, self.nu, self.ny))
+        if self.products is None:
+            return lower(self.factor[order])
+        return np.asarray(np.linalg.cholesky(self.products[np.ix_(order, order)]), dtype=np.float64)
+
+    def note(self) -> str:
+        """How the data were compressed, in words."""
+        size = len(self.factor)
+        if self.how == "products":
+            return (
+                f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) "
+                f"compressed by their products to {size} x {size}; the weakest pivot, {self.weakest:.1e}, is far from "
+                "rounding."
+            )
+        return (
+            f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed by "
+            f"orthogonal reflections to {size} x {size}: products would have lost what little is independent in them "
+            f"(weakest pivot {self.weakest:.1e}), as in noise-free or band-limited data."
+        )
+
+
+def row_places(kind: str, first: int, last: int, nu: int, ny: int) -> Places:
+    """Row numbers in time order of the inputs or outputs of some samples of the window."""
+    inside = np.arange(nu) if kind == "u" else np.arange(nu, nu + ny)
+    return (np.arange(first, last)[:, None] * (nu + ny) + inside).reshape(-1)
+
+
+def window_order(rows: int, past: int, nu: int, ny: int) -> list[Places]:
+    """Row numbers of U_f, U_p, Y_p, Y_f."""
+    spans = (("u", past, 2 * rows), ("u", 0, past), ("y", 0, past), ("y", past, 2 * rows))
+    return [row_places(kind, first, last, nu, ny) for kind, first, last in spans]
+
+
+def lower(rows: FloatArray) -> FloatArray:
+    """L lower triangular with L Lᵀ = rows rowsᵀ, by orthogonal reflections; zero columns where rows is too narrow."""
+    R = np.asarray(np.linalg.qr(rows.T, mode="r"))
+    L = np.zeros((len(rows), len(rows)))
+    L[:, : len(R)] = R.T
+    return L
+
+
+def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor:
+    """Factor of the block-Hankel data of all segments.
+
+    Parameters
+    ----------
+    data : Data
+    rows : int
+        i; every segment needs more than 2i samples.
+    how : "auto", "products" or "orthogonal"
+    """
+    window, q = 2 * rows, data.nu + data.ny
+    columns = sum(length - window + 1 for length in data.lengths)
+    if min(data.lengths) < window or columns < window * q:
+        raise DataError(
+            f"{rows} block rows of {q} channels need at least {window * (q + 1) - 1} samples (in all, and {window} in "
+            f"each record); there are {data.samples}. Use fewer rows=, fewer channels or longer records."
+        )
+    if how not in ("auto", "products", "orthogonal"):
+        raise DataError(f"how must be 'auto', 'products' or 'orthogonal', not {how!r}.")
+    order = np.concatenate(window_order(rows, rows, data.nu, data.ny))
+    squares = sum(np.append(np.einsum("ij,ij->j", u, u), np.einsum("ij,ij->j", y, y)) for u, y in zip(data.u, data.y))
+    scales = np.sqrt(squares / data.samples)
+    scales = np.where(scales > 0.0, scales, 1.0)
+    products, weakest = None, 0.0
+    if how != "orthogonal":
+        products = _products(data, window, scales, columns)
+        standard, weakest = _cholesky(products[np.ix_(order, order)])
+        if standard is not None and (how == "products" or weakest >= WEAKEST_PIVOT):
+            return HankelFactor(standard, products, rows, columns, data.nu, data.ny, scales, "products", weakest)
+        if how == "products":
+            raise DataError("the products of these data are singular to rounding: use how='orthogonal' or 'auto'.")
+    standard = _by_reflections(data, window, scales, order) / np.sqrt(columns)
+    return HankelFactor(standard, None, rows, columns, data.nu, data.ny, scales, "orthogonal", weakest)
+
+
+def _products(data: Data, window: int, scales: FloatArray, columns: int) -> FloatArray:
+    """H Hᵀ / J of the scaled channels."""
+    gram = hankel_products(data.u[0], data.y[0], window)
+    for u, y in zip(data.u[1:], data.y[1:], strict=True):
+        gram += hankel_products(u, y, window)
+    size = np.tile(scales, window)
+    gram /= size[:, None] * np.sqrt(columns)
+    gram /= size * np.sqrt(columns)
+    return gram
+
+
+def _cholesky(gram: FloatArray) -> tuple[FloatArray | None, float]:
+    """Lower factor, None where it breaks down, and its weakest pivot relative to its row."""
+    try:
+        L = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None, 0.0
+    return L, float(np.sqrt((np.diagonal(L) ** 2 / np.diagonal(gram)).min()))
+
+
+def hankel_products(u: FloatArray, y: FloatArray, window: int) -> FloatArray:
+    """H Hᵀ (window·q, window·q) of one segment, through its shift structure."""
+    count, q = len(y), u.shape[1] + y.shape[1]
+    columns = count - window + 1
+    size = (window - 1) * q
+    head, tail = (_joined(u, y, first, first + window).ravel()[:size] for first in (0, columns))
+    step = np.outer(tail, tail)
+    step -= np.outer(head, head)
+    gram = np.empty((window * q, window * q))
+    gram[:q] = _correlations(u, y, window, columns).transpose(1, 0, 2).reshape(q, -1)
+    for a in range(0, size, q):
+        np.add(gram[a : a + q, a:size], step[a : a + q, a:], out=gram[a + q : a + 2 * q, a + q :])
+        gram[a + q :, a : a + q] = gram[a : a + q, a + q :].T
+    return gram
+
+
+def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> FloatArray:
+    """Σ_{j < columns} w[j] w[j + τ]ᵀ for τ < window: (window, q, q).
+
+    By Fourier transforms of pieces of the record, and of the same pieces with the window - 1 samples after them.
+    """
+    q = u.shape[1] + y.shape[1]
+    size = max(512, 1 << (4 * window - 1).bit_length())
+    step = size - window + 1
+    many = max(1, PIECES // (q * size))
+    crossed = np.zeros((size // 2 + 1, q, q), dtype=complex)
+    for first in range(0, columns, many * step):
+        count = -(-min(many * step, columns - first) // step)
+        w = np.zeros((q, count * step + window - 1))
+        part = _joined(u, y, first, min(first + w.shape[1], len(y)))
+        w[:, : len(part)] = part.T
+        long = as_strided(w, (q, count, size), (w.strides[0], step * w.itemsize, w.itemsize), writeable=False)
+        short = np.zeros((q, count, size))
+        short[..., :step] = long[..., :step]
+        if first + count * step > columns:
+            short[:, -1, columns - first - (count - 1) * step :] = 0.0
+        before, after = (np.fft.rfft(pieces).transpose(2, 0, 1) for pieces in (short, long))
+        crossed += np.conj(before) @ np.ascontiguousarray(after).transpose(0, 2, 1)
+    return np.fft.irfft(crossed, size, axis=0)[:window]
+
+
+def _by_reflections(data: Data, window: int, scales: FloatArray, order: Places) -> FloatArray:
+    """Lower factor of the rows in this order by QR, carried over blocks of columns of H."""
+    size = window * len(scales)
+    R = np.zeros((0, size))
+    for block in hankel_blocks(data, window, scales, max(4 * size, BLOCK // size)):
+        R = np.asarray(np.linalg.qr(np.vstack([R, block[:, order]]), mode="r"))
+    L = np.zeros((size, size))
+    L[:, : len(R)] = R.T
+    return L
+
+
+def hankel_blocks(data: Data, window: int, scales: FloatArray, size: int) -> Iterator[FloatArray]:
+    """Columns of H, as rows of blocks (at most ``size``, window·q)."""
+    for u, y in zip(data.u, data.y, strict=True):
+        columns = len(y) - window + 1
+        for first in range(0, columns, size):
+            last = min(first + size, columns)
+            w = _joined(u, y, first, last + window - 1) / scales
+            yield as_strided(w, (last - first, window * w.shape[1]), w.strides, writeable=False).copy()
+
+
+def _joined(u: FloatArray, y: FloatArray, first: int, last: int) -> FloatArray:
+    """Samples (last - first, q), contiguous."""
+    return np.ascontiguousarray(np.hstack([u[first:last], y[first:last]]))

@@ -1,0 +1,338 @@
+"""B, D and the starts of the records by least squares on the outputs, A and C being known.
+
+y[k] = C Aᵏ x₀ + Σ_t C A^(k-1-t) B u[t] + D u[k] + v[k]  is linear in x₀ (one per record), B and D. For sensor noise
+this is the maximum-likelihood estimate given A and C, and uses every sample, where the state equation of n4sid sees the
+inputs through states that are themselves estimates. In modal coordinates, A = Ψ Λ Ψ⁻¹, all outputs share the same
+filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data are compressed once to a small triangle (x₀
+eliminated record by record), and what is solved does not depend on the number of samples; noisy data by moments
+(`likelihood.block_moments`), others sample by sample. Outputs are weighted by what a first solution leaves
+of them.
+
+With a gain K the predictor A - K C takes the place of A: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D. That is
+the maximum-likelihood estimate where the noise drives the states too, and the only one where A is not stable.
+Where A lacks a full set of eigenvectors the responses are made one by one from the first samples of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.identify.likelihood.block_moments import Moments
+from dalembert.identify.likelihood.filter_products import TURNS, UNDAMPED, filtered, real_products
+from dalembert.identify.model.playback import free_motion
+from dalembert.identify.records.data import Data
+from dalembert.linear.recursions import march
+
+LARGEST_CONDITION = 1e7
+BLOCK = 400_000
+# What is left of the filtered inputs, relative, where they are all free motion.
+LOST = 1e-5
+# Numbers of the matrix of all responses one by one.
+MOST = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Modal coordinates: poles with Im z > 0, then real ones."""
+
+    pairs: ComplexArray
+    real: FloatArray
+    vectors: ComplexArray
+
+    @property
+    def order(self) -> int:
+        """Number of states."""
+        return 2 * len(self.pairs) + len(self.real)
+
+    @property
+    def poles(self) -> ComplexArray:
+        """All that are kept."""
+        return np.concatenate([self.pairs, self.real.astype(np.complex128)])
+
+    def real_columns(self, xi: ComplexArray) -> FloatArray:
+        """(N, poles) -> (N, order): real parts of all, then imaginary parts of the pairs."""
+        return np.hstack([xi.real, xi[:, : len(self.pairs)].imag])
+
+    def decays(self, count: int) -> bool:
+        """Whether all modes decay within so many samples: the products of their signals then follow from moments."""
+        size = float(np.abs(self.poles).max(initial=0.0))
+        return bool(np.abs(self.poles).min(initial=1.0) > 0.0) and -count * np.log(max(size, 1e-300)) > UNDAMPED
+
+    def products(
+        self, u: FloatArray, y: FloatArray, scales: FloatArray, C: FloatArray, K: FloatArray | None
+    ) -> FloatArray:
+        """Gram matrix of the columns of :func:`_regressors` of one record."""
+        nu, q, n = u.shape[1], len(scales), self.order
+        drive = u if K is None else np.hstack([u, y])
+        moments = Moments(drive, y)
+        driven = drive.shape[1]
+        sums = moments.sums(np.log(self.poles), derivatives=False)
+        plain, turned = (filtered(self.poles, sums, moments.ww[:driven, :driven], turn).joined(turn) for turn in TURNS)
+        inner = real_products(plain, turned)  # (poles·(driven + 1), 2) twice, the free motion first
+        count, p = len(self.poles), len(self.pairs)
+        place = np.arange(2 * count * (1 + driven)).reshape(1 + driven, count, 2)
+        kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()
+        data = [*range(nu), *range(moments.q - q + nu, moments.q)]
+        with_data = np.concatenate([sums.hw[None], sums.fw.transpose(1, 0, 2)])[..., data].reshape(-1, q)
+        outer = np.stack([with_data.real, with_data.imag], axis=1).reshape(-1, q)[kept]
+        inner = inner.reshape(2 * count * (1 + driven), -1)[np.ix_(kept, kept)]
+        size = np.concatenate([np.ones(n), np.repeat(1.0 / scales[:driven], n), 1.0 / scales])
+        gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww[np.ix_(data, data)]]]) * size[:, None] * size
+        if K is None:
+            return gram
+        # outputs less what the filtered outputs, through K, tell of them
+        T = np.eye(len(gram))
+        T[n * (1 + nu) : n * (1 + q), n * (1 + q) + nu :] = -self.through(C, K)
+        T = np.delete(T, np.s_[n * (1 + nu) : n * (1 + q)], axis=1)
+        return np.asarray(T.T @ gram @ T)
+
+    def through(self, C: FloatArray, K: FloatArray) -> FloatArray:
+        """Columns of ξ of channel after channel (ny·order, ny) that make C (z - A)⁻¹ K of them."""
+        p, count = len(self.pairs), len(self.poles)
+        modal = np.linalg.solve(np.hstack([self.vectors, self.vectors[:, :p].conj()]), K.astype(complex))[:count]
+        weight = np.where(np.arange(count) < p, 2.0, 1.0)
+        made = (weight * (C @ self.vectors))[:, None, :] * modal.T  # (output, channel, pole)
+        return np.concatenate([made.real, -made[..., :p].imag], axis=2).reshape(len(C), -1).T
+
+    def output_map(self, c: ComplexArray) -> FloatArray:
+        """T (order, order) with Σ Re(c b ξ) = (columns of ξ) T (real and imaginary parts of b)."""
+        p, count = len(self.pairs), len(self.poles)
+        weight = np.where(np.arange(count) < p, 2.0, 1.0)
+        T = np.zeros((self.order, self.order))
+        place = np.arange(count)
+        T[place, place] = weight * c.real
+        T[place[:p], count + place[:p]] = T[count + place[:p], place[:p]] = -2.0 * c[:p].imag
+        T[count + place[:p], count + place[:p]] = -2.0 * c[:p].real
+        return T
+
+    def states(self, driven: FloatArray, b: FloatArray) -> FloatArray:
+        """Columns (.., order) of the modal states for b (order, nu) from the columns of ξ of every input."""
+        p, count, nu = len(self.pairs), len(self.poles), b.shape[1]
+        xi = driven.reshape(len(driven), nu, self.order)
+        real = np.einsum("rjk,kj->rk", xi[..., :count], b[:count])
+        real[:, :p] -= np.einsum("rjk,kj->rk", xi[..., count:], b[count:])
+        turned = np.einsum("rjk,kj->rk", xi[..., :p], b[count:]) + np.einsum("rjk,kj->rk", xi[..., count:], b[:p])
+        return np.hstack([real, turned])
+
+    def to_states(self, b: FloatArray) -> FloatArray:
+        """Rows (order, nu) of real and imaginary parts -> B (n, nu) in the states of A."""
+        p, count = len(self.pairs), len(self.poles)
+        modal = b[:count].astype(np.complex128)
+        modal[:p] = 2.0 * (modal[:p] + 1j * b[count:])
+        result: FloatArray = (self.vectors @ modal).real
+        return result
+
+
+def filters(A: FloatArray) -> Filters | None:
+    """Modal coordinates of A, or None where it has no full set of eigenvectors."""
+    values, vectors = np.linalg.eig(A)
+    values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
+    if len(A) and np.linalg.cond(vectors) > LARGEST_CONDITION:
+        return None
+    up, flat = values.imag > 0.0, values.imag == 0.0
+    return Filters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))
+
+
+def input_matrices(
+    data: Data, scales: FloatArray, A: FloatArray, C: FloatArray, K: FloatArray | None, *, feedthrough: bool,
+    exact: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, str]:  # fmt: skip
+    """B (n, nu), D (ny, nu), covariance (ny, ny) of what is left, the same with C at its best, and a note.
+
+    The covariances are None where they are not known.
+    All of the scaled channels; by simulation, or by prediction where K (n, ny) is given.
+
+    scales : (q,) of the channels; exact : by reflections (noise-free data), not by products.
+    """
+    nu, ny = data.nu, data.ny
+    if nu == 0:
+        return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, None, ""
+    closed = A if K is None else A - K @ C
+    what = "outputs" if K is None else "one-step predictions"
+    note = f"B, D and the starts of the records by least squares on the {what}."
+    modal = filters(closed)
+    covariance = least = None
+    if modal is None:
+        note += " A has no full set of eigenvectors: responses made one by one from the first samples."
+        B, D = _one_by_one(data, scales, closed, C, K, feedthrough)
+    else:
+        triangle, from_rest = _compressed(data, scales, modal, closed, C, K, exact)
+        if from_rest:
+            note = f"B and D by least squares on the {what}; the blow is at the first sample, so the start is at rest."
+        b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
+        B = modal.to_states(b)
+        covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
+        left = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
+        left = left[len(A) + nu :, len(A) + nu :]
+        least = left.T @ left / max(1, data.samples - len(A) * (1 + data.segments) - nu)
+    return (B if K is None else B + K @ D), D, covariance, least, note
+
+
+def _compressed(
+    data: Data, scales: FloatArray, modal: Filters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
+    exact: bool,
+) -> tuple[FloatArray, bool]:  # fmt: skip
+    """Rows of (filtered inputs, inputs, outputs), the free motion of each record eliminated; whether from rest instead.
+
+    The response to a blow at the very first sample is a free motion and that blow: where an input is lost with them,
+    the records are taken to start at rest.
+    """
+    n = modal.order
+    width = n * data.nu + data.nu + data.ny
+    total = np.zeros((0, width)) if exact else np.zeros((width, width))
+    rest = total
+    for u, y in zip(data.u, data.y, strict=True):
+        part = np.zeros((0, n + width)) if exact else np.zeros((n + width, n + width))
+        if not exact and modal.decays(len(y)):
+            part = modal.products(u, y, scales, C, K)
+        else:
+            for block in _regressors(u, y, scales, modal, closed, C, K):
+                part = _triangle(np.vstack([part, block])) if exact else part + block.T @ block
+        if exact:
+            rest = _triangle(np.vstack([rest, part[:, n:]]))
+            total = _triangle(np.vstack([total, part[n:, n:]]))
+        else:
+            # a free motion that dies at once leaves columns too small to divide by
+            eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
+            free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
+            total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
+    if not exact:
+        total, rest = _rows(total), _rows(rest)
+    driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
+    driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
+    kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
+    lost = bool((kept.reshape(data.nu, n).max(axis=1, initial=0.0) < LOST).any()) if n else False
+    return (rest, True) if lost else (total, False)
+
+
+def _rows(gram: FloatArray) -> FloatArray:
+    """Rows whose products are these."""
+    size = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    values, vectors = np.linalg.eigh(gram / np.outer(size, size))
+    rows: FloatArray = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * size
+    return rows
+
+
+def _triangle(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _regressors(
+    u: FloatArray,
+    y: FloatArray,
+    scales: FloatArray,
+    modal: Filters,
+    closed: FloatArray,
+    C: FloatArray,
+    K: FloatArray | None,
+) -> Iterator[FloatArray]:
+    """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
+    from scipy.signal import lfilter  # takes long to load
+
+    nu, n = u.shape[1], modal.order
+    told = np.zeros(n)  # what the outputs alone have told of the state
+    poles = modal.poles
+    states = np.zeros((len(poles), nu), dtype=np.complex128)
+    size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
+    free = np.ones(len(poles), dtype=np.complex128)
+    table = powers(poles, min(size, len(y))) if len(poles) else None
+    for first in range(0, len(y), size):
+        part = u[first : first + size] / scales[:nu]
+        count = len(part)
+        columns = [modal.real_columns(table[:count] * free)] if table is not None else []
+        xi = np.empty((len(poles), count, nu), dtype=np.complex128)
+        for s, pole in enumerate(poles):
+            # ξ before this sample is the output; the filter's own memory is the next one
+            xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
+            states[s] = after[0]
+        columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
+        free = free * poles**size
+        wanted = y[first : first + size] / scales[nu:]
+        if K is not None:
+            path = march(closed, wanted @ K.T, told)
+            wanted, told = wanted - path[:-1] @ C.T, path[-1]
+        yield np.hstack([*columns, part, wanted])
+
+
+def powers(poles: ComplexArray, count: int) -> ComplexArray:
+    """λᵏ for k < count, (count, poles), by doubling."""
+    result = np.ones((count, len(poles)), dtype=np.complex128)
+    done = 1
+    while done < count:
+        more = min(done, count - done)
+        result[done : done + more] = result[:more] * (result[done - 1] * poles)
+        done += more
+    return result
+
+
+def _solved(
+    triangle: FloatArray, modal: Filters, C: FloatArray, nu: int, ny: int, feedthrough: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals."""
+    n = modal.order
+    driven, direct = triangle[:, : n * nu], triangle[:, n * nu : n * nu + nu]
+    wanted = triangle[:, n * nu + nu :]
+    maps = [modal.output_map(row) for row in C @ modal.vectors]
+    rows = [np.hstack([driven[:, j * n : (j + 1) * n] @ T for j in range(nu)]) for T in maps]
+    weights = np.ones(ny)
+    b, D, left = np.zeros((n, nu)), np.zeros((ny, nu)), wanted
+    for _ in range(2):
+        stacked = []
+        for i, row in enumerate(rows):
+            own = np.zeros((len(row), ny * nu if feedthrough else 0))
+            if feedthrough:
+                own[:, i * nu : (i + 1) * nu] = direct
+            stacked.append(weights[i] * np.hstack([row, own]))
+        target = (wanted * weights).T.reshape(-1)
+        theta = _least_squares(np.vstack(stacked), target)
+        left = (target - np.vstack(stacked) @ theta).reshape(ny, -1).T / weights
+        b = theta[: n * nu].reshape(nu, n).T
+        D = theta[n * nu :].reshape(ny, nu) if feedthrough else D
+        size = np.linalg.norm(left, axis=0)
+        weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
+        weights /= weights.max()
+        if weights.min() > 0.7:  # a second pass would change next to nothing
+            break
+    return b, D, left
+
+
+def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
+    """Columns scaled to length 1 first: modal coordinates differ in size."""
+    size = np.linalg.norm(M, axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    solution: FloatArray = scipy.linalg.lstsq(M / size, target, cond=1e-13, check_finite=False, lapack_driver="gelsy")[
+        0
+    ]
+    return solution / size
+
+
+def _one_by_one(
+    data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Every response of every entry of B, D and x₀ to the data, of at most MOST numbers."""
+    n, nu, ny = len(closed), data.nu, data.ny
+    unknown = n * nu + (ny * nu if feedthrough else 0)
+    most = max(4 * n, MOST // (max(1, unknown + n * data.segments) * ny * data.segments))
+    blocks, targets = [], []
+    for k, (u, y) in enumerate(zip(data.u, data.y, strict=True)):
+        v, z = u[:most] / scales[:nu], y[:most] / scales[nu:]
+        if K is not None:
+            z = z - march(closed, z[:-1] @ K.T, np.zeros(n)) @ C.T
+        M = np.zeros((len(z), ny, unknown + n * data.segments))
+        for j in range(nu):
+            for s in range(n):
+                M[:, :, j * n + s] = march(closed, np.outer(v[:-1, j], np.eye(n)[s]), np.zeros(n)) @ C.T
+        if feedthrough:
+            for i in range(ny):
+                M[:, i, n * nu + i * nu : n * nu + (i + 1) * nu] = v
+        M[:, :, unknown + k * n : unknown + (k + 1) * n] = free_motion(closed, C, len(z))
+        blocks.append(M.reshape(-1, M.shape[2]))
+        targets.append(z.reshape(-1))
+    theta = _least_squares(np.vstack(blocks), np.concatenate(targets))
+    D = theta[n * nu : unknown].reshape(ny, nu) if feedthrough else np.zeros((ny, nu))
+    return theta[: n * nu].reshape(nu, n).T, D

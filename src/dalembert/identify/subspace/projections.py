@@ -1,0 +1,134 @@
+"""Projections of block-Hankel data and the observability matrix they give (spec 000, 61).
+
+With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
+
+    [U_f]   [L11          ]
+    [W_p] = [L21  L22     ] Q,        Q Qᵀ = I
+    [Y_f]   [L31  L32  L33]
+
+moesp   Γ from L32: the future outputs without future inputs, on the past (Verhaegen 1994, past outputs as instruments)
+n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X, free of the future inputs, which again is L32 (the robust
+        algorithm of Van Overschee and De Moor 1996): O itself divides by what the future inputs leave of the past,
+        next to nothing where inputs are periodic or coloured. Its A, from two state sequences free of the future
+        inputs, is then that of the shift of Γ: Γ₋⁺ L32[1:] (Γ⁺ L32)⁺ = Γ₋⁺ Γ[1:]
+cva     Γ from (L32 L32ᵀ + L33 L33ᵀ)^(-1/2) L32: its singular values are the canonical correlations of past and future
+        given the future inputs (Larimore 1990)
+
+L33 = H_e diag(S^(1/2)), H_e lower block triangular with I, C K, C A K, ... below each other: the innovations that the
+future itself brings, which give K and S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import FloatArray
+from dalembert.identify.subspace.hankel_factor import HankelFactor, lower, window_order
+
+# Directions of the past weaker than this are rounding of exactly dependent (noise-free) data.
+RANK = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Γ of every order at once.
+
+    ``vectors`` (i·ny, k) and ``values`` (k,): Γ of order n is ``vectors[:, :n] √values[:n]``, outputs scaled;
+    ``explained`` and ``fresh``: L32 and L33.
+    """
+
+    method: str
+    hankel: HankelFactor
+    vectors: FloatArray
+    values: FloatArray
+    explained: FloatArray
+    fresh: FloatArray
+    meaning: str
+
+    def correlations(self) -> FloatArray:
+        """Canonical correlations of past and future given the future inputs, (k,)."""
+        return self.values if self.method == "cva" else _canonical(self.explained, self.fresh)[1]
+
+    def observability(self, order: int) -> FloatArray:
+        """Γ (i, ny, order), outputs scaled to unit root mean square."""
+        gamma: FloatArray = self.vectors[:, :order] * np.sqrt(self.values[:order])
+        return gamma.reshape(self.hankel.rows, self.hankel.ny, order)
+
+
+def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """L21, L22, L31, L32, L33 with the first ``past`` samples of the window as the past."""
+    L = hankel.triangle(past)
+    a = (2 * hankel.rows - past) * hankel.nu
+    b = a + past * (hankel.nu + hankel.ny)
+    pivots = np.abs(np.diagonal(L)[:a])
+    if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
+        return _sparse_inputs(hankel, past)
+    return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
+
+
+def _sparse_inputs(
+    hankel: HankelFactor, past: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The same where future inputs are dependent (a hammer at rest): only what they span is taken out of the others."""
+    U_f, U_p, Y_p, Y_f = window_order(hankel.rows, past, hankel.nu, hankel.ny)
+    F, b = hankel.factor, len(U_p) + len(Y_p)
+    _, s, Vt = scipy.linalg.svd(F[U_f], full_matrices=False, check_finite=False)
+    V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
+    rest = F[np.concatenate([U_p, Y_p, Y_f])]
+    along = rest @ V
+    L = lower(rest - along @ V.T)
+    return along[:b], L[:b, :b], along[b:], L[b:, :b], L[b:, b:]
+
+
+def through_past(L22: FloatArray, L32: FloatArray, exact: bool) -> FloatArray:
+    """L32 L22⁺: future outputs as combinations of the past."""
+    if not exact:
+        result: FloatArray = scipy.linalg.solve_triangular(L22, L32.T, lower=True, trans="T", check_finite=False).T
+        return result
+    U, s, Vt = scipy.linalg.svd(L22, check_finite=False)
+    keep = s > RANK * s[0]
+    combined: FloatArray = ((L32 @ Vt[keep].T) / s[keep]) @ U[:, keep].T
+    return combined
+
+
+def project(hankel: HankelFactor, method: str) -> Projection:
+    """Γ and its singular values."""
+    _, _, _, L32, L33 = split(hankel, hankel.rows)
+    if method == "cva":
+        vectors, values = _canonical(L32, L33)
+        meaning = "canonical correlations of past and future given the future inputs"
+    elif method == "ssi_cov":
+        F, i = hankel.factor, hankel.rows
+        vectors, values = _left(F[hankel.places("y", i, 2 * i)] @ F[hankel.places("y", 0, i)].T)
+        meaning = "singular values of the output covariances"
+    else:
+        vectors, values = _left(L32)
+        meaning = "singular values of the future outputs, free of the future inputs, projected on the past"
+    return Projection(method, hankel, vectors, values, L32, L33, meaning)
+
+
+def _left(M: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Left singular vectors and singular values."""
+    U, s, _ = scipy.linalg.svd(M, full_matrices=False, check_finite=False)
+    return U, s
+
+
+def _canonical(L32: FloatArray, L33: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Γ directions and canonical correlations; directions of the future that are rounding are left out."""
+    basis, spread = _left(np.hstack([L32, L33]))
+    keep = spread > RANK * spread[0]
+    turn, rho = _left((basis[:, keep].T @ L32) / spread[keep, None])
+    vectors, values = np.zeros_like(basis), np.zeros(len(spread))
+    vectors[:, : len(rho)], values[: len(rho)] = (basis[:, keep] * spread[keep]) @ turn, np.minimum(rho, 1.0)
+    return vectors, values
+
+
+def shift_invariance(gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A, C from Γ (i, ny, n): C its first rows, A the least-squares solution of Γ[:-1] A = Γ[1:]."""
+    n = gamma.shape[2]
+    upper, below = gamma[:-1].reshape(-1, n), gamma[1:].reshape(-1, n)
+    A: FloatArray = scipy.linalg.lstsq(upper, below, check_finite=False, lapack_driver="gelsy")[0]
+    return A, gamma[0].copy()

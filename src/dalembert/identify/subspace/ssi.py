@@ -1,0 +1,83 @@
+"""Stochastic subspace identification: modes from outputs alone (Van Overschee, De Moor 1996; Peeters, De Roeck 1999).
+
+ssi_data   Γ from L32 of the factor with the rows Y_p, Y_f: the future projected on the past
+ssi_cov    Γ from Y_f Y_pᵀ / J, the matrix of output covariances R_i, R_{i-1}, ...; squares the singular values
+
+A and C are the shift and the first rows of Γ, the gain comes from the innovations of the future. The excitation is
+taken for white, or the free motion of the record (a decay) for all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.subspace.subspace import growth, projected, realize, unscaled
+from dalembert.record import Record
+
+
+def ssi_data(
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
+    rows: int | None = None, detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """Model of outputs under unknown white excitation, or of free decays, by projection of the data (SSI-data).
+
+    Parameters
+    ----------
+    record : Record, or several (repeated tests)
+    outputs : channel names; all when left out
+    order : number of states, optional
+        Two per mode; chosen from the data when left out.
+    rows : block rows of past and future, optional
+    detrend : "none", "mean" or "linear"
+
+    Returns
+    -------
+    Identified, without inputs.
+
+    Examples
+    --------
+    >>> k = np.arange(200)
+    >>> decay = Record.from_channels(0.1 * k, {"sway": 0.99**k * np.cos(0.3 * k)})
+    >>> found = ssi_data(decay, "sway", order=2)
+    >>> bool(np.isclose(found.frequencies_hz[0], np.hypot(0.3, np.log(0.99)) / (0.2 * np.pi)))
+    True
+    """
+    return _identify("ssi_data", record, outputs, order, rows, detrend)
+
+
+def ssi_cov(
+    record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None = None, *, order: int | None = None,
+    rows: int | None = None, detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """Model of outputs under unknown white excitation by their covariances (SSI-cov); as :func:`ssi_data`.
+
+    A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
+    ``ssi_data`` weighs the past by its own spread and suffers less from this.
+    """
+    return _identify("ssi_cov", record, outputs, order, rows, detrend)
+
+
+def _identify(
+    method: str, record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, order: int | None,
+    rows: int | None, detrend: Detrend,
+) -> Identified:  # fmt: skip
+    data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    projection, order, notes = projected(data, method, order, rows)
+    hankel = projection.hankel
+    A, C, K, S, noise_note = realize(projection, order)
+    notes += [noise_note, f"singular_values: {projection.meaning}.", *growth(A)]
+    sy = hankel.scales
+    offsets = None
+    if data.means is not None:
+        offsets = dict(zip(data.outputs, np.mean(np.array(data.means), axis=0).tolist(), strict=True))
+    system = unscaled(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
+    return Identified(
+        system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
+        singular_values=projection.values, offsets=offsets, notes=notes,
+        provenance={**data.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
+                    "compression": hankel.how},
+    )  # fmt: skip

@@ -1,0 +1,293 @@
+"""Stabilization diagram: poles over growing orders, which of them stay, and which of those are one mode.
+
+Γ of order n is the first n columns of that of the largest order; one QR of its upper rows serves all orders:
+A_n = R[:n, :n]⁻¹ (Qᵀ Γ_lower)[:n, :n].
+
+A pole is compared with the nearest one of the order before: frequency, then damping, then shape (MAC) within
+tolerances. Poles that stay (damping judged six times less strictly) are gathered by average linkage of |Δs|/|s| + 1 -
+MAC, cut at ten times the usual distance of a pole from its predecessor (between 0.2 and 5 %); a group seen in at least
+half of the upper half of the orders is a mode, one pole per order, and its spread over the orders is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import aligned
+from dalembert.core.text import counted
+from dalembert.identify.model.collinearity import modal_phase_collinearity
+from dalembert.identify.records.data import Data, Detrend, read_data
+from dalembert.identify.subspace.hankel_factor import compress_hankel
+from dalembert.identify.subspace.projections import Projection, project
+from dalembert.identify.subspace.subspace import METHODS, block_rows
+from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
+from dalembert.record import Record
+
+LABELS = ("new", "stable in frequency", "stable in frequency and damping", "stable")
+STABLE = 3
+# Damping is the least certain of the three and jumps between orders where two poles share a mode: for gathering it
+# counts this many times less than for the label. Groups must last all the same.
+LOOSE = 6.0
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What counts as the same pole at the next order: relative in frequency and damping, 1 - MAC in shape."""
+
+    frequency: float = 0.01
+    damping: float = 0.05
+    shape: float = 0.02
+    largest_damping: float = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Poles:
+    """Poles of all orders, one entry each: order, s [rad/s], shape (ny,), label (index of LABELS)."""
+
+    order: Any
+    s: ComplexArray
+    shapes: ComplexArray
+    label: Any
+    before: FloatArray  # distance from the predecessor
+    kept: Any  # whether it may be gathered: stable, damping told less strictly
+
+
+class Stabilization(Frozen):
+    """Poles of every order with their labels, and the modes found among them.
+
+    Attributes
+    ----------
+    orders : (P,) int, frequencies_hz : (P,), damping_ratios : (P,), labels : (P,) int, mpc : (P,)
+        One entry per pole; ``labels`` index ``label_names``.
+    clusters : (P,) int
+        Number of the mode from 1, 0 for none.
+    modes : Modes
+        The pole nearest the middle of each group, ascending.
+    frequency_means, frequency_spreads [Hz], damping_means, damping_spreads, counts : (k,)
+        Over the orders: how far the choice of order matters. No standard deviation of the estimate.
+    """
+
+    orders: Any
+    frequencies_hz: FloatArray
+    damping_ratios: FloatArray
+    labels: Any
+    mpc: FloatArray
+    clusters: Any
+    modes: Modes
+    frequency_means: FloatArray
+    frequency_spreads: FloatArray
+    damping_means: FloatArray
+    damping_spreads: FloatArray
+    counts: Any
+    singular_values: FloatArray
+    method: str
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    label_names = LABELS
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def table(self) -> str:
+        """One line per mode."""
+        mpc = modal_phase_collinearity(self.modes.shapes)
+        rows = [
+            (str(k + 1), f"{self.frequency_means[k]:.6g}", f"{self.frequency_spreads[k]:.2g}",
+             f"{self.damping_means[k]:.5g}", f"{self.damping_spreads[k]:.2g}", f"{mpc[k]:.3f}", str(self.counts[k]))
+            for k in range(len(self.modes))
+        ]  # fmt: skip
+        return aligned(("mode", "frequency [Hz]", "spread", "damping ratio", "spread", "MPC", "orders"), rows)
+
+    def __repr__(self) -> str:
+        low, high = (int(self.orders.min()), int(self.orders.max())) if len(self.orders) else (0, 0)
+        head = f"Stabilization by {self.method}: orders {low} to {high}, {len(self.orders)} poles"
+        return "\n".join([f"{head}, {counted(len(self.modes), 'mode')}", self.table(),
+                          *(f"  - {note}" for note in self.notes)])  # fmt: skip
+
+
+def stabilization(
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None,
+    method: str | None = None, rows: int | None = None, tolerances: Tolerances | None = None, detrend: Detrend = "none",
+) -> Stabilization:  # fmt: skip
+    """Poles of models of growing order, those that stay, and the modes they mean.
+
+    Parameters
+    ----------
+    record : Record, or several
+    inputs, outputs : channel names; no inputs for output-only data
+    orders : increasing numbers of states, optional
+        2, 4, ... up to 60 or what the rows hold.
+    method : "moesp", "n4sid", "cva", or "ssi_data", "ssi_cov" without inputs; optional
+    rows : block rows of past and future, optional
+    tolerances : Tolerances, optional
+
+    Returns
+    -------
+    Stabilization
+    """
+    wanted = None if orders is None else _orders(orders)
+    if tolerances is not None and not isinstance(tolerances, Tolerances):
+        raise DataError(f"tolerances must be Tolerances(frequency=0.01, damping=0.05, ...), got {tolerances!r}.")
+    most = None if rows is not None or wanted is None else wanted[-1]
+    projection, data = prepared(record, inputs, outputs, method, rows, most, detrend)
+    i = projection.hankel.rows
+    room = min((i - 1) * data.ny, len(projection.values))
+    usual = range(2, min(60, room) + 1, 2) if wanted is None else wanted
+    if wanted is not None and wanted[-1] > room:
+        raise DataError(
+            f"{i} block rows of {data.ny} outputs hold orders up to {room}, not {wanted[-1]}. Use more rows=."
+        )
+    return diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+
+
+def _orders(orders: Any) -> list[int]:
+    given = list(orders) if isinstance(orders, Iterable) else []
+    if not given or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in given):
+        raise DataError(f"orders must be positive whole numbers, e.g. orders=range(2, 41, 2), got {orders!r}.")
+    return sorted({int(n) for n in given})
+
+
+def prepared(
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None,
+    method: str | None, rows: int | None, order: int | None, detrend: Detrend,
+) -> tuple[Projection, Data]:  # fmt: skip
+    """Data read, compressed and projected, by a method that suits them."""
+    data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    chosen = method or ("moesp" if data.nu else "ssi_data")
+    known = METHODS if data.nu else ("ssi_data", "ssi_cov")
+    if chosen not in known:
+        kind = "with" if data.nu else "without"
+        raise DataError(f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.")
+    return project(compress_hankel(data, block_rows(data, order, rows)), chosen), data
+
+
+def diagram(projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances) -> Stabilization:
+    """The diagram of a projection that is already there."""
+    poles = poles_of_orders(projection, orders, data.dt, limits)
+    wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
+    poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))
+    groups = gather(poles, orders, limits)
+    sy = projection.hankel.scales[data.nu :]
+    shapes = poles.shapes * sy
+    f, zeta = np.abs(poles.s) / (2 * np.pi), -poles.s.real / np.abs(poles.s)
+    cluster = np.zeros(len(f), dtype=np.intp)
+    middle: list[int] = []
+    figures: list[tuple[float, ...]] = []
+    for group in sorted(groups, key=lambda members: float(np.median(f[members]))):
+        cluster[group] = len(middle) + 1
+        middle.append(_middle(poles.s, group))
+        figures.append((f[group].mean(), f[group].std(), zeta[group].mean(), zeta[group].std(), len(group)))
+    table = np.array(figures).reshape(-1, 5)
+    columns = shapes[middle].T if middle else np.zeros((data.ny, 0), dtype=np.complex128)
+    largest = columns[ties.first_largest(columns), np.arange(columns.shape[1])] if middle else 1.0
+    modes = Modes(poles.s[middle], columns / largest, data.outputs)
+    return Stabilization(
+        orders=poles.order, frequencies_hz=f, damping_ratios=zeta, labels=poles.label,
+        mpc=modal_phase_collinearity(shapes.T), clusters=cluster, modes=modes,
+        frequency_means=table[:, 0], frequency_spreads=table[:, 1], damping_means=table[:, 2],
+        damping_spreads=table[:, 3], counts=table[:, 4].astype(np.intp), singular_values=projection.values.copy(),
+        method=method, provenance=data.provenance, notes=(
+            projection.hankel.note(),
+            f"stable: within {100 * limits.frequency:g} % in frequency, {100 * limits.damping:g} % in damping and "
+            f"1 - MAC below {limits.shape:g} of the order before; damping above {limits.largest_damping:g} left out.",
+        ),
+    )  # fmt: skip
+
+
+def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits: Tolerances) -> Poles:
+    """Poles with Im z >= 0 of every order and how each compares with the order before."""
+    gamma = projection.observability(orders[-1])
+    n = orders[-1]
+    Q, R = np.linalg.qr(gamma[:-1].reshape(-1, n))
+    below = Q.T @ gamma[1:].reshape(-1, n)
+    columns: list[list[Any]] = [[], [], [], [], [], []]
+    last_s, last_shapes = np.zeros(0, dtype=np.complex128), np.zeros((0, gamma.shape[1]), dtype=np.complex128)
+    for m in orders:
+        values, psi = np.linalg.eig(scipy.linalg.solve_triangular(R[:m, :m], below[:m, :m]))
+        listed = (values.imag >= 0.0) & (np.abs(values) > 1e-12)
+        s = np.log(values[listed].astype(np.complex128)) / dt
+        shapes = (gamma[0, :, :m] @ psi[:, listed]).T
+        size = np.linalg.norm(shapes, axis=1)
+        shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
+        label, before, kept = _compared(s, shapes, last_s, last_shapes, limits)
+        for column, part in zip(columns, (np.full(len(s), m), s, shapes, label, before, kept), strict=True):
+            column.append(part)
+        last_s, last_shapes = s, shapes
+    return Poles(*(np.concatenate(column) for column in columns))
+
+
+def _compared(
+    s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances
+) -> tuple[Any, FloatArray, Any]:
+    """Labels (k,), distances (k,) from the nearest pole of the order before, and which may be gathered (k,)."""
+    if not len(last) or not len(s):
+        return np.zeros(len(s), dtype=np.intp), np.full(len(s), np.inf), np.zeros(len(s), dtype=bool)
+    mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
+    size = np.maximum(np.abs(s)[:, None], np.abs(last)[None, :])
+    apart = np.abs(s[:, None] - last[None, :]) / np.where(size > 0.0, size, 1.0) + 1.0 - mac
+    near, own = np.argmin(apart, axis=1), np.arange(len(s))
+    f, g = np.abs(s), np.abs(last[near])
+    zeta, eta = -s.real / np.maximum(f, 1e-300), -last[near].real / np.maximum(g, 1e-300)
+    in_f = np.abs(f - g) <= limits.frequency * g
+    jump = np.abs(zeta - eta) / np.maximum(np.abs(eta), 1e-4)
+    same = 1.0 - mac[own, near] <= limits.shape
+    in_z = in_f & (jump <= limits.damping)
+    label = in_f.astype(np.intp) + in_z + (in_z & same)
+    return label, apart[own, near], in_f & same & (jump <= LOOSE * limits.damping)
+
+
+def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
+    """Groups of stable poles that are one mode each: arrays of places."""
+    # Imported here: they take longer to load than most records take to be identified.
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    zeta = -poles.s.real / np.maximum(np.abs(poles.s), 1e-300)
+    real = poles.s.imag == 0.0
+    good = np.flatnonzero(poles.kept & (zeta > 0.0) & ((zeta <= limits.largest_damping) | real))
+    if len(good) < 2:
+        return []
+    cut = float(np.clip(10.0 * np.median(poles.before[good]), 2e-3, 0.05))
+    s, shapes = poles.s[good], poles.shapes[good]
+    size = np.maximum(np.abs(s)[:, None], np.abs(s)[None, :])
+    apart = np.abs(s[:, None] - s[None, :]) / size + np.maximum(0.0, 1.0 - np.abs(shapes.conj() @ shapes.T) ** 2)
+    np.fill_diagonal(apart, 0.0)
+    links = linkage(squareform(apart, checks=False), "average")
+    number = fcluster(links, cut, "distance")
+    found = []
+    for k in np.unique(number):
+        members = good[number == k]
+        centre = poles.s[_middle(poles.s, members)]
+        # one pole per order: the nearest to the middle
+        nearest = members[np.argsort(np.abs(poles.s[members] - centre), kind="stable")]
+        _, first = np.unique(poles.order[nearest], return_index=True)
+        members = np.sort(nearest[first])
+        # two modes that a small model takes for one make a pole that stays for a while, and is gone in larger ones
+        upper = orders[len(orders) // 2 :]
+        if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 2.0):
+            found.append(members)
+    return found
+
+
+def _middle(s: ComplexArray, members: Any) -> int:
+    """Place of the member nearest the median."""
+    group = s[members]
+    centre = np.median(group.real) + 1j * np.median(group.imag)
+    return int(members[np.argmin(np.abs(group - centre))])
+
+
+def stable_count(projection: Projection, most: int, limits: Tolerances | None = None) -> int:
+    """Number of states that the stable poles of all orders up to ``most`` ask for; time in samples."""
+    limits = limits or Tolerances()
+    orders = list(range(1, most + 1)) if most <= 30 else list(range(2, most + 1, 2))
+    poles = poles_of_orders(projection, orders, 1.0, limits)
+    return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in gather(poles, orders, limits))

@@ -1,0 +1,1 @@
+"""Modes, poles, stability and kinds of linear systems."""

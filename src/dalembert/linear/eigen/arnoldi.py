@@ -1,0 +1,177 @@
+"""Modes of large sparse systems with damping, gyroscopic, circulatory or hysteretic terms (spec 003, C-08, C-14).
+
+    Q(s) φ = (s² M + s (C+G) + K+H + i K_loss) φ = 0
+
+The undamped modes Φ come first (Lanczos). Then
+
+- C = α M + β K, or CΦ = MΦ D with D diagonal once the repeated frequencies are turned (judged after one application of
+  the inverse, which quiets the rounding that K amplifies): one scalar quadratic s² + d s + μ = 0 per mode, shapes real.
+  K_loss likewise: μ + iκ, s = i √(μ + iκ); a plain loss factor is exact.
+- else shift-invert Arnoldi on the companion form. With z = (φ, sφ/γ) and one factor of Q(s₀),
+
+      (a, b) → u = -Q(s₀)⁻¹ (γ M b + (C + s₀ M) a),   (u, (a + s₀ u)/γ),   eigenvalue 1/(s - s₀)
+
+  γ is a typical frequency, so that both halves weigh alike. s₀ is real near rest (one real factor, conjugate pairs
+  arrive together), i ω near a frequency.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import ConvergenceError
+from dalembert.linear import storage
+from dalembert.linear.eigen import quadratic
+from dalembert.linear.eigen import undamped_modes as lanczos
+from dalembert.linear.eigen.undamped_modes import Undamped
+from dalembert.numerics.sparse_factor import Factor
+
+Rows = tuple[ComplexArray, Any]  # eigenvalues (k,); shapes (n, k), real where all modes are
+# Misfit up to which a matrix counts as α M + β K: far above the rounding of the sum, far below a modelling difference.
+FIT = 1e-11
+# Misfit of CΦ = MΦD after one inverse: shapes come out of Lanczos to 1e-10 or better.
+UNCOUPLED = 1e-8
+
+
+def solve(system: Any, count: int, near: float, band: tuple[float, float] | None) -> Rows:
+    """Eigenvalues and shapes (mass-normalised, n x k) of a sparse SecondOrder, unsorted."""
+    M, K = system.M, system.K
+    full = storage.nonzero(system.G) or storage.nonzero(system.H)
+    found = lanczos.in_band(M, K, *band) if band else lanczos.nearest(M, K, count, near)
+    if not full:
+        rows = _uncoupled(system, found)
+        if rows is not None:
+            return rows
+    if band:  # damping moves a few modes over the ends of the band: look a little wider
+        near = float(np.sqrt(0.5 * (band[0] ** 2 + band[1] ** 2))) if band[0] > 0.0 else 0.0
+        count = len(found.mu) + 4
+    return _companion(system, found, count, near)
+
+
+def _uncoupled(system: Any, found: Undamped) -> Rows | None:
+    """Rows of a system whose damping the undamped modes uncouple; None for the others."""
+    mu, V = found.mu, found.shapes
+    damping = _modal(system.C, system, found)
+    loss = _modal(system.K_loss, system, found)
+    if damping is None or loss is None:
+        return None
+    turned = quadratic.turn([damping, loss], mu, UNCOUPLED)
+    if turned is None:
+        return None
+    (d, kappa), Q = turned
+    shapes = V @ Q if np.any(damping) or np.any(loss) else V
+    if np.any(loss):
+        return quadratic.hysteretic_roots(d, mu + 1j * kappa), shapes
+    values, places = quadratic.rows(d, mu, 1e-13)
+    return values, shapes[:, places]
+
+
+def _modal(matrix: Any, system: Any, found: Undamped) -> FloatArray | None:
+    """ΦᵀXΦ where X maps the modes onto themselves, XΦ = MΦ(ΦᵀXΦ); None where it does not."""
+    mu, V = found.mu, found.shapes
+    if not storage.nonzero(matrix):
+        return np.zeros((len(mu), len(mu)))
+    if (fit := rayleigh_fit(matrix, system.M, system.K)) is not None:
+        return np.diag(fit[0] + fit[1] * mu)
+    image = matrix @ V
+    D = V.T @ image
+    D = 0.5 * (D + D.T)
+    left = found.factor.solve(np.asfortranarray(image - (system.M @ V) @ D))
+    right = found.factor.solve(np.asfortranarray(image))
+    if np.abs(left).max() > UNCOUPLED * np.abs(right).max():
+        return None
+    return np.asarray(D)
+
+
+def rayleigh_fit(matrix: Any, M: Any, K: Any) -> tuple[float, float] | None:
+    """(α, β) with X = α M + β K, entry by entry; None where there are none. Dense or sparse."""
+    if storage.is_sparse(matrix):
+        inner = [[float((a.multiply(b)).sum()) for b in (M, K, matrix)] for a in (M, K)]
+    else:
+        inner = [[float((a * b).sum()) for b in (M, K, matrix)] for a in (M, K)]
+    (mm, mk, mx), (_, kk, kx) = inner
+    # Scaled normal equations: M and K differ by ten orders of magnitude, and may be proportional.
+    scale = np.array([np.sqrt(mm) or 1.0, np.sqrt(kk) or 1.0])
+    normal = np.array([[mm, mk], [mk, kk]]) / np.outer(scale, scale)
+    alpha, beta = np.linalg.lstsq(normal, np.array([mx, kx]) / scale, rcond=1e-12)[0] / scale
+    rest = matrix - alpha * M - beta * K
+    if abs(rest).max() <= FIT * abs(matrix).max():
+        return float(alpha), float(beta)
+    return None
+
+
+def _companion(system: Any, found: Undamped, count: int, near: float) -> Rows:
+    M, C = system.M, system.C_full
+    hysteretic = storage.nonzero(system.K_loss)
+    K = system.K_full + 1j * system.K_loss if hysteretic else system.K_full
+    elastic = np.sqrt(np.abs(found.mu[found.mu != 0.0]))
+    gamma = float(np.median(elastic)) if len(elastic) else near or 1.0
+    rigid = _at_rest(system, found.shapes[:, found.mu == 0.0])
+    zeros = quadratic.zeros(rigid, C, rigid) if rigid.shape[1] else 0
+    if near > 0.0:
+        shift: complex = 1j * near
+    else:
+        shift = 0.0 if not zeros else 0.1 * float(elastic.min(initial=gamma))
+    # Conjugates come along for a real shift; a few more guard the edge of the wanted set.
+    wanted = (count + 2 if near > 0.0 else 2 * count + 4) + zeros
+    values, vectors = _arnoldi(M, C, K, shift, gamma, min(wanted, 2 * M.shape[0] - 2))
+    # The zeros of the rigid bodies are defective: rounding splits them. They are known, and set apart.
+    if zeros and near == 0.0:
+        moving = np.argsort(np.abs(values), kind="stable")[zeros:]
+        values, vectors = values[moving], vectors[:, moving]
+    upper = values.imag >= -(quadratic.DECAY if hysteretic else 1e-9) * np.abs(values)
+    values, vectors = values[upper], vectors[:, upper]
+    real = np.abs(values.imag) <= 1e-9 * np.abs(values)
+    values = np.asarray(np.where(real, values.real, values), dtype=np.complex128)
+    if not (storage.nonzero(system.C) or storage.nonzero(system.H) or hysteretic) and np.all(found.mu >= 0.0):
+        values = np.asarray(1j * values.imag, dtype=np.complex128)  # conservative and K ≥ 0: exactly imaginary
+    if near == 0.0 and rigid.shape[1]:
+        values = np.concatenate([np.zeros(rigid.shape[1]), values])
+        vectors = np.hstack([rigid.astype(np.complex128), vectors])
+    return values, vectors
+
+
+def _at_rest(system: Any, rigid: FloatArray) -> FloatArray:
+    """The motions in the null space of K that H and K_loss leave at rest too."""
+    for matrix in (system.H, system.K_loss):
+        if rigid.shape[1] and storage.nonzero(matrix):
+            image = matrix @ rigid
+            _, singular, Vt = np.linalg.svd(image, full_matrices=False)
+            floor = 1e-12 * float(abs(matrix).max()) * float(np.abs(rigid).max()) * np.sqrt(len(rigid))
+            rank = int(np.count_nonzero(singular > floor))
+            rigid = rigid @ Vt[rank:].T
+    return rigid
+
+
+def _arnoldi(M: Any, C: Any, K: Any, shift: complex, gamma: float, count: int) -> Rows:
+    n = M.shape[0]
+    complex_ = bool(np.iscomplexobj(K) or np.imag(shift))
+    kind = np.complex128 if complex_ else np.float64
+    s0 = shift if complex_ else float(np.real(shift))
+    factor = _factor(K + s0 * C + s0**2 * M)
+    left = C + s0 * M
+
+    def apply(z: Any) -> Any:
+        a, b = z[:n], z[n:]
+        u = -factor.solve((gamma * (M @ b) + left @ a).astype(kind))
+        return np.concatenate([u, (a + s0 * u) / gamma])
+
+    start = apply(np.random.default_rng(0).normal(size=2 * n).astype(kind))
+    operator = scipy.sparse.linalg.LinearOperator((2 * n, 2 * n), matvec=apply, dtype=kind)
+    try:
+        theta, Z = scipy.sparse.linalg.eigs(operator, count, v0=start)
+    except scipy.sparse.linalg.ArpackError as error:
+        raise ConvergenceError(f"{count} eigenvalues near s = {s0:.4g} rad/s did not converge: {error}. "
+                               "Ask for fewer modes or another frequency.") from error  # fmt: skip
+    return s0 + 1.0 / theta, Z[:n]
+
+
+def _factor(matrix: Any) -> Factor:
+    try:
+        return Factor(matrix)
+    except ArithmeticError as error:
+        raise ConvergenceError("the shifted matrix is singular: ask for modes near another frequency.") from error

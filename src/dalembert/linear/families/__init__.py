@@ -1,0 +1,1 @@
+"""Linear systems along a parameter: eigenvalues followed, critical speeds, regions of validity."""

@@ -1,0 +1,192 @@
+"""Eigenvalues followed along a parameter, and where they cross something.
+
+Following: modes of neighbouring values are paired so that the sum of their MAC (alike shapes) is largest, with a small
+say for near eigenvalues. Where a pair is not alike, or one frequency overtakes another, the interval is halved, so that
+shapes that turn quickly (veering) are followed through, and eigenvalues that pass each other keep their shapes
+(crossing). A veering narrower than a hundredth of a step is taken for a crossing.
+
+Crossing: how many eigenvalues lie beyond a line is a whole number that needs no pairing; it is bisected where it
+changes. Against the imaginary axis the lines Re s = ±τ are used, and the crossing is midway: an eigenvalue that passes
+through gives both; one that leaves the axis (flutter of an undamped system, where two eigenvalues meet and part like
+a square root) gives +τ alone, which is then within τ² of the truth. A zero that rounding has split stays inside ±τ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.progress import Progress
+from dalembert.linear.second_order import SecondOrder
+from dalembert.linear.state_space import StateSpace
+from dalembert.numerics import ties
+
+# Real parts below this, relative to the eigenvalue (or the largest, for those near 0), are not told from zero:
+# a double eigenvalue is computed to √ε = 1.5e-8 of the norm.
+AXIS = 1e-7
+NEAR_ZERO = 1e-6
+# Crossings nearer than this, relative to the interval, are one.
+TOGETHER = 1e-12
+# Shapes less alike than this are looked at again in between, so many times at most.
+ALIKE = 0.6
+HALVINGS = 7
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues (k,) [rad/s] and unit shapes (m, k) at one value of the parameter."""
+
+    values: ComplexArray
+    shapes: ComplexArray
+
+
+class Spectra:
+    """Spectra of the systems that ``build`` makes, each made once, on one scaling of the states."""
+
+    def __init__(self, build: Callable[[float], Any], parameter: str, count: int | None) -> None:
+        self.build, self.parameter, self.count = build, parameter, count
+        self.known: dict[float, Spectrum] = {}
+        self.scaling: FloatArray | None = None
+        self.size: int | None = None
+        self.provenance: dict[str, Any] = {}
+
+    def __call__(self, value: float) -> Spectrum:
+        if value not in self.known:
+            self.known[value] = self._make(value)
+        return self.known[value]
+
+    def _make(self, value: float) -> Spectrum:
+        system = self.build(value)
+        where = f"at {self.parameter} = {value:.9g}"
+        if not isinstance(system, (SecondOrder, StateSpace)):
+            raise DataError(f"build must return a SecondOrder or a StateSpace; {where} it is {type(system).__name__}.")
+        self.provenance = self.provenance or dict(system.provenance)
+        if isinstance(system, SecondOrder) and (self.count is not None or system.is_sparse):
+            modes = system.modes(self.count)
+            values, shapes = modes.eigenvalues, modes.shapes.astype(np.complex128)
+        else:
+            first = system if isinstance(system, StateSpace) else system.state_space()
+            values, shapes = self._eigen(first, where)
+        if self.size is None:
+            self.size = len(values)
+        if len(values) != self.size:
+            raise DataError(
+                f"the number of eigenvalues changes along {self.parameter}: {len(values)} {where}, {self.size} before. "
+                "The systems of a sweep need the same states throughout."
+            )
+        return Spectrum(values, shapes / np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(np.float64).tiny))
+
+    def _eigen(self, first: StateSpace, where: str) -> tuple[ComplexArray, ComplexArray]:
+        if self.scaling is None:
+            self.scaling = scipy.linalg.matrix_balance(first.A, permute=False, separate=True)[1][0]
+        if len(self.scaling) != first.nx:
+            raise DataError(f"the number of states changes along {self.parameter}: {first.nx} {where}.")
+        values, shapes = np.linalg.eig(first.A / self.scaling[:, None] * self.scaling)
+        values, shapes = values.astype(np.complex128), shapes.astype(np.complex128)
+        if first.dt is not None:  # to s = ln z / dt, so that both kinds read alike; a delay (z = 0) far to the left
+            size = np.maximum(np.abs(values), np.finfo(np.float64).tiny)
+            values = (np.log(size) + 1j * np.angle(values)) / first.dt
+        return values, shapes
+
+    def follow(self, values: FloatArray, bar: Progress) -> ComplexArray:
+        """(nv, k): eigenvalues at every value, each column one branch."""
+        order: Any = ties.by_modulus(self(values[0]).values)
+        table = [self(values[0]).values[order]]
+        for a, b in pairwise(values):
+            order = self._pairing(float(a), float(b), HALVINGS)[order]
+            table.append(self(float(b)).values[order])
+            bar.update(len(table) / len(values))
+        return np.array(table)
+
+    def _pairing(self, a: float, b: float, halvings: int) -> Any:
+        """For every eigenvalue at ``a`` the number of its continuation at ``b``."""
+        from scipy.optimize import linear_sum_assignment  # a third of the import time of this folder
+
+        one, two = self(a), self(b)
+        alike = np.abs(one.shapes.conj().T @ two.shapes) ** 2
+        scale = max(float(np.abs(two.values).max(initial=0.0)), np.finfo(np.float64).tiny)
+        apart = np.abs(one.values[:, None] - two.values) / scale
+        rows, columns = linear_sum_assignment(0.3 * np.minimum(apart, 1.0) - alike)
+        middle = 0.5 * (a + b)
+        sure = alike[rows, columns].min(initial=1.0) >= ALIKE and not _overtakes(one.values, two.values[columns], scale)
+        if halvings == 0 or sure or middle in (a, b):
+            return columns
+        # the spectra in between are needed once only
+        fresh = middle not in self.known
+        pairing = self._pairing(middle, b, halvings - 1)[self._pairing(a, middle, halvings - 1)]
+        if fresh:
+            self.known.pop(middle, None)
+        return pairing
+
+    # ---- counts
+
+    def axis_tolerance(self, s: ComplexArray) -> FloatArray:
+        """(k,) τ: below it a real part is zero."""
+        size = np.abs(s)
+        largest = size.max(initial=0.0)
+        result: FloatArray = AXIS * np.where(size > NEAR_ZERO * largest, size, largest)
+        return result
+
+    def growth(self, value: float) -> FloatArray:
+        """(k,) how far each eigenvalue lies right of the imaginary axis."""
+        s = self.quick(value)
+        return np.asarray(s.real - self.axis_tolerance(s))
+
+    def decay(self, value: float) -> FloatArray:
+        """(k,) how far each lies left of it."""
+        s = self.quick(value)
+        return np.asarray(-s.real - self.axis_tolerance(s))
+
+    def excess(self, value: float, order: float) -> FloatArray:
+        """(k,) by how much each frequency is above order x value."""
+        s = self.quick(value)
+        return np.asarray(s.imag - max(order * abs(value), AXIS * np.abs(s).max(initial=0.0)))
+
+    def quick(self, value: float) -> ComplexArray:
+        """Eigenvalues at a value that need not be kept."""
+        return self.known[value].values if value in self.known else self._make(value).values
+
+
+def _overtakes(before: ComplexArray, after: ComplexArray, scale: float) -> bool:
+    """Whether an oscillation overtakes another in frequency: a crossing, or a veering too narrow to be seen."""
+    upper = (before.imag > 1e-9 * scale) & (after.imag > 1e-9 * scale)
+    first, last = before.imag[upper], after.imag[upper]
+    moved = (first[:, None] - first) * (last[:, None] - last)
+    return bool((moved < -((1e-9 * scale) ** 2)).any())
+
+
+def jumps(gaps: Callable[[float], FloatArray], a: float, b: float, precision: float) -> list[tuple[float, int]]:
+    """Where gaps change sign between a and b, and by how much the number of positive ones changes; ascending.
+
+    The m-th largest of continuous gaps is continuous, whichever of them it is: one bracketed root for every m.
+    """
+    first, last = (int(np.count_nonzero(gaps(value) > 0.0)) for value in (a, b))
+    if first == last:
+        return []
+    from scipy.optimize import brentq
+
+    change = 1 if last > first else -1
+    found: list[tuple[float, int]] = []
+    for m in range(min(first, last) + 1, max(first, last) + 1):
+
+        def level(value: float, m: int = m) -> float:
+            return float(np.sort(gaps(value))[-m])
+
+        root = float(brentq(level, a, b, xtol=precision * max(abs(a), abs(b)) * 1e-3, rtol=max(precision, 9e-16)))
+        found.append((root, change))
+    merged: list[tuple[float, int]] = []
+    for root, by in sorted(found):
+        # near zero the rounding of the eigenvalues keeps roots apart, not their own precision
+        near = max(4.0 * precision * abs(root), TOGETHER * (b - a))
+        if merged and root - merged[-1][0] <= near:
+            merged[-1] = (merged[-1][0], merged[-1][1] + by)
+        else:
+            merged.append((root, by))
+    return merged

@@ -1,0 +1,1 @@
+"""Responses in time and frequency."""

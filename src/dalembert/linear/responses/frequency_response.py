@@ -1,0 +1,274 @@
+"""Frequency responses as a frozen result: complex amplitudes of outputs per unit input, with names and units.
+
+y = H(ω) u   for   u = Re(u₀ e^{iωt}), y = Re(y₀ e^{iωt})   (spec 003, C-21)
+
+kind         H is ... per unit input
+receptance   displacement
+mobility     velocity, iω times the receptance
+accelerance  acceleration, -ω² times the receptance
+output       whatever the outputs of the system are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import known_units, names_asked, names_or_numbered
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.tables import aligned
+from dalembert.core.text import counted, listed
+
+KINDS = ("receptance", "mobility", "accelerance", "output")
+# Rows of a printed table: a screen.
+ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A local maximum of a magnitude on its frequency grid."""
+
+    frequency: float
+    """[rad/s]"""
+    frequency_hz: float
+    magnitude: float
+    phase: float
+    """[rad]"""
+
+
+class FrequencyResponse(Frozen):
+    """Complex response of every output to every input at given frequencies; frozen.
+
+    Parameters
+    ----------
+    frequencies : (nf,) [rad/s]
+    values : (nf, ny, nu) complex
+    inputs, outputs : names; ``u1, ...`` and ``y1, ...`` when left out
+    kind : "receptance", "mobility", "accelerance" or "output"
+    input_units, output_units : mapping of some names to their units, optional
+    provenance : mapping of plain values, optional
+
+    Examples
+    --------
+    >>> w = np.array([0.0, 1.0, 2.0])
+    >>> fr = FrequencyResponse(w, 1.0 / (4.0 - w**2 + 0.4j * w), ["force"], ["tip"], output_units={"tip": "m"})
+    >>> fr["tip", "force"][0]
+    np.complex128(0.25+0j)
+    >>> fr.decibels("tip", "force")[0].round(2)
+    np.float64(-12.04)
+    """
+
+    frequencies: FloatArray
+    values: ComplexArray
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    kind: str
+    input_units: Mapping[str, str]
+    output_units: Mapping[str, str]
+    provenance: Mapping[str, Any]
+
+    def __init__(
+        self,
+        frequencies: ArrayLike,
+        values: ArrayLike,
+        inputs: str | Iterable[str] | None = None,
+        outputs: str | Iterable[str] | None = None,
+        *,
+        kind: str = "output",
+        input_units: Mapping[str, str] | None = None,
+        output_units: Mapping[str, str] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        where = "this FrequencyResponse"
+        w = checked_frequencies(frequencies)
+        try:
+            H = np.array(values, dtype=np.complex128)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"values must be numbers, real or complex ({error}).") from error
+        if H.ndim == 1:
+            H = H.reshape(-1, 1, 1)
+        if H.ndim != 3 or len(H) != len(w):
+            raise DataError(
+                f"values have shape {H.shape}; expected ({len(w)}, outputs, inputs), one page per frequency."
+            )
+        if not np.isfinite(H).all():
+            k = int(np.argwhere(~np.isfinite(H))[0, 0])
+            raise DataError(f"the response at {both_units(w[k])} is not finite.")
+        if kind not in KINDS:
+            raise DataError(unknown_name("kind of frequency response", kind, KINDS))
+        names_in = names_or_numbered("input", inputs, "u", H.shape[2], where)
+        names_out = names_or_numbered("output", outputs, "y", H.shape[1], where)
+        self._freeze(
+            frequencies=w, values=H, inputs=names_in, outputs=names_out, kind=kind,
+            input_units=known_units(input_units, names_in, where),
+            output_units=known_units(output_units, names_out, where),
+            provenance=provenance or {},
+        )  # fmt: skip
+
+    # ---- picking
+
+    @property
+    def frequencies_hz(self) -> FloatArray:
+        """(nf,) [Hz]."""
+        return self.frequencies / (2.0 * np.pi)
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
+        """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
+        if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
+            raise DataError(f"an entry is picked by names, fr[output, input]; got {pair!r}. values holds the numbers.")
+        output, given = (pair, None) if isinstance(pair, str) else pair
+        i, j = self._place(output, given)
+        return self.values[:, i, j]
+
+    def magnitude(self, output: str, input: str | None = None) -> FloatArray:
+        """(nf,) modulus, in :meth:`unit`."""
+        i, j = self._place(output, input)
+        return np.abs(self.values[:, i, j])
+
+    def phase(self, output: str, input: str | None = None, *, unwrap: bool = False) -> FloatArray:
+        """(nf,) argument [rad], between -π and π; with ``unwrap`` continuous along the frequencies."""
+        i, j = self._place(output, input)
+        angle = np.angle(self.values[:, i, j])
+        return np.unwrap(angle) if unwrap else angle
+
+    def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:
+        """(nf,) 20 log₁₀(magnitude / reference); an exact zero is the smallest number there is, not -inf."""
+        if not (np.isfinite(reference) and reference > 0.0):
+            raise DataError(f"the reference of decibels must be positive, got {reference!r}.")
+        size = np.maximum(self.magnitude(output, input), np.finfo(np.float64).tiny)
+        result: FloatArray = 20.0 * np.log10(size / reference)
+        return result
+
+    def unit(self, output: str, input: str | None = None) -> str:
+        """Unit of one entry, such as ``"m/N"``; empty where neither name has a unit."""
+        i, j = self._place(output, input)
+        top, bottom = self.output_units.get(self.outputs[i], ""), self.input_units.get(self.inputs[j], "")
+        if not bottom:
+            return top
+        compound = not bottom.isalpha()
+        return f"{top or '1'}/{f'({bottom})' if compound else bottom}"
+
+    def select(self, outputs: Iterable[str] | None = None, inputs: Iterable[str] | None = None) -> FrequencyResponse:
+        """The same response for some outputs and inputs only."""
+        rows = self.outputs if outputs is None else names_asked("output", outputs)
+        columns = self.inputs if inputs is None else names_asked("input", inputs)
+        i = [self._output(name) for name in rows]
+        j = [self._input(name) for name in columns]
+        return FrequencyResponse(
+            self.frequencies, self.values[:, i][:, :, j], columns, rows, kind=self.kind,
+            input_units={name: unit for name, unit in self.input_units.items() if name in columns},
+            output_units={name: unit for name, unit in self.output_units.items() if name in rows},
+            provenance=self.provenance,
+        )  # fmt: skip
+
+    def peaks(self, output: str, input: str | None = None, *, prominence: float = 0.0) -> tuple[Peak, ...]:
+        """Local maxima of the magnitude inside the grid, ascending in frequency.
+
+        Parameters
+        ----------
+        output, input : names
+        prominence : float
+            Leave out peaks that stand less than this above the higher of the two valleys beside them,
+            as a fraction of their own magnitude (0 keeps all, 0.5 keeps those at least twice as high).
+        """
+        size, angle = self.magnitude(output, input), self.phase(output, input)
+        if len(size) < 3:
+            return ()
+        inner = (size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:])
+        found = np.flatnonzero(inner) + 1
+        if prominence > 0.0 and len(found):
+            from scipy.signal import find_peaks
+
+            found, about = find_peaks(size, prominence=0.0)
+            found = found[about["prominences"] >= prominence * size[found]]
+        hertz = self.frequencies_hz
+        return tuple(Peak(float(self.frequencies[k]), float(hertz[k]), float(size[k]), float(angle[k])) for k in found)
+
+    # ---- as text
+
+    def table(self, output: str | None = None, input: str | None = None, *, most: int = ROWS_SHOWN) -> str:
+        """Frequency, magnitude and phase of one entry, at up to ``most`` frequencies spread over the grid.
+
+        Examples
+        --------
+        >>> print(FrequencyResponse([0.0, 2 * np.pi], [0.25, -0.5j], ["force"], ["tip"]).table())
+        tip per force
+        frequency [Hz]  magnitude  phase [deg]
+                     0       0.25            0
+                     1        0.5          -90
+        """
+        i = self._output(self.outputs[0] if output is None else output)
+        j = self._input(self.inputs[0] if input is None and self.inputs else input)
+        unit = self.unit(self.outputs[i], self.inputs[j])
+        count = len(self)
+        rows = range(count) if count <= most else np.unique(np.linspace(0, count - 1, most).round().astype(int))
+        head = ("frequency [Hz]", f"magnitude{f' [{unit}]' if unit else ''}", "phase [deg]")
+        cells = []
+        for k in rows:
+            value, hertz = self.values[k, i, j], self.frequencies_hz[k]
+            cells.append((f"{hertz:.6g}", f"{abs(value):.5g}", f"{np.degrees(np.angle(value)) + 0.0:.5g}"))
+        lines = [f"{self.outputs[i]} per {self.inputs[j]}", aligned(head, cells)]
+        if len(cells) < count:
+            lines.append(f"({len(cells)} of {count} frequencies)")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        hertz = self.frequencies_hz
+        frequencies = "1 frequency" if len(self) == 1 else f"{len(self)} frequencies"
+        lines = [
+            f"FrequencyResponse ({self.kind}): {frequencies}, {hertz.min():.6g} to {hertz.max():.6g} Hz",
+            f"  outputs  {listed(self.outputs, self.output_units) or 'none'}",
+            f"  inputs   {listed(self.inputs, self.input_units) or 'none'}",
+        ]
+        return "\n".join([*lines, self.table()] if self.values.size else lines)
+
+    # ---- inside
+
+    def _place(self, output: str, input: str | None) -> tuple[int, int]:
+        return self._output(output), self._input(input)
+
+    def _output(self, name: str) -> int:
+        if name not in self.outputs:
+            raise DataError(unknown_name("output", name, self.outputs, "this FrequencyResponse"))
+        return self.outputs.index(name)
+
+    def _input(self, name: str | None) -> int:
+        if name is None:
+            if len(self.inputs) != 1:
+                raise DataError(
+                    f"this FrequencyResponse has {counted(len(self.inputs), 'input')}; say which: "
+                    f"fr[output, input] with input one of {listed(self.inputs, {})}."
+                )
+            return 0
+        if name not in self.inputs:
+            raise DataError(unknown_name("input", name, self.inputs, "this FrequencyResponse"))
+        return self.inputs.index(name)
+
+
+def checked_frequencies(frequencies: ArrayLike) -> FloatArray:
+    """Own, finite, real, not empty 1-D copy [rad/s]; a scalar is one frequency."""
+    try:
+        raw = np.asarray(frequencies)
+        if raw.dtype.kind not in "fiu":
+            raise TypeError(f"dtype {raw.dtype}")
+        w = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim < 2 else None
+    except (TypeError, ValueError) as error:
+        raise DataError(f"frequencies must be real numbers [rad/s] ({error}).") from error
+    if w is None or w.size == 0:
+        raise DataError(f"frequencies have shape {np.shape(raw)}; expected at least one, in one dimension [rad/s].")
+    if not np.isfinite(w).all():
+        raise DataError(f"frequencies must be finite; number {int(np.argmin(np.isfinite(w)))} is not.")
+    return w
+
+
+def both_units(w: float) -> str:
+    """``"6.28319 rad/s (1 Hz)"``."""
+    return f"{w:.9g} rad/s ({w / (2.0 * np.pi):.9g} Hz)"

@@ -1,0 +1,218 @@
+"""Responses on a basis of modes, with what the left-out modes do statically (spec 000, item 21; spec 003, C-13, C-23).
+
+x ≈ V η + R B u,   Vᵀ (M, C+G, K+H) V η = Vᵀ B u        V: real span of the kept shapes
+R = K⁻¹ - V (Vᵀ K V)⁻¹ Vᵀ                                static correction (residual flexibility), K meaning K + H
+
+R is what statics says and the kept modes miss, so the sum is exact at ω = 0 and with all modes R = 0. Damping need not
+uncouple: the projected matrices are full. Rigid-body modes N make K singular; R is then that of loads made
+self-equilibrated by the inertia of N, by a bordered solve:
+
+[ K    M N ] [x]   [f]
+[ NᵀM   0  ] [λ] = [0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.linear import storage
+from dalembert.linear.modes import Modes
+from dalembert.linear.responses.dynamic_stiffness import resonance, solve_second_order, sparse_solve
+from dalembert.linear.responses.frequency_response import FrequencyResponse, checked_frequencies
+from dalembert.linear.responses.harmonic import Names, Ports, mirrored
+from dalembert.linear.second_order import SecondOrder
+
+# Columns of shapes below this, after the others are projected out, add nothing to the span.
+SPAN_TOLERANCE = 1e-8
+SINGULAR_STIFFNESS = (
+    "static correction needs a stiffness that is singular only in the rigid-body modes among the given ones. "
+    "Give all rigid-body modes, or static_correction=False."
+)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Kept shapes as a real basis, and the system projected onto it."""
+
+    V: FloatArray
+    """(n, k)"""
+    rigid: FloatArray
+    """(n, r) rigid-body shapes, in the span of V"""
+    reduced: SecondOrder
+    """coordinates "mode1", ...; inputs and outputs of the full system"""
+
+    @property
+    def mass(self) -> Any:
+        """Vᵀ M V."""
+        return self.reduced.M
+
+
+def modal_frequency_response(
+    system: SecondOrder,
+    modes: Modes,
+    frequencies: ArrayLike,
+    *,
+    kind: str = "receptance",
+    inputs: Names = None,
+    outputs: Names = None,
+    static_correction: bool = True,
+) -> FrequencyResponse:
+    """Frequency response by superposition of the given modes.
+
+    Parameters
+    ----------
+    system : SecondOrder
+    modes : Modes
+        Of the system, some or all; all of them give the direct response.
+    frequencies : (nf,) [rad/s]
+    kind, inputs, outputs : as in :func:`frequency_response`
+    static_correction : bool
+        Add the static response of the modes left out: exact at frequency 0, and an error that falls with
+        (ω / first frequency left out)² instead of staying.
+
+    Examples
+    --------
+    >>> chain = SecondOrder(np.eye(3), [[2, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    >>> low = Modes(chain.modes().eigenvalues[:1], chain.modes().shapes[:, :1])
+    >>> modal_frequency_response(chain, low, [0.0], inputs="x1", outputs="x3").values.real.round(12).item()
+    1.0
+    """
+    w = checked_frequencies(frequencies)
+    ports = Ports(system, kind, inputs, outputs)
+    basis = modal_basis(system, modes)
+    values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
+    rest = static_residual(system, basis, ports.F) if static_correction else np.zeros_like(ports.F)
+    for chunk, eta in solve_second_order(basis.reduced, np.abs(w), basis.V.T @ ports.F):
+        values[chunk] = ports.read(np.abs(w[chunk]), basis.V @ eta + rest)
+    how = {"method": "superposition of modes", "modes": len(modes), "static correction": static_correction}
+    return ports.result(w, mirrored(w, values), how)
+
+
+def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
+    """Real, mass-scaled basis of the span of the shapes, and the system projected onto it."""
+    if not isinstance(modes, Modes):
+        raise DataError(f"modes must be Modes, such as system.modes(...); got {type(modes).__name__}.")
+    if modes.coordinates != system.coordinates:
+        raise DataError("the modes stand on other coordinates than this SecondOrder; take system.modes().")
+    if not len(modes):
+        raise DataError("a superposition needs at least one mode; these Modes are empty.")
+    V = _span(modes.shapes)
+    project = {
+        symbol: np.asarray(V.T @ (getattr(system, symbol) @ V)) for symbol in ("M", "C", "G", "K", "H", "K_loss")
+    }
+    project = {
+        symbol: 0.5 * (part - part.T) if symbol in "GH" else 0.5 * (part + part.T) for symbol, part in project.items()
+    }
+    read = {
+        symbol: np.asarray(getattr(system, symbol) @ V) for symbol in ("Y_position", "Y_velocity", "Y_acceleration")
+    }
+    D = system.D.toarray() if system.is_sparse else system.D
+    names = {*system.inputs, *system.outputs}
+    reduced = SecondOrder(
+        project.pop("M"), project.pop("K"), **project, B=np.asarray((system.B.T @ V).T), **read, D=D,
+        coordinates=[f"mode{i + 1}" for i in range(V.shape[1])], inputs=system.inputs, outputs=system.outputs,
+        units={name: unit for name, unit in system.units.items() if name in names}, provenance=system.provenance,
+    )  # fmt: skip
+    rigid = modes.eigenvalues == 0.0
+    return Basis(V, np.ascontiguousarray(modes.shapes.real[:, rigid]), reduced)
+
+
+def _span(shapes: Any) -> FloatArray:
+    """Independent real columns that span Re and Im of the shapes; a real shape is kept as it is."""
+    columns = shapes if not np.iscomplexobj(shapes) else np.hstack([shapes.real, shapes.imag])
+    size = np.linalg.norm(columns, axis=0)
+    columns, size = columns[:, size > SPAN_TOLERANCE * size.max()], size[size > SPAN_TOLERANCE * size.max()]
+    _, R, order = scipy.linalg.qr(columns / size, mode="economic", pivoting=True)
+    rank = int(np.count_nonzero(np.abs(np.diag(R)) > SPAN_TOLERANCE))
+    return np.ascontiguousarray(columns[:, np.sort(order[:rank])])
+
+
+def static_residual(system: SecondOrder, basis: Basis, F: FloatArray) -> Any:
+    """(n, k): R F, what the kept modes leave out of the static response to the forces F (n, k)."""
+    V, N, reduced = basis.V, basis.rigid, basis.reduced
+    K, Kr = system.K_full, reduced.K_full
+    if storage.nonzero(system.K_loss):
+        K, Kr = K + 1j * system.K_loss, Kr + 1j * reduced.K_loss
+    whole = bordered_solve(K, np.asarray(system.M @ N), F)
+    kept = bordered_solve(Kr, np.asarray(V.T @ (system.M @ N)), V.T @ F)
+    return whole - V @ kept
+
+
+def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
+    """x of K x + border λ = F, borderᵀ x = 0; the border (n, r) holds what K is singular in."""
+    n, r = border.shape
+    scale = float(abs(K).max()) / (float(np.abs(border).max(initial=0.0)) or 1.0)
+    right = np.vstack([F, np.zeros((r, F.shape[1]))])
+    if scipy.sparse.issparse(K):
+        edge = scipy.sparse.csc_array(scale * border)
+        whole = scipy.sparse.block_array([[K, edge], [edge.T, None]]).tocsc() if r else K.tocsc()
+        x = sparse_solve(whole, right.astype(whole.dtype))
+        singular = x is None or not np.isfinite(x).all()
+    else:
+        dense = np.block([[K, scale * border], [scale * border.T, np.zeros((r, r))]])
+        try:
+            x = np.linalg.solve(dense, right)
+            singular = np.linalg.cond(dense) > 1e15
+        except np.linalg.LinAlgError:
+            singular = True
+    if singular:
+        raise DataError(SINGULAR_STIFFNESS if r else f"{resonance(0.0)} {SINGULAR_STIFFNESS}")
+    return x[:n]
+
+
+def frequency_grid(
+    system: SecondOrder, low: float, high: float, points: int = 400, *, per_mode: int = 24, spacing: str = "log"
+) -> FloatArray:
+    """Frequencies for a smooth curve: evenly spread, and closer around every resonance.
+
+    Parameters
+    ----------
+    system : SecondOrder
+    low, high : [rad/s], 0 < low < high (low may be 0 with ``spacing="linear"``)
+    points : evenly spread ones
+    per_mode : points added on either side of each natural frequency in the band, at distances that grow
+        from a tenth of its half-power width
+    spacing : "log" or "linear"
+
+    Returns
+    -------
+    (nf,) ascending [rad/s]; the frequency of an undamped mode itself is stepped around.
+
+    Examples
+    --------
+    >>> grid = frequency_grid(SecondOrder(1.0, 4.0, C=0.02), 1.0, 10.0, points=50)
+    >>> bool(np.abs(grid - 2.0).min() < 1e-3), len(grid) > 50
+    (True, True)
+    """
+    if spacing not in ("log", "linear"):
+        raise DataError(f"spacing must be 'log' or 'linear', not {spacing!r}.")
+    if not isinstance(system, SecondOrder):
+        raise DataError(f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
+    low, high = real_number("low", low), real_number("high", high)
+    points, per_mode = whole_number("points", points), whole_number("per_mode", per_mode)
+    floor = 0.0 if spacing == "linear" else np.finfo(float).tiny
+    if not floor <= low < high or points < 2:
+        raise DataError(
+            f"a frequency grid needs 0 < low < high and at least 2 points, got low = {low!r}, high = {high!r}, "
+            f"points = {points!r} (low = 0 is for spacing='linear')."
+        )
+    even = np.geomspace(low, high, points) if spacing == "log" else np.linspace(low, high, points)
+    modes = system.modes(band=(low, high)) if system.is_sparse else system.modes()
+    s = modes.eigenvalues[modes.eigenvalues.imag > 0.0]
+    centre, width = s.imag, np.maximum(np.abs(s.real), 1e-4 * s.imag)
+    reach = np.geomspace(0.1, 30.0, per_mode)
+    around = centre[:, None] + width[:, None] * np.concatenate([-reach[::-1], [0.0], reach])
+    grid = np.unique(np.concatenate([even, around[(around >= low) & (around <= high)]]))
+    undamped = centre[np.abs(s.real) <= 1e-9 * s.imag]
+    for w in undamped:
+        grid = grid[np.abs(grid - w) > 1e-6 * w]
+    return grid

@@ -1,0 +1,335 @@
+"""Time responses of linear systems as records (spec 000, items 18, 47; spec 003, C-07, C-16, C-22).
+
+z(t) = e^{A t} z(0) + ∫₀ᵗ e^{A (t-τ)} B u(τ) dτ,   y = C z + D u
+
+Forced: the integral is exact between samples for inputs held constant (zero-order hold) or linear (first-order hold),
+by the exponential of an augmented matrix that needs no inverse of A. Free: Σ cᵢ ψᵢ e^{λᵢ t} where the eigenvectors
+are well conditioned; where they are not (critical damping, rigid-body motion, flutter boundary: trap 9 of spec 003
+denies that eigenvectors always exist) by steps of the matrix exponential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import real_number, whole_number
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.linear import storage
+from dalembert.linear.channels import input_units
+from dalembert.linear.eigen.roots import balanced_matrix
+from dalembert.linear.modes import Modes
+from dalembert.linear.recursions import finite, march, march_held
+from dalembert.linear.responses.excitation import checked_hold, initial_state, sampled
+from dalembert.linear.responses.superposition import Basis, modal_basis, static_residual
+from dalembert.linear.second_order import SecondOrder
+from dalembert.linear.state_space import StateSpace
+from dalembert.record import Record
+from dalembert.record.checks import checked_time
+
+# Condition of the eigenvectors up to which the modal sum loses no more than four digits of sixteen.
+EIGENVECTOR_CONDITION = 1e4
+# A sparse system beyond this needs modes: its exponential is a dense matrix of twice the size.
+SPARSE_LIMIT = 500
+HOLD_NAMES = {"zero": "zero-order hold", "first": "first-order hold"}
+
+System = SecondOrder | StateSpace
+Start = Mapping[str, float] | ArrayLike | None
+
+
+def response(
+    system: System,
+    inputs: Record | Mapping[str, Any] | None = None,
+    *,
+    times: ArrayLike | None = None,
+    start: Start = None,
+    hold: str = "zero",
+    states: bool = False,
+    with_inputs: bool = False,
+    modes: Modes | int | None = None,
+    static_correction: bool = True,
+) -> Record:
+    """Response to sampled inputs from an initial state.
+
+    Parameters
+    ----------
+    system : SecondOrder or StateSpace
+        A discrete StateSpace takes inputs at its own sample time.
+    inputs : Record, or mapping of input names, optional
+        Channels named like the inputs; in a mapping constants, arrays, functions of time or records.
+        An input left out is zero. Any sampling; unequal steps are followed exactly.
+    times : (N,) [s]
+        Needed with a mapping; ``start`` holds at the first.
+    start : mapping of state names (``{"left": 1.0, "left.rate": 0.0}``, the rest zero), array in their order, or None
+    hold : "zero" (inputs constant from each sample to the next) or "first" (linear in between)
+    states : bool
+        Add the states as channels.
+    with_inputs : bool
+        Add the inputs as channels.
+    modes : Modes or number of modes, optional
+        Superpose these instead of solving for all coordinates; large sparse systems need it.
+    static_correction : bool
+        With ``modes``: add what the modes left out do statically. It follows the inputs at once, so it helps with
+        loads that are slow against those modes, and shows as a jump where an input jumps.
+
+    Returns
+    -------
+    Record with the outputs of the system, exact at the samples for such inputs.
+
+    Examples
+    --------
+    >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], states=["position", "speed"], inputs="push")
+    >>> response(cart, {"push": 2.0}, times=[0.0, 1.0, 2.0])["position"]
+    array([0., 1., 4.])
+    """
+    checked_hold(hold)
+    plan = _plan(system, modes, static_correction)
+    t, u = sampled(inputs, system.inputs, times, dt=plan.system.dt, units=input_units(system), where=plan.where)
+    x0 = plan.initial(start)
+    first = plan.system
+    if first.dt is not None:
+        if hold != "zero":
+            raise DataError("a discrete StateSpace has its hold built in; hold='first' is for continuous systems.")
+        _refuse_other_sampling(first.dt, t)
+        path, how = finite(march(first.A, u[:-1] @ first.B.T, x0), t), "recursion"
+    else:
+        path, how = march_held(first.A, first.B, u, t, x0, hold), HOLD_NAMES[hold]
+    return plan.record(t, path, u, how, states=states, with_inputs=with_inputs)
+
+
+def free_response(
+    system: System,
+    start: Start,
+    times: ArrayLike,
+    *,
+    at: float = 0.0,
+    states: bool = False,
+    modes: Modes | int | None = None,
+) -> Record:
+    """Motion from an initial state without inputs, in closed form.
+
+    Parameters
+    ----------
+    system : SecondOrder or StateSpace
+    start : as in :func:`response`; the state at the time ``at``
+    times : (N,) increasing [s]
+    at : [s], at most the first of the times (a discrete system counts its samples from here)
+    states, modes : as in :func:`response`
+
+    Examples
+    --------
+    >>> mass = SecondOrder(1.0, np.pi**2, coordinates="x")
+    >>> free_response(mass, {"x": 1.0}, [0.5, 1.0])["x"].round(12) + 0.0
+    array([ 0., -1.])
+    """
+    plan = _plan(system, modes, False)
+    t = np.array(checked_time(times))
+    at = real_number("at", at)
+    if t[0] < at:
+        raise DataError(f"times start at {t[0]:.6g} s, before the initial state at {at!r} s; set at=.")
+    path, how = _free(plan.system, plan.initial(start), t - at)
+    return plan.record(t, path, np.zeros((len(t), system.nu)), how, states=states, with_inputs=False)
+
+
+def step_response(
+    system: System, times: ArrayLike, *, input: str | None = None, amplitude: float = 1.0, states: bool = False,
+    modes: Modes | int | None = None, static_correction: bool = True,
+) -> Record:  # fmt: skip
+    """Response from rest to one input switched on at the first of the times.
+
+    Examples
+    --------
+    >>> lag = StateSpace(-1.0, 1.0)
+    >>> step_response(lag, [0.0, np.log(2.0)])["x1"].round(12)
+    array([0. , 0.5])
+    """
+    name = _one_input(system, input)
+    return response(
+        system, {name: amplitude}, times=times, states=states, modes=modes, static_correction=static_correction
+    )
+
+
+def impulse_response(
+    system: System, times: ArrayLike, *, input: str | None = None, amplitude: float = 1.0, states: bool = False,
+    modes: Modes | int | None = None,
+) -> Record:  # fmt: skip
+    """Response from rest to an impulse of one input at t = 0, at times not before.
+
+    Continuous: an impulse of ``amplitude`` [input unit x s]; a direct term D would repeat the impulse itself in the
+    outputs, which no sample shows, and is left out. Discrete: one sample of ``amplitude`` at t = 0.
+
+    Examples
+    --------
+    >>> mass = SecondOrder(2.0, 0.0, B=[1.0], coordinates="x", inputs="blow")
+    >>> impulse_response(mass, [0.0, 3.0])["x"]
+    array([0. , 1.5])
+    """
+    name = _one_input(system, input)
+    plan = _plan(system, modes, False)
+    j = system.inputs.index(name)
+    t = np.array(checked_time(times))
+    if t[0] < 0.0:
+        raise DataError(f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s).")
+    first = plan.system
+    amplitude = real_number("amplitude", amplitude)
+    push = amplitude * first.B[:, j]
+    if first.dt is None:
+        path, how = _free(first, push, t)
+        return plan.record(t, path, np.zeros((len(t), system.nu)), f"impulse, {how}", states=states, with_inputs=False)
+    u = np.zeros((len(t), system.nu))
+    u[0, j] = amplitude * (t[0] == 0.0)
+    samples = _samples(first.dt, t)
+    path = (
+        _powers(first.A, push, samples - 1)
+        if samples[0]
+        else np.vstack([0 * push, _powers(first.A, push, samples[1:] - 1)])
+    )
+    return plan.record(t, finite(path, t), u, "impulse, recursion", states=states, with_inputs=False)
+
+
+# ---- inside
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """First-order form to march, and the way from it back to names."""
+
+    asked: System
+    system: StateSpace
+    basis: Basis | None
+    modes: int
+
+    @property
+    def where(self) -> str:
+        return f"this {type(self.asked).__name__}"
+
+    def initial(self, start: Start) -> FloatArray:
+        """State of ``system`` from what was said of the asked one."""
+        if self.basis is None:
+            return initial_state(start, self.system.states, self.where)
+        assert isinstance(self.asked, SecondOrder)
+        names = self.asked.coordinates
+        z = initial_state(start, [*names, *(f"{name}.rate" for name in names)], self.where)
+        # M-weighted projection (spec 003, C-13)
+        momentum = self.basis.V.T @ (self.asked.M @ z.reshape(2, -1).T)
+        result: FloatArray = np.linalg.solve(self.basis.mass, momentum).T.ravel()
+        return result
+
+    def record(self, t: FloatArray, path: FloatArray, u: FloatArray, how: str, *, states: bool, with_inputs: bool
+               ) -> Record:  # fmt: skip
+        """Outputs, and states and inputs where asked, with units and provenance."""
+        first = self.system
+        names, data = list(first.outputs), [path @ first.C.T + u @ first.D.T]
+        extra = [(first.states, path, states), (first.inputs, u, with_inputs)]
+        for more, values, wanted in extra:
+            # a state of the name of an output is that output; an input is not
+            fresh = [i for i, name in enumerate(more) if wanted and (more is first.inputs or name not in names)]
+            names += [f"{more[i]} (input)" if more[i] in names else more[i] for i in fresh]
+            data.append(values[:, fresh])
+        if not names:
+            raise DataError(f"{self.where} has no outputs: give it some, or ask for states=True.")
+        units = {name: first.units[name] for name in names if name in first.units}
+        about = {"method": how, **({"modes": self.modes} if self.basis is not None else {})}
+        return Record(t, np.hstack(data), names, units, provenance={**self.asked.provenance, **about})
+
+
+def _only_systems(system: object) -> None:
+    if not isinstance(system, (SecondOrder, StateSpace)):
+        raise DataError(f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+
+
+def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
+    if isinstance(system, StateSpace):
+        if modes is not None:
+            raise DataError("modes= is for a SecondOrder; reduce a StateSpace by balanced_truncation.")
+        return _Plan(system, system, None, 0)
+    _only_systems(system)
+    if storage.nonzero(system.K_loss):
+        raise DataError(
+            "hysteretic damping (K_loss) has no time response: it is defined for harmonic motion only. Use "
+            "frequency_response or periodic_response, or put an equivalent viscous damping C in its place."
+        )
+    if modes is None:
+        if system.is_sparse and system.nq > SPARSE_LIMIT:
+            raise DataError(
+                f"this sparse SecondOrder has {system.nq} coordinates: a time response needs a basis. Pass modes=40 "
+                "(or Modes), or reduce it first (craig_bampton, guyan); dense() insists on all coordinates."
+            )
+        return _Plan(system, system.state_space(), None, 0)
+    chosen = modes if isinstance(modes, Modes) else system.modes(whole_number("modes", modes, 1))
+    basis = modal_basis(system, chosen)
+    reduced = basis.reduced
+    if static_correction and system.nu and storage.nonzero(system.B):
+        B = system.B.toarray() if system.is_sparse else system.B
+        D = reduced.D + system.Y_position @ static_residual(system, basis, B)
+        reduced = reduced.replace(D=D)
+    return _Plan(system, reduced.state_space(), basis, len(chosen))
+
+
+def _free(system: StateSpace, start: FloatArray, since: FloatArray) -> tuple[FloatArray, str]:
+    """States (N, nx) after the times ``since`` (N,) ≥ 0."""
+    if system.dt is not None:
+        return finite(_powers(system.A, start, _samples(system.dt, since)), since), "recursion"
+    A, scaling = balanced_matrix(system.A)
+    values, shapes = np.linalg.eig(A)
+    if np.linalg.cond(shapes) <= EIGENVECTOR_CONDITION if len(A) else True:
+        amplitudes = np.linalg.solve(shapes, (start / scaling).astype(np.complex128))
+        with np.errstate(over="ignore", invalid="ignore"):
+            motion = np.exp(np.multiply.outer(since, values)) @ (shapes * amplitudes).T
+        return finite(motion.real * scaling, since), "sum of modes"
+    unforced = np.zeros((len(A), 0))
+    if since[0] > 0.0:
+        start = scipy.linalg.expm(system.A * since[0]) @ start
+    return march_held(system.A, unforced, np.zeros((len(since), 0)), since, start, "zero"), "matrix exponential"
+
+
+def _samples(dt: float, since: FloatArray) -> Any:
+    """(N,) whole numbers of samples."""
+    count = since / dt
+    whole = np.round(count)
+    if np.abs(count - whole).max() > 1e-6 * max(1.0, float(np.abs(count).max()) * 1e-6):
+        off = since[int(np.abs(count - whole).argmax())]
+        raise DataError(f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace.")
+    return whole.astype(np.int64)
+
+
+def _powers(A: FloatArray, start: FloatArray, samples: Any) -> FloatArray:
+    """(N, nx): A^k start for ascending k."""
+    if len(samples) == 0:
+        return np.empty((0, len(A)))
+    first = np.linalg.matrix_power(A, int(samples[0])) @ start
+    path = march(A, np.zeros((int(samples[-1] - samples[0]), len(A))), first)
+    result: FloatArray = path[samples - samples[0]]
+    return result
+
+
+def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
+    if len(t) < 2:
+        return
+    steps = np.diff(t)
+    if np.abs(steps - dt).max() > 1e-3 * dt:
+        worst = float(steps[int(np.abs(steps - dt).argmax())])
+        raise DataError(
+            f"this StateSpace is sampled every {dt:.9g} s, but the inputs have a step of {worst:.9g} s. Resample the "
+            f"record (record.resample(every={dt:.9g})) or the system (system.resample(dt))."
+        )
+
+
+def _one_input(system: System, name: str | None) -> str:
+    _only_systems(system)
+    if name is None:
+        if len(system.inputs) != 1:
+            raise DataError(
+                f"this {type(system).__name__} has {len(system.inputs) or 'no'} inputs; say which with input=: "
+                f"{', '.join(system.inputs[:12]) or '(none)'}."
+            )
+        return system.inputs[0]
+    if name not in system.inputs:
+        raise DataError(unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
+    return name

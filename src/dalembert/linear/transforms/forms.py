@@ -1,0 +1,417 @@
+"""Other states for the same system (spec 000, 45, 46, 48).
+
+similarity     x = T z:  T⁻¹ A T,  T⁻¹ B,  C T,  D      (the source prints T A T⁻¹: wrong, spec 000, 45)
+modal          T = Ψ: Λ, Ψ⁻¹ B, C Ψ; or real, each pair σ ± iω as the block [[σ, ω], [-ω, σ]]
+symmetric      V z′ = S z + N u of a second-order system, z = (x, x′), V and S symmetric:
+               form 1   V = [[C, M], [M, 0]],   S = [[-K, 0], [0, M]],    N = [B; 0]
+               form 2   V = [[-K, 0], [0, M]],  S = [[0, -K], [-K, -C]],  N = [0; B]   (K nonsingular)
+Kalman         states split into controllable or not, observable or not; the first part is the minimal system
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import matrix as real_matrix
+from dalembert.core.arguments import numbered, real_number, square, whole_number
+from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
+from dalembert.core.errors import DataError
+from dalembert.core.tables import aligned
+from dalembert.core.tables import columns as table_columns
+from dalembert.linear.eigen.roots import (
+    EPS,
+    Roots,
+    balanced_matrix,
+    balancing,
+    eigenvalues,
+    integrators_last,
+    rest_point,
+    solve,
+    text,
+)
+from dalembert.linear.transforms.gramians import DAMPING_FLOOR
+
+if TYPE_CHECKING:
+    from dalembert.linear.state_space import StateSpace
+
+# Of the eigenvector matrix, columns of length 1 and states balanced. A defective pair shows as 1/√ε = 7e7.
+LARGEST_CONDITION = 1e7
+# A step of the staircase weaker than this, relative to A, is rounding: what a change of states of condition 1e5
+# leaves of a zero.
+WEAKEST = 1e-11
+
+
+class ModalForm(Frozen):
+    """Diagonal form A = Ψ Λ Ψ⁻¹, complex.
+
+    Attributes
+    ----------
+    eigenvalues : (nx,) complex
+        Λ; λ [rad/s], or z of a sampled system.
+    vectors : (nx, nx) complex
+        Ψ, columns of length 1.
+    B : (nx, nu) complex
+        Ψ⁻¹ B, how inputs excite the modes.
+    C : (ny, nx) complex
+        C Ψ, mode shapes at the outputs.
+    """
+
+    eigenvalues: ComplexArray
+    vectors: ComplexArray
+    B: ComplexArray
+    C: ComplexArray
+    dt: float | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __init__(self, system: StateSpace, eigenvalues: ComplexArray, vectors: ComplexArray) -> None:
+        self._freeze(
+            eigenvalues=eigenvalues, vectors=vectors, B=np.linalg.solve(vectors, system.B.astype(complex)),
+            C=system.C @ vectors, dt=system.dt, inputs=system.inputs, outputs=system.outputs,
+        )  # fmt: skip
+
+    def table(self) -> str:
+        """Eigenvalue, its strongest input and its strongest output."""
+        rows = []
+        for i, value in enumerate(self.eigenvalues):
+            source = self.inputs[int(np.argmax(np.abs(self.B[i])))] if self.inputs else "-"
+            seen = self.outputs[int(np.argmax(np.abs(self.C[:, i])))] if self.outputs else "-"
+            rows.append((text(value), source, seen))
+        return aligned(("eigenvalue", "strongest input", "strongest output"), rows)
+
+    def __repr__(self) -> str:
+        return f"ModalForm: {len(self.eigenvalues)} states\n{self.table()}"
+
+
+class KalmanForm(Frozen):
+    """Which states the inputs reach and the outputs see.
+
+    Attributes
+    ----------
+    system : StateSpace
+        The system in the new states, in the order of ``sizes``.
+    T : (nx, nx)
+        x = T z.
+    sizes : tuple of 4
+        Controllable and observable; controllable only; observable only; neither.
+    """
+
+    system: StateSpace
+    T: FloatArray
+    sizes: tuple[int, int, int, int]
+
+    def __init__(self, system: StateSpace, T: FloatArray, sizes: tuple[int, int, int, int]) -> None:
+        self._freeze(system=system, T=T, sizes=sizes)
+
+    @property
+    def is_controllable(self) -> bool:
+        """Whether the inputs reach every state."""
+        return self.sizes[2:] == (0, 0)
+
+    @property
+    def is_observable(self) -> bool:
+        """Whether the outputs see every state."""
+        return self.sizes[1::2] == (0, 0)
+
+    @property
+    def minimal(self) -> StateSpace:
+        """The controllable and observable part; it has the same response from rest."""
+        n, full = self.sizes[0], self.system
+        return full.replace(A=full.A[:n, :n], B=full.B[:n], C=full.C[:, :n], states=full.states[:n])
+
+    def table(self) -> str:
+        """States and poles of each part."""
+        rows = []
+        names = ("controllable, observable", "controllable only", "observable only", "neither")
+        start = 0
+        for name, size in zip(names, self.sizes, strict=True):
+            part = self.system.A[start : start + size, start : start + size]
+            values = Roots(eigenvalues(part)).values
+            poles = ", ".join(text(s) for s in values[:4]) + (", ..." if size > 4 else "") or "-"
+            rows.append((name, str(size), poles))
+            start += size
+        return table_columns(("part", "states", "poles"), rows)
+
+    def __repr__(self) -> str:
+        return f"KalmanForm: {self.system.nx} states\n{self.table()}"
+
+
+def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "similarity") -> StateSpace:
+    """See :meth:`StateSpace.similarity`."""
+    nx = system.nx
+    T_ = real_matrix("T", T, nx, nx, "x = T z, one row and one column per state")
+    # T = r E c: units of the old and the new states do not make it singular.
+    r = _nonzero(np.abs(T_).max(axis=1, initial=0.0))
+    c = _nonzero(np.abs(T_ / r[:, None]).max(axis=0, initial=0.0))
+    E = T_ / r[:, None] / c
+    condition = float(np.linalg.cond(E)) if nx else 1.0
+    if not condition < 0.1 / EPS:
+        raise DataError(f"T is singular (condition number {condition:.1e}); its columns must be independent.")
+    return system.replace(
+        A=solve(E, system.A @ T_ / r[:, None]) / c[:, None], B=solve(E, system.B / r[:, None]) / c[:, None],
+        C=system.C @ T_,
+        states=numbered("z", nx) if states is None else states,
+        provenance={**system.provenance, "states": how},
+    )  # fmt: skip
+
+
+def _nonzero(sizes: FloatArray) -> FloatArray:
+    """Sizes to divide by."""
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray, FloatArray | None]:
+    """-A1⁻¹ A2 and A1⁻¹ F."""
+    left = square("A1", A1)
+    n = len(left)
+    right = real_matrix("A2", A2, n, n, "the size of A1")
+    rows = np.abs(left).max(axis=1)
+    if not rows.all() or np.linalg.cond(left / rows[:, None]) > 0.1 / EPS:
+        raise DataError("A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.")
+    B = None if F is None else solve(left, real_matrix("F", F, n, None, "one row per equation", vector="column"))
+    return -solve(left, right), B
+
+
+def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
+    """Λ (nx,), pairs adjacent with Im > 0 first, and Ψ (nx, nx); refuses a defective A."""
+    if system.nx == 0:
+        return np.zeros(0, complex), np.zeros((0, 0), complex)
+    A, scale = balanced_matrix(system.A)
+    values, psi = np.linalg.eig(A)
+    condition = float(np.linalg.cond(psi))
+    if not condition < LARGEST_CONDITION:
+        raise DataError(
+            f"A has no full set of independent eigenvectors (their condition number is {condition:.1e}), as with a "
+            "free mass or critical damping: there is no modal form. schur_form() always exists."
+        )
+    order = np.lexsort((-values.imag, np.abs(values.imag), values.real, np.round(np.abs(values), 12)))
+    psi = scale[:, None] * psi[:, order]
+    return values[order].astype(np.complex128), (psi / np.linalg.norm(psi, axis=0)).astype(np.complex128)
+
+
+def modal_form(system: StateSpace) -> ModalForm:
+    """See :meth:`StateSpace.modal_form`."""
+    return ModalForm(system, *diagonal(system))
+
+
+def real_modal(system: StateSpace) -> StateSpace:
+    """See :meth:`StateSpace.modal`."""
+    values, psi = diagonal(system)
+    columns, states = [], []
+    listed = np.flatnonzero(values.imag >= 0.0)
+    for number, i in enumerate(listed, start=1):
+        # x = Re(ψ) a + Im(ψ) b gives the block [[σ, ω], [-ω, σ]].
+        pair = values[i].imag > 0.0
+        columns += [psi[:, i].real, psi[:, i].imag] if pair else [psi[:, i].real]
+        states += [f"mode{number}.re", f"mode{number}.im"] if pair else [f"mode{number}"]
+    T = np.array(columns).reshape(system.nx, system.nx).T
+    result = similarity(system, T, states, "modal")
+    return result.replace(A=_blocks(values))
+
+
+def _blocks(values: ComplexArray) -> FloatArray:
+    """Block-diagonal matrix of the eigenvalues: what T⁻¹ A T is but for rounding."""
+    blocks = [
+        np.array([[s.real, s.imag], [-s.imag, s.real]]) if s.imag > 0.0 else np.array([[s.real]])
+        for s in values
+        if s.imag >= 0.0
+    ]
+    result: FloatArray = scipy.linalg.block_diag(*blocks) if blocks else np.zeros((0, 0))
+    return result
+
+
+def schur_form(system: StateSpace) -> StateSpace:
+    """See :meth:`StateSpace.schur_form`."""
+    if system.nx == 0:
+        return system
+    T, U = scipy.linalg.schur(system.A)
+    return system.replace(
+        A=T, B=U.T @ system.B, C=system.C @ U, states=numbered("z", system.nx),
+        provenance={**system.provenance, "states": "real Schur"},
+    )  # fmt: skip
+
+
+def stable_split(system: StateSpace) -> tuple[StateSpace, StateSpace]:
+    """See :meth:`StateSpace.stable_split`."""
+    # Rounding splits a repeated pole at 0 (z = 1) to either side of the border: that block is set apart first.
+    A, scale = balanced_matrix(system.A)
+    V, left = integrators_last(A, rest_point(system))
+    floor = DAMPING_FLOOR * float(np.abs(eigenvalues(A)).max(initial=0.0))
+
+    def inside(re: float, im: float) -> bool:
+        return re < -floor if system.dt is None else bool(np.hypot(re, im) < 1.0 - DAMPING_FLOOR)
+
+    T, W, k = scipy.linalg.schur(V[:, :left].T @ A @ V[:, :left], sort=inside) if left else (A[:0, :0], A[:0, :0], 0)
+    U = np.hstack([V[:, :left] @ W, V[:, left:]])
+    T = U.T @ A @ U
+    # T = [[T1, X], [0, T2]]; with T1 Y - Y T2 = -X the states (x1 - Y x2, x2) do not act on each other.
+    Y = scipy.linalg.solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:]) if 0 < k < system.nx else T[:k, k:]
+    B, C = U.T @ (system.B / scale[:, None]), system.C * scale @ U
+    provenance = system.provenance
+    stable = system.replace(
+        A=T[:k, :k], B=B[:k] - Y @ B[k:], C=C[:, :k], states=numbered("z", k),
+        provenance={**provenance, "states": "stable part"},
+    )  # fmt: skip
+    rest = system.replace(
+        A=T[k:, k:], B=B[k:], C=C[:, k:] + C[:, :k] @ Y, D=np.zeros_like(system.D),
+        states=numbered("w", system.nx - k), provenance={**provenance, "states": "rest"},
+    )  # fmt: skip
+    return stable, rest
+
+
+def reachable(A: FloatArray, B: FloatArray, tolerance: float) -> FloatArray:
+    """Orthonormal basis (n, k) of the controllable subspace, one staircase step after the other."""
+    n = len(A)
+    size_A, size_B = float(np.linalg.norm(A)) or 1.0, float(np.linalg.norm(B)) or 1.0
+    basis = np.zeros((n, 0))
+    fresh = B / size_B
+    while basis.shape[1] < n:
+        for _ in range(2):  # twice is enough (Kahan): orthogonal to rounding
+            fresh = fresh - basis @ (basis.T @ fresh)
+        U, singular, _ = np.linalg.svd(fresh, full_matrices=False)
+        new = U[:, singular > tolerance]
+        if not new.shape[1]:
+            break
+        basis = np.hstack([basis, new])
+        fresh = A @ new / size_A
+    return basis
+
+
+def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
+    """See :meth:`StateSpace.kalman`."""
+    n = system.nx
+    cut = WEAKEST if tolerance is None else real_number("tolerance", tolerance)
+    if cut < 0.0:
+        raise DataError(f"tolerance is a relative size from 0, got {tolerance!r}.")
+    scale = balancing(system.A, system.B, system.C)
+    A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
+    R = reachable(A, B, cut)
+    seen = reachable(A.T, C.T, cut)
+    N = scipy.linalg.null_space(seen.T) if seen.shape[1] else np.eye(n)
+    both, R_only = _split(R, N)  # R∩N, and the rest of R
+    _, N_only = _split(N, R)
+    joined = np.hstack([R_only, both, N_only])
+    rest = scipy.linalg.null_space(joined.T) if joined.shape[1] else np.eye(n)
+    T = np.hstack([R_only, both, rest, N_only])
+    sizes = (R_only.shape[1], both.shape[1], rest.shape[1], N_only.shape[1])
+    form = similarity(system, scale[:, None] * T, None, "Kalman decomposition")
+    return KalmanForm(form, scale[:, None] * T, sizes)
+
+
+def _split(R: FloatArray, N: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bases of R ∩ N and of its complement in R, from the principal angles between the two."""
+    if not (R.shape[1] and N.shape[1]):
+        return R[:, :0], R
+    # sin of the angle between a direction of R and N, from what N leaves of it: cos would not resolve small angles.
+    _, sine, Vt = np.linalg.svd(R - N @ (N.T @ R))
+    sine = np.append(sine, np.zeros(len(Vt) - len(sine)))
+    inside = sine < 1e-8
+    return R @ Vt[inside].T, R @ Vt[~inside].T
+
+
+def controllability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+    """[B, A B, ..., A^(blocks-1) B], (nx, blocks nu); ``blocks`` is nx when left out.
+
+    For rank decisions use :func:`dalembert.control.controllability`, which does not raise A to powers.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> controllability_matrix(StateSpace([[1, 1], [0, 1]], [0, 1], dt=1.0), 3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]
+    """
+    _require_state_space(system, "a controllability matrix")
+    return _powers(system.A, system.B, blocks)
+
+
+def observability_matrix(system: StateSpace, blocks: int | None = None) -> FloatArray:
+    """[C; C A; ...; C A^(blocks-1)], (blocks ny, nx); ``blocks`` is nx when left out.
+
+    For rank decisions use :func:`dalembert.control.observability`, which does not raise A to powers.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> observability_matrix(StateSpace([[1, 1], [0, 1]], C=[[1, 0]], dt=1.0), 3).tolist()
+    [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+    """
+    _require_state_space(system, "an observability matrix")
+    return _powers(system.A.T, system.C.T, blocks).T
+
+
+def _require_state_space(system: Any, what: str) -> None:
+    if not all(hasattr(system, name) for name in ("A", "B", "C", "states")):  # StateSpace itself builds on this module
+        raise DataError(f"{what} needs a StateSpace, got {type(system).__name__}; a SecondOrder has state_space().")
+
+
+def _powers(A: FloatArray, B: FloatArray, blocks: int | None) -> FloatArray:
+    count = len(A) if blocks is None else whole_number("blocks", blocks, 1)
+    found = [B]
+    for _ in range(count - 1):
+        found.append(A @ found[-1])
+    return np.hstack(found)
+
+
+def markov(system: StateSpace, count: int) -> FloatArray:
+    """See :meth:`StateSpace.markov`."""
+    count = whole_number("the number of Markov parameters", count, 1)
+    result = np.zeros((count, system.ny, system.nu))
+    result[0] = system.D
+    column = system.B
+    for k in range(1, count):
+        result[k] = system.C @ column
+        column = system.A @ column
+    return result
+
+
+def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Symmetric first-order matrices ``V z′ = S z + N u`` of a second-order system, z = (x, x′).
+
+    Parameters
+    ----------
+    system : SecondOrder
+        Without gyroscopic and circulatory parts: they leave no symmetric form.
+    form : 1 or 2
+        1: V = [[C, M], [M, 0]], S = [[-K, 0], [0, M]], N = [B; 0].
+        2: V = [[-K, 0], [0, M]], S = [[0, -K], [-K, -C]], N = [0; B]; needs a nonsingular K.
+
+    Returns
+    -------
+    V, S : (2n, 2n) symmetric
+    N : (2n, nu)
+
+    Examples
+    --------
+    >>> from dalembert.linear import SecondOrder
+    >>> V, S, N = symmetric_form(SecondOrder(2.0, 8.0, C=1.0, B=[1.0]))
+    >>> np.linalg.solve(V, S).tolist()
+    [[0.0, 1.0], [-4.0, -0.5]]
+    """
+    if form not in (1, 2):
+        raise DataError(f"there are two symmetric forms, 1 and 2; got {form!r}.")
+    if not hasattr(system, "coordinates"):  # second_order builds on this module, so its class is not at hand
+        raise DataError(f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
+    dense = system.dense() if system.is_sparse else system
+    M, C, K, B = dense.M, dense.C, dense.K, dense.B
+    odd = [symbol for symbol, part in (("G", dense.G), ("H", dense.H)) if np.any(part)]
+    if odd:
+        raise DataError(f"{' and '.join(odd)} is not symmetric: this system has no symmetric first-order form.")
+    if np.any(getattr(dense, "K_loss", 0.0)):
+        raise DataError("hysteretic damping (K_loss) has no first-order form in time.")
+    zero, none = np.zeros_like(M), np.zeros_like(B)
+    _refuse_singular("M", M)
+    if form == 1:
+        return np.block([[C, M], [M, zero]]), np.block([[-K, zero], [zero, M]]), np.vstack([B, none])
+    _refuse_singular("K", K)
+    return np.block([[-K, zero], [zero, M]]), np.block([[zero, -K], [-K, -C]]), np.vstack([none, B])
+
+
+def _refuse_singular(symbol: str, matrix: FloatArray) -> None:
+    size = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(np.float64).tiny))
+    if not np.all(np.diag(matrix)) or np.linalg.cond(size[:, None] * matrix * size) > 0.01 / EPS:
+        hint = " Use form 1." if symbol == "K" else ""
+        raise DataError(f"{symbol} is singular: V of this symmetric form would be too.{hint}")

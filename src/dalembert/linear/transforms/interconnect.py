@@ -1,0 +1,312 @@
+"""Systems joined into one.
+
+series     y = G₂ G₁ u        parallel   y = (G₁ + G₂) u        feedback   y = G₁ (u ∓ G₂ y)
+connect    every input takes the signal of the same name, whichever system puts it out
+
+All are the same step. With the systems side by side (block-diagonal A, B, C, D) and u = K y + E w,
+
+    u = (I - K D)⁻¹ (K C x + E w)
+
+An algebraic loop with I - K D singular has no solution, or many: that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.arguments import names_asked
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.text import counted, listed
+from dalembert.linear.eigen.roots import EPS, solve
+
+if TYPE_CHECKING:
+    from dalembert.linear.state_space import StateSpace
+
+
+def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
+    """Systems side by side, each with its own inputs and outputs.
+
+    Parameters
+    ----------
+    systems : StateSpace objects of one sample time
+        A name that occurs twice gets ``#2``, ``#3``, ...
+    how : str
+        What the provenance says made the whole.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> lag = StateSpace(-1.0, 1.0, 1.0)
+    >>> append([lag, lag]).inputs
+    ('u1', 'u1#2')
+    """
+    systems = _several(systems)
+    if not systems:
+        raise DataError("there is no system to join.")
+    first = systems[0]
+    names = {kind: _distinct([name for s in systems for name in getattr(s, kind)]) for kind in _KINDS}
+    units: dict[str, str] = {}
+    for kind in _KINDS:
+        old = [(s, name) for s in systems for name in getattr(s, kind)]
+        units.update({new: s.units[name] for new, (s, name) in zip(names[kind], old, strict=True) if name in s.units})
+    matrices = {symbol: _diagonal([getattr(s, symbol) for s in systems]) for symbol in "ABCD"}
+    return first.replace(
+        **matrices, dt=_common_dt(systems), **names, units=units,
+        provenance={"made by": how, "parts": [dict(s.provenance) for s in systems]},
+    )  # fmt: skip
+
+
+def _several(systems: Iterable[StateSpace]) -> list[StateSpace]:
+    if not isinstance(systems, Iterable):
+        raise DataError(f"several systems are joined, as in [first, second]; got {type(systems).__name__}.")
+    parts = list(systems)
+    _only_state_spaces(parts)
+    return parts
+
+
+def _only_state_spaces(systems: Iterable[object]) -> None:
+    for system in systems:
+        if not hasattr(system, "states"):  # state_space imports this module, so its class is not at hand
+            number = isinstance(system, (int, float, np.ndarray))
+            hint = "; use its state_space()" if hasattr(system, "state_space") else ""
+            hint = "; StateSpace.gain(D) makes one of numbers" if number else hint
+            raise DataError(f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
+
+
+_KINDS = ("states", "inputs", "outputs")
+
+
+def _diagonal(blocks: Sequence[FloatArray]) -> FloatArray:
+    """Block-diagonal; unlike SciPy's, right for blocks without rows or columns."""
+    result = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)))
+    i = j = 0
+    for block in blocks:
+        result[i : i + block.shape[0], j : j + block.shape[1]] = block
+        i, j = i + block.shape[0], j + block.shape[1]
+    return result
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    taken = set(names)
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        new, count = name, 1
+        while new in seen or (count > 1 and new in taken):
+            count += 1
+            new = f"{name}#{count}"
+        seen.add(new)
+        result.append(new)
+    return tuple(result)
+
+
+def _common_dt(systems: Sequence[StateSpace]) -> float | None:
+    """The sample time of all; a pure gain has none of its own."""
+    steps = {s.dt for s in systems if s.nx or s.dt is not None}
+    if len(steps) > 1:
+        shown = ", ".join("continuous" if dt is None else f"{dt:g} s" for dt in sorted(steps, key=lambda dt: dt or 0.0))
+        raise DataError(f"systems of different sample times cannot be joined ({shown}); use to_discrete or resample.")
+    return steps.pop() if steps else None
+
+
+def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **names: Any) -> StateSpace:
+    """u = K y + E w and z = F y around ``whole``; w and z are the new inputs and outputs."""
+    loop = np.eye(whole.nu) - K @ whole.D
+    if whole.nu:
+        _, singular, Vt = np.linalg.svd(loop)
+        if singular[-1] <= 10.0 * whole.nu * EPS * max(1.0, singular[0]):
+            part = np.abs(Vt[-1])
+            at = [name for name, size in zip(whole.inputs, part, strict=True) if size > 1e-6 * part.max()]
+            raise DataError(
+                f"algebraic loop: the direct terms close a loop with gain 1 through {listed(at, {})}, so its "
+                "signals are not determined. Put a lag (or a sample of delay) into the loop."
+            )
+    X, Y = solve(loop, K @ whole.C), solve(loop, E)
+    return whole.replace(
+        A=whole.A + whole.B @ X, B=whole.B @ Y, C=F @ (whole.C + whole.D @ X), D=F @ whole.D @ Y, **names
+    )
+
+
+def series(first: StateSpace, second: StateSpace) -> StateSpace:
+    """See :meth:`StateSpace.series`."""
+    _only_state_spaces([first, second])
+    if first.ny != second.nu:
+        raise DataError(
+            f"series: the first system has {counted(first.ny, 'output')} "
+            f"and the second {counted(second.nu, 'input')}; select(...) picks among them."
+        )
+    _same_units(first, second)
+    whole = append([first, second], "series")
+    K = np.zeros((whole.nu, whole.ny))
+    K[first.nu :, : first.ny] = np.eye(first.ny)
+    return close(
+        whole, K, np.eye(whole.nu, first.nu), np.eye(whole.ny)[first.ny :],
+        inputs=first.inputs, outputs=second.outputs, units=_units(whole, first, second),
+    )  # fmt: skip
+
+
+def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateSpace:
+    """See :meth:`StateSpace.parallel`."""
+    _only_state_spaces([first, second])
+    if (first.nu, first.ny) != (second.nu, second.ny):
+        raise DataError(
+            f"parallel: the first system has {first.nu} inputs and {first.ny} outputs, "
+            f"the second {second.nu} and {second.ny}; both must agree."
+        )
+    whole = append([first, second], "parallel")
+    E = np.vstack([np.eye(first.nu)] * 2)
+    F = np.hstack([np.eye(first.ny), sign * np.eye(first.ny)])
+    return close(
+        whole, np.zeros((whole.nu, whole.ny)), E, F,
+        inputs=first.inputs, outputs=first.outputs, units=_units(whole, first, first),
+    )  # fmt: skip
+
+
+def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSpace:
+    """See :meth:`StateSpace.feedback`."""
+    if sign not in (-1, 1):
+        raise DataError(f"sign must be -1 (negative feedback) or +1, got {sign!r}.")
+    if second is None:
+        if first.nu != first.ny:
+            raise DataError(
+                f"unity feedback needs as many outputs as inputs, not {first.ny} and {first.nu}; "
+                "give the system in the return path."
+            )
+        K = sign * np.eye(first.nu)
+        provenance = {"made by": "unity feedback", "parts": [dict(first.provenance)]}
+        return close(first, K, np.eye(first.nu), np.eye(first.ny), provenance=provenance)
+    _only_state_spaces([second])
+    if (second.nu, second.ny) != (first.ny, first.nu):
+        raise DataError(
+            f"feedback: the return path must take {first.ny} outputs and give {first.nu} inputs; "
+            f"it has {second.nu} inputs and {second.ny} outputs."
+        )
+    _same_units(first, second)
+    _same_units(second, first)
+    whole = append([first, second], "feedback")
+    K = np.block([
+        [np.zeros((first.nu, first.ny)), sign * np.eye(first.nu)],
+        [np.eye(first.ny), np.zeros((first.ny, first.nu))],
+    ])  # fmt: skip
+    return close(
+        whole, K, np.eye(whole.nu, first.nu), np.eye(first.ny, whole.ny),
+        inputs=first.inputs, outputs=first.outputs, units=_units(whole, first, first),
+    )  # fmt: skip
+
+
+def _units(whole: StateSpace, inputs: StateSpace, outputs: StateSpace) -> dict[str, str]:
+    """Units of the states of ``whole`` and of the inputs and outputs that stay."""
+    units = {name: whole.units[name] for name in whole.states if name in whole.units}
+    units.update({name: inputs.units[name] for name in inputs.inputs if name in inputs.units})
+    units.update({name: outputs.units[name] for name in outputs.outputs if name in outputs.units})
+    return units
+
+
+def _same_units(first: StateSpace, second: StateSpace) -> None:
+    """Refuse outputs of the first and inputs of the second, joined in order, in different units."""
+    for out, into in zip(first.outputs, second.inputs, strict=True):
+        one, other = first.units.get(out), second.units.get(into)
+        if one and other and one != other:
+            raise DataError(
+                f"output {out!r} and input {into!r} are joined but have different units, {one} and {other}; "
+                "put a gain between them."
+            )
+
+
+def select(system: StateSpace, inputs: Any, outputs: Any) -> StateSpace:
+    """See :meth:`StateSpace.select`."""
+    columns = _indices("input", inputs, system.inputs)
+    rows = _indices("output", outputs, system.outputs)
+    return system.replace(
+        B=system.B[:, columns], C=system.C[rows], D=system.D[np.ix_(rows, columns)],
+        inputs=[system.inputs[j] for j in columns], outputs=[system.outputs[i] for i in rows],
+    )  # fmt: skip
+
+
+def _indices(kind: str, wanted: str | Iterable[str] | None, known: Sequence[str]) -> list[int]:
+    if wanted is None:
+        return list(range(len(known)))
+    names = names_asked(kind, wanted)
+    for name in names:
+        if name not in known:
+            raise DataError(unknown_name(kind, name, known, "this StateSpace"))
+    return [known.index(name) for name in names]
+
+
+def connect(
+    systems: Iterable[StateSpace] | Mapping[str, StateSpace],
+    *,
+    inputs: str | Iterable[str] | None = None,
+    outputs: str | Iterable[str] | None = None,
+) -> StateSpace:
+    """Join systems by the names of their signals.
+
+    An input takes the output of the same name, of whichever system. Inputs of the same name in several systems
+    are one signal. Sums are made by :meth:`StateSpace.gain`.
+
+    Parameters
+    ----------
+    systems : StateSpace objects, or a mapping of prefixes to them
+        With a mapping, states are named ``prefix.state``; signals keep their names.
+    inputs : names, optional
+        Inputs of the whole; those that no output feeds when left out. One that an output feeds is added to it
+        (a disturbance).
+    outputs : names, optional
+        Outputs of the whole; all when left out.
+
+    Examples
+    --------
+    >>> from dalembert.linear import StateSpace
+    >>> plant = StateSpace([[0, 1], [0, 0]], [0, 1], [[1, 0]], inputs="force", outputs="position")
+    >>> law = StateSpace(-20.0, -80.0, 8.0, 36.0, inputs="error", outputs="force")
+    >>> error = StateSpace.gain([[1, -1]], inputs=["wanted", "position"], outputs="error")
+    >>> loop = connect([plant, law, error], outputs="position")
+    >>> loop.inputs, loop.is_stable, loop.dc_gain().round(12).tolist()
+    (('wanted',), True, [[1.0]])
+    """
+    parts: list[StateSpace]
+    if isinstance(systems, Mapping):
+        _only_state_spaces(list(systems.values()))
+        parts = [_prefixed(part, prefix) for prefix, part in systems.items()]
+    else:
+        parts = _several(systems)
+    into = [name for part in parts for name in part.inputs]
+    out = [name for part in parts for name in part.outputs]
+    _check_signals(parts, out)
+    whole = append(parts, "connect")
+    free = list(dict.fromkeys(name for name in into if name not in out))
+    given = free if inputs is None else names_asked("input", inputs)
+    shown = out if outputs is None else names_asked("output", outputs)
+    for kind, names, known in (("input", given, into), ("output", shown, out)):
+        for name in names:
+            if name not in known:
+                raise DataError(unknown_name(kind, name, known, "the connected systems"))
+    K = np.array([[float(a == b) for b in out] for a in into]).reshape(len(into), len(out))
+    E = np.array([[float(a == b) for b in given] for a in into]).reshape(len(into), len(given))
+    F = np.array([[float(a == b) for b in out] for a in shown]).reshape(len(shown), len(out))
+    units = {name: whole.units[name] for name in whole.states if name in whole.units}
+    signals = {name: part.units[name] for part in parts for name in part.inputs + part.outputs if name in part.units}
+    units.update({name: signals[name] for name in [*given, *shown] if name in signals})
+    return close(whole, K, E, F, inputs=given, outputs=shown, units=units)
+
+
+def _prefixed(part: StateSpace, prefix: str) -> StateSpace:
+    units = {name: part.units[name] for name in part.inputs + part.outputs if name in part.units}
+    units.update({f"{prefix}.{name}": part.units[name] for name in part.states if name in part.units})
+    return part.replace(states=[f"{prefix}.{name}" for name in part.states], units=units)
+
+
+def _check_signals(parts: Sequence[StateSpace], out: Sequence[str]) -> None:
+    problems = [f"{name!r} is the output of two systems" for name in dict.fromkeys(out) if out.count(name) > 1]
+    units: dict[str, str] = {}
+    for part in parts:
+        for name in part.inputs + part.outputs:
+            unit = part.units.get(name)
+            if unit and units.setdefault(name, unit) != unit:
+                problems.append(f"{name!r} is in {units[name]} here and in {unit} there")
+    if problems:
+        raise DataError("the systems cannot be connected by name: " + "; ".join(problems) + ".")

@@ -1,0 +1,311 @@
+"""Algebraic Riccati equations with what a user must know of the solution: gain, poles, residual.
+
+care   Aᵀ X E + Eᵀ X A - (Eᵀ X B + S) R⁻¹ (Bᵀ X E + Sᵀ) + Q = 0              K = R⁻¹ (Bᵀ X E + Sᵀ)
+dare   Aᵀ X A - Eᵀ X E - (Aᵀ X B + S) (R + Bᵀ X B)⁻¹ (Bᵀ X A + Sᵀ) + Q = 0     K = (R + Bᵀ X B)⁻¹ (Bᵀ X A + Sᵀ)
+
+X is the stabilising solution: A - B K is stable (with E: the pencil A - B K - λ E). Below 100 states SciPy's Schur
+method is best; above, doubling (`doubling`) is several times faster, and SciPy's method takes over where it fails.
+The residual is relative to the sizes of the terms it is the sum of, and is always told.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from dalembert.core.arguments import matrix, square
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.text import counted
+from dalembert.linear.eigen.roots import Roots, balanced_matrix
+from dalembert.numerics import doubling
+
+# Relative residuals: above the first a warning, above the second no solution.
+POOR, USELESS = 1e-8, 1e-3
+POOR_DOUBLING = 1e-11  # above it SciPy's method is asked as well
+LARGE = 100  # states from which doubling is tried first
+GOOD, MOST_NEWTON = 1e-14, 6  # Newton's method stops at this residual, or after so many steps
+
+
+class RiccatiSolution(Frozen):
+    """Stabilising solution of a Riccati equation.
+
+    Attributes
+    ----------
+    X : (n, n), symmetric
+    K : (m, n)
+        Gain of u = -K x.
+    poles : Roots
+        Of the closed loop A - B K.
+    residual : float
+        ‖left-hand side‖ / Σ ‖terms‖, Frobenius.
+    method : str
+        How it was found.
+    """
+
+    X: FloatArray
+    K: FloatArray
+    poles: Roots
+    residual: float
+    method: str
+
+    def __init__(self, X: FloatArray, K: FloatArray, poles: Roots, residual: float, method: str) -> None:
+        self._freeze(X=X, K=K, poles=poles, residual=residual, method=method)
+
+    def table(self) -> str:
+        """Residual, method and poles."""
+        return f"relative residual {self.residual:.1e} by {self.method}\n{self.poles.table()}"
+
+    def __repr__(self) -> str:
+        return f"RiccatiSolution: {counted(len(self.X), 'state')}, {self.table()}"
+
+
+def care(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, S: ArrayLike | None = None, E: ArrayLike | None = None,
+    *, method: str = "automatic",
+) -> RiccatiSolution:  # fmt: skip
+    """Stabilising solution of the continuous algebraic Riccati equation.
+
+    Parameters
+    ----------
+    A : (n, n); B : (n, m); Q : (n, n), symmetric; R : (m, m), positive definite
+    S : (n, m), optional
+        Cross term.
+    E : (n, n), invertible, optional
+    method : "automatic", "schur" or "doubling"
+
+    Examples
+    --------
+    >>> solution = care([[0, 1], [0, 0]], [0, 1], np.eye(2), 1.0)
+    >>> solution.K.round(6).tolist()
+    [[1.0, 1.732051]]
+    >>> solution.residual < 1e-14
+    True
+    """
+    return _solved(None, method, *_matrices(A, B, Q, R, S, E))
+
+
+def dare(
+    A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, S: ArrayLike | None = None, E: ArrayLike | None = None,
+    *, method: str = "automatic", dt: float = 1.0,
+) -> RiccatiSolution:  # fmt: skip
+    """Stabilising solution of the discrete algebraic Riccati equation; arguments as of :func:`care`.
+
+    Parameters
+    ----------
+    dt : float
+        Sample time [s], for the frequencies of the poles only.
+
+    Examples
+    --------
+    >>> dare(1.0, 1.0, 1.0, 1.0).X.round(6).tolist()
+    [[1.618034]]
+    """
+    return _solved(dt, method, *_matrices(A, B, Q, R, S, E))
+
+
+def _matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArray, ...]:
+    A_ = square("A", A)
+    n = len(A_)
+    B_ = matrix("B", B, n, None, "one row per state", vector="column")
+    m = B_.shape[1]
+    if m == 0:
+        raise DataError("B has no column: without an input there is nothing to solve.")
+    Q_ = symmetric("Q", matrix("Q", Q, n, n, "the size of A"))
+    R_ = symmetric("R", matrix("R", R, m, m, "one row and column per input"))
+    S_ = np.zeros((n, m)) if S is None else matrix("S", S, n, m, "as B", vector="column")
+    E_ = np.eye(n) if E is None else matrix("E", E, n, n, "the size of A")
+    return A_, B_, Q_, R_, S_, E_
+
+
+def symmetric(symbol: str, value: FloatArray) -> FloatArray:
+    """The symmetric part; refused where the rest is more than rounding."""
+    apart = np.abs(value - value.T)
+    if apart.max(initial=0.0) > 1e-9 * np.abs(value).max(initial=0.0):
+        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+        raise DataError(
+            f"{symbol} must be symmetric: {symbol}[{i}, {j}] = {value[i, j]:g}, {symbol}[{j}, {i}] = {value[j, i]:g}."
+        )
+    half: FloatArray = 0.5 * (value + value.T)
+    return half
+
+
+def _solved(
+    dt: float | None, method: str, A: FloatArray, B: FloatArray, Q: FloatArray, R: FloatArray, S: FloatArray,
+    E: FloatArray,
+) -> RiccatiSolution:  # fmt: skip
+    if method not in ("automatic", "schur", "doubling"):
+        raise DataError(f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
+    problem = Problem(dt, A, B, Q, R, S, E)
+    tried = ""
+    if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
+        try:
+            X, steps = refined(problem, by_doubling(problem))
+            found = finish(problem, X, f"doubling and {counted(steps, 'Newton step')}")
+            if method == "doubling" or found.residual <= POOR_DOUBLING:
+                return found
+            tried = f" after doubling (residual {found.residual:.1e})"
+        except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
+            if method == "doubling":
+                raise ConvergenceError(
+                    f"no stabilising solution of the Riccati equation by doubling: {error}"
+                ) from None
+            tried = " after doubling failed"
+    X, steps = refined(problem, by_schur(problem))
+    newton = f" and {counted(steps, 'Newton step')}" if steps else ""
+    return finish(problem, X, f"Schur{newton}{tried}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The matrices of one equation, dt None for continuous time."""
+
+    dt: float | None
+    A: FloatArray
+    B: FloatArray
+    Q: FloatArray
+    R: FloatArray
+    S: FloatArray
+    E: FloatArray
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether E is the identity."""
+        return bool(np.array_equal(self.E, np.eye(len(self.E))))
+
+    def judged(self, X: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """K (m, n), the left-hand side (n, n) of X, and its size relative to its terms."""
+        A, B, E, S = self.A, self.B, self.E, self.S
+        XE = X if self.plain else X @ E
+        if self.dt is None:
+            first = A.T @ XE
+            right = B.T @ XE + S.T
+            K = scipy.linalg.solve(self.R, right, assume_a="sym")
+            terms = (first, first.T, -right.T @ K, self.Q)
+        else:
+            XA = X @ A
+            right = B.T @ XA + S.T
+            K = scipy.linalg.solve(self.R + B.T @ X @ B, right, assume_a="sym")
+            terms = (A.T @ XA, -XE if self.plain else -E.T @ XE, -right.T @ K, self.Q)
+        total: FloatArray = terms[0] + terms[1] + terms[2] + terms[3]
+        size = sum(float(np.linalg.norm(term)) for term in terms)
+        return K, total, float(np.linalg.norm(total)) / size if size else 0.0
+
+
+def by_schur(problem: Problem) -> FloatArray:
+    """X by SciPy."""
+    solver = scipy.linalg.solve_continuous_are if problem.dt is None else scipy.linalg.solve_discrete_are
+    e, s = None if problem.plain else problem.E, problem.S if problem.S.any() else None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            X = solver(problem.A, problem.B, problem.Q, problem.R, e=e, s=s)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ConvergenceError(
+            f"no stabilising solution of the Riccati equation was found ({error}) Some mode is not reached by any "
+            "input, or not weighted and not damped."
+        ) from None
+    X = 0.5 * (X + X.T)
+    if not np.all(np.isfinite(X)):
+        raise ConvergenceError("no finite solution of the Riccati equation was found.")
+    return np.asarray(X)
+
+
+def by_doubling(problem: Problem) -> FloatArray:
+    """X by the doubling algorithm, from the sampled system or the Cayley transform of the continuous one."""
+    A, B, Q, R, S = problem.A, problem.B, problem.Q, problem.R, problem.S
+    if not problem.plain:  # Y = Eᵀ X E solves the equation of E⁻¹ A, E⁻¹ B
+        factors = scipy.linalg.lu_factor(problem.E)
+        A, B = scipy.linalg.lu_solve(factors, A), scipy.linalg.lu_solve(factors, B)
+    both = scipy.linalg.solve(R, np.hstack([B.T, S.T]), assume_a="pos")
+    n = len(A)
+    A, G, Q = A - B @ both[:, n:], B @ both[:, :n], Q - S @ both[:, n:]
+    scale = _hamiltonian_scale(A, G, Q)
+    A, G, Q = A * scale / scale[:, None], G / scale[:, None] / scale, Q * scale[:, None] * scale
+    if problem.dt is None:
+        X = doubling.limit(doubling.cayley(A, G, Q, _shift(A)))
+    else:
+        X = doubling.limit((A, G, Q))
+    X = X / scale[:, None] / scale
+    if not problem.plain:
+        X = scipy.linalg.lu_solve(factors, scipy.linalg.lu_solve(factors, X, trans=1).T, trans=1)
+    return 0.5 * (X + X.T)
+
+
+def _shift(A: FloatArray) -> float:
+    """γ > 0 of the size of the poles and away from any of them, so that A - γ I can be inverted."""
+    values = np.linalg.eigvals(A)
+    size = float(np.median(np.abs(values))) or float(np.linalg.norm(A)) or 1.0
+    near = size * np.array([1.0, 1.25, 0.8, 1.6, 0.625])
+    distance = np.abs(values[None, :] - near[:, None]).min(axis=1) / near
+    return float(near[int(distance.argmax())])
+
+
+def _hamiltonian_scale(A: FloatArray, G: FloatArray, Q: FloatArray) -> FloatArray:
+    """Scales of the states, powers of two, that bring the Hamiltonian [[A, -G], [-Q, -Aᵀ]] to like sizes."""
+    sizes = np.abs(np.block([[A, G], [Q, A.T]]))
+    _, both = balanced_matrix(sizes)
+    exponents = np.log2(both)
+    return np.asarray(np.exp2(np.round(0.5 * (exponents[: len(A)] - exponents[len(A) :]))))
+
+
+def refined(problem: Problem, X: FloatArray) -> tuple[FloatArray, int]:
+    """X after Newton's steps (Kleinman 1968), as long as they help, and their number.
+
+    The correction Δ solves the Lyapunov equation of the closed loop with the residual on its right-hand side.
+    """
+    K, rest, residual = problem.judged(X)
+    steps = 0
+    while residual > GOOD and steps < MOST_NEWTON:
+        closed = problem.A - problem.B @ K
+        if not problem.plain:
+            closed = np.asarray(np.linalg.solve(problem.E.T, closed.T)).T  # (A - B K) E⁻¹
+            rest = np.asarray(np.linalg.solve(problem.E.T, np.linalg.solve(problem.E.T, rest).T))
+        try:
+            change = lyapunov(closed, 0.5 * (rest + rest.T), problem.dt)
+        except np.linalg.LinAlgError:
+            break
+        candidate = X + 0.5 * (change + change.T)
+        if not np.all(np.isfinite(candidate)):
+            break
+        K_, rest_, residual_ = problem.judged(candidate)
+        if not residual_ < 0.5 * residual:
+            break
+        X, K, rest, residual, steps = candidate, K_, rest_, residual_, steps + 1
+    return X, steps
+
+
+def lyapunov(A: FloatArray, Q: FloatArray, dt: float | None) -> FloatArray:
+    """Δ of Aᵀ Δ + Δ A + Q = 0, sampled Aᵀ Δ A - Δ + Q = 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nearly singular: the step that follows is judged by its residual
+        if dt is None:
+            return np.asarray(scipy.linalg.solve_continuous_lyapunov(A.T, -Q))
+        return np.asarray(scipy.linalg.solve_discrete_lyapunov(A.T, Q, method="bilinear" if len(A) > 1 else None))
+
+
+def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
+    """Gain, poles and residual of X, which is refused where it solves nothing or stabilises nothing."""
+    K, _, residual = problem.judged(X)
+    if not residual <= USELESS:
+        raise ConvergenceError(f"the Riccati equation is not solved: relative residual {residual:.1e}.")
+    closed = problem.A - problem.B @ K
+    values = scipy.linalg.eigvals(closed) if problem.plain else scipy.linalg.eigvals(closed, problem.E)
+    outside = values.real.max() if problem.dt is None else np.abs(values).max() - 1.0
+    if not outside < 0.0:
+        raise ConvergenceError(
+            "the solution of the Riccati equation is not stabilising: some mode is on the border of stability and "
+            "is not reached by any input, or not weighted."
+        )
+    if residual > POOR:
+        warnings.warn(
+            f"the Riccati equation is solved only to {residual:.1e} (relative residual); the gain may be off by more. "
+            "Scale the states and weights, or look for a mode that is hardly reached or seen.", stacklevel=4,
+        )  # fmt: skip
+    return RiccatiSolution(X, K, Roots(values, problem.dt), residual, method)

@@ -1,0 +1,1 @@
+"""Closed loops of machine, observer and controller, and the verb `simulate`."""

@@ -1,0 +1,84 @@
+"""What stands between a command and the machine, and between the machine and a reading, as expressions.
+
+    command → rate limit → limits → resolution → delay → input
+    value → delay → noise → limits → resolution → reading
+
+A delay is n whole samples and a fraction δ: the input changes δ after the sampling instant (spec 000, item 82).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.expressions.quantities import is_real
+from dalembert.loop.noise import SensorFaults, checked_limits
+
+SAME = 1e-9  # share of an interval below which a rest is none
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """Limits of what drives one input.
+
+    limits : (lowest, highest) value, or one number for ± it.  rate : largest change per second.
+    resolution : quantum of the value, 0 for none.  delay : from command to input [s], any number of samples.
+
+    Examples
+    --------
+    >>> Actuator(limits=5.0, delay=2e-3).limits
+    (-5.0, 5.0)
+    """
+
+    limits: Any = None
+    rate: float = np.inf
+    resolution: float = 0.0
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits", checked_limits(self.limits, "an actuator"))
+        for name, least in (("rate", 1e-300), ("resolution", 0.0), ("delay", 0.0)):
+            value = getattr(self, name)
+            if not is_real(value) or not value >= least or (name != "rate" and not np.isfinite(value)):
+                raise DataError(f"{name} of an actuator must be a positive number, got {value!r}.")
+
+    @property
+    def ideal(self) -> bool:
+        return self == Actuator()
+
+
+def quantised(value: Any, resolution: float) -> Any:
+    """The nearest multiple of the resolution (halves upwards)."""
+    return value if resolution == 0 else resolution * ca.floor(value / resolution + 0.5)
+
+
+def limited(value: Any, limits: tuple[float, float]) -> Any:
+    low, high = limits
+    if np.isfinite(high):
+        value = ca.fmin(value, high)
+    return ca.fmax(value, low) if np.isfinite(low) else value
+
+
+def driven(actuator: Actuator, command: Any, before: Any, dt: float) -> Any:
+    """The value that leaves for the machine; `before` is the last one."""
+    if np.isfinite(actuator.rate):
+        most = actuator.rate * dt
+        command = before + ca.fmax(ca.fmin(command - before, most), -most)
+    return quantised(limited(command, actuator.limits), actuator.resolution)
+
+
+def reading(sensor: SensorFaults, value: Any, noise: Any) -> Any:
+    """What the sensor says of a value."""
+    return quantised(limited(value + sensor.bias + noise, sensor.limits), sensor.resolution)
+
+
+def in_samples(delay: float, dt: float) -> tuple[int, float]:
+    """(n, δ) with delay = n dt + δ, 0 <= δ < dt."""
+    count = delay / dt
+    whole = int(np.floor(count + SAME))
+    rest = count - whole
+    return whole, 0.0 if rest <= SAME else rest * dt

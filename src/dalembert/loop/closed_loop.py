@@ -1,0 +1,350 @@
+"""Closed loops in `da.simulate`: what acts continuously is put into the equations, what is sampled runs in samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, Law, Watching
+from dalembert.expressions import Array
+from dalembert.linear import StateSpace
+from dalembert.linear.responses.excitation import initial_state, sampled
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.continuous import ON, closed
+from dalembert.loop.failure import GripView, watched, with_cause
+from dalembert.loop.linear_equations import linear_equations, linear_state
+from dalembert.loop.linear_host import LinearHost
+from dalembert.loop.machine_host import MachineHost
+from dalembert.loop.noise import Noise
+from dalembert.loop.plants import machine_name
+from dalembert.loop.sampled_run import SampledRun
+from dalembert.loop.wiring import (
+    Loop,
+    SwitchOn,
+    as_laws,
+    as_watching,
+    read_actuators,
+    read_switch,
+    reference_channel,
+    waiting,
+    wired,
+    within_limits,
+)
+from dalembert.record import Record
+from dalembert.solve.integrate.events import Event, Switch, as_events
+from dalembert.solve.integrate.methods import DormandPrince
+from dalembert.solve.integrate.open_run import end_time, open_run, sample_times
+from dalembert.solve.position.assemble import state_or_rest
+
+DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
+
+
+def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Watching | None:
+    """The observer at its own interval, at that of the sampled laws, or at that of the noise."""
+    if observer is None or isinstance(observer, Watching):
+        return observer
+    intervals = [law.dt for law in laws if law.dt is not None]
+    own = getattr(observer, "dt", None)
+    if own is not None:
+        return as_watching(observer, float(own))
+    if intervals:
+        return as_watching(observer, float(min(intervals)))
+    every = None if noise is None else noise.every
+    return as_watching(observer, every if not laws or getattr(observer, "needs_interval", False) else None)
+
+
+def at_samples(laws: tuple[Law, ...], watching: Watching | None) -> tuple[Law, ...]:
+    """Continuous laws without a memory behind a sampled observer: its estimate is held, and so is what they drive."""
+    if watching is None or watching.dt is None:
+        return laws
+    return tuple(replace(law, dt=watching.dt) if law.dt is None and not len(law.memory) else law for law in laws)
+
+
+def in_deviations(item: Any) -> Any:
+    """A design (or several) for a linear plant, which has deviations from its operating point only.
+
+    A design on a model of `da.linearize` knows that point, and would take it off once more.
+    """
+    if isinstance(item, (list, tuple)):
+        return type(item)(in_deviations(each) for each in item)
+    return item.in_deviations() if hasattr(item, "in_deviations") else item
+
+
+def check_noise(noise: Any) -> Noise | None:
+    if noise is not None and not isinstance(noise, Noise):
+        raise DataError(f"noise must be a da.Noise(process=..., sensors=..., seed=...), got {noise!r}.")
+    return None if noise is None else noise.seeded()
+
+
+def given_inputs(inputs: Any, names: Sequence[str]) -> dict[str, Any]:
+    if isinstance(inputs, Record):
+        return {name: inputs for name in inputs.names if name in names}
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise DataError(f"inputs must name channels, such as inputs={{'u': 1.0}}; got {inputs!r}.")
+    return dict(inputs or {})
+
+
+@dataclass(frozen=True, eq=False)
+class LoopParts:
+    """Who acts in a loop, as far as it is known without the plant."""
+
+    laws: tuple[Law, ...]
+    watching: Watching | None
+    noise: Noise | None
+    references: Mapping[str, Any]
+    actuators: Mapping[str, Actuator]
+    switch: SwitchOn
+    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Inputs that laws drive."""
+        return tuple(dict.fromkeys(name for law in self.laws for name in law.drives))
+
+    def before(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs as others drive them: those of the laws until these are switched on."""
+        return {name: source for name, source in given.items() if name not in self.driven or not self.switch.at_once}
+
+    def around(self, plant: Any, given: Mapping[str, Any], interval: float | None = None) -> Loop:
+        return wired(
+            plant, self.laws, self.watching, given=given, noise=self.noise, actuators=self.actuators,
+            switch=self.switch, waits=self.waits, interval=interval,
+        )  # fmt: skip
+
+
+def run_machine(
+    eqs: EquationsOfMotion, end: float, parts: LoopParts, *, start: Any, inputs: Any, method: Any, every: Any,
+    events: Any, progress: Any,
+) -> Record:  # fmt: skip
+    """A sampled loop around equations of motion."""
+    begin = state_or_rest(eqs, start)
+    given = given_inputs(inputs, eqs.inputs.names)
+    driven = tuple(name for name in parts.driven if name in eqs.inputs.index)
+    chosen = DEFAULT if method is None else method
+    host = MachineHost(eqs, chosen, parts.before(given), driven, as_events(events), parts.switch)
+    loop = parts.around(host.plant, given)
+    first, last = host.plant.span
+    if first > begin.t or last < end:
+        raise DataError(
+            f"a record given as input covers {first:g} to {last:g} s, the run needs {begin.t:g} to {end:g} s."
+        )
+    count = int(np.floor((end - begin.t) / loop.dt + 1e-9))
+    return _sampled(host, loop, parts, begin.t, end, count, every, progress).go(host.column(begin, end - begin.t))
+
+
+def run_linear(
+    model: StateSpace, until: Any, parts: LoopParts, *, start: Any, inputs: Any, every: Any, progress: Any
+) -> Record:
+    """A sampled loop around a state-space model."""
+    try:
+        end = float(until)
+    except (TypeError, ValueError):
+        raise DataError(f"until must be a number of seconds, got {until!r}.") from None
+    if not np.isfinite(end) or end <= 0:
+        raise DataError(f"until must be a finite time after the start (0 s), got {until!r}.")
+    given = given_inputs(inputs, model.inputs)
+    host = LinearHost(model, parts.before(given))
+    loop = parts.around(host.plant, given, model.dt)
+    count = int(np.floor(end / loop.dt + 1e-9))
+    end = loop.dt * count if abs(count * loop.dt - end) > 1e-9 * loop.dt else end  # whole intervals only
+    if not count:
+        raise DataError(f"until = {end:g} s is less than one interval of the loop ({loop.dt:g} s).")
+    run = _sampled(host, loop, parts, 0.0, end, count, every, progress)
+    return run.go(np.concatenate(([0.0], initial_state(start, model.states, "the start"))))
+
+
+def _sampled(
+    host: Any, loop: Loop, parts: LoopParts, begin: float, end: float, count: int, every: Any, progress: Any
+) -> SampledRun:
+    """A run of `count` intervals with its references and the times of its record."""
+    references = reference_values(loop, parts.references, begin + loop.dt * np.arange(count + 1))
+    return SampledRun(host, loop, references, loop_times(begin, end, every, loop.dt), begin, end, progress)
+
+
+def loop_times(begin: float, end: float, every: Any, dt: float) -> Array:
+    """Times of the record: every sample of the loop unless asked otherwise."""
+    return sample_times(begin, end, dt if every is None else every, None)
+
+
+def reference_values(loop: Any, given: Any, times: Any) -> Array:
+    """(N, nr) references of all laws at the samples; one that is left out is zero."""
+    names = [name for name, _ in loop.references]
+    if not names or not given:
+        return np.zeros((len(times), len(names)))
+    unique = list(dict.fromkeys(names))
+    sources = {name: _at_samples(renamed_reference(source, name, name), name, times) for name, source in given.items()}
+    at = times if len(times) > 1 else np.append(times, times[0] + 1.0)
+    _, values = sampled(sources, unique, at, where="references")
+    return np.asarray(values[: len(times)][:, [unique.index(name) for name in names]])
+
+
+def renamed_reference(source: Any, name: str, channel: str) -> Any:
+    """A source of a reference as the source of the input that carries it."""
+    if isinstance(source, Record):
+        have = next((n for n in (name, channel, *_short(name)) if n in source.names), None)
+        if have is None:
+            raise DataError(unknown_name("channel", name, source.names, f"the record given for reference {name!r}"))
+        return Record.from_channels(source.time, {channel: source[have]})
+    return source
+
+
+def _at_samples(source: Any, name: str, times: Array) -> Any:
+    """A reference from a record, between whose samples it runs straight, at the samples of a loop."""
+    if not isinstance(source, Record) or len(times) < 2:
+        return source
+    first, last, slack = source.time[0], source.time[-1], 1e-9 * (times[-1] - times[0])
+    if first > times[0] + slack or last < times[-1] - slack:
+        raise DataError(
+            f"the record given for reference {name!r} covers {first:g} to {last:g} s, the run needs {times[0]:g} to "
+            f"{times[-1]:g} s."
+        )
+    return np.interp(times, source.time, source[name])
+
+
+def _short(name: str) -> tuple[str, ...]:
+    """What may stand for "x.reference": "x"."""
+    return (name.removesuffix(".reference"),) if name.endswith(".reference") else ()
+
+
+def by_name(given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """References as laws call them; "x" may stand for "x.reference"."""
+    if given is None:
+        return {}
+    if isinstance(given, Record):
+        found = {name: given for name in names if any(n in given.names for n in (name, *_short(name)))}
+        if not found:
+            shown = ", ".join(given.names[:8])
+            raise DataError(f"the record of references has none of {', '.join(names) or '(none)'}; it has {shown}.")
+        return found
+    if not isinstance(given, Mapping):
+        raise DataError(f"references must name them, such as references={{'position': 1.0}}; got {given!r}.")
+    found = {}
+    for name, source in given.items():
+        full = next((n for n in (name, f"{name}.reference") if n in names), None)
+        if full is None:
+            raise ModelError(unknown_name("reference", name, names, "the laws of this loop"))
+        found[full] = source
+    return found
+
+
+def simulate_closed(
+    plant: EquationsOfMotion | StateSpace,
+    until: Any,
+    *,
+    controller: Any,
+    observer: Any,
+    noise: Any,
+    references: Any,
+    actuators: Any,
+    switch_on: Any,
+    **run: Any,
+) -> Record:
+    """Route a loop: continuous parts into the equations, sampled ones into a sampled run."""
+    switch = read_switch(switch_on)
+    if isinstance(plant, StateSpace):
+        controller, observer = in_deviations(controller), in_deviations(observer)
+    limits = read_actuators(actuators)
+    controller = within_limits(controller, limits)
+    laws = as_laws(controller, switch)
+    waits = waiting(controller, laws, switch)
+    noise = check_noise(noise)
+    watching = observer_of(observer, laws, noise)
+    laws = at_samples(laws, watching)
+    if not laws and not switch.at_once:
+        raise DataError("switch_on says from when on a controller drives; there is none.")
+    if not laws and (references is not None or actuators is not None):
+        raise DataError("references and actuators belong to a controller; there is none.")
+    known = [name for law in laws for name in law.references.names]
+    resting = {
+        name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
+    }
+    wanted = by_name(references, known)
+    parts = LoopParts(laws, watching, noise, {**resting, **wanted}, limits, switch, waits)
+    continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
+    if isinstance(plant, StateSpace):
+        stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
+        if not stepped:
+            del run["events"], run["method"]
+            return run_linear(plant, until, parts, **run)
+        plant = linear_equations(plant)
+        run["start"] = linear_state(plant, run["start"])
+    if not continuous:
+        begin = 0.0 if run["start"] is None else getattr(run["start"], "t", 0.0)
+        return run_machine(plant, end_time(until, begin), parts, **run)
+    return run_continuous(plant, until, run, parts)
+
+
+def run_continuous(
+    eqs: EquationsOfMotion,
+    until: Any,
+    run: dict[str, Any],
+    parts: LoopParts,
+) -> Record:
+    """Continuous laws and observers go into the equations; what is sampled, if anything, runs around those."""
+    laws, watching, noise, switch = parts.laws, parts.watching, parts.noise, parts.switch
+    inside = [k for k, law in enumerate(laws) if law.dt is None]
+    outside = [k for k in range(len(laws)) if k not in inside]
+    if outside and not switch.at_once:
+        raise ModelError("switch_on with continuous and sampled laws together is not clear: give all of them dt.")
+    if noise is not None and noise.sensors:
+        raise ModelError(
+            "sensor noise is drawn sample by sample: give the law and the observer a sampling interval (dt=)."
+        )
+    given = given_inputs(run["inputs"], eqs.inputs.names)
+    driven = [name for k in inside for name in laws[k].drives]
+    both = [name for name in driven if name in given]
+    if both and switch.at_once:
+        raise ModelError(
+            f"input {both[0]!r} is given in inputs= and driven by a law. Leave one out, or say from when on the law "
+            "drives it (switch_on=)."
+        )
+    mine = {name: a for name, a in parts.actuators.items() if name in driven or not outside}
+    loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [parts.waits[k] for k in inside])
+    inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
+    following = {name for k in inside for name in laws[k].references.names}
+    for name in following & set(parts.references):
+        channel = reference_channel(name)
+        inputs[channel] = renamed_reference(parts.references[name], name, channel)
+    machine, switching = loop.eqs, tuple(as_events(run["events"]))
+    begin = state_or_rest(eqs, run["start"])
+    if not switch.at_once:
+        machine, switching = _switching(machine, switch, switching, begin.t)
+    start = replace(loop.state(begin), eqs=machine)
+    on = None if switch.at_once else ON
+    grips = [GripView(laws[k], eqs, machine, watching) for k in inside if watched(laws[k], mine)]
+    switching = (*switching, *(event for view in grips for event in view.events(start, on)))
+    run = {**run, "inputs": inputs, "events": switching, "start": start}
+    if not outside and noise is None:
+        return with_cause(lambda: open_run(machine, until, **run), machine, grips)
+    gives = {} if watching is None else {machine_name(eqs, name): f"estimate.{name}" for name in watching.gives.names}
+    rest = [
+        replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))
+        for k in outside
+    ]
+    parts = LoopParts(
+        tuple(rest), None, noise, {n: s for n, s in parts.references.items() if n not in following},
+        {n: a for n, a in parts.actuators.items() if n not in mine}, SwitchOn(), (False,) * len(rest),
+    )  # fmt: skip
+    return run_machine(machine, end_time(until, begin.t), parts, **run)
+
+
+def _switching(
+    eqs: EquationsOfMotion, switch: SwitchOn, events: tuple[Event, ...], begin: float
+) -> tuple[EquationsOfMotion, tuple[Event, ...]]:
+    """The loop with its switch as it stands at the start, and the event that throws it."""
+    thrown = Switch(parameters={ON: 1.0})
+    if switch.event is None:
+        if switch.time <= begin:
+            return eqs.replace(**{ON: 1.0}), events
+        return eqs, (*events, Event("switch on", lambda s: s.t - switch.time, direction=1, action=thrown))
+    watched = switch.event
+
+    def value(s: Any) -> Any:
+        return ca.if_else(s[ON] > 0.5, 1.0, watched.function(s))  # once thrown it crosses no more
+
+    return eqs, (*events, replace(watched, function=value, action=thrown))

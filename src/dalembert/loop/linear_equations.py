@@ -1,0 +1,58 @@
+"""A continuous state-space model as equations of motion: internal states only, ż = A z + B u, y = C z + D u.
+
+So a linear plant can have whatever equations can have: continuous laws, events, any method of integration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State
+from dalembert.linear import StateSpace
+from dalembert.linear.responses.excitation import initial_state
+from dalembert.loop.plants import rate_names
+
+SX = ca.SX
+
+
+def linear_equations(model: StateSpace) -> EquationsOfMotion:
+    """The model without coordinates and speeds; its states are internal ones."""
+    if model.dt is not None:
+        raise ModelError(
+            "a discrete StateSpace has no equations of motion: laws and observers around it are sampled, give them dt "
+            "[s]; and there are no events between its samples."
+        )
+    sizes = {"q": 0, "v": 0, "z": model.nx, "u": model.nu, "p": 0, "t": 1, "lam": 0, "a": 0}
+    s = {name: SX.sym(name, size) for name, size in sizes.items()}
+    A, B, C, D = (ca.sparsify(ca.DM(matrix)) for matrix in (model.A, model.B, model.C, model.D))
+    none, square = SX(0, 1), SX(0, 0)
+    made: dict[str, list[Any]] = {
+        "kinematics": [square, none], "inertia": [square], "forces": [none], "position": [none], "rates": [none],
+        "rows": [square, none], "internal": [ca.densify(A @ s["z"] + B @ s["u"])],
+        "outputs": [ca.densify(C @ s["z"] + D @ s["u"])], "energy": [SX(0), SX(0)], "power": [SX(0)],
+        "measures": [none, none, square, none], "reactions": [none], "joint_axes": [SX(3, 0)],
+    }  # fmt: skip
+    functions = {
+        name: ca.Function(name, [s[part] for part in ARGUMENTS[name].split()], values) for name, values in made.items()
+    }
+
+    def channels(names: tuple[str, ...]) -> Channels:
+        return Channels(names, [model.units.get(name, "") for name in names])
+
+    empty = Channels((), ())
+    return EquationsOfMotion(
+        "linear model", empty, empty, channels(model.states), channels(model.inputs), empty, (), empty, empty,
+        channels(model.outputs), (), (), functions, ((), (0.0,) * model.nx),
+        shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
+    )  # fmt: skip
+
+
+def linear_state(eqs: EquationsOfMotion, start: Any) -> State:
+    """A start of the model (mapping of states, array, or None for zero) as a state of its equations."""
+    if isinstance(start, State):
+        return start
+    return eqs.state(z=np.asarray(initial_state(start, eqs.internal.names, "the start")))

@@ -1,0 +1,80 @@
+"""Native functions of many samples of a loop, built once for every loop."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.loop.plants import remembered
+from dalembert.loop.sampled import SampleGraph, sample_chunk
+from dalembert.loop.wiring import Loop
+
+SIZES = (256, 16, 1)
+_BUILT: dict[Any, Any] = {}  # of linear plants, which have no cache of their own
+_MOST_BUILT = 16
+
+
+class Chunks:
+    """Native functions of a loop's samples."""
+
+    def __init__(self, plant: Any, loop: Loop, attempts: int, detail: bool) -> None:
+        self.graph = SampleGraph(plant, loop, attempts=attempts, detail=detail)
+        self.size = plant.size + self.graph.memory.size
+        counts = tuple(plant.steps_in(b - a, attempts) for a, b in self.graph.pieces)
+        key = ("samples", plant.key, loop_key(loop), counts, detail)
+
+        def make() -> dict[int, Kernel]:
+            sample = self.graph.function()
+            functions = [sample_chunk(sample, n, self.size, self._tail) for n in SIZES]
+            return dict(zip(SIZES, kernel_family(functions, compiled=plant.use_c), strict=True))
+
+        eqs = getattr(plant, "eqs", None)
+        self.kernels: dict[int, Kernel] = (
+            _remembered(key, make) if eqs is None else remembered(eqs, "samples", key, make)
+        )
+        self.engine = self.kernels[1].engine
+        self.theta = self.graph.parameters()
+
+    def _tail(self, row: Any) -> Any:
+        _, b = self.graph.row.starts["steps"]
+        c, d = self.graph.row.starts["memory"]
+        return ca.vertcat(row[b - self.graph.plant.size : b], row[c:d])
+
+    def run(self, state: Array, data: Array, p: Array, numbers: Array) -> Array:
+        """Rows of len(data) samples."""
+        count = len(data)
+        raw = self.kernels[count].raw(state, data.reshape(-1), p, numbers, self.theta)[0]
+        return np.array(raw.reshape(count, self.graph.row.size))
+
+
+def _remembered(key: Any, make: Callable[[], Any]) -> Any:
+    key = (threading.get_ident(), key)
+    if key not in _BUILT:
+        if len(_BUILT) >= _MOST_BUILT:
+            _BUILT.pop(next(iter(_BUILT)))
+        _BUILT[key] = make()
+    return _BUILT[key]
+
+
+def loop_key(loop: Loop) -> str:
+    """Equal keys mean equal native code."""
+    digest = hashlib.sha256()
+
+    def note(*things: Any) -> None:
+        digest.update(repr(things).encode())
+
+    for law, reads, every in zip(loop.laws, loop.reads, loop.every, strict=True):
+        note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.memory))
+        note(None if law.grip is None else law.grip.function.serialize())
+    if loop.watching is not None:
+        w = loop.watching
+        note(w.function.serialize(), w.reads, w.known, loop.watch_every)
+    note(loop.dt, loop.driven, loop.actuators, loop.sensors, loop.faults, loop.sensor_every)
+    note(loop.shaken, loop.jittered, loop.switch.at_once, loop.waits)
+    return digest.hexdigest()

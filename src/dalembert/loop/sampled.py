@@ -1,0 +1,382 @@
+"""One sample of a closed loop as one expression (spec 000, items 73, 77, 82).
+
+At the instant t_k, with the plant at x and the inputs of the last interval acting:
+
+    1. process noise is added to the state; inputs that no law drives take their new values;
+    2. laws that are not direct drive: u = law(memory);
+    3. the sensors are read: value → delay → noise → limits → resolution;
+    4. the observer goes on from its last sample under the inputs it was told and takes the readings in;
+    5. direct laws read and drive: u = law(readings or estimate, memory);
+    6. commands pass their actuators: rate → limits → resolution → delay; the memory of the laws goes on;
+    7. the plant moves to t_{k+1} under held inputs (in pieces where an actuator or a sensor acts between samples).
+
+A law that reads its own inputs gets them as they act while it reads: those of the last interval if it is direct, its
+new ones if it is not. An observer is told inputs as they act, without noise, sampled at t_k where they are functions of
+time (their mean where they change inside an interval).
+
+The column of a loop is (x, memory); noise, references and flags enter as data, one column per sample.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.loop.actuators import driven, in_samples, reading
+from dalembert.loop.failure import watched
+from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
+
+MX = ca.MX
+
+
+class Fields:
+    """Named pieces of a column, in order."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.starts: dict[str, tuple[int, int]] = {}
+        first = 0
+        for name, size in sizes.items():
+            self.starts[name] = (first, first + size)
+            first += size
+        self.size = first
+
+    def split(self, column: Any) -> dict[str, Any]:
+        cuts = [a for a, _ in self.starts.values()] + [self.size]
+        return dict(zip(self.starts, ca.vertsplit(column, cuts), strict=True))
+
+    def join(self, parts: dict[str, Any]) -> Any:
+        return column(*[parts[name] for name in self.starts])
+
+
+def column(*parts: Any) -> Any:
+    """A dense column; an empty one where nothing is given."""
+    parts = tuple(part for part in map(MX, parts) if part.numel())
+    return ca.densify(ca.vertcat(*parts)) if parts else MX(0, 1)
+
+
+def optional(function: ca.Function, sizes: list[int]) -> ca.Function:
+    """(condition, arguments, fallbacks) -> outputs of the function where the condition holds, else the fallbacks.
+
+    Only what is needed is evaluated: an observer slower than the loop costs nothing between its samples.
+    """
+    arguments = [MX.sym(f"a{i}", function.size1_in(i)) for i in range(function.n_in())]
+    fallbacks = [MX.sym(f"b{i}", size) for i, size in enumerate(sizes)]
+    everything = [*arguments, *fallbacks]
+    do = ca.Function("do", everything, [ca.densify(e) for e in function.call(arguments)])
+    leave = ca.Function("leave", everything, [ca.densify(e) for e in fallbacks])
+    return ca.Function.if_else("perhaps", do, leave)
+
+
+class SampleGraph:
+    """Builds the function of one sample: (column, data, p, numbers, θ) -> row."""
+
+    def __init__(self, plant: Any, loop: Loop, *, attempts: int, detail: bool) -> None:
+        self.plant, self.loop, self.attempts, self.detail = plant, loop, attempts, detail
+        self.nu, self.ng = len(plant.inputs), len(plant.gates)
+        self.delays = [in_samples(a.delay, loop.dt) for a in loop.actuators]
+        self.lags = [in_samples(f.delay, loop.dt) for f in loop.faults]
+        acting = {plant.inputs.names[i]: each for i, each in zip(loop.driven, loop.actuators, strict=True)}
+        self.watched = [j for j, law in enumerate(loop.laws) if watched(law, acting)]  # laws that may lose their grip
+        self._plan()
+        self.data = Fields(self._data_sizes())
+        self.memory = Fields(self._memory_sizes())
+        self.log = Fields(self._log_sizes())
+        steps = sum(plant.steps_in(b - a, attempts) for a, b in self.pieces) if detail else 1
+        self.row = Fields({
+            "x": plant.size, "steps": plant.size * steps, "memory": self.memory.size, "log": self.log.size,
+            "c": (self.nu + self.ng) * len(self.pieces),
+        })  # fmt: skip
+        self.readings = plant.readings(loop.sensors) if loop.sensors else None
+        self.disturb = plant.disturbance(loop.shaken) if loop.shaken else None
+
+    # -- what stands where -------------------------------------------------------------------------------------------
+    def _plan(self) -> None:
+        """Pieces of an interval: it is cut where an input changes or a sensor reads between samples."""
+        dt = self.loop.dt
+        changes = {rest for _, rest in self.delays if rest}
+        reads = {dt - rest for _, rest in self.lags if rest}
+        cuts: list[float] = []
+        for cut in sorted(changes | reads):
+            if not cuts or cut - cuts[-1] > 1e-9 * dt:
+                cuts.append(cut)
+        bounds = [0.0, *cuts, dt]
+        self.pieces = list(pairwise(bounds))
+
+    def _data_sizes(self) -> dict[str, int]:
+        loop = self.loop
+        count = len(loop.sensors)
+        return {
+            "t": 1, "next": 1, "on": 1, "first": 1, "laws": len(loop.laws), "watch": 1, "fresh": count, "errors": count,
+            "shake": len(loop.shaken), "jitter": self.nu, "given": self.nu, "references": len(loop.references),
+        }  # fmt: skip
+
+    def _memory_sizes(self) -> dict[str, int]:
+        loop = self.loop
+        w = loop.watching
+        sizes = {f"register{i}": whole + 1 + (rest > 0) for i, (whole, rest) in enumerate(self.delays)}
+        sizes |= {f"gate{i}": whole + 1 + (rest > 0) for i, (whole, rest) in enumerate(self.delays)} if self.ng else {}
+        sizes |= {f"line{s}": whole for s, (whole, _) in enumerate(self.lags)}
+        sizes |= {f"law{j}": len(law.memory) for j, law in enumerate(loop.laws)}
+        count = len(loop.sensors)
+        return sizes | {
+            "captured": count, "read": count, "told": 0 if w is None else len(w.known),
+            "watch": 0 if w is None else len(w.memory), "estimate": 0 if w is None else len(w.gives),
+        }  # fmt: skip
+
+    def _log_sizes(self) -> dict[str, int]:
+        loop = self.loop
+        w = loop.watching
+        return {
+            "measured": len(loop.sensors), "estimate": 0 if w is None else len(w.gives), "command": len(loop.driven),
+            "laws": sum(len(law.memory) for law in loop.laws),
+            **{f"grip{j}": 2 + len(loop.laws[j].reads) for j in self.watched},
+        }  # fmt: skip
+
+    def parameters(self) -> Any:
+        """θ: parameters of the laws and of the observer."""
+        loop = self.loop
+        parts = [np.array(law.parameters, dtype=float) for law in loop.laws]
+        if loop.watching is not None:
+            parts.append(np.array(loop.watching.parameters, dtype=float))
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def first_memory(self, given: Any) -> Any:
+        """The memory before the first sample; `given` are the inputs there (nu)."""
+        loop = self.loop
+        parts: dict[str, Any] = {name: np.zeros(b - a) for name, (a, b) in self.memory.starts.items()}
+        for i, place in enumerate(loop.driven):
+            parts[f"register{i}"][:] = given[place]
+        for j, law in enumerate(loop.laws):
+            parts[f"law{j}"][:] = law.start
+        if loop.watching is not None:
+            parts["watch"][:] = loop.watching.start
+            parts["told"][:] = [given[self.plant.inputs.index[name]] for name in loop.watching.known]
+        return np.concatenate([parts[name] for name in self.memory.starts]) if parts else np.empty(0)
+
+    # -- the sample --------------------------------------------------------------------------------------------------
+    def function(self) -> ca.Function:
+        plant = self.plant
+        state = MX.sym("state", plant.size + self.memory.size)
+        data, p = MX.sym("data", self.data.size), MX.sym("p", len(plant.p))
+        numbers, theta = MX.sym("numbers", 4), MX.sym("theta", len(self.parameters()))
+        row = self._sample(state[: plant.size], state[plant.size :], data, p, numbers, theta)
+        return ca.Function("sample", [state, data, p, numbers, theta], [row])
+
+    def _sample(self, x: Any, memory: Any, data: Any, p: Any, numbers: Any, theta: Any) -> Any:
+        loop, plant = self.loop, self.plant
+        self.p, self.d, self.m, self.theta = p, self.data.split(data), self.memory.split(memory), self._theta(theta)
+        d, m = self.d, self.m
+        if self.disturb is not None:
+            x = plant.disturbed(self.disturb, x, d["shake"], p)
+        new = dict(m)
+        late = [j for j, law in enumerate(loop.laws) if not law.direct]
+        prompt = [j for j, law in enumerate(loop.laws) if law.direct]
+        commands: dict[int, Any] = {}
+        for j in late:
+            law = loop.laws[j]
+            u, _ = law.function(MX.zeros(len(law.reads)), m[f"law{j}"], self._references(j), self.theta[j], d["t"])
+            commands |= self._commands(j, u)
+        moved = self._moved(commands)
+        c = self._constants(m | moved, 0)  # what acts while sensors are read
+        if late or self.disturb is not None or loop.jittered:
+            x = plant.restarted(x, c, p)
+        y, new_lines = self._read(x, c)
+        new |= new_lines
+        u_read = self._clean(self._constants(m | moved, 0, clean=True))
+        estimate = self._watch(y, u_read, new)
+        grips: dict[str, Any] = {}
+        for j in prompt + late:
+            law = loop.laws[j]
+            reads = column(*[self._value(source, y, estimate, u_read) for source in loop.reads[j]])
+            arguments = (reads, m[f"law{j}"], self._references(j), self.theta[j], d["t"])
+            if j in self.watched and law.grip is not None:
+                u, after, *grip = law.grip.function(*arguments)
+                grips[f"grip{j}"] = column(*grip, reads)
+            else:
+                u, after = law.function(*arguments)
+            if law.direct:
+                commands |= self._commands(j, u)
+            new[f"law{j}"] = self._kept(j, after)
+        new |= self._moved(commands)
+        if prompt:
+            x = plant.restarted(x, self._constants(new, 0), p)
+        steps, constants = self._travel(x, new, p, numbers)
+        log = self.log.join({
+            "measured": y, "estimate": estimate, "command": column(*[new[f"register{i}"][0] for i in
+            range(len(loop.driven))]), "laws": column(*[new[f"law{j}"] for j in range(len(loop.laws))]), **grips,
+        })  # fmt: skip
+        return self.row.join({
+            "x": x, "steps": column(*steps) if self.detail else steps[-1], "memory": self.memory.join(new), "log": log,
+            "c": column(*constants),
+        })  # fmt: skip
+
+    def _theta(self, theta: Any) -> list[Any]:
+        sizes = [len(law.parameters) for law in self.loop.laws]
+        if self.loop.watching is not None:
+            sizes.append(len(self.loop.watching.parameters))
+        bounds = np.cumsum([0, *sizes]).tolist()
+        return list(ca.vertsplit(theta, bounds)) if sizes else []
+
+    def _references(self, j: int) -> Any:
+        first = sum(len(law.references) for law in self.loop.laws[:j])
+        return self.d["references"][first : first + len(self.loop.laws[j].references)]
+
+    def _value(self, source: Source, y: Any, estimate: Any, u: Any) -> Any:
+        return (estimate if source.kind == ESTIMATE else u if source.kind == INPUT else y)[source.place]
+
+    def _kept(self, j: int, after: Any) -> Any:
+        """Memory of a law after its sample. Switched off, a law that cannot know it waits at its start."""
+        law, before = self.loop.laws[j], self.m[f"law{j}"]
+        if not len(law.memory):
+            return before
+        if self.loop.every[j] > 1:
+            after = ca.if_else(self.d["laws"][j], after, before)
+        waits = self.loop.waits[j] and not self.loop.switch.at_once
+        return ca.if_else(self.d["on"], after, before) if waits else after
+
+    # -- actuators ---------------------------------------------------------------------------------------------------
+    def _commands(self, j: int, u: Any) -> dict[int, Any]:
+        """Driven input -> value that leaves for it."""
+        loop, d = self.loop, self.d
+        law = loop.laws[j]
+        found: dict[int, Any] = {}
+        for k, name in enumerate(law.drives):
+            place = self.plant.inputs.index[name]
+            i = loop.driven.index(place)
+            before = self.m[f"register{i}"][0]
+            value = driven(loop.actuators[i], u[k], before, loop.dt * loop.every[j])
+            if loop.every[j] > 1:
+                value = ca.if_else(d["laws"][j], value, before)
+            if not loop.switch.at_once:
+                value = ca.if_else(d["on"], value, 0 if place in self.plant.gates else d["given"][place])
+            found[i] = value
+        return found
+
+    def _moved(self, commands: dict[int, Any]) -> dict[str, Any]:
+        """Registers with the new commands in front."""
+        moved: dict[str, Any] = {}
+        for i, value in commands.items():
+            for name, entry in ((f"register{i}", value), (f"gate{i}", self.d["on"])):
+                if name in self.m:
+                    old = self.m[name]
+                    moved[name] = column(entry, old[: old.shape[0] - 1])
+        return moved
+
+    def _constants(self, memory: dict[str, Any], piece: int, *, clean: bool = False) -> Any:
+        """c of a piece of the interval: given values, commands as they arrive, noise, gates."""
+        d, loop = self.d, self.loop
+        values = [d["given"][i] for i in range(self.nu)]
+        gates: list[Any] = [None] * self.ng
+        begin = self.pieces[piece][0]
+        for i, place in enumerate(loop.driven):
+            whole, rest = self.delays[i]
+            index = whole + (1 if rest and begin < rest - 1e-9 * loop.dt else 0)
+            values[place] = memory[f"register{i}"][index]
+            if place in self.plant.gates:
+                gates[list(self.plant.gates).index(place)] = memory[f"gate{i}"][index]
+        if not clean:
+            for place in loop.jittered:
+                values[place] = values[place] + d["jitter"][place]
+        return column(*values, *gates)
+
+    def _clean(self, c: Any) -> Any:
+        """Inputs without noise, at the sampling instant."""
+        return self.plant.u(self.d["t"], c)
+
+    # -- sensors and observer ----------------------------------------------------------------------------------------
+    def _read(self, x: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+        """Readings, and what the sensors keep."""
+        loop, d, m = self.loop, self.d, self.m
+        if self.readings is None:
+            return MX(0, 1), {}
+        raw = self.readings(x, c, self.p)
+        values: list[Any] = []
+        kept: dict[str, Any] = {}
+        for s, fault in enumerate(loop.faults):
+            whole, rest = self.lags[s]
+            value = raw[s]
+            if rest:
+                value = ca.if_else(d["first"], raw[s], m["captured"][s])
+            if whole:
+                line = ca.if_else(d["first"], ca.repmat(raw[s], whole, 1), m[f"line{s}"])
+                kept[f"line{s}"] = column(value, line[: whole - 1])
+                value = line[whole - 1]
+            value = reading(fault, value, d["errors"][s] if fault.deviation else 0)
+            values.append(value if loop.sensor_every[s] == 1 else ca.if_else(d["fresh"][s], value, m["read"][s]))
+        kept["read"] = column(*values)
+        return kept["read"], kept
+
+    def _watch(self, y: Any, u_now: Any, new: dict[str, Any]) -> Any:
+        """The estimate at this sample; the observer's memory goes on."""
+        loop, d, m = self.loop, self.d, self.m
+        w = loop.watching
+        if w is None:
+            return MX(0, 1)
+        places = [loop.sensors.index(self.plant.full_name(name)) for name in w.reads]
+        known = [self.plant.inputs.index[name] for name in w.known]
+        interval = (1 - d["first"]) * (loop.dt * loop.watch_every)
+        arguments = [
+            m["watch"], m["told"], column(*[u_now[i] for i in known]), column(*[y[s] for s in places]),
+            column(*[d["fresh"][s] for s in places]), self.theta[-1], d["t"], interval,
+        ]  # fmt: skip
+        if loop.watch_every > 1:
+            perhaps = optional(w.function, [len(w.memory), len(w.gives)])
+            after, estimate = perhaps(d["watch"], *arguments, m["watch"], m["estimate"])
+        else:
+            after, estimate = w.function(*arguments)
+        new["watch"], new["estimate"] = after, estimate
+        return estimate
+
+    # -- to the next sample ------------------------------------------------------------------------------------------
+    def _travel(self, x: Any, new: dict[str, Any], p: Any, numbers: Any) -> tuple[list[Any], list[Any]]:
+        """Columns after every step, and the constants of every piece."""
+        loop, d, plant = self.loop, self.d, self.plant
+        steps: list[Any] = []
+        constants: list[Any] = []
+        told = MX.zeros(new["told"].shape[0])
+        known = [] if loop.watching is None else [plant.inputs.index[name] for name in loop.watching.known]
+        captured = [new["captured"][s] for s in range(len(loop.sensors))]
+        before: Any = d["t"]
+        for k, (begin, end) in enumerate(self.pieces):
+            c = self._constants(new, k)
+            if k and any(abs(rest - begin) < 1e-9 * loop.dt for _, rest in self.delays):
+                x = plant.restarted(x, c, p)
+            stop = d["next"] if k == len(self.pieces) - 1 else ca.fmin(d["t"] + end, d["next"])
+            if k and plant.step is None:  # where error control did not reach this piece nothing may move on
+                stop = ca.if_else(x[0] >= before, stop, x[0])
+            before = stop
+            steps += plant.advance(x, c, p, numbers, stop, end - begin, self.attempts)
+            x = steps[-1]
+            constants.append(c)
+            if known:
+                u = self._clean(self._constants(new, k, clean=True))
+                told = told + (end - begin) / (loop.dt * loop.watch_every) * column(*[u[i] for i in known])
+            for s, (_, rest) in enumerate(self.lags):
+                if rest and abs(loop.dt - rest - end) < 1e-9 * loop.dt:
+                    assert self.readings is not None
+                    captured[s] = self.readings(x, c, p)[s]
+        new["captured"] = column(*captured)
+        if loop.watch_every > 1:
+            told = told + ca.if_else(d["watch"], 0 * self.m["told"], self.m["told"])
+        new["told"] = told
+        return steps, constants
+
+
+def sample_chunk(sample: ca.Function, count: int, size: int, tail: Any) -> ca.Function:
+    """`count` samples in one call, by sixteens; one row per column. `tail` finds the next state in a row."""
+    if count == 1:
+        return sample
+    inner = sample_chunk(sample, count // 16, size, tail)
+    state, data = MX.sym("state", size), MX.sym("data", sample.size1_in(1), count)
+    rest = [MX.sym(sample.name_in(i), sample.size1_in(i)) for i in range(2, sample.n_in())]
+    rows = []
+    now = state
+    width = count // 16
+    for k in range(16):
+        block = inner(now, data[:, k * width : (k + 1) * width], *rest)
+        rows.append(block)
+        now = tail(block[:, -1])
+    return ca.Function(f"samples{count}", [state, data, *rest], [ca.horzcat(*rows)])

@@ -1,0 +1,387 @@
+"""A sampled loop under way: chunks of samples, Python between them only.
+
+A chunk is one native call over many samples. Python looks at what came back: whether it is finite, whether error
+control reached the end of every interval, whether an event happened; it keeps what the record wants and goes on.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DalembertError, Interrupted
+from dalembert.core.progress import Progress
+from dalembert.expressions import Array
+from dalembert.loop.failure import LOST, lost_grip, unbounded
+from dalembert.loop.sample_chunks import Chunks
+from dalembert.loop.wiring import Loop, reference_channel
+from dalembert.record import Record
+
+ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
+CHUNK_SECONDS = 0.2
+RUNAWAY = 1e9  # growth of a state over what the run began with (or over 1) that no sound loop shows
+
+
+class SampledRun:
+    """One run of a loop around a plant; `host` says how columns become states, events and records."""
+
+    def __init__(
+        self, host: Any, loop: Loop, references: Array, times: Array, begin: float, end: float, progress: Any
+    ) -> None:
+        self.host, self.loop, self.end, self.wanted = host, loop, end, times
+        count = max(int(np.floor((end - begin) / loop.dt + 1e-9)), 0)
+        self.t = begin + loop.dt * np.arange(count + 1)
+        if abs(self.t[-1] - end) <= 1e-9 * loop.dt:
+            self.t[-1] = end
+        self.references = references
+        self.detail = host.needs_detail(self.t, times)
+        self.level = 0
+        self.short = 0  # intervals that needed more attempts than there are
+        self.progress = Progress(progress, f"simulating {host.plant.name}")
+        self.taken: list[tuple[Array, Array, Array, Any]] = []  # columns, inputs, logs, samples
+        self.next = 0  # wanted time
+        self._bind()
+
+    def _bind(self) -> None:
+        self.chunks = Chunks(self.host.plant, self.loop, ATTEMPTS[self.level], self.detail)
+        self.graph = self.chunks.graph
+        self.row = self.graph.row.starts
+
+    # -- data --------------------------------------------------------------------------------------------------------
+    def prepare(self) -> Array:
+        """One row of data per sample."""
+        loop, fields = self.loop, self.graph.data
+        n = len(self.t)
+        data = np.zeros((n, fields.size))
+        part = {name: data[:, a:b] for name, (a, b) in fields.starts.items()}
+        k = np.arange(n)
+        part["t"][:, 0] = self.t
+        part["next"][:, 0] = np.append(self.t[1:], self.end)
+        part["on"][:, 0] = self.t >= loop.switch.time - 1e-9 * loop.dt if loop.switch.event is None else 0.0
+        part["first"][0] = 1.0
+        for j, every in enumerate(loop.every):
+            part["laws"][:, j] = k % every == 0
+        part["watch"][:, 0] = k % loop.watch_every == 0
+        part["given"][:] = self.host.plant.given(self.t)
+        part["references"][:] = self.references
+        for s, every in enumerate(loop.sensor_every):
+            part["fresh"][:, s] = k % every == 0
+        if loop.noise is not None:
+            self._draw(part, n)
+        return data
+
+    def _draw(self, part: dict[str, Array], n: int) -> None:
+        loop, plant = self.loop, self.host.plant
+        noise = loop.noise
+        assert noise is not None
+        for name in noise.sensors:
+            s = loop.sensors.index(plant.full_name(name))
+            if loop.faults[s].deviation:
+                part["errors"][:, s] = noise.sensor_draws(name, n)
+        for i, name in enumerate(loop.shaken):
+            part["shake"][1:, i] = noise.process_draws(name, n - 1)  # the start is as it was given
+        for name in noise.process:
+            if name not in loop.shaken:
+                part["jitter"][:, plant.inputs.index[plant.full_name(name)]] = noise.process_draws(name, n)
+
+    # -- the run -----------------------------------------------------------------------------------------------------
+    def go(self, x: Array) -> Record:
+        began = clock.process_time()
+        self.data = self.prepare()
+        self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
+        self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
+        self.k, self.stopped, pace = 0, "", 0.0
+        self.grips = dict.fromkeys(self.graph.watched, (0.0, 0.0))  # last hold while on, and the largest
+        self.host.arm(self, x)
+        try:
+            while self.k < len(self.t) and not self.stopped:
+                size = self._size(pace)
+                tick = clock.perf_counter()
+                rows = self.chunks.run(self.state, self.data[self.k : self.k + size], self.host.p, self.host.numbers)
+                pace = (clock.perf_counter() - tick) / size
+                self._accept(rows)
+                self.progress.update(
+                    (self.t[min(self.k, len(self.t) - 1)] - self.t[0]) / max(self.end - self.t[0], 1e-300)
+                )
+        except KeyboardInterrupt:
+            error: Any = Interrupted(f"interrupted at t = {self.state[0]:.6g} s; error.record holds the run so far.")
+            error.record = self._record(began, f"interrupted at t = {self.state[0]:.6g} s")
+            raise error from None
+        except DalembertError as failure:
+            failure.record = self._record(began, f"failed at t = {self.state[0]:.6g} s")
+            raise
+        finally:
+            self.progress.close()
+        record = self._record(began, self.stopped or "complete")
+        assert record is not None
+        return record
+
+    def _size(self, pace: float) -> int:
+        left = len(self.t) - self.k
+        if pace > 0:
+            left = min(left, max(int(CHUNK_SECONDS / pace), 1))
+        elif left > 16 and self.host.plant.size > 600:
+            left = 16
+        return next(n for n in self.chunks.kernels if n <= left)
+
+    def _accept(self, rows: Array) -> None:
+        """Keep what is sound of a chunk; go on after it, or after the interval in which something happened."""
+        short = self._unreached(rows)
+        reached = rows if short is None else rows[: short + 1]
+        failures = [each for each in (self._failure(reached), self._lost(reached), self.host.check(reached)) if each]
+        sound = reached[: min((bad for bad, _ in failures), default=len(reached))]
+        happened = self.host.look(self, sound) if len(sound) else None
+        if failures and happened is None:
+            if len(sound):
+                self._take(sound)
+                self._go_on(sound[-1], len(sound))
+            raise min(failures, key=lambda each: each[0])[1]
+        if happened is None and short is None:
+            self._take(rows)
+            self._go_on(rows[-1], len(rows))
+        elif happened is not None and (short is None or happened.sample <= short):
+            self._take(rows[: happened.sample + 1], until=happened.x[0])
+            self._go_on(rows[happened.sample], happened.sample + 1)
+            self.put(happened.x)
+            self.host.happen(self, happened)
+        else:
+            assert short is not None
+            self._take(rows[: short + 1], until=self.t[self.k + short])
+            self._go_on(rows[short], short + 1)
+            self.host.finish(self, self._part(rows[short], "x"), rows[short])
+            self._more_attempts()
+
+    def _go_on(self, row: Array, count: int) -> None:
+        """The column after a sample and its interval."""
+        self.k += count
+        _, b = self.row["steps"]
+        self.state = np.concatenate((row[b - self.host.plant.size : b], self._part(row, "memory")))
+
+    def _part(self, row: Array, name: str) -> Array:
+        a, b = self.row[name]
+        return row[..., a:b]
+
+    def steps(self, rows: Array) -> Array:
+        """(samples, steps, column) of a detailed chunk."""
+        return self._part(rows, "steps").reshape(len(rows), -1, self.host.plant.size)
+
+    def constants(self, row: Array) -> Array:
+        """(pieces, nc) of one sample."""
+        return self._part(row, "c").reshape(len(self.graph.pieces), -1)
+
+    def _unreached(self, rows: Array) -> int | None:
+        """The first interval whose end error control did not reach."""
+        if self.host.plant.step is not None:
+            return None
+        _, b = self.row["steps"]
+        reached = rows[:, b - self.host.plant.size]
+        wanted = self.data[self.k : self.k + len(rows), self.graph.data.starts["next"][0]]
+        late = np.flatnonzero(reached < wanted - 1e-12 * np.abs(wanted) - 1e-15)
+        return int(late[0]) if len(late) else None
+
+    def _more_attempts(self) -> None:
+        self.short += 1
+        if self.short >= 8 and self.level + 1 < len(ATTEMPTS):
+            self.short = 0
+            self.level += 1
+            self._bind()
+
+    def _failure(self, rows: Array) -> tuple[int, DalembertError] | None:
+        """The first sample that is not finite or has run away, and what to say of it."""
+        moving = self.host.moving(self._part(rows, "x"))
+        bad = ~np.isfinite(rows).all(axis=1)
+        bad |= ~(np.abs(moving) <= RUNAWAY * self.largest).all(axis=1)
+        if not bad.any():
+            return None
+        k = int(np.argmax(bad))
+        t = float(self.t[self.k + k])
+        who = self._first_to_go(rows[k])
+        if who:
+            return k, ConvergenceError(
+                f"{who.format(t=f't = {t:.6g} s')}, while the plant's state still is finite. "
+                "error.record holds the run until then."
+            )
+        last = float(np.abs(moving[k - 1]).max(initial=0.0)) if k else self.largest
+        return k, ConvergenceError(
+            f"the closed loop diverges: at t = {t:.6g} s its state leaves what numbers can hold (largest entry "
+            f"{last:.1e} one sample before). Check the gains and their signs, the sampling interval "
+            f"({self.loop.dt:g} s) and delays; error.record holds the run until then."
+        )
+
+    def _lost(self, rows: Array) -> tuple[int, DalembertError] | None:
+        """The first sample at which a law that drives has no hold on the machine any more (`loop.failure`)."""
+        found: list[tuple[int, DalembertError]] = []
+        for j, (before, best) in self.grips.items():
+            acts, hold, demand, reads = self._grip(j, rows)
+            size = np.nan_to_num(np.abs(hold))
+            largest = np.maximum.accumulate(np.append(best, size))[:-1]
+            bad = (hold * np.append(before, hold)[:-1] < 0) | ~(size > LOST * largest)
+            bad &= unbounded(hold, demand, largest)
+            if bad.any():
+                k = int(np.argmax(bad))
+                t = float(self.t[self.k + acts[k]])
+                found.append((int(acts[k]), lost_grip(self.loop.laws[j], reads[k], t)))
+        return min(found, key=lambda each: each[0]) if found else None
+
+    def _grip(self, j: int, rows: Array) -> tuple[Any, Array, Array, Array]:
+        """Samples at which law j drives; its hold and demand there, and what it reads."""
+        a, b = self.graph.log.starts[f"grip{j}"]
+        on = self.data[self.k : self.k + len(rows), self.graph.data.starts["on"][0]] > 0.5
+        acts = np.flatnonzero(on & ((self.k + np.arange(len(rows))) % self.loop.every[j] == 0))
+        log = self._part(rows, "log")[acts, a:b]
+        return acts, log[:, 0], log[:, 1], log[:, 2:]
+
+    def _first_to_go(self, row: Array) -> str:
+        """Whose numbers are not finite where the plant's state at the sample is, as a sentence; else nothing."""
+        if not np.isfinite(self.host.moving(self._part(row, "x")[None, :])).all():
+            return ""
+        loop, memory, log = self.loop, self._part(row, "memory"), self._part(row, "log")
+        bad = {name for name, (a, b) in self.graph.memory.starts.items() if not np.isfinite(memory[a:b]).all()}
+        if bad & {"watch", "estimate"} and loop.watching is not None:
+            return (
+                f"observer {loop.watching.name!r} diverges: at {{t}} its memory is no longer finite (check its model, "
+                "its noise and where it starts)"
+            )
+        commands = log[slice(*self.graph.log.starts["command"])]
+        for i in np.flatnonzero(~np.isfinite(commands)):
+            name = self.host.plant.inputs.names[loop.driven[i]]
+            law = next(law for law in loop.laws if name in law.drives)
+            return (
+                f"law {law.name!r} is not defined for what it reads at {{t}}: it asks for {name} = {commands[i]:g} "
+                "(a division by zero, a root of a negative number, a singular matrix?)"
+            )
+        for j, law in enumerate(loop.laws):
+            if f"law{j}" in bad:
+                return f"law {law.name!r} diverges: at {{t}} its memory is no longer finite (check what it keeps)"
+        return ""
+
+    # -- the record --------------------------------------------------------------------------------------------------
+    def _take(self, rows: Array, until: float = np.inf) -> None:
+        """Samples of the record inside these samples' intervals, up to a time."""
+        for j, (_, best) in self.grips.items():
+            hold = self._grip(j, rows)[1]
+            if len(hold):
+                self.grips[j] = (float(hold[-1]), max(best, float(np.abs(hold).max())))
+        first, last = self.k, self.k + len(rows)
+        stop = self.t[last] if last < len(self.t) else self.end + 1.0
+        slack = 1e-9 * self.loop.dt
+        a = self.next
+        b = int(
+            np.searchsorted(self.wanted, min(stop - slack, until + 1e-15), side="left" if until == np.inf else "right")
+        )
+        if b <= a:
+            return
+        self.next = b
+        wanted = self.wanted[a:b]
+        index = np.clip(np.searchsorted(self.t[first:last], wanted + slack, side="right") - 1, 0, len(rows) - 1)
+        columns = self._part(rows, "x")[index].copy()
+        c = self._part(rows, "c")[:, : self.graph.nu + self.graph.ng][index].copy()
+        between = np.flatnonzero(wanted - self.t[first:last][index] > slack)
+        if len(between):
+            columns[between], c[between] = self.host.between(self, rows, index[between], wanted[between])
+        columns[:, 0] = wanted
+        log = self._part(rows, "log")[index].copy()
+        self.taken.append((columns, self.host.inputs_at(columns[:, 0], c), log, first + index))
+
+    def _record(self, began: float, status: str) -> Record | None:
+        if not self.taken:
+            return None
+        columns, inputs, logs, samples = (np.concatenate(parts) for parts in zip(*self.taken, strict=True))
+        names, units, data = self._channels(logs, samples)
+        loop = self.loop
+        statistics = {
+            "samples": self.k, "sampling_interval": loop.dt, "engine": self.chunks.engine, "end": float(self.state[0]),
+            "cpu_seconds": clock.process_time() - began,
+        }  # fmt: skip
+        plant = self.host.plant
+        provenance: dict[str, Any] = {
+            "method": repr(plant.method), "mechanism": plant.name, "model_hash": plant.content_hash
+        }  # fmt: skip
+        if loop.laws:
+            provenance["controller"] = ", ".join(law.name for law in loop.laws)
+        if loop.watching is not None:
+            provenance["observer"] = loop.watching.name
+        if loop.noise is not None:
+            provenance["seed"] = loop.noise.seed
+            provenance["noise"] = repr(loop.noise)
+        return self.host.record(  # type: ignore[no-any-return]
+            columns, inputs, names, units, data, status=status, statistics=statistics, provenance=provenance
+        )
+
+    def _channels(self, logs: Array, samples: Array) -> tuple[list[str], list[str], Array]:
+        """What the loop adds to a record: readings, estimates, commands, memories, references."""
+        loop, plant = self.loop, self.host.plant
+        readable = plant.readable()
+        names = [f"measured.{name}" for name in loop.sensors]
+        units = [readable[name] for name in loop.sensors]
+        if loop.watching is not None:
+            names += [f"estimate.{name}" for name in loop.watching.gives.names]
+            units += loop.watching.gives.units
+        names += [f"command.{plant.inputs.names[i]}" for i in loop.driven]
+        units += [plant.inputs.units[i] for i in loop.driven]
+        for law in loop.laws:
+            names += [f"{law.name}.{name}" for name in law.memory.names]
+            units += law.memory.units
+        wanted = loop.references
+        once = [k for k, pair in enumerate(wanted) if pair not in wanted[:k]]  # two laws may follow the same one
+        names += [reference_channel(wanted[k][0]) for k in once]
+        units += [wanted[k][1] for k in once]
+        told = min((a for name, (a, _) in self.graph.log.starts.items() if name.startswith("grip")), default=None)
+        return names, units, np.hstack((logs[:, :told], self.references[samples][:, once]))
+
+    # -- for the host, inside an interval ------------------------------------------------------------------------------
+    def put(self, x: Array) -> None:
+        """The plant's column, in place of the one it has."""
+        self.state = np.concatenate((x, self.state[self.host.plant.size :]))
+
+    def rebind(self) -> None:
+        self._bind()
+
+    def given_at(self, inputs: Any) -> list[int]:
+        first, _ = self.graph.data.starts["given"]
+        return [first + i for i in inputs]
+
+    def captured(self, x: Array, c: Array, t: float) -> None:
+        """Sensors that read between samples, where an interval was walked by hand."""
+        places = [
+            s for s, (_, rest) in enumerate(self.graph.lags)
+            if rest and abs(self.t[self.k - 1] + self.loop.dt - rest - t) < 1e-9 * self.loop.dt
+        ]  # fmt: skip
+        if places:
+            assert self.graph.readings is not None
+            values = np.asarray(self.graph.readings(x, c, self.host.p)).reshape(-1)
+            first = self.host.plant.size + self.graph.memory.starts["captured"][0]
+            self.state[[first + s for s in places]] = values[places]
+
+    def take_between(self, before: Array, rows: Array, c: Array, row: Array) -> None:
+        """Samples of the record in (t of `before`, t of the last row]; but not at the next sampling instant."""
+        last = float(rows[-1, 0])
+        stop = self.t[self.k] if self.k < len(self.t) else self.end + 1.0
+        slack = 1e-9 * self.loop.dt
+        b = int(np.searchsorted(self.wanted, min(last + 1e-15, stop - slack), side="right"))
+        if b <= self.next:
+            return
+        wanted, self.next = self.wanted[self.next : b], b
+        full = np.vstack((before, rows))
+        left = np.clip(np.searchsorted(full[:, 0], wanted - 1e-15, side="right") - 1, 0, len(full) - 1)
+        constants = np.tile(c, (len(wanted), 1))
+        columns = self.host.steps.to(full[left], wanted, constants)
+        columns[:, 0] = wanted
+        self._keep(columns, constants, row)
+
+    def _keep(self, columns: Array, constants: Array, row: Array) -> None:
+        count = len(columns)
+        log = np.tile(self._part(row, "log"), (count, 1))
+        samples = np.full(count, self.k - 1)
+        self.taken.append((columns, self.host.inputs_at(columns[:, 0], constants), log, samples))
+
+    def stop(self, x: Array, row: Array, status: str) -> None:
+        """The run ends at x, which is the last sample of the record."""
+        self.stopped = status
+        self.put(x)
+        if not self.taken or self.taken[-1][0][-1, 0] < x[0]:
+            starts = self.t[self.k - 1] + np.array([a for a, _ in self.graph.pieces])
+            piece = max(int(np.searchsorted(starts, x[0], side="right")) - 1, 0)
+            self._keep(x[None, :].copy(), self.constants(row)[piece][None, :], row)

@@ -1,0 +1,114 @@
+"""Simulation: from a start to a time, with or without a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Never
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise
+from dalembert.record import Record
+from dalembert.solve.integrate.events import Event
+from dalembert.solve.integrate.methods import Method
+from dalembert.solve.integrate.open_run import open_run
+
+if TYPE_CHECKING:
+    from dalembert.linear import SecondOrder, StateSpace
+
+LOOP = ("controller", "observer", "noise", "references", "actuators", "switch_on")
+METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "max_steps", "first_step", "index", "solver")
+
+
+def simulate(
+    eqs: EquationsOfMotion | StateSpace | SecondOrder,
+    until: float,
+    *,
+    start: Any = None,
+    inputs: Mapping[str, Any] | Record | None = None,
+    method: Method | None = None,
+    every: float | Sequence[float] | Array | None = None,
+    events: Event | Sequence[Event] = (),
+    progress: bool | Callable[[float], None] | None = None,
+    controller: Any = None,
+    observer: Any = None,
+    noise: Noise | None = None,
+    references: Mapping[str, Any] | Record | None = None,
+    actuators: Mapping[str, Actuator] | None = None,
+    switch_on: Any = None,
+    **unknown: Never,
+) -> Record:
+    """Motion of a machine from a start to a time, left to itself or driven by a controller.
+
+    Parameters
+    ----------
+    eqs : equations of motion; with a controller, observer or noise also a `StateSpace` or `SecondOrder` (its start a
+        mapping or array of states; sampled loops step it exactly under held inputs, whole intervals only).
+    until : end time [s].
+    start : from `da.assemble`; None starts at rest from the drawing.
+    inputs : channel -> number, function of time, or Record; what is left out is zero.
+    method : `da.DormandPrince()` by default; `da.RK4(step)`; for stiff machines `da.Rosenbrock()`,
+        `da.GeneralizedAlpha(step)`, `da.Sundials()`.
+    every : sampling interval of the record, or the sample times; None: every step of a fixed-step method, else 1000
+        intervals.
+    events : `da.Event`s that stop the run or switch something at a zero crossing.
+    progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
+    controller : whatever has a method ``law()``, or a list of such that drive different inputs. A law with an interval
+        acts every ``dt`` seconds and its inputs are held; one without acts continuously, inside the equations.
+    observer : a filter between sensors and controller; what it gives the controller reads instead of the machine.
+        Behind a sampled one a continuous law without a memory acts at its samples. A filter without an interval of its
+        own takes that of the laws, or ``noise.every``.
+    noise : `da.Noise` of process and sensors, with its seed.
+    references : what laws follow: name -> number, function of time, or Record; what is left out is where the law
+        was designed (an operating point), or zero.
+    actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay). Designs of `da.control` are told the
+        limits, so that their integrals wait there; their observers are told what acts, not what was asked for. A law
+        made by hand may read its own input.
+    switch_on : time [s] from which laws drive; a `da.Event` for its first crossing (with a sampled law: from the next
+        sample on), or (time, event) for the first after that time. Before it their inputs are what `inputs` says. A
+        law without a way to know that it is off (by reading its own input) keeps its memory at its start.
+
+    Returns
+    -------
+    Record of all coordinates, joints, reactions, inputs and sensors, with energy balance, joint residuals and step
+    statistics (``run.statistics["events"]`` lists names and times of events, ``["singular poses"]`` the passes through
+    a pose where constraint rows lose rank, with time, joints and energy lost; a `SimulationWarning` says so). A run
+    that fails raises with what it had in ``error.record``. A sampled loop has one sample of the record per sample of
+    the loop (unless `every` says otherwise) and adds ``measured.<sensor>``, ``estimate.<name>``, ``command.<input>``,
+    ``reference.<name>`` and ``<law>.<memory>``; inputs are as they act from that sample on.
+    """
+    if unknown:
+        raise _unknown_keyword(next(iter(unknown)))
+    loop = {"controller": controller, "observer": observer, "noise": noise, "references": references,
+            "actuators": actuators, "switch_on": switch_on}  # fmt: skip
+    plant = eqs if isinstance(eqs, EquationsOfMotion) else _linear(eqs)
+    if not isinstance(plant, EquationsOfMotion) or any(part is not None for part in loop.values()):
+        from dalembert.loop.closed_loop import simulate_closed
+
+        return simulate_closed(
+            plant, until, start=start, inputs=inputs, method=method, every=every, events=events,
+            progress=progress, **loop,
+        )  # fmt: skip
+    return open_run(
+        plant, until, start=start, inputs=inputs, method=method, every=every, events=events, progress=progress
+    )
+
+
+def _linear(model: Any) -> StateSpace:
+    """A linear model as the plant of a loop; whatever else is refused. Loaded where a linear model is given."""
+    from dalembert.linear import SecondOrder, StateSpace
+
+    if isinstance(model, SecondOrder):
+        return model.state_space()
+    if isinstance(model, StateSpace):
+        return model
+    raise ModelError(f"simulate needs equations of motion, got {type(model).__name__}: call da.equations(...) first.")
+
+
+def _unknown_keyword(name: str) -> TypeError:
+    if name in METHOD_OPTIONS:
+        return TypeError(f"simulate has no keyword {name!r}; it belongs to the method: method=da.RK4(step=1e-3), ...")
+    known = ("start", "inputs", "method", "every", "events", "progress", "until", *LOOP)
+    return TypeError(f"simulate: {unknown_name('keyword', name, known)}")

@@ -1,0 +1,385 @@
+"""Who reads what and who drives what in a closed loop: names checked, rates compared, everything numbered.
+
+All problems of a loop are collected and told at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations import Law, Watching
+from dalembert.expressions.quantities import is_real
+from dalembert.loop.actuators import Actuator
+from dalembert.loop.noise import Noise, SensorFaults, read_sensor
+from dalembert.solve.integrate.events import Event
+
+SAME_TIME = 1e-6  # relative, of intervals that count as equal
+ESTIMATE, SENSOR, INPUT = "estimate", "sensor", "input"
+
+
+@dataclass(frozen=True)
+class SwitchOn:
+    """When laws take over: at a time, at the first crossing of an event, or at the first after a time."""
+
+    time: float = -np.inf
+    event: Event | None = None
+
+    @property
+    def at_once(self) -> bool:
+        return self.event is None and self.time == -np.inf
+
+
+def read_switch(given: Any) -> SwitchOn:
+    """None, a time [s], a `da.Event`, or (time, event)."""
+    if given is None:
+        return SwitchOn()
+    if isinstance(given, SwitchOn):
+        return given
+    if isinstance(given, Event):
+        return SwitchOn(event=given)
+    if is_real(given) and np.isfinite(given):
+        return SwitchOn(float(given))
+    if isinstance(given, (tuple, list)) and len(given) == 2 and is_real(given[0]) and isinstance(given[1], Event):
+        return SwitchOn(event=replace(given[1], after=max(float(given[0]), given[1].after)))
+    raise DataError(
+        "switch_on must be a time [s], a da.Event (at its first crossing) or (time, event): at the first crossing "
+        f"after that time; got {given!r}."
+    )
+
+
+def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
+    """Laws of a controller, or of several in a list; a ``law(switched_on=)`` is told a time of switching on."""
+    if controller is None:
+        return ()
+    items = controller if isinstance(controller, (list, tuple)) else (controller,)
+    laws: list[Law] = []
+    for item in items:
+        options = {"switched_on": switch.time} if switch is not None and is_informed(item, switch) else {}
+        law = item if isinstance(item, Law) else item.law(**options) if hasattr(item, "law") else None
+        if not isinstance(law, Law):
+            raise ModelError(
+                f"a controller must be a Law, have a method law() that returns one, or be a list of such; got "
+                f"{type(item).__name__}."
+            )
+        laws.append(law)
+    return tuple(laws)
+
+
+def read_actuators(given: Any) -> dict[str, Actuator]:
+    """Driven input -> `Actuator`; their names are compared with the laws later."""
+    if given is not None and not isinstance(given, Mapping):
+        raise DataError(f"actuators must name inputs, such as {{'force': da.Actuator(limits=10)}}; got {given!r}.")
+    for name, actuator in (given or {}).items():
+        if not isinstance(actuator, Actuator):
+            raise DataError(f"actuator of {name!r} must be a da.Actuator, got {type(actuator).__name__}.")
+    return dict(given or {})
+
+
+def within_limits(item: Any, actuators: Mapping[str, Actuator]) -> Any:
+    """A design (or several) that is told the limits of its actuators, where it can be: its integrals wait there."""
+    if isinstance(item, (list, tuple)):
+        return type(item)(within_limits(each, actuators) for each in item)
+    if not hasattr(item, "within"):
+        return item
+    limits = {name: actuators[name].limits for name in item.drives if name in actuators}
+    return item.within({name: pair for name, pair in limits.items() if np.isfinite(pair).any()})
+
+
+def is_informed(controller: Any, switch: SwitchOn) -> bool:
+    """Whether a controller can be told when it is switched on, and is."""
+    if isinstance(controller, Law) or not hasattr(controller, "law") or switch.at_once or switch.event is not None:
+        return False
+    return "switched_on" in inspect.signature(controller.law).parameters
+
+
+def waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[bool, ...]:
+    """Which laws keep their memory at its start while switched off: those that cannot know that they are.
+
+    A law that reads its own inputs, that is not direct (its memory is an estimate) or that was told the time runs
+    along from the beginning.
+    """
+    items = controller if isinstance(controller, (list, tuple)) else (controller,)
+    return tuple(
+        bool(law.direct and not set(law.drives) & set(law.reads) and not is_informed(item, switch))
+        for item, law in zip(items, laws, strict=False)
+    )
+
+
+def as_watching(observer: Any, dt: float | None) -> Watching | None:
+    """The observer at this interval; None means continuous, or the observer's own interval."""
+    if observer is None:
+        return None
+    if isinstance(observer, Watching):
+        return observer
+    if not hasattr(observer, "watching"):
+        raise ModelError(
+            f"an observer must be a Watching or have a method watching(dt) that returns one; got "
+            f"{type(observer).__name__}."
+        )
+    watching = observer.watching(dt)
+    if not isinstance(watching, Watching):
+        raise ModelError(f"watching() of {type(observer).__name__} returned {type(watching).__name__}, not a Watching.")
+    return watching
+
+
+def reference_channel(name: str) -> str:
+    """What a reference is called among inputs and in records."""
+    return name if name.endswith(".reference") else f"reference.{name}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one value that a law reads comes from."""
+
+    kind: str
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A sampled loop, checked and numbered."""
+
+    dt: float
+    laws: tuple[Law, ...]
+    reads: tuple[tuple[Source, ...], ...]  # of every law
+    every: tuple[int, ...]  # samples between the actions of every law
+    watching: Watching | None
+    watch_every: int
+    driven: tuple[int, ...]  # inputs of the plant that a law drives
+    actuators: tuple[Actuator, ...]  # of every driven input
+    sensors: tuple[str, ...]  # what is read from the plant
+    faults: tuple[SensorFaults, ...]  # of every sensor
+    sensor_every: tuple[int, ...]
+    noise: Noise | None
+    shaken: tuple[str, ...]  # states with process noise
+    jittered: tuple[int, ...]  # inputs with process noise
+    switch: SwitchOn
+    waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
+
+    @property
+    def references(self) -> tuple[tuple[str, str], ...]:
+        """(name, unit) of the references of all laws, in order."""
+        return tuple(pair for law in self.laws for pair in zip(law.references.names, law.references.units, strict=True))
+
+
+class Wiring:
+    """Collects a loop and its problems."""
+
+    def __init__(self, plant: Any, laws: Sequence[Law], watching: Watching | None, noise: Noise | None) -> None:
+        self.plant, self.laws, self.watching, self.noise = plant, tuple(laws), watching, noise
+        self.problems: list[str] = []
+        self.readable = plant.readable()
+        self.sensors: list[str] = []
+
+    def interval(self, default: float | None = None) -> float:
+        """The shortest interval in the loop; all others must be multiples of it."""
+        found = [(f"law {law.name!r}", law.dt) for law in self.laws]
+        if self.watching is not None:
+            found.append((f"observer {self.watching.name!r}", self.watching.dt))
+        intervals = [dt for _, dt in found if dt is not None]
+        if not intervals:
+            every = default if self.noise is None or self.noise.every is None else self.noise.every
+            if every is None:
+                raise DataError(
+                    "the loop has no sampling interval: give noise=da.Noise(..., every=dt) [s]. (Without noise and "
+                    "controller a linear model has model.response(...).)"
+                )
+            return float(every)
+        return float(min(intervals))
+
+    def multiple(self, what: str, interval: float | None, dt: float) -> int:
+        if interval is None:
+            return 1
+        count = round(interval / dt)
+        if count < 1 or abs(interval - count * dt) > SAME_TIME * dt:
+            self.problems.append(
+                f"{what} acts every {interval:g} s, which is no multiple of the shortest interval in the loop, {dt:g} s"
+                "; make the intervals multiples of each other."
+            )
+        return max(count, 1)
+
+    def sensor(self, name: str) -> int:
+        """Number of something read from the plant."""
+        name = self.plant.full_name(name)
+        if name not in self.sensors:
+            self.sensors.append(name)
+        return self.sensors.index(name)
+
+    def source(self, law: Law, name: str) -> Source:
+        plant, watching = self.plant, self.watching
+        full = plant.full_name(name)
+        if watching is not None:
+            given = {plant.full_name(known): k for known, k in watching.gives.index.items()} | watching.gives.index
+            for candidate in (name, full):
+                if candidate in given:
+                    return Source(ESTIMATE, given[candidate])
+        if full in plant.inputs.index:
+            return Source(INPUT, plant.inputs.index[full])
+        what = f"law {law.name!r} reads {name!r}"
+        if watching is not None and full not in plant.sensors:
+            known = (*watching.gives.names, *plant.sensors, *plant.inputs.names)
+            self.problems.append(
+                f"{what}, which observer {watching.name!r} does not give: "
+                + unknown_name("estimate", name, known, "the loop")
+            )
+        elif full not in self.readable:
+            self.problems.append(f"{what}: " + unknown_name("sensor", name, self.readable, f"{plant.name!r}"))
+        else:
+            return Source(SENSOR, self.sensor(full))
+        return Source(INPUT, 0)
+
+    def check_law(self, law: Law) -> None:
+        sizes = {
+            "reads": (0, len(law.reads)), "memory": (1, len(law.memory)), "references": (2, len(law.references)),
+            "parameters": (3, len(law.parameters)),
+        }  # fmt: skip
+        f = law.function
+        if f.n_in() != 5 or f.n_out() != 2:
+            self.problems.append(
+                f"law {law.name!r}: its function must be (reads, memory, references, p, t) -> (u, memory after)."
+            )
+            return
+        for what, (k, size) in sizes.items():
+            if f.numel_in(k) != size:
+                self.problems.append(
+                    f"law {law.name!r} names {size} {what}, but its function takes {f.numel_in(k)} there."
+                )
+        for what, have, size in (
+            ("inputs to drive", f.numel_out(0), len(law.drives)),
+            ("entries of memory", f.numel_out(1), len(law.memory)),
+            ("start values of its memory", len(law.start), len(law.memory)),
+        ):
+            if have != size:
+                self.problems.append(f"law {law.name!r} names {size} {what}, but has {have}.")
+        if not law.direct and f.jac_sparsity(0, 0).nnz():
+            self.problems.append(
+                f"law {law.name!r} says that it is not direct, but its u depends on what it reads at the same instant."
+            )
+
+    def check_watching(self) -> None:
+        w = self.watching
+        if w is None:
+            return
+        f = w.function
+        if f.n_in() != 8 or f.n_out() != 2:
+            self.problems.append(
+                f"observer {w.name!r}: its function must be (memory, u before, u now, y, fresh, p, t, dt) -> "
+                "(memory after, estimate)."
+            )
+            return
+        sizes = (len(w.memory), len(w.known), len(w.known), len(w.reads), len(w.reads), len(w.parameters))
+        labels = ("memory", "known inputs", "known inputs", "sensors", "sensors", "parameters")
+        for k, (label, size) in enumerate(zip(labels, sizes, strict=True)):
+            if f.numel_in(k) != size:
+                self.problems.append(
+                    f"observer {w.name!r} names {size} {label}, its function takes {f.numel_in(k)} there."
+                )
+        for label, have, size in (
+            ("memory", f.numel_out(0), len(w.memory)),
+            ("start values", len(w.start), len(w.memory)),
+            ("estimates", f.numel_out(1), len(w.gives)),
+        ):
+            if have != size:
+                self.problems.append(f"observer {w.name!r} names {size} {label}, but has {have}.")
+        for name in w.known:
+            if name not in self.plant.inputs.index:
+                where = f"{self.plant.name!r}, told to observer {w.name!r}"
+                self.problems.append(unknown_name("input", name, self.plant.inputs.names, where))
+        for name in w.reads:
+            if self.plant.full_name(name) not in self.readable:
+                where = f"{self.plant.name!r}, read by observer {w.name!r}"
+                self.problems.append(unknown_name("sensor", name, self.readable, where))
+
+    def drives(self, given: Mapping[str, Any], switch: SwitchOn) -> list[int]:
+        """Inputs that laws drive, each by one law only."""
+        by: dict[str, str] = {}
+        names = [law.name for law in self.laws]
+        if len(set(names)) < len(names):
+            self.problems.append(f"two laws have the same name: {', '.join(names)}.")
+        for law in self.laws:
+            for name in law.drives:
+                if name not in self.plant.inputs.index:
+                    where = f"{self.plant.name!r}, driven by law {law.name!r}"
+                    self.problems.append(unknown_name("input", name, self.plant.inputs.names, where))
+                elif name in by:
+                    self.problems.append(f"input {name!r} is driven by law {by[name]!r} and by law {law.name!r}.")
+                elif name in given and switch.at_once:
+                    self.problems.append(
+                        f"input {name!r} is given in inputs= and driven by law {law.name!r}. Leave one out, or say "
+                        "from when on the law drives it (switch_on=)."
+                    )
+                by.setdefault(name, law.name)
+        return sorted(self.plant.inputs.index[name] for name in by if name in self.plant.inputs.index)
+
+    def settle(self) -> None:
+        if len(self.problems) == 1:
+            raise ModelError(self.problems[0])
+        if self.problems:
+            raise ModelError("the loop cannot be closed:\n  " + "\n  ".join(self.problems))
+
+
+def wired(
+    plant: Any,
+    laws: Sequence[Law],
+    watching: Watching | None,
+    *,
+    given: Mapping[str, Any],
+    noise: Noise | None,
+    actuators: Mapping[str, Actuator],
+    switch: SwitchOn,
+    waits: tuple[bool, ...],
+    interval: float | None = None,
+) -> Loop:
+    """A checked loop around a plant."""
+    from dalembert.loop.plants import check_noise_names
+
+    w = Wiring(plant, laws, watching, noise)
+    dt = w.interval(interval)
+    for law in w.laws:
+        w.check_law(law)
+    w.check_watching()
+    w.settle()
+    if watching is not None:
+        for name in watching.reads:
+            w.sensor(name)
+    reads = tuple(tuple(w.source(law, name) for name in law.reads) for law in w.laws)
+    driven = w.drives(given, switch)
+    every = tuple(w.multiple(f"law {law.name!r}", law.dt, dt) for law in w.laws)
+    watch_every = 1 if watching is None else w.multiple(f"observer {watching.name!r}", watching.dt, dt)
+    acts = check_actuators(w, actuators, driven)
+    faults = sensor_faults(w)
+    process = [] if noise is None else list(noise.process)
+    w.problems += check_noise_names(plant, process)
+    w.settle()
+    jittered = [name for name in process if plant.full_name(name) in plant.inputs.index]
+    sensor_every = tuple(w.multiple(f"sensor {name!r}", f.dt, dt) for name, f in zip(w.sensors, faults, strict=True))
+    w.settle()
+    return Loop(
+        dt, w.laws, reads, every, watching, watch_every, tuple(driven), acts, tuple(w.sensors), faults, sensor_every,
+        noise, tuple(name for name in process if name not in jittered),
+        tuple(plant.inputs.index[plant.full_name(name)] for name in jittered), switch, waits,
+    )  # fmt: skip
+
+
+def check_actuators(w: Wiring, given: Mapping[str, Actuator], driven: Sequence[int]) -> tuple[Actuator, ...]:
+    names = [w.plant.inputs.names[i] for i in driven]
+    w.problems += [unknown_name("driven input", name, names, "actuators=") for name in given if name not in names]
+    return tuple(given.get(name, Actuator()) for name in names)
+
+
+def sensor_faults(w: Wiring) -> tuple[SensorFaults, ...]:
+    faults = {}
+    for name, given in ({} if w.noise is None else w.noise.sensors).items():
+        full = w.plant.full_name(name)
+        if full not in w.readable:
+            w.problems.append(unknown_name("sensor", name, w.readable, f"the noise of {w.plant.name!r}"))
+            continue
+        w.sensor(full)
+        faults[full] = read_sensor(name, given)
+    return tuple(faults.get(name, SensorFaults()) for name in w.sensors)

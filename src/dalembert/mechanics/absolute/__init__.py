@@ -1,0 +1,1 @@
+"""Equations of a Mechanism in absolute coordinates."""

@@ -1,0 +1,168 @@
+"""Constraint rows that are not joint kernels: curves, couplers, drivers, rotors and a user's own constraints.
+
+A position-level row φ(q,t) has A = φ_q N and b = -(A v + φ_t)˙ at v̇ = 0; a velocity-level row c(q,v,t), also one
+nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (Chetaev's rule for the nonlinear ones).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
+from dalembert.expressions import call_user
+from dalembert.mechanics.rotations import exponential
+from dalembert.mechanics.rows import Form
+from dalembert.mechanics.user_view import as_column
+from dalembert.model.forces import Actuator
+from dalembert.model.joints import ROTATION_VECTOR, Coupler, Driver, Joint, UserConstraint
+from dalembert.model.orientation import as_rotation, normalised, product, split_pose
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+SX = ca.SX
+
+
+def general_rows(host: Absolute, owner: str, level: str, expression: Any) -> tuple[int, ...]:
+    """Rows of any expression: φ(q,t), or c(q,v,t)."""
+    rate = expression
+    if level == HOLONOMIC:
+        A = ca.jacobian(expression, host.q) @ host.N
+        rate = A @ host.v + ca.jacobian(expression, host.t)
+    else:
+        A = ca.jacobian(expression, host.v)
+    bias = ca.jtimes(rate, host.q, host.qdot) + ca.jacobian(rate, host.t)
+    phi = expression if level == HOLONOMIC else SX.zeros(0, 1)
+    return host.rows.add(owner, [level] * expression.shape[0], Form.of_matrix(A), -bias, phi, rate)
+
+
+def point_on_curve(host: Absolute, joint: Joint) -> tuple[tuple[int, ...], dict[str, Any]]:
+    """Rows d - R_a J c(s) = 0 with the curve's parameter s as an extra coordinate without mass."""
+    k = [e[0] for e in host.extra].index(f"{joint.name}.parameter")
+    s = host.q[host.space.nq * host.nb + k]
+    what = f"curve of joint {joint.name!r}"
+    curve = as_column(call_user(joint.options["curve"], what, s), what, host.p_symbols)
+    if curve.shape[0] != host.space.dim:
+        raise ModelError(f"{what} must return {host.space.dim} values, got {curve.shape[0]}.")
+    pa, _ = host.body_state(joint.a.body)
+    pb, _ = host.body_state(joint.b.body)
+    axes = pa.R @ host.frame_axes(joint.a)
+    point = pb.r + pb.R @ host.place(joint.b)
+    rows = general_rows(host, joint.name, HOLONOMIC, point - pa.r - pa.R @ host.place(joint.a) - axes @ curve)
+    return rows, {"blocks": None, "axes": axes, "point": point}
+
+
+def add_coupler(host: Absolute, coupler: Coupler) -> None:
+    """second - ratio first - offset = 0."""
+    first, second = host.measure(coupler.first), host.measure(coupler.second)
+    ratio, offset = host.number(coupler.ratio), host.number(coupler.offset)
+    form = second.form + first.form.scaled(-ratio)
+    rate = second.rate - ratio * first.rate
+    bias = second.bias - ratio * first.bias
+    gap = second.value - ratio * first.value - offset
+    host.rows.add(coupler.name, [HOLONOMIC], form, -bias, gap, rate)
+
+
+def add_driver(host: Absolute, driver: Driver) -> None:
+    """coordinate - motion(t) = 0."""
+    if driver.coordinate not in host.names and driver.coordinate.endswith((".rotation", ".pose")):
+        _add_pose_driver(host, driver)
+        return
+    if driver.coordinate not in host.names and driver.coordinate.endswith(ROTATION_VECTOR):
+        _add_component_driver(host, driver)
+        return
+    measured = host.measure(driver.coordinate)
+    target = _target(host, driver)
+    speed = ca.jacobian(target, host.t)
+    acceleration = ca.jacobian(speed, host.t)
+    gap = measured.value - target
+    host.row_units[driver.name] = "N m" if measured.unit == "rad" else "N"
+    host.rows.add(driver.name, [HOLONOMIC], measured.form, acceleration - measured.bias, gap, measured.rate - speed)
+
+
+def _target(host: Absolute, driver: Driver) -> Any:
+    if not callable(driver.motion):
+        return SX(host.number(driver.motion))
+    what = f"motion of driver {driver.name!r}"
+    target = as_column(call_user(driver.motion, what, host.t), what, host.p_symbols)
+    if target.shape != (1, 1):
+        raise ModelError(f"{what} must return one value.")
+    return target
+
+
+def _add_component_driver(host: Absolute, driver: Driver) -> None:
+    """One row of an orientation whose rotation vector three drivers prescribe, one component each."""
+    owner = driver.coordinate[: -len(ROTATION_VECTOR[0])]
+    body = next(b for b in host.m.bodies if b.name == owner)
+    together = {d.coordinate: d for d in host.m.drivers}
+    vector = ca.vertcat(*(_target(host, together[owner + end]) for end in ROTATION_VECTOR))
+    gap = turn_between(exponential(vector), host.euler_parameters(body))
+    host.row_units[driver.name] = "N m"
+    general_rows(host, driver.name, HOLONOMIC, gap[ROTATION_VECTOR.index(driver.coordinate[len(owner) :])])
+
+
+def _add_pose_driver(host: Absolute, driver: Driver) -> None:
+    """Rows of an orientation: twice the vector part of p*(t)⁻¹ p, which is the small turn from p* to p in body axes."""
+    owner, _, part = driver.coordinate.rpartition(".")
+    body = next(b for b in host.m.bodies if b.name == owner)
+    what = f"motion of driver {driver.name!r}"
+    given = call_user(driver.motion, what, host.t) if callable(driver.motion) else driver.motion
+    place, turned = split_pose(given, what) if part == "pose" else ((), as_rotation(given, what))
+    target = normalised(tuple(as_column(c, what, host.p_symbols) for c in turned.quaternion))
+    gap = turn_between(target, host.euler_parameters(body))
+    if part == "pose":
+        gap = ca.vertcat(host.body_state(body)[0].r - as_column(list(place), what, host.p_symbols), gap)
+    general_rows(host, driver.name, HOLONOMIC, gap)
+
+
+def turn_between(target: Any, p: Any) -> Any:
+    """The turn from one orientation to another in body axes, to first order; zero for equal ones only."""
+    gap = product([target[0], *(-target[k] for k in (1, 2, 3))], p)
+    return 2 * ca.if_else(gap[0] < 0, -1.0, 1.0) * ca.vertcat(*gap[1:])
+
+
+def add_rotor(host: Absolute, actuator: Actuator) -> None:
+    """The rotor of a motor is tied to its joint: rotor angle = gear ratio times joint coordinate."""
+    rotor = host.measured[f"{actuator.name}.rotor"]
+    side = host.measure(actuator.coordinate)
+    ratio = host.number(actuator.model.gear_ratio)  # type: ignore[union-attr]
+    form = rotor.form + side.form.scaled(-ratio)
+    gap, rate = rotor.value - ratio * side.value, rotor.rate - ratio * side.rate
+    host.rows.add(actuator.name, [HOLONOMIC], form, ratio * side.bias, gap, rate)
+
+
+def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:
+    """φ(s) = 0, c(s) = 0 or D v̇ = d from a function of the state."""
+    what = f"constraint {constraint.name!r}"
+    accelerations = None
+    if constraint.level == "acceleration":
+        accelerations = {name: host.a[k] for k, name in enumerate(host.speeds.names)}
+    given = call_user(constraint.function, what, host.view(accelerations))
+    residual = as_column(given, what, host.p_symbols)
+    if residual.shape[0] == 0:
+        raise ModelError(f"{what} returns nothing.")
+    depends = ca.vertcat(host.z, host.u)
+    if depends.shape[0] and constraint.level != "acceleration" and ca.depends_on(residual, depends):
+        raise ModelError(f"{what}: a {constraint.level}-level constraint may not depend on inputs or internal states.")
+    if constraint.level == "position":
+        if ca.depends_on(residual, host.v):
+            raise ModelError(f"{what} uses velocities: say level='velocity'.")
+        if not ca.depends_on(residual, host.q):
+            raise ModelError(f"{what} does not depend on any coordinate.")
+        general_rows(host, constraint.name, HOLONOMIC, residual)
+    elif constraint.level == "velocity":
+        if not ca.depends_on(residual, host.v):
+            raise ModelError(f"{what} does not depend on any velocity: say level='position'.")
+        general_rows(host, constraint.name, VELOCITY, residual)
+    else:
+        D = ca.jacobian(residual, host.a)
+        if D.nnz() == 0:
+            raise ModelError(f"{what} does not depend on any acceleration; use s.acceleration_of(...).")
+        if ca.depends_on(D, host.a):
+            raise ModelError(f"{what} must be affine in the accelerations.")
+        d = -ca.substitute(residual, host.a, SX.zeros(host.nv))
+        levels = [ACCELERATION] * residual.shape[0]
+        host.rows.add(constraint.name, levels, Form.of_matrix(D), d, SX.zeros(0, 1), SX.zeros(0, 1))

@@ -1,0 +1,172 @@
+"""Idle freedoms: the spin of a link, or of a group of links, about the line of its ball joints.
+
+Bodies tied to each other by anything but ball joints turn as one group. A group that ball joints at two points p₁, p₂
+hold (a tie rod, the coupler of an RSSR linkage, a leg of a platform) spins about the line e = p₂ - p₁ without moving
+any other body and without changing any joint coordinate:
+
+    ω_b = e ,   v_b = e × (r_b - p₁)     for every body b of the group
+
+A single body on one ball joint spins likewise about the line through its centre of mass. Where the bodies of a group
+have no inertia about that line (thin rods), nothing says how the spin changes: it keeps its speed, which an inertia of
+any size achieves, since no joint and no force acts along the spin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.model import Body, Mechanism
+from dalembert.model.forces import Bushing, Contact
+from dalembert.model.joints import Joint
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+SX = ca.SX
+_BALLS = {"spherical": (0, 1), "rod": (0, 1), "point on line": (1,), "point on plane": (1,), "point on curve": (1,)}
+_STIFF = ("fixed", "prismatic")  # joints that carry a spin on
+_EXACT = 1e-9  # of the length of a body: points closer than this coincide, or lie on a line
+
+
+@dataclass(frozen=True)
+class Spin:
+    """Bodies that turn together about the line through two places, each a body and its coordinates."""
+
+    bodies: tuple[Body, ...]
+    places: tuple[tuple[Body, tuple[Any, ...]], tuple[Body, tuple[Any, ...]]]
+    line: str
+
+    def __str__(self) -> str:
+        names = " and ".join(body.name for body in self.bodies)
+        return f"{names} turn{'s' * (len(self.bodies) == 1)} about {self.line}"
+
+
+def find_spins(m: Mechanism) -> list[Spin]:
+    """Spins that joints leave free; gears, drivers and constraints of a user may still hold them."""
+    if m.planar:
+        return []
+    group = {id(b): b for b in (m.ground, *m.bodies)}
+    leader = {key: key for key in group}
+
+    def lead(body: Body) -> int:
+        key = id(body)
+        while leader[key] != key:
+            key = leader[key]
+        return key
+
+    balls: list[tuple[Joint, int]] = []
+    bound = [m.ground]  # whatever holds a line or a plane cannot turn
+    for joint in m.joints:
+        sides = _BALLS.get(joint.kind, ())
+        if not sides:
+            leader[lead(joint.a.body)] = lead(joint.b.body)
+        balls += [(joint, side) for side in sides]
+        if sides == (1,):
+            bound.append(joint.a.body)
+    held = {lead(body) for body in bound}
+    found = []
+    for key in dict.fromkeys(lead(b) for b in m.bodies):
+        if key in held:
+            continue
+        bodies = tuple(b for b in m.bodies if lead(b) == key)
+        mine = [((j.a, j.b)[side], j.name) for j, side in balls if lead((j.a, j.b)[side].body) == key]
+        spin = _spin(bodies, [(f.body, f.coordinates, name) for f, name in mine])
+        if spin is not None:
+            found.append(spin)
+    return found
+
+
+def _spin(bodies: tuple[Body, ...], points: list[tuple[Body, tuple[Any, ...], str]]) -> Spin | None:
+    distinct: list[tuple[Body, tuple[Any, ...], str]] = []
+    for body, place, name in points:
+        if all(body is not other or _gap(place, there) > _EXACT for other, there, _ in distinct):
+            distinct.append((body, place, name))
+    if len(distinct) == 1 and len(bodies) == 1 and _gap(distinct[0][1], (0.0, 0.0, 0.0)) > _EXACT:
+        body, place, name = distinct[0]
+        line = f"the line through {name!r} and its centre of mass"
+        return Spin(bodies, ((body, place), (body, (0.0, 0.0, 0.0))), line)
+    if len(distinct) < 2:
+        return None
+    first, second, *rest = distinct
+    for body, place, _ in rest:
+        if not (body is first[0] is second[0] and _on_line(place, first[1], second[1])):
+            return None
+    line = f"the line of its ball joints {first[2]!r} and {second[2]!r}"
+    return Spin(bodies, (first[:2], second[:2]), line.replace("its", "their") if len(bodies) > 1 else line)
+
+
+def _numbers(place: tuple[Any, ...]) -> Any:
+    return np.array([float(c) for c in place])
+
+
+def _gap(a: tuple[Any, ...], b: tuple[Any, ...]) -> float:
+    return float(np.linalg.norm(_numbers(a) - _numbers(b)))
+
+
+def _on_line(place: Any, a: Any, b: Any) -> bool:
+    along, offset = _numbers(b) - _numbers(a), _numbers(place) - _numbers(a)
+    return float(np.linalg.norm(np.cross(along, offset))) <= _EXACT * float(along @ along)
+
+
+def spin_directions(host: Absolute, spins: list[Spin]) -> tuple[Any, Any]:
+    """E (spins x nv) with E v the speed of every spin, and Z (nv x spins), the speeds of a unit spin each."""
+    rows, columns = [], []
+    for spin in spins:
+        p1, p2 = (
+            pose.r + pose.R @ host.vector(place)
+            for pose, place in ((host.body_state(body)[0], place) for body, place in spin.places)
+        )
+        e = (p2 - p1) / ca.sqrt(ca.sumsqr(p2 - p1))
+        Z, E = SX(host.nv, 1), SX(1, host.nv)
+        for body in spin.bodies:
+            where, (pose, _) = host.body_columns(body), host.body_state(body)
+            assert where is not None
+            Z[where.start : where.start + 3] = ca.cross(e, pose.r - p1)
+            Z[where.start + 3 : where.stop] = pose.R.T @ e
+            if body is spin.bodies[0]:
+                E[where.start + 3 : where.stop] = (pose.R.T @ e).T
+        rows.append(E)
+        columns.append(Z)
+    return ca.vertcat(*rows), ca.horzcat(*columns)
+
+
+def massless_spins(m: Mechanism, spins: list[Spin]) -> Iterator[tuple[Body, Any]]:
+    """Bodies whose spin has no inertia and meets no force, with its axis in body axes."""
+    for spin in spins:
+        axes = [_massless_axis(m, body) for body in spin.bodies]
+        if all(axis is not None for axis in axes):
+            yield from zip(spin.bodies, axes, strict=True)
+
+
+def _massless_axis(m: Mechanism, body: Body) -> Any | None:
+    """Unit axis through the centre of mass without inertia about it, on which everything acts that acts on the body."""
+    inertia = np.array([[float(c) for c in row] for row in body.inertia])
+    values, vectors = np.linalg.eigh(inertia)
+    if values[0] > 1e-14 * max(values[2], 1e-300):
+        return None
+    joints = [(j, frame) for j in m.joints for frame in (j.a, j.b) if frame.body is body]
+    places = [_numbers(frame.coordinates) for _, frame in joints]
+    axis = vectors[:, 0]
+    if values[1] <= 1e-14 * max(values[2], 1e-300):  # no inertia at all: the line of its joints
+        axis = max(places, key=np.linalg.norm, default=axis)
+        axis = axis / max(float(np.linalg.norm(axis)), 1e-300)
+    if m.constraints or any(d.coordinate.rpartition(".")[0] == body.name for d in m.drivers):
+        return None
+    for force in m.forces:
+        sides = [getattr(force, side, None) for side in ("a", "b", "point", "plane")]
+        mine: list[Any] = [p for p in sides if getattr(p, "body", None) is body]
+        if getattr(force, "body", None) is body or (mine and isinstance(force, (Bushing, Contact))):
+            return None
+        places += [_numbers(p.coordinates) for p in mine]
+    size = max((float(np.linalg.norm(p)) for p in places), default=0.0)
+    along: list[Any] = [np.array(frame.axes)[:, 2] for joint, frame in joints if joint.kind in _STIFF]
+    if any(joint.kind not in (*_BALLS, *_STIFF) for joint, _ in joints):
+        return None
+    across = [np.linalg.norm(np.cross(axis, p)) > _EXACT * size for p in places]
+    across += [np.linalg.norm(np.cross(axis, z)) > _EXACT for z in along]
+    return None if any(across) or size == 0.0 else axis

@@ -1,0 +1,454 @@
+"""Equations of a Mechanism in absolute coordinates.
+
+Every body brings its own coordinates and a constant mass block; every joint brings rows that touch two bodies
+(spec 000-31; its block-diagonal A of eq. 2.245 holds only for body-to-ground joints, trap T-08).
+Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import HOLONOMIC, VELOCITY, Channels, DryFriction, EquationsOfMotion, JointInfo, equations
+from dalembert.expressions import Quantity
+from dalembert.mechanics.absolute.constraints import (
+    add_coupler,
+    add_driver,
+    add_rotor,
+    add_user_constraint,
+    point_on_curve,
+)
+from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
+from dalembert.mechanics.absolute.scene import scene_of
+from dalembert.mechanics.forces.laws import ForceBuilder
+from dalembert.mechanics.joints.kernels import NUMBERS, joint_kernel
+from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, joint_frames, placements
+from dalembert.mechanics.poses import Pose, Space, Twist
+from dalembert.mechanics.rows import Form, Measured, RowSet
+from dalembert.mechanics.sensors.outputs import build_outputs
+from dalembert.mechanics.user_view import StateView
+from dalembert.model import Body, Frame, Mechanism, Point
+from dalembert.model.actuators import DCMotor, FirstOrderLag
+from dalembert.model.check import coordinate_names, input_unit
+from dalembert.model.forces import Actuator, Contact, Friction
+from dalembert.model.joints import Joint
+from dalembert.model.orientation import quaternion_from_matrix
+
+SX = ca.SX
+
+
+def dry_friction(m: Mechanism) -> list[DryFriction]:
+    """Every coordinate with Coulomb friction, and every contact."""
+    found: list[DryFriction] = []
+    joints = {joint.name: joint for joint in m.joints}
+    for force in m.forces:
+        if isinstance(force, Friction):
+            pairs = force.coordinates(joints[force.joint])
+            speed = None if force.speed is None else float(force.speed)
+            for name, unit in pairs:
+                own = f"{force.name}.{name.rpartition('.')[2]}" if len(pairs) > 1 else force.name
+                found.append(
+                    DryFriction(force.name, name, -1, "N m" if unit == "rad" else "N", speed, sliding=f"{own}.sliding")
+                )
+        elif isinstance(force, Contact) and float(force.friction) > 0:
+            found.append(DryFriction(force.name, "", -1, "N", float(force.speed)))
+    return found
+
+
+class Absolute:
+    """Collects the expressions of one mechanism; `build` turns them into equations."""
+
+    def __init__(self, m: Mechanism, *, sticking: bool = False) -> None:
+        m.check()
+        self.m = m
+        self.dry = dry_friction(m)
+        self.exact = [d for d in self.dry if d.speed is None] if sticking else []
+        self.sticking: dict[tuple[str, str], tuple[int, Any]] = {}  # row and direction of sliding
+        self.space = Space(m.planar)
+        self.body_index = {id(body): k for k, body in enumerate(m.bodies)}
+        self.names = coordinate_names(m)
+        self.measured: dict[str, Measured] = {}
+        self.row_units: dict[str, str] = {}
+        self._layout()
+        self.rows = RowSet(self.nv)
+        self.joints: dict[str, tuple[Joint, tuple[int, ...], dict[str, Any]]] = {}
+        self.spins = find_spins(m)
+
+    # -- layout -----------------------------------------------------------------------------------------------------
+    def _layout(self) -> None:
+        m, space = self.m, self.space
+        self.nb = len(m.bodies)
+        self.extra = [(v.name, v.start, 0.0, "") for v in m.variables]  # name, start, mass, unit
+        for joint in m.joints:
+            if joint.kind == "point on curve":
+                self.extra.append((f"{joint.name}.parameter", joint.options["start"], 0.0, ""))
+        internal: list[tuple[str, str]] = []
+        for force in m.forces:
+            if isinstance(force, Actuator):
+                if isinstance(force.model, FirstOrderLag):
+                    internal.append((f"{force.name}.effort", ""))
+                if isinstance(force.model, DCMotor):
+                    if float(force.model.inductance) > 0:
+                        internal.append((f"{force.name}.current", "A"))
+                    if float(force.model.rotor_inertia) > 0:
+                        self.extra.append((f"{force.name}.rotor", 0.0, force.model.rotor_inertia, "rad"))
+        # joint angles in space come from atan2; a coordinate of its own counts the turns of each
+        self.turning = [
+            (joint, k) for joint in m.joints for k, c in enumerate(joint.coordinates) if c[2] == "rad" and not m.planar
+        ]
+        self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
+        self.nv = space.nv * self.nb + len(self.extra)
+        # while a coordinate sticks nothing moves: the impulse that holds it lets error control see a changing load
+        internal += [(f"{d.sliding}.holding", f"{d.unit} s") for d in self.exact]
+        self.internal = Channels([n for n, _ in internal], [u for _, u in internal])
+        self.inputs = Channels(m.inputs(), [input_unit(m, name) for name in m.inputs()])
+        parameters = [*m.parameters, *(d.sliding for d in self.exact)]
+        self.parameters = Channels(parameters, [""] * len(parameters))
+        self.coordinates = Channels(
+            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.coordinates]
+            + [e[0] for e in self.extra]
+            + [f"{joint.name}.{joint.coordinates[k][0]}.turned" for joint, k in self.turning],
+            [u for _ in m.bodies for _, u in space.coordinates]
+            + [e[3] for e in self.extra]
+            + ["rad"] * len(self.turning),
+        )
+        self.speeds = Channels(
+            [f"{b.name}.{c}" for b in m.bodies for c, _ in space.speeds] + [f"{e[0]}.rate" for e in self.extra],
+            [u for _ in m.bodies for _, u in space.speeds] + [f"{e[3] or 1}/s" for e in self.extra],
+        )
+        sym = SX.sym
+        self.q, self.v, self.a = sym("q", self.nq), sym("v", self.nv), sym("a", self.nv)
+        self.z, self.u = sym("z", len(self.internal)), sym("u", len(self.inputs))
+        self.p, self.t = sym("p", len(self.parameters)), sym("t")
+        self.p_symbols = {name: self.p[k] for k, name in enumerate(self.parameters.names)}
+        nq, nv = space.nq, space.nv
+        self.poses: list[Pose] = []
+        self.twists: list[Twist] = []
+        blocks = []
+        for k in range(self.nb):
+            own = self.q[nq * k : nq * (k + 1)]
+            self.poses.append(space.pose(own))
+            self.twists.append(space.twist(self.v[nv * k : nv * (k + 1)]))
+            blocks.append(space.rate_matrix(own))
+        turned = [self._turning_rate(joint, k) for joint, k in self.turning]
+        self.N = ca.sparsify(ca.vertcat(ca.diagcat(*blocks, SX.eye(len(self.extra))), Form.stack(turned, self.nv)))
+        self.qdot = self.N @ self.v
+
+    def _turning_rate(self, joint: Joint, k: int) -> Form:
+        """Rate of a joint angle in space: e₃·(ω_b - ω_a); of a universal joint, from its kernel."""
+        sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
+        columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
+        if joint.kind == "universal":
+            rows = [block[k, :] for block in self._kernel(joint)[7:9]]
+        else:
+            axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
+            rows = [
+                ca.horzcat(SX(1, 3), sign * (axis.T @ pose.R)) for sign, (pose, _) in zip((-1, 1), sides, strict=True)
+            ]
+        return Form.of_blocks(zip(columns, rows, strict=True))
+
+    def body_state(self, body: Body) -> tuple[Pose, Twist]:
+        if body.is_ground:
+            return self.space.ground_pose(), self.space.ground_twist()
+        k = self.body_index[id(body)]
+        return self.poses[k], self.twists[k]
+
+    def euler_parameters(self, body: Body) -> Any:
+        """Of a spatial body."""
+        if body.is_ground:
+            return SX(ca.DM([1.0, 0.0, 0.0, 0.0]))
+        first = self.space.nq * self.body_index[id(body)] + self.space.dim
+        return self.q[first : first + 4]
+
+    def body_columns(self, body: Body) -> range | None:
+        if body.is_ground:
+            return None
+        k = self.body_index[id(body)]
+        return range(self.space.nv * k, self.space.nv * (k + 1))
+
+    def number(self, x: Any) -> Any:
+        """A model's number as a float or an expression of the parameters."""
+        return x.evaluate(self.p_symbols) if isinstance(x, Quantity) else float(x)
+
+    def vector(self, values: Any) -> Any:
+        return SX(ca.vertcat(*[self.number(x) for x in values]))
+
+    def place(self, place: Point | Frame) -> Any:
+        return self.vector(place.coordinates)
+
+    def frame_axes(self, frame: Frame) -> Any:
+        if self.space.planar:
+            angle = self.number(frame.angle)
+            c, s = ca.cos(angle), ca.sin(angle)
+            return SX(ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c)))
+        return SX(ca.DM([list(row) for row in frame.axes]))
+
+    # -- joints -----------------------------------------------------------------------------------------------------
+    def add_joint(self, joint: Joint) -> None:
+        if joint.kind == "point on curve":
+            self.joints[joint.name] = (joint, *point_on_curve(self, joint))
+            return
+        phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._kernel(joint)
+        columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
+        form = Form.of_blocks(zip(columns, (A_a, A_b), strict=True))
+        levels = [HOLONOMIC] * phi.shape[0] + [VELOCITY] * (rates.shape[0] - phi.shape[0])
+        rows = self.rows.add(joint.name, levels, form, -bias, phi, rates)
+        pa, pb = (self.body_state(frame.body)[0] for frame in (joint.a, joint.b))
+        axes = pa.R @ self.frame_axes(joint_frames(joint)[0])
+        place = {"blocks": (A_a, A_b), "axes": axes, "point": pb.r + pb.R @ self.place(joint.b)}
+        self.joints[joint.name] = (joint, rows, place)
+        for k, (coordinate, rate, unit) in enumerate(joint.coordinates):
+            blocks = zip(columns, (S_a[k, :], S_b[k, :]), strict=True)
+            value = s[k] + self._turns(joint, k, s[k]) if unit == "rad" else s[k]
+            self.measured[f"{joint.name}.{coordinate}"] = Measured(
+                value, s_rate[k], Form.of_blocks(blocks), s_bias[k], unit, f"{joint.name}.{rate}"
+            )
+
+    def _add_sticking(self) -> None:
+        """A row ṡ = 0 for every coordinate with exact friction, all zero while it slides."""
+        for d in self.exact:
+            measured, sliding = self.measured[d.coordinate], self.p_symbols[d.sliding]
+            at_work = ca.if_else(sliding == 0, 1.0, 0.0)
+            (row,) = self.rows.add(
+                d.name, [VELOCITY], measured.form.scaled(at_work), -at_work * measured.bias, SX.zeros(0, 1),
+                at_work * measured.rate,
+            )  # fmt: skip
+            self.sticking[d.name, d.coordinate] = (row, sliding)
+
+    def _kernel(self, joint: Joint) -> tuple[Any, ...]:
+        """Rows and coordinates of a joint at the poses and twists of its bodies."""
+        arguments: list[Any] = []
+        for frame in (joint.a, joint.b):
+            pose, twist = self.body_state(frame.body)
+            arguments += [pose.r, pose.R, pose.angle, twist.v, twist.w]
+        for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
+            arguments += [self.place(side), self.frame_axes(axes)]
+        options = joint.options
+        if joint.kind == "disc on disc":
+            numbers = [options["radius"], options["second_radius"], options["sign"]]
+        else:
+            numbers = [options[k] for k in ("length", "lead", "radius") if k in options]
+        arguments.append(self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0)))
+        return joint_kernel(self.space.planar, joint.kind)(*arguments)  # type: ignore[no-any-return]
+
+    def _turns(self, joint: Joint, k: int, angle: Any) -> Any:
+        """Whole turns to add to an angle that the kernel knows up to a turn."""
+        if self.space.planar:
+            return self._whole_turns(joint)
+        turned = self.q[self.coordinates.index[f"{joint.name}.{joint.coordinates[k][0]}.turned"]]
+        return math.tau * ca.floor((turned - angle) / math.tau + 0.5)
+
+    @staticmethod
+    def _whole_turns(joint: Joint) -> float:
+        """Turns that the kernel loses from the angles of the joint's frames, since it sees their axes only."""
+        given = float(joint.b.angle) - float(joint.a.angle)
+        kept = math.remainder(float(joint.b.angle), math.tau) - math.remainder(float(joint.a.angle), math.tau)
+        return math.tau * round((given - kept) / math.tau)
+
+    def _variables_as_measures(self) -> None:
+        space, nq, nv = self.space, self.space.nq, self.space.nv
+        for k, body in enumerate(self.m.bodies):
+            count = 3 if space.planar else space.dim
+            for i in range(count):
+                name, unit = space.coordinates[i]
+                form = Form.of_blocks([(range(nv * k + i, nv * k + i + 1), SX(1))])
+                self.measured[f"{body.name}.{name}"] = Measured(
+                    self.q[nq * k + i],
+                    self.v[nv * k + i],
+                    form,
+                    SX(0),
+                    unit,
+                    f"{body.name}.{space.speeds[i][0]}",
+                )
+        for k, (name, _, _, unit) in enumerate(self.extra):
+            i, j = nq * self.nb + k, nv * self.nb + k
+            form = Form.of_blocks([(range(j, j + 1), SX(1))])
+            self.measured[name] = Measured(self.q[i], self.v[j], form, SX(0), unit, f"{name}.rate")
+
+    def measure(self, name: str) -> Measured:
+        return self.measured[self.names.get(name, name)]
+
+    def followers(self) -> tuple[tuple[int, int, float], ...]:
+        """Rotors start where their joint is: (coordinate, measure, ratio)."""
+        names = list(self.measured)
+        found = []
+        for force in self.m.forces:
+            if isinstance(force, Actuator) and isinstance(force.model, DCMotor) and f"{force.name}.rotor" in names:
+                measure = names.index(self.names.get(force.coordinate, force.coordinate))
+                found.append((self.coordinates.index[f"{force.name}.rotor"], measure, float(force.model.gear_ratio)))
+        return tuple(found)
+
+    # -- names for user expressions ---------------------------------------------------------------------------------
+    def lookup(self, name: str) -> Any | None:
+        full = self.names.get(name, name)
+        if full in self.measured:
+            return self.measured[full].value
+        for channels, values in (
+            (self.coordinates, self.q),
+            (self.speeds, self.v),
+            (self.inputs, self.u),
+            (self.internal, self.z),
+            (self.parameters, self.p),
+        ):
+            if name in channels.index:
+                return values[channels.index[name]]
+        for measured in self.measured.values():
+            if measured.rate_name == name:
+                return measured.rate
+        return None
+
+    def known_names(self) -> list[str]:
+        rates = [m.rate_name for m in self.measured.values()]
+        return [*self.measured, *rates, *self.inputs.names, *self.internal.names, *self.parameters.names]
+
+    def view(self, accelerations: dict[str, Any] | None = None) -> StateView:
+        return StateView(self.space, self.t, self.lookup, self.known_names, self.body_state, self.place, accelerations)
+
+    # -- everything together ----------------------------------------------------------------------------------------
+    def mass_matrix(self) -> Any:
+        blocks: list[Any] = []
+        massless = {id(body): SX(ca.DM(axis)) for body, axis in massless_spins(self.m, self.spins)}
+        for body in self.m.bodies:
+            mass = self.number(body.mass)
+            blocks.append(mass * SX.eye(self.space.dim))
+            if self.space.planar:
+                blocks.append(SX(self.number(body.inertia)))
+            else:
+                rows = [ca.horzcat(*[self.number(c) for c in row]) for row in body.inertia]
+                inertia = SX(ca.vertcat(*rows))
+                if id(body) in massless:  # any inertia makes an idle spin keep its speed
+                    e = massless[id(body)]
+                    size = ca.trace(inertia)
+                    any_size = ca.if_else(size > 0, size, 1.0)
+                    lacking = ca.dot(e, inertia @ e) <= 1e-12 * size  # a parameter may bring an inertia of its own
+                    inertia = inertia + ca.if_else(lacking, any_size, 0.0) * (e @ e.T)
+                blocks.append(inertia)
+        blocks.extend(SX(self.number(e[2])) for e in self.extra)
+        return ca.sparsify(ca.diagcat(*blocks))
+
+    def build(self) -> EquationsOfMotion:
+        m, space = self.m, self.space
+        for joint in m.joints:
+            self.add_joint(joint)
+        self._variables_as_measures()
+        for coupler in m.couplers:
+            add_coupler(self, coupler)
+        for driver in m.drivers:
+            add_driver(self, driver)
+        for constraint in m.constraints:
+            add_user_constraint(self, constraint)
+        for force in m.forces:
+            if isinstance(force, Actuator) and f"{force.name}.rotor" in self.measured:
+                add_rotor(self, force)
+        self._add_sticking()
+        self.lam = SX.sym("lam", len(self.rows))
+        A, b = self.rows.matrix(), self.rows.right_hand_side()
+        M = self.mass_matrix()
+        forces = ForceBuilder(self)
+        forces.build()
+        forces.internal_rates += [self.lam[row] for row, _ in self.sticking.values()]
+        f = forces.potential_part + forces.other_part
+        T = 0.5 * ca.dot(self.v, M @ self.v)
+        power = ca.dot(self.v, forces.other_part)
+        still = {j.name for j in m.joints} | {c.name for c in m.couplers}  # ideal: their reactions do no work
+        sticking = {row for row, _ in self.sticking.values()}
+        moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still and k not in sticking]
+        if moving:
+            power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
+        outputs = build_outputs(self, forces, T, A)
+        reactions = all_reactions(self, forces.efforts)
+        q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
+        names = list(self.measured)
+        measures = [self.measured[n] for n in names]
+        S = Form.stack([x.form for x in measures], self.nv)
+
+        def column(xs: list[Any]) -> Any:
+            return ca.vertcat(*xs) if xs else SX.zeros(0, 1)
+
+        columns = {key: column([getattr(x, key) for x in measures]) for key in ("value", "rate", "bias")}
+        options = {"cse": True}
+        F = ca.Function
+        functions = {
+            "kinematics": F("kinematics", [q, p, t], [self.N, SX.zeros(self.nq)]),
+            "inertia": F("inertia", [q, p, t], [M]),
+            "forces": F("forces", [q, v, z, u, p, t, lam], [f], options),
+            "position": F("position", [q, p, t], [self.rows.positions()], options),
+            "rates": F("rates", [q, v, p, t], [self.rows.velocities()], options),
+            "rows": F("rows", [q, v, z, u, p, t], [A, b], options),
+            "internal": F("internal", [q, v, z, u, p, t, lam], [column(forces.internal_rates)], options),
+            "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value], options),
+            "energy": F("energy", [q, v, z, p, t], [T, forces.potential], options),
+            "power": F("power", [q, v, z, u, p, t, lam], [power], options),
+            "measures": F(
+                "measures",
+                [q, v, p, t],
+                [columns["value"], columns["rate"], S, columns["bias"]],
+                options,
+            ),
+            "reactions": F("reactions", [q, v, lam, p, t], [reactions.value], options),
+            "joint_axes": F("joint_axes", [q, p, t], [joint_axes(self)], options),
+        }
+        if forces.limits:
+            limits = [column(list(each)) for each in zip(*forces.limits, strict=True)]
+            functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
+        if self.spins:
+            functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)), options)
+        q0 = []
+        for body in m.bodies:
+            turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
+            q0 += [*(body.position or (0.0,) * space.dim), *turn]
+        q0 += [float(e[1]) for e in self.extra] + [0.0] * len(self.turning)
+        joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
+        infos = [
+            JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
+            for (j, rows, _), first in zip(self.joints.values(), reactions.first, strict=True)
+        ]
+        return EquationsOfMotion(
+            name=m.name,
+            coordinates=self.coordinates,
+            speeds=self.speeds,
+            internal=self.internal,
+            inputs=self.inputs,
+            parameters=self.parameters,
+            parameter_values=(*m.parameters.values(), *(0.0 for _ in self.exact)),
+            measures=Channels(names, [x.unit for x in measures]),
+            measure_rates=Channels([x.rate_name for x in measures], [f"{x.unit or 1}/s" for x in measures]),
+            outputs=Channels(outputs.names, outputs.units),
+            rows=tuple(self.rows.tags),
+            joints=tuple(infos),
+            functions=functions,
+            guess=(tuple(q0), (0.0,) * len(self.internal)),
+            rotations=() if space.planar else tuple(space.nq * k + 3 for k in range(self.nb)),
+            shorthands={short: full for short, full in self.names.items() if short != full},
+            reaction_channels=Channels(reactions.names, reactions.units),
+            recorded_measures=tuple(joint_coordinates),
+            followers=self.followers(),
+            friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
+            dry=tuple(
+                replace(
+                    d,
+                    measure=names.index(d.coordinate) if d.coordinate else -1,
+                    row=self.sticking[d.name, d.coordinate][0] if d in self.exact else -1,
+                )
+                for d in self.dry
+            ),
+            drivers=tuple(d.name for d in m.drivers),
+            placements=placements(self),
+            placed=tuple(bool(b.position) for b in m.bodies),
+            scene=scene_of(m, self.inputs.names),
+            spins=tuple(str(spin) for spin in self.spins),
+        )
+
+
+@equations.register
+def equations_of_mechanism(m: Mechanism) -> EquationsOfMotion:
+    """Equations of a mechanism in absolute coordinates."""
+    eqs = Absolute(m).build()
+    if all(d.speed is not None for d in eqs.dry):
+        return eqs
+    return replace(eqs, stick_slip=Absolute(m, sticking=True).build())

@@ -1,0 +1,1 @@
+"""Force laws and their energies."""

@@ -1,0 +1,1 @@
+"""Constraint rows, coordinates and reactions of joints."""

@@ -1,0 +1,119 @@
+"""What a joint does to its second body, and where its frames are: Aᵀ λ brought to the joint's point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.model import Frame
+from dalembert.model.bodies import axes_from
+from dalembert.model.joints import Joint
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+SX = ca.SX
+
+
+@dataclass(frozen=True)
+class Reactions:
+    """All joints' forces and torques, with names and units; `first` says where each joint's begin."""
+
+    names: list[str]
+    units: list[str]
+    value: Any
+    first: list[int]
+
+
+def reaction_of(host: Absolute, name: str) -> tuple[Any, Any, Any]:
+    """(force, torque) of a joint on its second body at the joint's point, world axes; and the joint's axes."""
+    joint, rows, place = host.joints[name]
+    lam = host.lam[list(rows)]
+    side = 1 if not joint.b.body.is_ground else 0
+    body = (joint.a.body, joint.b.body)[side]
+    columns = host.body_columns(body)
+    assert columns is not None
+    if place["blocks"] is not None:
+        effort = place["blocks"][side].T @ lam
+    else:
+        effort = (host.rows.matrix()[list(rows), list(columns)]).T @ lam
+    pose, _ = host.body_state(body)
+    force = effort[0 : host.space.dim]
+    turn = effort[host.space.dim : host.space.nv]
+    if not host.space.planar:
+        turn = pose.R @ turn
+    torque = turn - host.space.turn_about(place["point"] - pose.r, force)
+    sign = 1 if side == 1 else -1
+    return sign * force, sign * torque, place["axes"]
+
+
+def all_reactions(host: Absolute, friction: dict[tuple[str, str], tuple[Any, str]]) -> Reactions:
+    names: list[str] = []
+    units: list[str] = []
+    values: list[Any] = []
+    firsts: list[int] = []
+    axes = ("x", "y", "z")
+    for name in host.joints:
+        firsts.append(len(names))
+        force, torque, _ = reaction_of(host, name)
+        names += [f"{name}.force.{axes[k]}" for k in range(host.space.dim)]
+        units += ["N"] * host.space.dim
+        turns = ["z"] if host.space.planar else list(axes)
+        names += [f"{name}.torque.{k}" for k in turns]
+        units += ["N m"] * len(turns)
+        values += [force, torque]
+    owners = [row.owner for row in host.rows.tags]
+    sticking = {row for row, _ in host.sticking.values()}
+    for k, row in enumerate(host.rows.tags):  # drivers, gears, rotors and user constraints: the effort along each row
+        if row.owner not in host.joints and k not in sticking:
+            names.append(f"{row.owner}.effort" + (f".{row.number}" if owners.count(row.owner) > 1 else ""))
+            units.append(host.row_units.get(row.owner, ""))
+            values.append(host.lam[k])
+    for d in host.exact:  # what friction does, sliding or sticking, and which of the two
+        effort, unit = friction[d.name, d.coordinate]
+        names += [d.sliding.removesuffix("sliding") + "effort", d.sliding]
+        units += [unit, ""]
+        values += [effort, host.sticking[d.name, d.coordinate][1]]
+    return Reactions(names, units, ca.vertcat(*values) if values else SX.zeros(0, 1), firsts)
+
+
+def joint_axes(host: Absolute) -> Any:
+    """World axes of the first frame of every joint, side by side (dim x dim·joints)."""
+    axes = [place["axes"] for _, _, place in host.joints.values()]
+    return ca.densify(ca.horzcat(*axes)) if axes else SX.zeros(host.space.dim, 0)
+
+
+def joint_frames(joint: Joint) -> tuple[Frame, Frame]:
+    """Both frames; those of a universal joint are turned so that its angles are zero in the drawing."""
+    sides = (joint.a, joint.b)
+    if joint.kind != "universal":
+        return sides
+    turns: list[Any] = [np.array(side.body.rotation) for side in sides]
+    first, second = (turn @ np.array(side.axes)[:, 2] for turn, side in zip(turns, sides, strict=True))
+    across = np.cross(first, second)
+    if np.linalg.norm(across) < 1e-6:  # the drawing does not show it: zero is where the frames say
+        return sides
+    # x of the first frame along the second axis, y of the second frame along the first
+    a, b = (
+        replace(side, axes=axes_from([row[2] for row in side.axes], turn.T @ x))
+        for side, turn, x in zip(sides, turns, (second, across), strict=True)
+    )
+    return a, b
+
+
+def placements(host: Absolute) -> tuple[Any, ...]:
+    """For a first guess of the assembly: kind, bodies, places and axes of every joint, at nominal parameters."""
+    result = []
+    for joint in host.m.joints:
+        sides = []
+        for frame in joint_frames(joint):
+            index = -1 if frame.body.is_ground else host.body_index[id(frame.body)]
+            local = tuple(float(c) for c in frame.coordinates)
+            axes = float(frame.angle) if host.space.planar else frame.axes
+            sides.append((index, local, axes))
+        coordinates = tuple(f"{joint.name}.{c[0]}" for c in joint.coordinates)
+        result.append((joint.kind, sides[0], sides[1], coordinates))
+    return tuple(result)

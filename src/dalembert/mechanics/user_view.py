@@ -1,0 +1,87 @@
+"""What a user's function sees of the state: names, points and directions as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import casadi as ca
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.expressions import Quantity
+from dalembert.mechanics.poses import Pose, Space, Twist
+from dalembert.model.bodies import Body, Frame, Point
+
+
+class StateView:
+    """The argument ``s`` of user expressions.
+
+    ``s.t``; ``s["A.angle"]``, ``s["crank.vx"]``, an input, a parameter or a variable by name; ``s.position(point)``,
+    ``s.velocity(point)``, ``s.rotation(body)``, ``s.angular_velocity(body)`` in world axes.
+    ``s.acceleration_of("crank.vx")`` is the derivative of a speed, for acceleration-level constraints.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        t: Any,
+        lookup: Callable[[str], Any],
+        known: Callable[[], list[str]],
+        body_state: Callable[[Body], tuple[Pose, Twist]],
+        place: Callable[[Point | Frame], Any],
+        accelerations: dict[str, Any] | None = None,
+    ) -> None:
+        self.t = t
+        self._space = space
+        self._lookup = lookup
+        self._known = known
+        self._body_state = body_state
+        self._place = place
+        self._accelerations = accelerations
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._lookup(name)
+        if found is None:
+            raise ModelError(unknown_name("quantity", name, self._known(), "a user expression"))
+        return found
+
+    def position(self, point: Point) -> Any:
+        pose, _ = self._body_state(point.body)
+        return pose.r + pose.R @ self._place(point)
+
+    def velocity(self, point: Point) -> Any:
+        pose, twist = self._body_state(point.body)
+        return twist.v + self._space.turn_velocity(pose, twist.w, self._place(point))
+
+    def rotation(self, body: Body) -> Any:
+        return self._body_state(body)[0].R
+
+    def angular_velocity(self, body: Body) -> Any:
+        """World axes in space; a scalar in the plane."""
+        pose, twist = self._body_state(body)
+        return twist.w if self._space.planar else pose.R @ twist.w
+
+    def acceleration_of(self, speed: str) -> Any:
+        if self._accelerations is None:
+            raise ModelError("s.acceleration_of(...) is only known in acceleration-level constraints.")
+        if speed not in self._accelerations:
+            raise ModelError(unknown_name("speed", speed, self._accelerations, "a user expression"))
+        return self._accelerations[speed]
+
+
+def as_column(value: Any, what: str, parameters: Mapping[str, Any]) -> Any:
+    """A user's result (scalar, list, expression, with parameters in it) as an SX column."""
+    if isinstance(value, (list, tuple)):
+        value = ca.vertcat(*[as_column(v, what, parameters) for v in value])
+    if isinstance(value, Quantity):
+        value = value.evaluate(parameters)
+    try:
+        column = ca.SX(value)
+    except Exception as error:
+        raise ModelError(f"{what} must return expressions or numbers, got {type(value).__name__}.") from error
+    if column.shape[1] != 1:
+        column = ca.vec(column)
+    for number in column.nonzeros():
+        if number.is_constant() and not abs(float(number)) < float("inf"):
+            raise ModelError(f"{what} returns a value that is not finite.")
+    return column

@@ -1,0 +1,1 @@
+"""The constrained solve: accelerations, multipliers, elimination."""

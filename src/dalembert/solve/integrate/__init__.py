@@ -1,0 +1,1 @@
+"""Runs in time: methods, events, friction, records."""

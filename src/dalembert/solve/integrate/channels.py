@@ -1,0 +1,166 @@
+"""From the states of a run to a Record: states at the sample times, and every channel a user may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array, Kernel
+from dalembert.record import Record
+from dalembert.solve.integrate.runge_kutta import Layout
+from dalembert.solve.position.prescribed_motion import acceleration_name
+
+SX = ca.SX
+
+
+@dataclass(frozen=True)
+class Samples:
+    """States at the times of a record, one per row."""
+
+    t: Array
+    q: Array
+    v: Array
+    z: Array
+    work: Array
+    a: Array
+    lam: Array
+
+
+class Sampler:
+    """Collects states at chosen times from blocks of steps.
+
+    A time between two steps is reached by one shorter step of the same method from the left: as exact as the run.
+    """
+
+    def __init__(self, layout: Layout, times: Array, step_to: Callable[[Array, Array], Array]) -> None:
+        self.where = layout.starts
+        self.times = times
+        self.step_to = step_to
+        self.next = 0
+        self.blocks: list[Array] = []
+
+    def take(self, before: Array, block: Array) -> None:
+        """Samples in (t of `before`, t of the last row]; `block` has one state per row."""
+        last = float(block[-1, 0])
+        slack = 1e-9 * max(float(block[-1, 1]), 0.0) + 4e-16 * abs(last)
+        stop = int(np.searchsorted(self.times, last + slack, side="right"))
+        if stop <= self.next:
+            return
+        wanted = self.times[self.next : stop]
+        self.next = stop
+        t = np.concatenate(([before[0]], block[:, 0]))
+        index = np.minimum(np.searchsorted(t, wanted - slack, side="left"), len(t) - 1)
+        exact = np.abs(t[index] - wanted) <= slack
+        full = np.vstack((before, block))
+        if exact.all():
+            rows = full[index]
+        else:
+            rows = np.empty((len(wanted), full.shape[1]))
+            rows[exact] = full[index[exact]]
+            left = np.searchsorted(t, t[index[~exact]], side="left") - 1
+            rows[~exact] = self.step_to(full[left], wanted[~exact])
+        rows[:, 0] = wanted
+        self.blocks.append(rows)
+
+    def samples(self) -> Samples:
+        rows = np.vstack(self.blocks)
+        part = {k: rows[:, a:b] for k, (a, b) in self.where.items()}
+        return Samples(part["t"][:, 0], part["q"], part["v"], part["z"], part["work"][:, 0], part["a"], part["lam"])
+
+
+# --- channels ------------------------------------------------------------------------------------------------------
+
+
+def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[str, ...]]:
+    """Kernel (q,v,v̇,λ,z,u,p,t) -> all derived channels, with the names and units of a whole record."""
+
+    def make() -> tuple[Kernel, tuple[str, ...], tuple[str, ...]]:
+        s = eqs.symbols()
+        F = eqs.functions
+        value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
+        chosen = list(eqs.recorded_measures)
+        kinetic, potential = F["energy"](s.q, s.v, s.z, s.p, s.t)
+        phi = F["position"](s.q, s.p, s.t)
+        rates = F["rates"](s.q, s.v, s.p, s.t)
+        parts = [
+            value[chosen],
+            rate[chosen],
+            F["reactions"](s.q, s.v, s.lam, s.p, s.t),
+            F["outputs"](s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t),
+            kinetic,
+            potential,
+            ca.norm_inf(phi) if phi.shape[0] else SX(0),
+            ca.norm_inf(rates) if rates.shape[0] else SX(0),
+            s.a,
+            (S @ s.a + bias)[chosen],
+        ]
+        inputs = [s.q, s.v, s.a, s.lam, s.z, s.u, s.p, s.t]
+        kernel = Kernel(
+            ca.Function("observe", inputs, [ca.densify(ca.vertcat(*parts))], {"cse": eqs.nv < 600}), compiled=eqs.use_c
+        )
+        m, r, x, y = eqs.measures, eqs.measure_rates, eqs.reaction_channels, eqs.outputs
+        names = (
+            *eqs.coordinates.names,
+            *eqs.speeds.names,
+            *eqs.internal.names,
+            *eqs.inputs.names,
+            *(m.names[k] for k in chosen),
+            *(r.names[k] for k in chosen),
+            *x.names,
+            *y.names,
+            "energy.kinetic",
+            "energy.potential",
+            "residual.position",
+            "residual.velocity",
+            *(acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names),
+            *(acceleration_name(r.names[k], r.index) for k in chosen),
+            "energy",
+            "energy.balance",
+        )
+        units = (
+            *eqs.coordinates.units,
+            *eqs.speeds.units,
+            *eqs.internal.units,
+            *eqs.inputs.units,
+            *(m.units[k] for k in chosen),
+            *(r.units[k] for k in chosen),
+            *x.units,
+            *y.units,
+            "J",
+            "J",
+            "m",  # a wrong direction counts with the gap it makes 1 m away
+            "m/s",
+            *(f"{u}^2" if u.endswith("/s") else "" for u in eqs.speeds.units),
+            *(f"{m.units[k]}/s^2" if m.units[k] else "" for k in chosen),
+            "J",
+            "J",
+        )
+        # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is; counters of
+        # turns, seeds and impulses of friction are bookkeeping
+        inner = (".turned", ".seed", ".holding")
+        keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith(inner)]
+        return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
+
+    return eqs.cached("observation", make)  # type: ignore[no-any-return]
+
+
+def to_record(
+    eqs: EquationsOfMotion, samples: Samples, u: Array, parameters: Array | None = None, **details: Any
+) -> Record:
+    """Every channel of a run at its sample times; `parameters` has one row per sample where they changed on the way."""
+    p = eqs.p if parameters is None else parameters
+    kernel, names, units, keep = observation(eqs)  # type: ignore[misc]
+    time = samples.t
+    (derived,) = kernel.many(samples.q, samples.v, samples.a, samples.lam, samples.z, u, p, time.reshape(-1, 1))
+    first = derived.shape[1] - eqs.nv - len(eqs.recorded_measures) - 4
+    energy = derived[:, first] + derived[:, first + 1]
+    balance = energy - energy[0] - (samples.work - samples.work[0])
+    data = np.hstack((samples.q, samples.v, samples.z, u, derived, energy[:, None], balance[:, None]))
+    if len(keep) != data.shape[1]:
+        data = data[:, keep]
+    return Record(time, data, names, units, name=eqs.name, scene=eqs.scene, **details)

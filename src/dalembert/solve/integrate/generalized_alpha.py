@@ -1,0 +1,225 @@
+"""Generalized-α on a Lie group (Arnold and Brüls, Multibody Syst. Dyn. 18, 2007), index 3 and index 2.
+
+    q₁ = q ∘ exp(h v + h² ((½-β) α + β α₁)) ,   v₁ = v + h ((1-γ) α + γ α₁)
+    (1-αm) α₁ + αm α = (1-αf) v̇₁ + αf v̇
+    M v̇₁ = f + Aᵀλ₁ ,   φ(q₁) / (β' h²) = 0   (index 2: φ̇ / (γ' h) = 0, then the positions are projected)
+
+with β' = β (1-αf)/(1-αm), γ' likewise: with v̇₁ and λ₁ as unknowns and rows scaled so, the Jacobian keeps its size
+as h → 0. Internal states use the first-order scheme of the same spectral radius. Newton's iteration with exact
+Jacobians, a fixed number of times; the last change is stored with the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+
+from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion
+from dalembert.solve.constrained.elimination import Elimination
+from dalembert.solve.constrained.solve import TINY, mass_is_singular, normalised, projection_function
+from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.methods import RK4, GeneralizedAlpha
+from dalembert.solve.integrate.runge_kutta import Layout, Stepper, inlined
+
+MX = ca.MX
+SX = ca.SX
+JACOBIANS = 2  # per step
+CORRECTIONS = 4  # with each
+STRETCH = 1e-6  # a last step that would leave less than this share of itself goes to the end
+SHORT = 1e-2  # share of the step below which rows are kept at acceleration level: φ / h² would be rounding only
+REFINEMENTS = 0  # the iteration itself refines
+
+
+@dataclass(frozen=True)
+class AlphaLayout:
+    """The column of a run, with the accelerations α (and their counterpart for z) that the method carries along."""
+
+    common: Layout
+    memory: int
+
+    @cached_property
+    def starts(self) -> dict[str, tuple[int, int]]:
+        return {**self.common.starts, "memory": (self.common.size, self.size)}
+
+    @property
+    def size(self) -> int:
+        return self.common.size + self.memory
+
+    def split(self, x: Any) -> dict[str, Any]:
+        return {name: x[first:last] for name, (first, last) in self.starts.items()}
+
+    def join(self, **parts: Any) -> Any:
+        return ca.vertcat(*[parts[name] for name in self.starts])
+
+
+def coefficients(rho: Any) -> tuple[Any, Any, Any, Any]:
+    """αm, αf, β, γ of the second-order equations."""
+    alpha_m, alpha_f = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+    gamma = 0.5 + alpha_f - alpha_m
+    return alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma
+
+
+def first_order(rho: Any) -> tuple[Any, Any, Any]:
+    """αm, αf, γ of the first-order equations (internal states)."""
+    alpha_m, alpha_f = (3 * rho - 1) / (2 * (rho + 1)), rho / (rho + 1)
+    return alpha_m, alpha_f, 0.5 + alpha_f - alpha_m
+
+
+def moved(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any:
+    """q after the tangent increment ξ: Euler parameters by the exponential map, the rest along q̇."""
+    N, n = eqs.functions["kinematics"](q, p, t)
+    change = N @ xi
+    Nm, nm = eqs.functions["kinematics"](q + 0.5 * (change + h * n), p, t + h / 2)
+    result = ca.densify(q + Nm @ xi + h * nm)
+    for start in eqs.rotations:
+        rows = list(range(start, start + 4))
+        turn = change[rows]
+        angle = ca.sqrt(ca.dot(turn, turn) + 1e-40)  # half the angle; exact to rounding also for no turn at all
+        result[rows] = ca.cos(angle) * q[rows] + ca.sin(angle) / angle * turn
+    return normalised(eqs, result)
+
+
+class AlphaStepper:
+    """Builds the step; the start of a run is shared with the explicit methods."""
+
+    def __init__(
+        self, eqs: EquationsOfMotion, method: GeneralizedAlpha, inputs: Inputs, events: ca.Function | None
+    ) -> None:
+        self.eqs = eqs
+        self.index = method.index
+        self.common = Stepper(eqs, RK4(1.0), inputs, events)
+        self.layout = AlphaLayout(self.common.layout, eqs.nv + eqs.nz)
+        key = ("generalized alpha functions", method.index)
+        self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
+
+    def start(self) -> ca.Function:
+        begin = self.common.start()
+        arguments = [MX.sym(begin.name_in(i), begin.size1_in(i)) for i in range(begin.n_in())]
+        x = begin(*arguments)
+        s = self.common.layout.split(x)
+        return ca.Function("start", arguments, [ca.vertcat(x, s["a"], s["zdot"])])
+
+    def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
+        """Where the unknowns lead, the residual, factors of its Jacobian, solution with them."""
+        eqs = self.eqs
+        F = eqs.functions
+        s = eqs.symbols()  # at the start of the step; s.lam and s.a are the unknowns at its end
+        y, zdot = SX.sym("y", eqs.nz), SX.sym("zdot", eqs.nz)
+        memory, a0 = SX.sym("memory", eqs.nv + eqs.nz), SX.sym("a0", eqs.nv)
+        h, rho, short = SX.sym("h"), SX.sym("rho"), SX.sym("short")
+        alpha_m, alpha_f, beta, gamma = coefficients(rho)
+        am, zm = memory[: eqs.nv], memory[eqs.nv :]
+        am1 = ((1 - alpha_f) * s.a + alpha_f * a0 - alpha_m * am) / (1 - alpha_m)
+        zm_m, zm_f, zm_g = first_order(rho)
+        zm1 = ((1 - zm_f) * y + zm_f * zdot - zm_m * zm) / (1 - zm_m)
+        t1 = s.t + h
+        q1 = moved(eqs, s.q, h * s.v + h**2 * ((0.5 - beta) * am + beta * am1), s.p, s.t, h)
+        v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
+        z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
+        share = (1 - alpha_f) / (1 - alpha_m)
+        at = [q1, v1, z1, s.u, s.p, t1]
+        A, b = F["rows"](*at)
+        M = F["inertia"](q1, s.p, t1)
+        r = M @ s.a - F["forces"](*at, s.lam) - A.T @ s.lam
+        gap = self._gaps(q1, v1, s.a, A, b, s.p, t1, beta * share * h**2, gamma * share * h)
+        gap = ca.if_else(short, A @ s.a - b, gap) if len(eqs.rows) else gap
+        if mass_is_singular(eqs):  # plus a multiple of the joint rows: the same solution, a regular block
+            length = 1 / (ca.sum2(A * A) + TINY)
+            r = r + ca.mmax(M) * (A.T @ (ca.densify(length) * gap))
+        residual = ca.vertcat(y - F["internal"](*at, s.lam), r, gap)
+        unknown = ca.vertcat(y, s.a, s.lam)
+        base = [s.q, s.v, s.z, a0, zdot, memory, s.u, s.p, s.t, h, rho, short]
+        X = SX.sym("unknown", unknown.shape[0])
+        names = [ca.substitute(e, unknown, X) for e in (residual, q1, v1, z1, ca.vertcat(am1, zm1))]
+        elimination = Elimination(ca.jacobian(names[0], X), eqs.nz + eqs.nv)
+        cse = {"cse": eqs.nv < 600}
+        return (
+            ca.Function("place", [X, *base], [ca.densify(e) for e in names[1:]], cse),
+            ca.Function("residual", [X, *base], [ca.densify(names[0])], cse),
+            ca.Function("factor", [X, *base], [elimination.values()], cse),
+            elimination.solver(REFINEMENTS),
+        )
+
+    def _gaps(self, q: Any, v: Any, a: Any, A: Any, b: Any, p: Any, t: Any, h2: Any, h1: Any) -> Any:
+        """The joint rows at the level they are kept at, in units of acceleration."""
+        eqs = self.eqs
+        phi = eqs.functions["position"](q, p, t)
+        rates = eqs.functions["rates"](q, v, p, t)
+        entries: list[Any] = []
+        position = rate = 0
+        for k, row in enumerate(eqs.rows):
+            if row.level == HOLONOMIC and self.index == 3:
+                entries.append(phi[position] / h2)
+            elif row.level in (HOLONOMIC, VELOCITY):
+                entries.append(rates[rate] / h1)
+            else:
+                entries.append(A[k, :] @ a - b[k])
+            position += row.level == HOLONOMIC
+            rate += row.level in (HOLONOMIC, VELOCITY)
+        return ca.vertcat(*entries) if entries else SX.zeros(0, 1)
+
+    def step(self) -> ca.Function:
+        common = self.common
+        x = MX.sym("x", self.layout.size)
+        step = ca.Function("step", [x, common.p, common.c, common.end, common.numbers], [self._step(x)])
+        return inlined(step, JACOBIANS, self.factor)
+
+    def _step(self, column: Any) -> Any:
+        eqs, common = self.eqs, self.common
+        x = self.layout.split(column)
+        rho = common.numbers[0]
+        room = ca.fmax(common.end - x["t"], 0)
+        h = ca.if_else(x["h"] * (1 + STRETCH) >= room, room, x["h"])
+        moving = h > 0
+        h = ca.if_else(moving, h, 1.0)
+        t1 = x["t"] + h
+        u1 = common.inputs.function(t1, common.c)
+        base = (
+            x["q"],
+            x["v"],
+            x["z"],
+            x["a"],
+            x["zdot"],
+            x["memory"],
+            u1,
+            common.p,
+            x["t"],
+            h,
+            rho,
+            h < SHORT * x["h"],
+        )
+        unknown = ca.vertcat(x["zdot"], x["a"], x["lam"])
+        change = MX.zeros(unknown.shape[0])
+        for _ in range(JACOBIANS):
+            factors = self.factor(unknown, *base)
+            for _ in range(CORRECTIONS):
+                change = self.solve(factors, -self.residual(unknown, *base))
+                unknown = unknown + change
+        q1, v1, z1, memory = self.place(unknown, *base)
+        zdot, a, lam = ca.vertsplit(unknown, [0, eqs.nz, eqs.nz + eqs.nv, unknown.shape[0]])
+        last = h * ca.norm_inf(change[: eqs.nz + eqs.nv]) / (1 + ca.norm_inf(v1))
+        if self.index == 2:
+            q1, v1 = projection_function(eqs)(q1, v1, common.p, t1)
+        power = eqs.functions["power"](q1, v1, z1, u1, common.p, t1, lam)
+        changed = self.layout.join(
+            t=t1,
+            h=x["h"],
+            q=q1,
+            v=v1,
+            z=z1,
+            work=x["work"] + h / 2 * (x["power"] + power),
+            a=a,
+            zdot=zdot,
+            power=power,
+            lam=lam,
+            size=x["size"],
+            accepted=x["accepted"] + 1,
+            rejected=x["rejected"],
+            change=ca.fmax(x["change"], last),
+            events=common.event_values(t1, q1, v1, z1, a, lam),
+            memory=memory,
+        )
+        return ca.if_else(moving, changed, column)

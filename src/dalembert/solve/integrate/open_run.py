@@ -1,0 +1,77 @@
+"""The open run: a machine left to itself or driven by given inputs, from an initial state to a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.record import Record
+from dalembert.solve.integrate.events import Event, as_events
+from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.methods import DormandPrince, Method
+from dalembert.solve.integrate.run import Run
+from dalembert.solve.position.assemble import state_or_rest
+
+MOST_SAMPLES = 1e8  # of a record; more would not fit into memory
+
+
+def open_run(
+    eqs: EquationsOfMotion,
+    until: float,
+    *,
+    start: Any = None,
+    inputs: Mapping[str, Any] | Record | None = None,
+    method: Method | None = None,
+    every: float | Sequence[float] | Array | None = None,
+    events: Event | Sequence[Event] = (),
+    progress: bool | Callable[[float], None] | None = None,
+) -> Record:
+    """Motion without a controller; the arguments are those of `da.simulate`."""
+    method = DormandPrince() if method is None else method
+    begin = state_or_rest(eqs, start)
+    end = end_time(until, begin.t)
+    run = Run(eqs, method, read_inputs(eqs, inputs), as_events(events), end, progress)
+    return run.go(begin, sample_times(begin.t, end, every, method))
+
+
+def end_time(until: Any, begin: float) -> float:
+    try:
+        end = float(until)
+    except (TypeError, ValueError):
+        raise DataError(f"until must be a number of seconds, got {until!r}.") from None
+    if not np.isfinite(end) or end <= begin:
+        raise DataError(f"until must be a finite time after the start ({begin:g} s), got {until!r}.")
+    return end
+
+
+def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
+    if every is None:
+        step = getattr(method, "step", None)
+        every = (end - begin) / 1000 if step is None else step
+    if np.ndim(every) == 1:
+        times = np.asarray(every, dtype=float)
+        if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)):
+            raise DataError("sample times must be finite and strictly increasing.")
+        if len(times) == 0 or times[0] < begin or times[-1] > end * (1 + 1e-12):
+            raise DataError(f"sample times must lie between {begin:g} and {end:g} s.")
+        return times
+    try:
+        interval = float(every)
+    except (TypeError, ValueError):
+        raise DataError(f"every must be a sampling interval or a list of times, got {every!r}.") from None
+    if not (np.isfinite(interval) and interval > 0):
+        raise DataError(f"every must be a positive interval, got {every!r}.")
+    if (end - begin) / interval > MOST_SAMPLES:
+        raise DataError(f"every = {interval:g} s means more than {MOST_SAMPLES:g} samples from {begin:g} to {end:g} s.")
+    count = int(np.floor((end - begin) / interval * (1 + 1e-12) + 1e-9))
+    times = np.asarray(begin + interval * np.arange(count + 1), dtype=float)
+    if end - times[-1] > 1e-9 * interval:
+        times = np.append(times, end)
+    else:
+        times[-1] = end
+    return times

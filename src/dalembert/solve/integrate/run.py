@@ -1,0 +1,439 @@
+"""A run under way: a sequence of chunk calls; Python acts between chunks only."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import (
+    ConvergenceError,
+    DalembertError,
+    DataError,
+    Interrupted,
+    ModelError,
+    SimulationWarning,
+)
+from dalembert.core.progress import Progress
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array
+from dalembert.record import Record
+from dalembert.solve.constrained.solve import depends_on_reactions
+from dalembert.solve.integrate.channels import Sampler, to_record
+from dalembert.solve.integrate.events import Crossing, Event, Switch, Watch, event_function, speeds_after
+from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.methods import DormandPrince, GeneralizedAlpha, Sundials
+from dalembert.solve.integrate.singular_poses import SingularPoses
+from dalembert.solve.integrate.stepping import first_step, steps_of
+from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
+from dalembert.solve.position.assemble import check_start
+
+CHUNK_SECONDS = 0.2  # between looks at the keyboard and the progress bar
+CALL_SECONDS = 6e-5  # what Python does around one call
+FRICTION_TOLERANCE = 1e-6  # relative change of the reactions in the last pass
+NEWTON_TOLERANCE = 1e-8  # of the speeds, relative, in the last iteration of an implicit step
+GAP_TOLERANCE = 1e-5  # of a joint during a run; far above what a sound run shows
+SMALLEST_STEP = 1e-14
+MANY_STEPS = 10_000  # after which a run whose friction is regularised gets advice
+PATIENCE, SLOWEST = 400, 1e-9  # attempts that together must do more than this share of what is left
+FARTHEST = 1e6  # times as long as the run so far: what lies beyond says nothing of a step that fell
+STRETCHES = 1000  # of a run; each has the method's budget of attempts
+
+
+class Run:
+    """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
+
+    def __init__(
+        self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: tuple[Event, ...], end: float, progress: Any
+    ) -> None:
+        self.given = eqs  # without what stick and slip adds
+        self.eqs, self.method, self.inputs, self.end = exact(eqs), method, inputs, end
+        self.stick_slip = StickSlip(self.eqs)
+        self.events, self.own = (*events, *self.stick_slip.events()), len(events)
+        self.event_function = event_function(self.eqs, self.events)
+        self.event_key = None if self.event_function is None else self.event_function.serialize()
+        self._bind()
+        self.progress = Progress(progress, f"simulating {eqs.name}")
+        self.friction = depends_on_reactions(eqs)
+        self.advice = ""
+        self.segments: list[tuple[int, EquationsOfMotion, Inputs]] = []  # first sample, and what holds from there on
+
+    def _bind(self) -> None:
+        """Native steps for the present parameters and inputs (from the cache where the code is the same)."""
+        self.steps = steps_of(self.eqs, self.method, self.inputs, self.event_function, self.event_key)
+        self.where = self.steps.layout.starts
+
+    def _check_inputs(self, t: float) -> None:
+        first, last = self.inputs.span
+        if first > t or last < self.end:
+            raise DataError(
+                f"a record given as input covers {first:g} to {last:g} s, the run needs {t:g} to {self.end:g} s."
+            )
+
+    def go(self, begin: State, times: Array) -> Record:
+        began = clock.process_time()
+        self._check_inputs(begin.t)
+        begin = convert(begin, self.eqs)
+        if self.stick_slip:
+            u = self.inputs.values(self.eqs, np.array([begin.t]))[0]
+            self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
+            self._bind()
+        h = first_step(self.method, self.end - begin.t)
+        x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
+        self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
+        self.span = self.end - begin.t
+        self.steps.plan(times, self.span)
+        self.watch = Watch(self.events, self.steps.layout, self.own)
+        self.segments.append((0, self.eqs, self.inputs))
+        self.singular = SingularPoses(self.eqs)
+        self._finite(x[None, :], x)
+        if times[0] <= begin.t + 1e-12 * max(1.0, abs(begin.t)):
+            self.sampler.blocks.append(x[None, :].copy())
+            self.sampler.next = 1
+        self.first = x.copy()  # what loads are usual, should a run get stuck
+        self.slow = (begin.t, 0)  # since when, and how many attempts
+        self.stretch = (begin.t, 0.0)  # its first time, and the attempts before it
+        pace = 0.0
+        stopped = ""
+        try:
+            if self.events:
+                self.watch.arm(self.steps, x)
+            while x[0] < self.end and not stopped:
+                size = self._chunk_size(x, pace)
+                tick = clock.perf_counter()
+                block = self.steps.block(x, size, self.end)
+                pace = (clock.perf_counter() - tick) / size
+                block, broken = self._finite(block, x)
+                crossing = None
+                if self.events:
+                    block = block.copy()
+                    crossing = self.watch.find(self.steps, x, block)
+                    if crossing is not None:
+                        block = np.vstack((block[: crossing.step], crossing.x))
+                self._take(x, block)
+                self.singular.look(self.steps, x, block)
+                if broken is not None and crossing is None:
+                    raise broken
+                self._advise(x, block)
+                x = block[-1].copy()
+                self._advances(x, size if crossing is None else crossing.step + 1)
+                if crossing is not None:
+                    x, stopped = self._happen(crossing, x)
+                self.progress.update((x[0] - begin.t) / (self.end - begin.t))
+        except KeyboardInterrupt:
+            error: Any = Interrupted(f"interrupted at t = {x[0]:.6g} s; error.record holds the run so far.")
+            error.record = self._record(x, began, f"interrupted at t = {x[0]:.6g} s")
+            raise error from None
+        except DalembertError as failure:
+            record = self._record(x, began, f"failed at t = {x[0]:.6g} s")
+            failure.record = None if record is None else self._sound(record)[0]
+            raise
+        finally:
+            self.progress.close()
+        record = self._record(x, began, stopped or "complete")
+        assert record is not None  # a complete run has its samples
+        kept, opened = self._sound(record)
+        if opened is not None:  # opened and closed again between two looks
+            late = self._opened(opened)
+            late.record = kept
+            raise late
+        self.singular.warn()
+        return record
+
+    def _sound(self, record: Record) -> tuple[Record | None, float | None]:
+        """The samples before the joints first stand open, and when that is (None: never)."""
+        if getattr(self.method, "stabilise", None) is not None:
+            return record, None
+        opened = record["residual.position"] > GAP_TOLERANCE
+        if not opened.any():
+            return record, None
+        first = int(np.argmax(opened))
+        t = float(record.time[first])
+        return (record.between(record.time[0], record.time[first - 1]) if first else None), t
+
+    def _opened(self, t: float, detail: str = "") -> ConvergenceError:
+        step = getattr(self.method, "step", None)
+        now = "" if step is None else f" (now {step:g} s)"
+        return ConvergenceError(
+            f"step at t = {t:.6g} s did not close the machine{detail}. Use a smaller step{now} or tolerance, unless a "
+            "driver or joint is beyond its reach there."
+        )
+
+    def _chunk_size(self, x: Array, pace: float) -> int:
+        """Attempts in the next call: as many as are left, in few calls of at most a fifth of a second.
+
+        A call costs some 60 µs of Python, so a larger chunk whose last attempts find nothing to do may be cheaper.
+        """
+        step = max(min(x[1], self.end - x[0]), 1e-300)
+        left = max(np.ceil((self.end - x[0]) / step - 1e-9), 1)
+        if pace > 0:
+            left = min(left, max(CHUNK_SECONDS / pace, 1))
+        elif left > 16 and self.eqs.nv > 60:
+            left = 16
+        fitting = int(next((n for n in self.steps.sizes if n <= left), 1))
+        larger = [n for n in self.steps.sizes if n >= left]
+        if pace > 0 and larger and (larger[-1] - left) * pace < CALL_SECONDS * (left / fitting - 1):
+            return int(larger[-1])
+        return fitting
+
+    # -- events ------------------------------------------------------------------------------------------------------
+    def _happen(self, crossing: Crossing, x: Array) -> tuple[Array, str]:
+        """What the events do: the state to go on from, and the status if they stop the run."""
+        self.watch.note(crossing)
+        switched = False
+        for i in (i for i in crossing.which if i < self.own):
+            event = self.events[i]
+            action = event.action
+            if callable(action) and not isinstance(action, Switch):
+                action = action(self._state(x))
+            if action == "stop":
+                if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
+                    self.sampler.blocks.append(x[None, :].copy())
+                    self.sampler.next += 1
+                return x, f"stopped by event {event.name!r} at t = {x[0]:.9g} s"
+            if isinstance(action, Switch):
+                x, switched = self._switch(f"event {event.name!r}", self.stick_slip.released(action), x), True
+            elif action not in (None, "note"):
+                raise ModelError(
+                    f"action of event {event.name!r} must return None, 'stop', 'note' or a da.Switch, got {action!r}."
+                )
+        fired = [i - self.own for i in crossing.which if i >= self.own and not switched]
+        if self.stick_slip and (fired or switched):
+            u = self.inputs.values(self.eqs, x[:1])[0]
+            change = self.stick_slip.changed(self.eqs, self._full_state(x), u, fired)
+            x = self._switch("friction", change, x)
+        self.watch.arm(self.steps, x, crossing.which)
+        return x, ""
+
+    def _state(self, x: Array) -> State:
+        state = self._full_state(x)
+        return convert(state, self.given) if self.stick_slip else state
+
+    def _full_state(self, x: Array) -> State:
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        return self.eqs.state(part["q"], part["v"], part["z"], float(x[0]), lam=part["lam"])
+
+    def _switch(self, what: str, switch: Switch, x: Array) -> Array:
+        state = self._full_state(x)
+        before = self._energy(state)
+        if switch.parameters:
+            self.eqs = self.eqs.replace(**switch.parameters)
+        if switch.inputs:
+            self.inputs = self.inputs.changed(self.eqs, switch.inputs)
+            self._check_inputs(state.t)
+        v = state.v
+        if switch.velocity is not None or switch.parameters:  # other dimensions, other speeds, by impulses
+            v = speeds_after(self.eqs, state, switch.velocity or {}, what)
+        state = self.eqs.state(state.q, v, state.z, state.t, lam=state.lam)
+        check_start(self.eqs, state)
+        if switch.parameters or switch.inputs:
+            self._bind()
+            self.steps.plan(self.sampler.times, self.span)
+            self.segments.append((self.sampler.next, self.eqs, self.inputs))
+            self.singular.restart(self.eqs)
+        # what the switch adds or takes counts as work, so that the energy balance goes on
+        work = float(x[self.where["work"][0]]) + self._energy(state) - before
+        begin: Array = self.steps.begin(state.t, x[1], state.q, state.v, state.z, work, state.lam)
+        for counter in ("accepted", "rejected"):
+            begin[self.where[counter][0]] = x[self.where[counter][0]]
+        return begin
+
+    def _energy(self, state: State) -> float:
+        kinetic, potential = self.eqs.kernel("energy")(state.q, state.v, state.z, self.eqs.p, state.t)
+        return float(kinetic[0] + potential[0])
+
+    # -- checks ------------------------------------------------------------------------------------------------------
+    def _finite(self, block: Array, before: Array) -> tuple[Array, ConvergenceError | None]:
+        """The finite states of a block, and the error to raise after them where others follow."""
+        if np.isfinite(block[-1]).all():
+            return block, None
+        bad = int(np.argmin(np.isfinite(block).all(axis=1)))
+        good = before if bad == 0 else block[bad - 1]
+        step = getattr(self.method, "step", None)
+        hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
+        error = ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
+        if bad == 0:
+            raise error
+        return block[:bad].copy(), error
+
+    def _take(self, before: Array, block: Array) -> None:
+        """Samples of a block whose end is sound; of one that is not, those before the first unsound state."""
+        try:
+            self._check(block[-1])
+        except ConvergenceError:
+            for k, row in enumerate(block):
+                try:
+                    self._check(row)
+                except ConvergenceError:
+                    if k:
+                        self.sampler.take(before, block[:k].copy())
+                    raise
+            raise
+        self.sampler.take(before, block)
+
+    def _check(self, x: Array) -> None:
+        change = float(x[self.where["change"][0]])
+        if isinstance(self.method, GeneralizedAlpha):
+            if change > NEWTON_TOLERANCE:
+                raise ConvergenceError(
+                    f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
+                    f"{self._widest(x)}). Use a smaller step (now {self.method.step:g} s)."
+                )
+        elif self.friction and change > FRICTION_TOLERANCE:
+            raise ConvergenceError(
+                f"friction and reactions did not settle near t = {x[0]:.6g} s (last change "
+                f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
+            )
+        if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
+            raise self._stuck(x)
+        if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
+            gap = float(np.abs(self._gaps(x)).max())
+            if not gap <= GAP_TOLERANCE:
+                raise self._opened(float(x[0]), f" ({self._widest(x)})")
+
+    def _advances(self, x: Array, attempts: int) -> None:
+        """Give up where the step fell to nothing, or where the budget of attempts for a stretch is spent."""
+        if getattr(self.method, "step", None) is not None or isinstance(self.method, Sundials):
+            return
+        made = float(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
+        if x[0] - self.stretch[0] > self.span / STRETCHES or x[0] >= self.end:
+            self.stretch = (float(x[0]), made)
+        elif made - self.stretch[1] >= self.method.max_steps:
+            raise self._spent(x)
+        since, tried = self.slow
+        left = min(self.end - since, FARTHEST * (since - self.first[0]))
+        if x[0] - since > SLOWEST * left or x[0] >= self.end:
+            self.slow = (float(x[0]), 0)
+            return
+        self.slow = (since, tried + attempts)
+        if self.slow[1] >= PATIENCE:
+            raise self._stuck(x)
+
+    def _spent(self, x: Array) -> ConvergenceError:
+        """The last state is sound and goes into the record, even where no sample is due yet."""
+        if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
+            self.sampler.blocks.append(x[None, :].copy())
+        since = self.stretch[0]
+        more = (self.end - x[0]) / max(x[0] - since, 1e-300) * self.method.max_steps
+        v = x[slice(*self.where["v"])]
+        k = int(np.argmax(np.abs(v))) if len(v) else -1
+        speeds = self.eqs.speeds
+        fastest = f", largest speed {speeds.names[k]} = {v[k]:.1e} {speeds.units[k]}" if len(v) else ""
+        return ConvergenceError(
+            f"{self.method.max_steps} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
+            f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}. If something is "
+            "much faster than the motion of interest (a stiff or unstable spring, a growing input), mend it or use "
+            "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
+        )
+
+    def _advise(self, before: Array, block: Array) -> None:
+        """Say once that regularised friction makes many steps, and what does not.
+
+        Judged at every thousandth step: how many steps one call makes depends on the machine.
+        """
+        if self.advice or getattr(self.method, "step", 1) is not None or not isinstance(self.method, DormandPrince):
+            return
+        accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
+        made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])
+        due = np.flatnonzero((np.diff(made // 1000) > 0) & (made[1:] >= MANY_STEPS))
+        for k in due:
+            self._advise_at(block[k], int(made[k + 1]))
+
+    def _advise_at(self, x: Array, steps: int) -> None:
+        smooth = [d for d in self.eqs.dry if d.speed is not None]
+        rates = self.eqs.kernel("measures")(*(x[slice(*self.where[n])] for n in "qv"), self.eqs.p, x[0])[1]
+        slow = [d for d in smooth if d.measure < 0 or abs(rates[d.measure]) <= 10 * (d.speed or 0.0)]
+        if slow and not self.advice:
+            names = ", ".join(f"{d.name!r} (speed={d.speed:g})" for d in slow)
+            exact = " In joints, leave speed= out: sticking and sliding are exact then." if slow[0].coordinate else ""
+            self.advice = (
+                f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
+                f"it hardly slides. Use method=da.Rosenbrock().{exact}"
+            )
+            warnings.warn(self.advice, SimulationWarning, stacklevel=5)
+
+    def _stuck(self, x: Array) -> ConvergenceError:
+        text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "
+        owner, load, forces = self._most_loaded(x)
+        if load > forces + 10 * self._most_loaded(self.first)[1]:
+            kind = "driver" if owner in self.eqs.drivers else "joint"
+            text += (
+                f"What holds {kind} {owner!r} grows without bound there ({load:.1e} N or N m): a driver or joint may "
+                "be beyond its reach, or the machine in a dead point. If it is not, the equations are stiff"
+            )
+        else:
+            text += "The equations are too stiff or singular there, or a driver or joint is beyond its reach. If stiff"
+        return ConvergenceError(
+            f"{text}: try method=da.Rosenbrock(), da.GeneralizedAlpha(step=...) or a looser tolerance."
+        )
+
+    def _most_loaded(self, x: Array) -> tuple[str, float, float]:
+        """Owner of the row with the largest load |λ| |A row| (drivers first), the load, the largest applied force."""
+        eqs = self.eqs
+        if not eqs.rows:
+            return "", 0.0, 0.0
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        u = self.inputs.values(eqs, x[:1])[0]
+        at = (part["q"], part["v"], part["z"], u, eqs.p, float(x[0]))
+        A = eqs.kernel("rows").sparse(0, *at)
+        loads = np.abs(part["lam"]) * np.asarray(abs(A).max(axis=1).todense()).reshape(-1)
+        forces = float(np.abs(eqs.kernel("forces")(*at, 0 * part["lam"])[0]).max(initial=0.0))
+        k = int(np.argmax(loads))
+        driven = [i for i, row in enumerate(eqs.rows) if row.owner in eqs.drivers and loads[i] > 0.01 * loads[k]]
+        owner = eqs.rows[max(driven, key=lambda i: loads[i], default=k)].owner
+        return owner, float(loads[k]), forces
+
+    def _gaps(self, x: Array) -> Array:
+        a, b = self.where["q"]
+        return self.eqs.kernel("position")(x[a:b], self.eqs.p, x[0])[0]
+
+    def _widest(self, x: Array) -> str:
+        if not self.eqs.holonomic_rows:
+            return "no joints"
+        gaps = np.abs(self._gaps(x))
+        k = int(np.argmax(gaps))
+        return f"joint {self.eqs.rows[self.eqs.holonomic_rows[k]].owner!r} is open by {gaps[k]:.1e} m"
+
+    # -- the record ---------------------------------------------------------------------------------------------------
+    def _record(self, x: Array, began: float, status: str) -> Record | None:
+        if not self.sampler.blocks:
+            return None
+        samples = self.sampler.samples()
+        statistics: dict[str, Any] = {
+            "steps": int(x[self.where["accepted"][0]]),
+            "rejected": int(x[self.where["rejected"][0]]),
+            "engine": self.steps.engine,
+            "end": float(x[0]),
+        }
+        if self.advice:
+            statistics["advice"] = self.advice
+        if self.stick_slip:
+            statistics["friction"] = self.stick_slip.changes
+        if self.singular.found:
+            statistics["singular poses"] = self.singular.found
+        if self.own:
+            statistics["events"] = [{"name": name, "time": t} for name, t in self.watch.happened]
+        bounds = [*(first for first, _, _ in self.segments), len(samples.t)]
+        inputs = np.vstack(
+            [
+                inputs.values(eqs, samples.t[a:b])
+                for (_, eqs, inputs), a, b in zip(self.segments, bounds[:-1], bounds[1:], strict=True)
+                if b > a
+            ]
+        )
+        counts = np.diff(bounds)
+        return to_record(
+            self.eqs,
+            samples,
+            inputs,
+            None if len(counts) == 1 else np.repeat([eqs.p for _, eqs, _ in self.segments], counts, axis=0),
+            status=status,
+            statistics={**statistics, "cpu_seconds": clock.process_time() - began},
+            provenance={
+                "method": repr(self.method),
+                "mechanism": self.eqs.name,
+                "model_hash": self.given.content_hash,
+            },
+        )

@@ -1,0 +1,195 @@
+"""Poses in a run at which the constraint rows lose rank: found between chunks, located, and reported.
+
+At such a pose (a dead point, a parallelogram on one line) more can move than nearby: the joints leave the further
+motion open, and reactions and energy may jump. With rows of unit length Â the function
+
+    g = log det (Â Âᵀ + ε 1) = log (product of the pivots of its LDL)
+
+falls there like 2 log |t - t*|; rows that are redundant everywhere only add a nearly constant term. One native call per
+chunk evaluates g at all steps. A minimum that is sharp at the length of the steps, as that of |t - t*| is and that of a
+smooth positive function is not, is located with states of the run in between, and counts where the smallest singular
+value that is not zero everywhere goes below NEAR_SINGULAR.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import SimulationWarning
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array, Kernel
+from dalembert.solve.constrained import matrices
+from dalembert.solve.position.mobility import NEAR_SINGULAR, scaled_rows
+
+EPSILON = 1e-10  # above the rounding of pivots that are zero (1e-15), so that g is smooth to 1e-5
+REDUNDANT = 1e-6  # singular values below it at the run's most regular pose are zero everywhere
+SHARP = 0.75  # √det at a minimum over that at its farther neighbour: |t - t*| at steps up to 5 : 1 gives 0.71 at most
+LOWEST = 3e-5  # √det over the largest of the run: below it steps are so short that no minimum is sharp (√ε = 1e-5)
+REGULAR = 0.03  # |t - t*| over its largest, where a pass begins and ends: energies are compared there
+SHARE = 1e-2  # of the left singular vector that makes a joint part of it: a tenth of the largest share of ten joints
+MOST = 200  # poses to locate; each takes some twenty steps and factorizations
+LARGE = 600  # speeds; above it dense singular values would take longer than the run
+
+
+class SingularPoses:
+    """Watches the rank of the rows of one run. `found` has one entry per pass: when, which joints, energy lost."""
+
+    def __init__(self, eqs: EquationsOfMotion) -> None:
+        self.found: list[dict[str, Any]] = []
+        self.more = False
+        self.restart(eqs)
+
+    def restart(self, eqs: EquationsOfMotion) -> None:
+        """Other parameters from here on: other rows."""
+        self.eqs = eqs
+        self.kernel = _volume(eqs) if eqs.nv <= LARGE and may_lose_rank(eqs) else None
+        self.states = np.zeros((0, 0))  # the last two
+        self.values = np.zeros(0)
+        self.best = -np.inf
+        self.rank = 0
+
+    def look(self, steps: Any, before: Array, block: Array) -> None:
+        """The states of one chunk, after the state before it."""
+        if self.kernel is None:
+            return
+        where = steps.layout.starts
+        if not len(self.states):
+            self.states, self.values = before[None, :].copy(), self._values(where, before[None, :])
+            self._most_regular(where)
+        times = np.concatenate((self.states[-1:, 0], block[:, 0]))
+        block = block[np.diff(times) > 0]  # accepted steps
+        if not len(block):
+            return
+        self.states = np.vstack((self.states, block))
+        self.values = np.concatenate((self.values, self._values(where, block)))
+        self._most_regular(where)
+        g = self.values
+        middle, sides = g[1:-1], np.maximum(g[:-2], g[2:])
+        lowest = (middle < g[:-2]) & (middle <= g[2:])
+        sharp = (middle < sides + 2 * np.log(SHARP)) | (middle < self.best + 2 * np.log(LOWEST))
+        for k in np.flatnonzero(lowest & sharp) + 1:
+            self._locate(steps, int(k))
+        self.states, self.values = self.states[-2:].copy(), self.values[-2:].copy()
+
+    def _values(self, where: Any, states: Array) -> Array:
+        assert self.kernel is not None
+        q, v, z, t = (states[:, a:b] for a, b in (where[name] for name in ("q", "v", "z", "t")))
+        return np.asarray(self.kernel.many(q, v, z, self.eqs.p, t)[0][:, 0])
+
+    def _most_regular(self, where: Any) -> None:
+        k = int(np.argmax(self.values))
+        if self.values[k] > self.best:
+            self.best = float(self.values[k])
+            singular = np.linalg.svd(self._rows(where, self.states[k]), compute_uv=False)
+            self.rank = matrices.rank_of(singular, REDUNDANT)
+
+    def _rows(self, where: Any, x: Array) -> Array:
+        eqs = self.eqs
+        q, v, z = (x[a:b] for a, b in (where[name] for name in ("q", "v", "z")))
+        A = eqs.kernel("rows")(q, v, z, np.zeros(eqs.nu), eqs.p, x[0])[0]
+        return scaled_rows(eqs, np.reshape(A, (len(eqs.rows), eqs.nv)))
+
+    def _locate(self, steps: Any, k: int) -> None:
+        """Smallest singular value along the run between the steps next to step k; its square is smooth."""
+        from scipy.optimize import minimize_scalar
+
+        if len(self.found) >= MOST:
+            self.more = True
+            return
+        where = steps.layout.starts
+        left, middle, right = self.states[k - 1 : k + 2]
+
+        def at(t: float) -> Array:
+            begin = middle if t > middle[0] else left
+            return np.asarray(steps.to(begin[None, :], np.array([t]))[0]) if t > begin[0] else begin
+
+        def square(t: float) -> float:
+            return float(np.linalg.svd(self._rows(where, at(t)), compute_uv=False)[self.rank - 1] ** 2)
+
+        span = (float(left[0]), float(right[0]))
+        t = float(
+            minimize_scalar(square, bounds=span, method="bounded", options={"xatol": 1e-9 * (span[1] - span[0])}).x
+        )
+        U, singular, _ = np.linalg.svd(self._rows(where, at(t)))
+        if singular[self.rank - 1] > NEAR_SINGULAR * singular[0]:
+            return
+        if self.found and t - self.found[-1]["time"] <= span[1] - span[0]:  # one pass, noise of tiny steps
+            return
+        left_over = int(np.count_nonzero(singular > NEAR_SINGULAR * singular[0]))
+        weight = (U[:, left_over:] ** 2).sum(axis=1)  # rows that are redundant everywhere cannot be told apart here
+        owners = dict.fromkeys(
+            row.owner for row, w in zip(self.eqs.rows, weight, strict=True) if w > SHARE * weight.max()
+        )
+        regular = np.flatnonzero(self.values > self.best + 2 * (self.rank - left_over) * np.log(REGULAR))
+        first = int(max(regular[regular < k], default=k - 1))
+        last = int(min(regular[regular > k], default=k + 1))
+        self.found.append({
+            "time": t, "joints": list(owners), "singular value": float(singular[self.rank - 1] / singular[0]),
+            "energy lost": self._energy(where, self.states[first]) - self._energy(where, self.states[last]),
+        })  # fmt: skip
+
+    def _energy(self, where: Any, x: Array) -> float:
+        """What the machine holds, without the work done on it since the start."""
+        q, v, z, work = (x[a:b] for a, b in (where[name] for name in ("q", "v", "z", "work")))
+        kinetic, potential = self.eqs.kernel("energy")(q, v, z, self.eqs.p, x[0])
+        return float(kinetic[0] + potential[0] - work[0])
+
+    def warn(self) -> None:
+        if self.found:
+            warnings.warn(in_words(self.eqs.name, self.found, self.more), SimulationWarning, stacklevel=4)
+
+
+def in_words(name: str, found: list[dict[str, Any]], more: bool = False) -> str:
+    """One sentence about the singular poses of a run."""
+    times = ", ".join(f"{one['time']:.6g}" for one in found[:4]) + (", ..." if len(found) > 4 else "")
+    joints = list(dict.fromkeys(owner for one in found for owner in one["joints"]))
+    shown = ", ".join(joints[:8]) + (", ..." if len(joints) > 8 else "")
+    lost = max((one["energy lost"] for one in found), key=abs)
+    count = f"{len(found)}{' or more' if more else ''} singular pose{'s' if len(found) > 1 or more else ''}"
+    return (
+        f"the run of {name!r} passes {count} (t = {times} s), where the rows of {shown} lose rank: from there the "
+        f"machine could move on in more than one way, and the joints do not decide which. Energy lost: {lost:.1e} J"
+        f"{' at most' if len(found) > 1 else ''}. Compare with smaller steps, or keep it away from there by a driver "
+        "or other dimensions."
+    )
+
+
+def may_lose_rank(eqs: EquationsOfMotion) -> bool:
+    """Whether joints close a loop, or anything but joints constrains the motion: a tree cannot lose rank."""
+    sticking = {d.row for d in eqs.dry}  # of a coordinate of one joint
+    if {row.owner for k, row in enumerate(eqs.rows) if k not in sticking} - {joint.name for joint in eqs.joints}:
+        return True
+    group = {body: body for joint in eqs.joints for body in joint.bodies}
+
+    def root(body: str) -> str:
+        while group[body] != body:
+            body = group[body]
+        return body
+
+    for joint in eqs.joints:
+        a, b = (root(body) for body in joint.bodies)
+        if a == b:
+            return True
+        group[a] = b
+    return False
+
+
+def _volume(eqs: EquationsOfMotion) -> Kernel:
+    """(q, v, z, p, t) -> log det (Â Âᵀ + ε 1)."""
+
+    def make() -> Kernel:
+        s = eqs.symbols()
+        A, _ = eqs.functions["rows"](s.q, s.v, s.z, ca.SX.zeros(eqs.nu), s.p, s.t)
+        length = ca.sqrt(ca.densify(ca.sum2(A * A)) + 1e-60)
+        unit = ca.sparsify(ca.diag(1 / length) @ A)
+        G = ca.triu(ca.sparsify(unit @ unit.T)) + EPSILON * ca.SX.eye(len(eqs.rows))
+        pivots = ca.ldl(ca.triu2symm(G))[0]
+        value = ca.sum1(ca.log(ca.fmax(ca.densify(ca.vec(pivots)), 1e-30)))
+        function = ca.Function("volume", [s.q, s.v, s.z, s.p, s.t], [value], {"cse": True})
+        return Kernel(function, compiled=eqs.use_c)
+
+    return eqs.cached("volume of the rows", make)  # type: ignore[no-any-return]

@@ -1,0 +1,240 @@
+"""SUNDIALS through CasADi: CVODES or IDAS over many samples in one call, all of them projected onto the joints.
+
+Both integrate the index-1 form with the drift of the joints fed back (Baumgarte), in scaled time τ from 0 to 1 so that
+one integrator serves every piece of a run with as many samples:
+
+    CVODES:  q̇ = N v + n ,  v̇ and ż from the constrained solve ;   t = t₀ + Δ τ
+    IDAS:    q̇ = N v + n ,  v̇ = a ,  ż = g ;   0 = M a - f - Aᵀλ ,  0 = A a - b   (rows scaled by 1/|A row|,
+             a and λ outside the error test) ;   t = t₀ + Δ τ² , so that every derivative by τ is zero at the start,
+             which is consistent without IDAS' own search for it
+
+The solver starts anew from a projected state some sixteen times in a run, however many samples there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array, Kernel
+from dalembert.solve.constrained.solve import TINY, Baumgarte, forward_function, projection_function, stabilisation
+from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.methods import RK4, Sundials
+from dalembert.solve.integrate.runge_kutta import Layout, Stepper
+
+MX = ca.MX
+SX = ca.SX
+IDAS_EPSILON = 1e-9  # of the joints' mobility, times the change of λ: keeps redundant rows solvable
+LAMBDA = 1e-6  # scale of λ in IDAS: the share of redundant rows, known to 1e-7, must not stop its iteration
+FEEDBACK = Baumgarte(b1=1.0, b2=10.0, b3=10.0)  # 1/s: slow beside the motion, fast beside the drift
+PIECES = 16  # of a run; each is one call of the solver
+MOST = 4096  # samples of a piece
+LOOKS = 512  # an event is looked for at least this often in a run
+SHARE = 0.02  # of the tolerance for one step: errors of the steps of a swinging pendulum add up to a hundred times that
+TIGHTEST = 1e-12  # SUNDIALS is asked for no less, unless the user does
+OPEN = 1e-5  # m or rad, of a joint after the projection: the motion has left it
+SHORTEST = 1e-13  # step of CVODES, of a piece
+EVEN = 1e-9  # relative difference of sample intervals that counts as none
+
+
+class SundialsSteps:
+    """The interface of `stepping.NativeSteps`; a block is a piece of the run, its rows are the samples there."""
+
+    sizes = (1,)
+
+    def __init__(
+        self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: Any
+    ) -> None:
+        self.eqs, self.method, self.inputs = eqs, method, inputs
+        self.p, self.constants = eqs.p, inputs.constants
+        self.key = ("sundials", method, inputs.key)
+        self.times: Array = np.empty(0)  # of the samples, see `plan`
+        self.longest = np.inf
+
+        def make() -> tuple[Layout, Kernel, Kernel, dict[str, Any]]:
+            common = Stepper(eqs, RK4(1.0), inputs, events)
+            build = _cvodes if method.solver == "cvodes" else _idas
+            project = Kernel(projection_function(eqs, 2), compiled=eqs.use_c)
+            return common.layout, Kernel(common.start(), compiled=eqs.use_c), project, build(eqs, inputs)
+
+        self.layout: Layout
+        self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
+        self.where = self.layout.starts
+        self.engine = self._begin.engine
+
+    def plan(self, times: Array, span: float) -> None:
+        """Take note of the samples to come: how many go into a piece, and how far apart events are looked for."""
+        self.times = times
+        self.count = min(max(-(-len(times) // PIECES), 1), MOST)
+        if self.layout.ne:
+            self.longest = span / LOOKS
+
+    def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array:
+        return np.asarray(self._begin(t, h, q, v, z, work, lam, self.p, self.constants)[0])
+
+    def block(self, x: Array, size: int, end: float) -> Array:
+        """States at the next samples, at most to `end`."""
+        t = float(x[0])
+        first = int(np.searchsorted(self.times, t + 1e-12 * max(1.0, abs(t)), side="right"))
+        times = self.times[first : first + self.count]
+        if not len(times):
+            times = np.array([end])
+        gaps = np.diff(times, prepend=t)
+        if not _even(gaps) and _even(gaps[1:]):  # after an event, or after a first sample later than the start
+            times, gaps = times[:1], gaps[:1]
+        elif not _even(gaps) and _even(gaps[:-1]):  # before an end that is no multiple of the interval
+            times, gaps = times[:-1], gaps[:-1]
+        between = int(np.ceil(gaps.max() / self.longest * (1 - EVEN))) if np.isfinite(self.longest) else 1
+        if between > 1:
+            before = np.arange(between - 1, -1, -1) / between  # the last of each is the sample itself
+            times = (times[:, None] - gaps[:, None] * before).reshape(-1)
+        try:
+            return self._states(x, times)
+        except ConvergenceError:
+            if self.count == 1:
+                raise
+            self.count = max(min(self.count, len(times)) // 2, 1)  # to keep what is sound before the failure
+            return self.block(x, size, end)
+
+    def to(self, states: Array, times: Array) -> Array:
+        return np.vstack([self.reach(x, float(t)) for x, t in zip(states, times, strict=True)])
+
+    def reach(self, x: Array, t: float) -> Array:
+        """The state at time t, from the state x."""
+        if t <= x[0]:
+            return x.copy()
+        return np.asarray(self._states(x, np.array([t]))[0])
+
+    def _states(self, x: Array, times: Array) -> Array:
+        """One call of the solver; then the states on the joints, with everything a run carries along."""
+        eqs, count = self.eqs, len(times)
+        part = {name: x[a:b] for name, (a, b) in self.where.items()}
+        t0, end = float(x[0]), float(times[-1])
+        integrate = self._integrator(times, t0)
+        y = np.concatenate((part["q"], part["v"], part["z"], part["work"]))
+        data = np.concatenate((self.p, self.constants, [t0, end - t0], part["lam"]))
+        start = {} if self.method.solver == "cvodes" else {"z0": np.concatenate((part["a"], LAMBDA * part["lam"]))}
+        try:
+            y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
+        except RuntimeError as error:
+            raise ConvergenceError(
+                f"SUNDIALS ({self.method.solver}) gave up between t = {t0:.6g} and {end:.6g} s: "
+                f"{_reason(str(error))} Try a shorter run, a looser tolerance, or method=da.Rosenbrock()."
+            ) from None
+        nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
+        at = times[:, None]
+        q, v = self._project.many(y[:, :nq], y[:, nq : nq + nv], self.p, at)
+        sound = self._closed(q, times, t0)
+        z, work = y[:, nq + nv : nq + nv + nz], y[:, -1:]
+        rows = np.asarray(self._begin.many(at, x[1], q, v, z, work, part["lam"], self.p, self.constants)[0])
+        accepted, rejected = self.where["accepted"][0], self.where["rejected"][0]
+        steps = int(integrate.stats().get("nsteps", count))
+        rows[:, accepted] = x[accepted] + np.ceil(steps * np.arange(1, count + 1) / count)
+        rows[:, rejected] = x[rejected]
+        return rows[:sound]
+
+    def _closed(self, q: Array, times: Array, t0: float) -> int:
+        """How many states from the first on have their joints closed."""
+        eqs = self.eqs
+        if not eqs.holonomic_rows:
+            return len(times)
+        gaps = np.abs(eqs.kernel("position").many(q, self.p, times[:, None])[0]).reshape(len(times), -1)
+        bad = np.flatnonzero(~(gaps.max(axis=1) <= OPEN))
+        if len(bad) and bad[0] == 0:
+            owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(gaps[0]))]].owner
+            raise ConvergenceError(
+                f"{owner!r} is open by {gaps[0].max():.1e} m at t = {times[0]:.6g} s. A driver or joint may be beyond "
+                f"its reach after t = {t0:.6g} s; if not, sample more often or ask for a tighter tolerance."
+            )
+        return int(bad[0]) if len(bad) else len(times)
+
+    def _integrator(self, times: Array, t0: float) -> ca.Function:
+        """The solver with outputs at these times; kept for further pieces where they are evenly spaced."""
+        method, count = self.method, len(times)
+        power = 1.0 if method.solver == "cvodes" else 0.5
+        if not _even(np.diff(times, prepend=t0)):
+            return _integrator(self._problem, method, ((times - t0) / (times[-1] - t0)) ** power)
+
+        def make() -> ca.Function:
+            return _integrator(self._problem, method, (np.arange(1, count + 1) / count) ** power)
+
+        return self.eqs.cached((*self.key, "even", count), make)
+
+
+def _even(gaps: Array) -> bool:
+    return bool(len(gaps)) and bool(np.ptp(gaps) <= EVEN * gaps.max())
+
+
+def _reason(text: str) -> str:
+    lines = [line for line in text.splitlines() if "CV_" in line or "IDA_" in line]
+    return (lines[0].strip().rstrip(".") + ".") if lines else "it reported no reason."
+
+
+def _symbols(eqs: EquationsOfMotion) -> tuple[Any, dict[str, Any]]:
+    sizes = {"p": len(eqs.parameters), "c": eqs.nu, "t0": 1, "span": 1, "lam": len(eqs.rows)}
+    data = MX.sym("data", sum(sizes.values()))
+    parts = ca.vertsplit(data, np.cumsum([0, *sizes.values()]).tolist())
+    return data, dict(zip(sizes, parts, strict=True))
+
+
+def _integrator(problem: dict[str, Any], method: Sundials, grid: Array) -> ca.Function:
+    local = {name: max(SHARE * x, min(x, TIGHTEST)) for name, x in (("reltol", method.rtol), ("abstol", method.atol))}
+    options = {**local, "max_num_steps": int(method.max_steps), "show_eval_warnings": False}
+    if method.solver == "cvodes":
+        options["min_step_size"] = SHORTEST  # else it takes all its steps without moving where the motion ends
+    if method.solver == "idas":
+        options |= {"suppress_algebraic": True, "calc_ic": False}
+    return ca.integrator("sundials", method.solver, problem, 0.0, grid.tolist(), options)
+
+
+def _cvodes(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
+    data, d = _symbols(eqs)
+    y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
+    q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
+    t = d["t0"] + d["span"] * tau
+    F = forward_function(eqs, FEEDBACK)
+    qdot, a, zdot, power, _, _ = F(q, v, z, inputs.function(t, d["c"]), d["p"], t, d["lam"])
+    return {"x": y, "p": data, "t": tau, "ode": d["span"] * ca.vertcat(qdot, a, zdot, power)}
+
+
+def _idas(eqs: EquationsOfMotion, inputs: Inputs) -> dict[str, Any]:
+    data, d = _symbols(eqs)
+    y, tau = MX.sym("y", eqs.nq + eqs.nv + eqs.nz + 1), MX.sym("tau")
+    w = MX.sym("w", eqs.nv + len(eqs.rows))
+    q, v, z, _ = ca.vertsplit(y, np.cumsum([0, eqs.nq, eqs.nv, eqs.nz, 1]).tolist())
+    a, lam = w[: eqs.nv], w[eqs.nv :] / LAMBDA
+    t = d["t0"] + d["span"] * tau**2
+    slopes, rows = eqs.cached("idas functions", lambda: _residuals(eqs))
+    at = (q, v, z, inputs.function(t, d["c"]), d["p"], t)
+    ode = (2 * d["span"] * tau) * slopes(*at, lam, a)
+    return {"x": y, "z": w, "p": data, "t": tau, "ode": ode, "alg": rows(*at, lam, a, d["lam"])}
+
+
+def _residuals(eqs: EquationsOfMotion) -> tuple[ca.Function, ca.Function]:
+    """(ẏ, algebraic rows) of the index-1 form; redundant rows get ε of their own diagonal."""
+    s = eqs.symbols()
+    F = eqs.functions
+    arguments = [s.q, s.v, s.z, s.u, s.p, s.t]
+    A, b = F["rows"](*arguments)
+    M = F["inertia"](s.q, s.p, s.t)
+    N, n = F["kinematics"](s.q, s.p, s.t)
+    if len(eqs.rows):
+        b = b + stabilisation(eqs, s, FEEDBACK)
+    before = SX.sym("before", len(eqs.rows))
+    length = ca.densify(ca.sum2(A * A))
+    length = ca.if_else(length > 0, length, 1)  # the row of a coordinate that slides: its λ stays as it is, zero
+    scale = 1 / ca.sqrt(length + TINY)
+    mobility = length / (ca.mmax(M) + TINY)
+    dynamics = M @ s.a - F["forces"](*arguments, s.lam) - A.T @ s.lam
+    joints = scale * (A @ s.a - b + IDAS_EPSILON * mobility * (s.lam - before))
+    slopes = ca.vertcat(N @ s.v + n, s.a, F["internal"](*arguments, s.lam), F["power"](*arguments, s.lam))
+    inputs = [*arguments, s.lam, s.a]
+    cse = {"cse": eqs.nv < 600}
+    return (
+        ca.Function("slopes", inputs, [ca.densify(slopes)], cse),
+        ca.Function("rows", [*inputs, before], [ca.densify(ca.vertcat(dynamics, joints))], cse),
+    )

@@ -1,0 +1,1 @@
+"""Kinematics, forward and inverse dynamics."""

@@ -1,0 +1,490 @@
+"""Forward dynamics of one state: accelerations, multipliers and reactions, by several methods and by the run's own.
+
+    M v̇ = f(λ) + Aᵀλ ,  A v̇ = b
+
+The matrices come from the graph; NumPy decides the rank (`constrained.matrices`). ``"graph"`` is the expression that
+simulations step with, so that the others judge it. Where forces depend on reactions (Coulomb friction), λ is found by
+Newton's method on λ = Λ(f(λ)), Λ being any of the solves; its derivative is Λ applied to the columns of ∂f/∂λ.
+
+A wanted behaviour s̈ = a of named coordinates is a constraint too, S v̇ = a - bias: Sᵀμ is the force that enforces it, μ
+the effort along each coordinate (Udwadia and Kalaba, Analytical Dynamics, 1996, ch. 3). A force C that comes with the
+joints and does work (not ideal) enters as f + C; what the joints exert is then C + Aᵀλ (ibid., ch. 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array, Kernel
+from dalembert.record import Record
+from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.solve import Baumgarte, depends_on_reactions, forward_function, stabilisation
+from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.stick_slip import fixed
+from dalembert.solve.position.assemble import state_or_rest
+from dalembert.solve.position.tangent import named_values, speed_numbers
+
+METHODS = ("udwadia_kalaba", "kkt", "null_space", "augmented_lagrangian", "graph", "udwadia_phohomsiri")
+OPTIONS = {"alpha": ("udwadia_kalaba",), "basis": ("null_space",), "independent": ("null_space",)}
+FRICTION_ITERATIONS = 50
+FRICTION_TOLERANCE = 1e-12  # last change of λ, relative to its size
+GRAPH_PASSES = 12  # warm starts of the graph's own solve, from zero multipliers
+UNIQUE = 1e-6  # share of a left null vector (of length 1) that a joint may have and still be called unique
+
+Solve = Callable[[Array, Array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """What a joint does to its second body, at the joint's point.
+
+    force (2 or 3,) [N] and torque (1 or 3,) [N m] in world axes and in the axes of the joint's first frame; `unique`
+    says whether the joints decide it (redundant joints share their load in ways the equations cannot tell).
+    """
+
+    force: Array
+    torque: Array
+    joint_force: Array
+    joint_torque: Array
+    unique: bool
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Rank of the constraint rows at one state, decided with the relative `tolerance`."""
+
+    rows: int
+    rank: int
+    dof: int
+    tolerance: float
+
+    @property
+    def redundant(self) -> int:
+        return self.rows - self.rank
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardSolution:
+    """How a machine accelerates in a state, and what its joints carry.
+
+    ``sol["crank.vx"]`` is the time derivative of a speed or rate, ``sol["A.angle"]`` the second derivative of a
+    coordinate, ``sol["A.force.x"]`` a reaction in world axes.
+
+    acceleration : v̇ (nv,).  lam : multipliers (rows,), of minimum norm.  zdot : rates of internal states.
+    free, correction : a and a_c with v̇ = a + a_c.  violation : e = b - A a.  force : Q_c = Aᵀλ, plus what is not ideal.
+    control : (nv,) force that makes the wanted accelerations; efforts : its part along each coordinate [N, N m].
+    reactions : by joint.  unique : by owner of rows (joints, gears, drivers, constraints).
+    self_stress : (rows, k), orthonormal multipliers that push nothing, of k redundant rows: λ + self_stress h gives the
+        same motion for every h (k,).
+    residuals : "motion" of M v̇ = f + Aᵀλ and "rows" of A v̇ = b, each relative to its largest term; "friction" the last
+        change of λ, relative.
+    """
+
+    state: State
+    method: str
+    acceleration: Array
+    lam: Array
+    zdot: Array
+    free: Array
+    correction: Array
+    violation: Array
+    force: Array
+    control: Array
+    efforts: Mapping[str, float]
+    reactions: Mapping[str, Reaction]
+    unique: Mapping[str, bool]
+    self_stress: Array
+    rank: Rank
+    residuals: Mapping[str, float]
+
+    def __getitem__(self, name: str) -> float:
+        eqs, s = self.state.eqs, self.state
+        name = eqs.full_name(name)
+        if name in eqs.speeds.index:
+            return float(self.acceleration[eqs.speeds.index[name]])
+        for channels in (eqs.measures, eqs.measure_rates):
+            if name in channels.index:
+                _, _, S, bias = eqs.kernel("measures")(s.q, s.v, eqs.p, s.t)
+                k = channels.index[name]
+                return float(np.reshape(S, (-1, eqs.nv))[k] @ self.acceleration + bias[k])
+        if name in eqs.reaction_channels.index:
+            (values,) = eqs.kernel("reactions")(s.q, s.v, self.lam, eqs.p, s.t)
+            return float(values[eqs.reaction_channels.index[name]])
+        known = (*eqs.speeds.names, *eqs.measures.names, *eqs.measure_rates.names, *eqs.reaction_channels.names)
+        raise DataError(unknown_name("acceleration or reaction", name, known, f"a solution of {eqs.name!r}"))
+
+    def __repr__(self) -> str:
+        eqs = self.state.eqs
+        lines = [f"ForwardSolution({eqs.name!r}, t={self.state.t:g}, {self.method}, {self.rank.dof} dof)"]
+        for name in eqs.speeds.names[:12]:
+            lines.append(f"  d/dt {name:<16} {self[name]: .6g}")
+        if eqs.nv > 12:
+            lines.append(f"  ... {eqs.nv} speeds in all")
+        for name, r in list(self.reactions.items())[:12]:
+            note = "" if r.unique else "   (not unique)"
+            lines.append(f"  {name:<8} force {np.array2string(r.force, precision=6)} N{note}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class System:
+    """The matrices of a state."""
+
+    M: Array
+    A: Array
+    b: Array
+    u: Array
+
+
+def system_at(eqs: EquationsOfMotion, state: State, inputs: Mapping[str, Any] | Record | None = None) -> System:
+    """M, A, b and the inputs u, as numbers at a state."""
+    bound = read_inputs(eqs, inputs)
+    if not bound.span[0] <= state.t <= bound.span[1]:
+        raise DataError(
+            f"a record given as input covers {bound.span[0]:g} to {bound.span[1]:g} s; "
+            f"the state is at t = {state.t:g} s."
+        )
+    u = bound.values(eqs, np.array([state.t]))[0] if eqs.nu else np.zeros(0)
+    M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
+    A, b = eqs.kernel("rows")(state.q, state.v, state.z, u, eqs.p, state.t)
+    A = np.reshape(A, (len(eqs.rows), eqs.nv))
+    if not (np.isfinite(M).all() and np.isfinite(A).all() and np.isfinite(b).all()):
+        raise ModelError(f"equations {eqs.name!r} hold values that are not finite at t = {state.t:g} s.")
+    return System(M, A, np.reshape(b, -1), u)
+
+
+def forward_dynamics(
+    eqs: EquationsOfMotion,
+    state: State | None = None,
+    *,
+    inputs: Mapping[str, Any] | Record | None = None,
+    accelerations: Mapping[str, float] | None = None,
+    nonideal: Mapping[str, float] | None = None,
+    method: str = "udwadia_kalaba",
+    stabilise: Baumgarte | None = None,
+    alpha: float | None = None,
+    basis: str | None = None,
+    independent: Iterable[str] | None = None,
+    tolerance: float = matrices.RANK_TOLERANCE,
+) -> ForwardSolution:
+    """Accelerations, multipliers and reactions in a state.
+
+    Parameters
+    ----------
+    state : from `da.assemble`; None is the drawing's pose at rest.
+    inputs : channel -> number, function of time, or Record; what is left out is zero.
+    accelerations : wanted second derivatives of coordinates, ``{"A.angle": 5.0}``: the solution's ``efforts`` are the
+        forces and torques along them that make it so, at least one set of them where more is wanted than can move.
+    nonideal : forces the joints exert beyond their ideal reactions, by speed: ``{"block.vx": -3.0}`` [N, N m]. Only
+        what the joints let through moves anything.
+    method : "udwadia_kalaba", "kkt", "null_space" (Maggi), "augmented_lagrangian", "udwadia_phohomsiri" (a mass matrix
+        of any rank), or "graph", the solve that simulations use. They agree wherever the rows are consistent and the
+        pose is not nearly singular. "penalty" meets the rows up to the reciprocal of its penalty only.
+    stabilise : `da.Baumgarte` feeds gaps and slips of the joints back: b - 2 b₁ b₂ φ̇ - b₂² φ instead of b; its
+        ``penalty`` is that of the method "penalty".
+    alpha : of "udwadia_kalaba": share α² A⁺A added to a singular mass matrix, 1 when left out; no result depends on it.
+    basis : of "null_space": complement of the rows by "svd" (when left out), "qr", or "partition" into dependent and
+        `independent` speeds, named or found.
+    tolerance : singular values of the rows below this share of the largest count as zero.
+
+    Where friction is exact, a coordinate at rest inside its limit sticks: its effort is among the multipliers. (With
+    `accelerations`, `nonideal` or `stabilise` the regularised law stands in for it.)
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> bob = m.add_body("bob", mass=2.0, inertia=0.0)
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(-0.5, 0))
+    >>> eqs = da.equations(m)
+    >>> sol = da.forward_dynamics(eqs, da.assemble(eqs, {"hinge.angle": 0.0}))
+    >>> round(sol["hinge.rate"], 9), round(sol["bob.vy"], 9)
+    (-19.62, -9.81)
+    """
+    if method not in (*METHODS, "penalty"):
+        raise ModelError(unknown_name("method", method, (*METHODS, "penalty"), "da.forward_dynamics"))
+    for option, value in (("alpha", alpha), ("basis", basis), ("independent", independent)):
+        if value is not None and method not in OPTIONS[option]:
+            raise ModelError(f"{option} belongs to method={OPTIONS[option][0]!r}; got method={method!r}.")
+    if method == "graph" and (accelerations or nonideal):
+        raise ModelError("method='graph' is the solve of runs: it takes neither accelerations nor nonideal forces.")
+    state = state_or_rest(eqs, state) if state is None or stabilise is None else state  # feedback closes joints
+    if eqs.stick_slip is not None and accelerations is None and nonideal is None and stabilise is None:
+        u = read_inputs(eqs, inputs).values(eqs, np.array([state.t]))[0]
+        near = fixed(eqs, state, u)
+        eqs, state = near.eqs, near.state
+    system = system_at(eqs, state, inputs)
+    given = _nonideal(eqs, nonideal)
+    S, wanted = _wanted(eqs, state, accelerations)
+    M, A, b = system.M, system.A, system.b
+    matrices.realizability(M, A, eqs.speeds.names, tolerance=tolerance)
+    Z = _free_multipliers(A, tolerance)
+    friction = depends_on_reactions(eqs)
+    if friction:
+        _refuse_undecided_friction(eqs, state, system, Z)
+    count = len(b)
+    if stabilise is not None:
+        b = b + _feedback(eqs, state, stabilise)
+    if method == "graph":
+        acceleration, lam, change = _by_graph(eqs, state, system.u, friction, stabilise)
+        efforts = np.zeros(0)
+    else:
+        all_rows = System(M, np.vstack((A, S)), np.concatenate((b, wanted)), system.u)
+        chosen = None if independent is None else speed_numbers(eqs, independent)
+        solve = _solver(eqs, method, all_rows, tolerance, alpha, basis, chosen, stabilise)
+        acceleration, lam, change = _iterated(eqs, state, all_rows, solve, friction, given)
+        lam, efforts = lam[:count], lam[count:]
+    f = _forces(eqs, state, system.u, lam)
+    heavy_M, heavy_f = M, f
+    if matrices.is_singular(M):  # a and e of spec 000-12 with the mass of 000-14
+        heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
+    free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
+    unique = _unique(eqs, Z)
+    (zdot,) = eqs.kernel("internal")(state.q, state.v, state.z, system.u, eqs.p, state.t, lam)
+    force, control = A.T @ lam + given, S.T @ efforts
+    residuals = {
+        "motion": _share(M @ acceleration - f - force - control, M @ acceleration, f, force, control),
+        "rows": _share(A @ acceleration - b, np.abs(A) @ np.abs(acceleration), b),
+        "friction": change,
+    }
+    if not all(np.isfinite(x).all() for x in (acceleration, lam, zdot)):
+        raise ConvergenceError(f"accelerations of {eqs.name!r} are not finite (method {method!r}).")
+    return ForwardSolution(
+        state=state,
+        method=method,
+        acceleration=acceleration,
+        lam=lam,
+        zdot=zdot,
+        free=free,
+        correction=acceleration - free,
+        violation=b - A @ free,
+        force=force,
+        control=control,
+        efforts=dict(zip(map(eqs.full_name, accelerations or ()), map(float, efforts), strict=True)),
+        reactions=_reactions(eqs, state, lam, unique),
+        unique=unique,
+        self_stress=Z,
+        rank=Rank(len(eqs.rows), len(eqs.rows) - Z.shape[1], eqs.nv - len(eqs.rows) + Z.shape[1], tolerance),
+        residuals=residuals,
+    )
+
+
+def _share(difference: Array, *terms: Array) -> float:
+    size = max((float(np.abs(term).max(initial=0.0)) for term in terms), default=0.0)
+    return float(np.abs(difference).max(initial=0.0)) / (size or 1.0)
+
+
+def _nonideal(eqs: EquationsOfMotion, given: Mapping[str, float] | None) -> Array:
+    force = np.zeros(eqs.nv)
+    for name, value in (given or {}).items():
+        force[speed_numbers(eqs, [name])[0]] = float(value)
+    if not np.isfinite(force).all():
+        raise DataError("nonideal forces must be finite numbers.")
+    return force
+
+
+def _wanted(eqs: EquationsOfMotion, state: State, given: Mapping[str, float] | None) -> tuple[Array, Array]:
+    """Rows S and right-hand sides of S v̇ = wanted - bias."""
+    values = named_values(eqs, given, "accelerations")
+    _, _, S, bias = eqs.kernel("measures")(state.q, state.v, eqs.p, state.t)
+    chosen = [eqs.measures.index[name] for name in values]
+    return np.reshape(S, (-1, eqs.nv))[chosen], np.array(list(values.values())) - np.reshape(bias, -1)[chosen]
+
+
+def _feedback(eqs: EquationsOfMotion, state: State, baumgarte: Baumgarte) -> Array:
+    """What stabilisation adds to b, as numbers."""
+
+    def make() -> Kernel:
+        s = eqs.symbols()
+        added = ca.densify(stabilisation(eqs, s, baumgarte)) if eqs.rows else ca.SX(0, 1)
+        return Kernel(ca.Function("feedback", [s.q, s.v, s.p, s.t], [added]))
+
+    kernel = eqs.cached(("feedback", baumgarte), make)
+    return np.reshape(kernel(state.q, state.v, eqs.p, state.t)[0], -1)
+
+
+def _solver(
+    eqs: EquationsOfMotion,
+    method: str,
+    system: System,
+    tolerance: float,
+    alpha: float | None,
+    basis: str | None,
+    independent: list[int] | None,
+    stabilise: Baumgarte | None,
+) -> Solve:
+    M, A = system.M, system.A
+    basis = basis or ("svd" if independent is None else "partition")
+    penalty = stabilise.penalty if stabilise is not None and stabilise.penalty is not None else matrices.PENALTY
+
+    def udwadia_kalaba(f: Array, b: Array) -> tuple[Array, Array]:
+        result = matrices.udwadia_kalaba(M, f, A, b, alpha=1.0 if alpha is None else alpha, tolerance=tolerance)
+        return result.acceleration, result.lam
+
+    return {
+        "udwadia_kalaba": udwadia_kalaba,
+        "udwadia_phohomsiri": lambda f, b: matrices.udwadia_phohomsiri(M, f, A, b, tolerance=tolerance),
+        "kkt": lambda f, b: matrices.kkt(M, f, A, b, tolerance=tolerance),
+        "null_space": lambda f, b: matrices.null_space(
+            M, f, A, b, method=basis, independent=independent, names=eqs.speeds.names, tolerance=tolerance
+        ),
+        "augmented_lagrangian": lambda f, b: matrices.augmented_lagrangian(M, f, A, b),
+        "penalty": lambda f, b: matrices.penalised(M, f, A, b, penalty=penalty),
+    }[method]
+
+
+def _forces(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> Array:
+    (f,) = eqs.kernel("forces")(state.q, state.v, state.z, u, eqs.p, state.t, lam)
+    if not np.isfinite(f).all():
+        name = eqs.speeds.names[int(np.argmin(np.isfinite(f)))]
+        raise ModelError(f"the forces on {name!r} are not finite at t = {state.t:g} s.")
+    return f
+
+
+def _force_slopes(eqs: EquationsOfMotion, state: State, u: Array, lam: Array) -> Array:
+    """∂f/∂λ (nv, rows), exact."""
+
+    def make() -> Kernel:
+        s = eqs.symbols()
+        f = eqs.functions["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+        slopes = ca.densify(ca.jacobian(f, s.lam))
+        return Kernel(ca.Function("force_slopes", [s.q, s.v, s.z, s.u, s.p, s.t, s.lam], [slopes]))
+
+    kernel = eqs.cached("force slopes", make)
+    (slopes,) = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
+    return np.reshape(slopes, (eqs.nv, len(eqs.rows)))
+
+
+def _iterated(
+    eqs: EquationsOfMotion, state: State, system: System, solve: Solve, friction: bool, given: Array
+) -> tuple[Array, Array, float]:
+    """(v̇, multipliers of all rows, last change); `system` may hold more rows than the equations do."""
+    count, extra = len(state.lam), len(system.b) - len(state.lam)
+    lam = np.concatenate((state.lam, np.zeros(extra)))
+    acceleration, found = solve(_forces(eqs, state, system.u, lam[:count]) + given, system.b)
+    if not friction:
+        return acceleration, found, 0.0
+    zero = np.zeros_like(system.b)
+    change = np.inf
+    for _ in range(FRICTION_ITERATIONS):
+        change = float(np.abs(found - lam).max()) / (1.0 + float(np.abs(found).max()))
+        if change <= FRICTION_TOLERANCE:
+            return acceleration, found, change
+        slopes = np.hstack((_force_slopes(eqs, state, system.u, lam[:count]), np.zeros((eqs.nv, extra))))
+        answer = np.zeros((len(lam), len(lam)))
+        for k in np.flatnonzero(np.abs(slopes).max(axis=0) > 0):
+            answer[:, k] = solve(slopes[:, k], zero)[1]
+        step = np.asarray(np.linalg.lstsq(np.eye(len(lam)) - answer, found - lam, rcond=1e-14)[0])
+        before = float(np.abs(found - lam).max())
+        lam, acceleration, found = _shortened(eqs, state, system, solve, lam, step, before, given)
+    raise ConvergenceError(
+        f"friction and reactions of {eqs.name!r} did not settle in {FRICTION_ITERATIONS} iterations (last change "
+        f"{change:.1e} of the reactions). The joint may be jamming: lower the friction coefficient."
+    )
+
+
+def _shortened(
+    eqs: EquationsOfMotion,
+    state: State,
+    system: System,
+    solve: Solve,
+    lam: Array,
+    step: Array,
+    before: float,
+    given: Array,
+) -> tuple[Array, Array, Array]:
+    """The Newton step, halved while it makes things worse (reactions enter through their size, which has a kink)."""
+    length = 1.0
+    while True:
+        trial = lam + length * step
+        acceleration, found = solve(_forces(eqs, state, system.u, trial[: len(state.lam)]) + given, system.b)
+        if float(np.abs(found - trial).max()) <= before or length < 1e-3:
+            return trial, acceleration, found
+        length /= 2
+
+
+def _by_graph(
+    eqs: EquationsOfMotion, state: State, u: Array, friction: bool, stabilise: Baumgarte | None
+) -> tuple[Array, Array, float]:
+    """The run's own solve, warm-started from itself until it stands, as the steps of a run do."""
+    key = ("forward kernel", stabilise)
+    kernel = eqs.cached(key, lambda: Kernel(forward_function(eqs, stabilise), compiled=eqs.use_c))
+    lam = np.array(state.lam)
+    change = 0.0
+    for _ in range(GRAPH_PASSES):
+        _, acceleration, _, _, after, last = kernel(state.q, state.v, state.z, u, eqs.p, state.t, lam)
+        moved = float(np.abs(after - lam).max(initial=0.0))
+        lam, change = after, float(np.reshape(last, -1)[0])
+        if moved <= 1e-14 * (1.0 + float(np.abs(lam).max(initial=0.0))):
+            break
+    if friction and change > 1e-9:
+        raise ConvergenceError(
+            f"friction and reactions of {eqs.name!r} did not settle (last change {change:.1e} of the reactions). "
+            "The joint may be jamming: lower the friction coefficient."
+        )
+    return acceleration, lam, change
+
+
+# -- what redundancy leaves open --------------------------------------------------------------------------------------
+
+
+def _free_multipliers(A: Array, tolerance: float) -> Array:
+    """Orthonormal basis (rows, k) of the multipliers that push nothing."""
+    lengths = np.linalg.norm(A, axis=1)
+    weights = 1.0 / np.where(lengths > 0, lengths, 1.0)
+    Z = weights[:, None] * matrices.left_null_space(A * weights[:, None], tolerance)
+    return np.asarray(np.linalg.qr(Z)[0]) if Z.size else Z
+
+
+def _unique(eqs: EquationsOfMotion, Z: Array) -> dict[str, bool]:
+    owners: dict[str, list[int]] = {}
+    for k, row in enumerate(eqs.rows):
+        owners.setdefault(row.owner, []).append(k)
+    for joint in eqs.joints:
+        owners.setdefault(joint.name, list(joint.rows))
+    return {name: not Z.size or float(np.abs(Z[rows]).max(initial=0.0)) < UNIQUE for name, rows in owners.items()}
+
+
+def _refuse_undecided_friction(eqs: EquationsOfMotion, state: State, system: System, Z: Array) -> None:
+    """Friction needs the part of the reaction it uses; other parts of that joint's reaction may stay open."""
+    if not Z.size:
+        return
+    lam = np.ones(len(eqs.rows))
+    slopes = _force_slopes(eqs, state, system.u, lam)
+    if float(np.abs(slopes @ Z).max()) <= UNIQUE * float(np.abs(slopes).max(initial=0.0)):
+        return
+    unique = _unique(eqs, Z)
+    names = [name for name in eqs.friction_joints if not unique.get(name, True)] or list(eqs.friction_joints)
+    raise ModelError(
+        f"friction in joint {', '.join(map(repr, names))} of {eqs.name!r} depends on a reaction that is not unique: "
+        "the joints are redundant. Replace one of them by a freer one (da.check(m) names them), "
+        "or leave out the Coulomb part."
+    )
+
+
+def _reactions(eqs: EquationsOfMotion, state: State, lam: Array, unique: Mapping[str, bool]) -> dict[str, Reaction]:
+    if not eqs.joints:
+        return {}
+    (values,) = eqs.kernel("reactions")(state.q, state.v, lam, eqs.p, state.t)
+    dim = sum(name.startswith(f"{eqs.joints[0].name}.force.") for name in eqs.reaction_channels.names)
+    turns = 1 if dim == 2 else 3
+    axes = None
+    if "joint_axes" in eqs.functions:
+        axes = np.reshape(eqs.kernel("joint_axes")(state.q, eqs.p, state.t)[0], (dim, -1))
+    result = {}
+    for k, joint in enumerate(eqs.joints):
+        if joint.reaction < 0:
+            continue
+        force = values[joint.reaction : joint.reaction + dim]
+        torque = values[joint.reaction + dim : joint.reaction + dim + turns]
+        E = np.eye(dim) if axes is None else axes[:, dim * k : dim * (k + 1)]
+        local = torque if turns == 1 else E.T @ torque
+        result[joint.name] = Reaction(force, torque, E.T @ force, local, unique[joint.name])
+    return result

@@ -1,0 +1,167 @@
+"""Native functions of kinematics: joint rows together with prescribed quantities, and steps of their analysis.
+
+Every solve is a least change in the plain metric, through the regularised factor of `constrained`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Kernel, kernel_family
+from dalembert.solve.constrained.solve import Factor, normalised
+from dalembert.solve.position.prescribed_motion import Targets, target_function, target_gap
+
+SX, MX = ca.SX, ca.MX
+ITERATIONS = 3  # of two corrections each: order three in the gap
+CHUNK = 64
+
+
+class Analysis:
+    """Native functions of the position, velocity and acceleration rows with some quantities prescribed."""
+
+    def __init__(self, eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> None:
+        self.eqs, self.targets, self.held = eqs, targets, held
+        self.prescribed = target_function(eqs, targets)
+        functions = eqs.functions["rows"]
+        if any(functions.jac_sparsity(1, k).nnz() for k in (2, 3)):
+            raise ModelError("kinematics: an acceleration-level constraint depends on inputs or internal states.")
+        q, v, p, t = SX.sym("q", eqs.nq), SX.sym("v", eqs.nv), SX.sym("p", len(eqs.parameters)), SX.sym("t")
+        k = len(targets.names)
+        s, ds, dds = SX.sym("s", k), SX.sym("ds", k), SX.sym("dds", k)
+        self.newton = ca.Function("newton", [q, p, t, s], self._newton(q, p, t, s), {"cse": eqs.nv < 600})
+        residual = self._residual(q, p, t, s)
+        self.gap = ca.Function("gap", [q, p, t, s], [ca.norm_inf(residual) if residual.shape[0] else SX(0)])
+        self.speeds = ca.Function("speeds", [q, v, p, t, ds], [self._speeds(q, v, p, t, ds)[0]], {"cse": eqs.nv < 600})
+        self.rates = ca.Function(
+            "rates", [q, v, p, t, ds, dds], self._rates(q, v, p, t, ds, dds), {"cse": eqs.nv < 600}
+        )
+        N, n = eqs.functions["kinematics"](q, p, t)
+        move = normalised(eqs, q + N @ v)
+        self.move = ca.Function("move", [q, v, p, t], [ca.densify(move)])
+        drift = ca.Function("drift", [q, v, p, t], [ca.densify(N @ v + n)])
+        step = self._step(drift)
+        family = [step, step.mapaccum("kinematic_chunk", CHUNK), self.newton, self.rates]
+        self.step, self.chunk, self.newton_kernel, self.rates_kernel = kernel_family(family, compiled=eqs.use_c)
+
+    def _spins(self, q: Any, p: Any, t: Any) -> Any:
+        """Rows of the idle spins that are held at rest."""
+        if not self.held:
+            return SX(0, self.eqs.nv)
+        return self.eqs.functions["spins"](q, p, t)[0][list(self.held), :]
+
+    def _newton(self, q: Any, p: Any, t: Any, s: Any) -> list[Any]:
+        """Two corrections of the pose with one factor, the size of the first, and the gap before it."""
+        eqs, F = self.eqs, self.eqs.functions
+        still = SX.zeros(eqs.nv)
+        A, _ = F["rows"](q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
+        _, _, H, _ = self.prescribed(q, still, p, t)
+        J = ca.sparsify(ca.vertcat(A[eqs.holonomic_rows, :], H, self._spins(q, p, t)))
+        residual = self._residual(q, p, t, s)
+        if J.shape[0] == 0:
+            return [q, SX(0), SX(0)]
+        factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+        change = factor.correction(residual, 2)
+        N, _ = F["kinematics"](q, p, t)
+        near = normalised(eqs, q + N @ change)
+        second = factor.correction(self._residual(near, p, t, s), 1)
+        N, _ = F["kinematics"](near, p, t)
+        return [ca.densify(normalised(eqs, near + N @ second)), ca.norm_inf(change), ca.norm_inf(residual)]
+
+    def _residual(self, q: Any, p: Any, t: Any, s: Any) -> Any:
+        h, _, _, _ = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)
+        gaps = target_gap(self.eqs, self.targets, h, q, s)
+        return ca.vertcat(self.eqs.functions["position"](q, p, t), gaps, SX.zeros(len(self.held)))
+
+    def _speeds(self, q: Any, v: Any, p: Any, t: Any, ds: Any) -> tuple[Any, Any, Any]:
+        """Speeds, what the rows still miss, and the factor."""
+        eqs, F = self.eqs, self.eqs.functions
+        zero_z, zero_u = SX.zeros(eqs.nz), SX.zeros(eqs.nu)
+        rows = F["rows"]
+        nonlinear = bool(eqs.rate_rows) and rows.jac_sparsity(0, 1).nnz() > 0
+        E = self._spins(q, p, t)
+        factor = None
+        residual = SX.zeros(1)
+        for _ in range(4 if nonlinear else 2):
+            _, rate, H, _ = self.prescribed(q, v, p, t)
+            if factor is None or nonlinear:
+                A, _ = rows(q, v, zero_z, zero_u, p, t)
+                J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H, E))
+                if J.shape[0] == 0:
+                    return v, SX(0), None
+                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+            residual = ca.vertcat(F["rates"](q, v, p, t), rate - ds, E @ v)
+            v = v + factor.correction(residual, 2)
+        _, rate, _, _ = self.prescribed(q, v, p, t)
+        missed = ca.norm_inf(ca.vertcat(F["rates"](q, v, p, t), rate - ds))
+        return ca.densify(v), missed, factor
+
+    def _rates(self, q: Any, v: Any, p: Any, t: Any, ds: Any, dds: Any) -> list[Any]:
+        eqs, F = self.eqs, self.eqs.functions
+        v, missed, factor = self._speeds(q, v, p, t, ds)
+        A, b = F["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
+        _, _, H, bias = self.prescribed(q, v, p, t)
+        E = self._spins(q, p, t)
+        N, n = F["kinematics"](q, p, t)
+        w = SX.sym("w", eqs.nv)
+        spin_bias = ca.substitute(ca.jtimes(E @ w, q, N @ v + n), w, v) if self.held else SX.zeros(0, 1)
+        J, right = ca.sparsify(ca.vertcat(A, H, E)), ca.vertcat(b, dds - bias, -spin_bias)
+        a = SX.zeros(eqs.nv)
+        if J.shape[0]:
+            if factor is None or len(eqs.rate_rows) < len(eqs.rows):
+                factor = Factor(SX.eye(eqs.nv), J, singular_mass=False)
+            for _ in range(2):
+                a = a + factor.correction(J @ a - right, 2)
+        return [v, ca.densify(a), missed]
+
+    def _step(self, drift: ca.Function) -> ca.Function:
+        """(q v a t; t₁ s ṡ s̈ ṡ at mid-time; p) -> the same at t₁, with [gap, rate gap, first change, way]."""
+        eqs, k = self.eqs, len(self.targets.names)
+        nq, nv = eqs.nq, eqs.nv
+        x, w, p = MX.sym("x", nq + 2 * nv + 1), MX.sym("w", 1 + 4 * k), MX.sym("p", len(eqs.parameters))
+        q0, v0, a0, t0 = x[:nq], x[nq : nq + nv], x[nq + nv : nq + 2 * nv], x[-1]
+        t, s, ds, dds, mid = w[0], w[1 : 1 + k], w[1 + k : 1 + 2 * k], w[1 + 2 * k : 1 + 3 * k], w[1 + 3 * k :]
+        dt = t - t0
+        if eqs.is_holonomic and not self.held:
+            q = self.move(q0, v0 * dt + a0 * dt**2 / 2, p, t)
+            guess = v0 + a0 * dt
+        else:  # Runge-Kutta 4 with speeds that follow from pose and time
+            half = t0 + dt / 2
+            k1 = drift(q0, v0, p, t0)
+            q2 = q0 + dt / 2 * k1
+            k2 = drift(q2, self.speeds(q2, v0, p, half, mid), p, half)
+            q3 = q0 + dt / 2 * k2
+            k3 = drift(q3, self.speeds(q3, v0, p, half, mid), p, half)
+            q4 = q0 + dt * k3
+            guess = self.speeds(q4, v0, p, t, ds)
+            k4 = drift(q4, guess, p, t)
+            q = self.move(q0 + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4), MX.zeros(nv), p, t)
+        way = ca.norm_inf(q - q0)
+        first = None
+        for _ in range(ITERATIONS):
+            q, change, _ = self.newton(q, p, t, s)
+            first = change if first is None else first
+        gap = self.gap(q, p, t, s)
+        v, a, missed = self.rates(q, guess, p, t, ds, dds)
+        return ca.Function("kinematic_step", [x, w, p], [ca.vertcat(q, v, a, t), ca.vertcat(gap, missed, first, way)])
+
+
+def analysis(eqs: EquationsOfMotion, targets: Targets, held: tuple[int, ...] = ()) -> Analysis:
+    return eqs.cached(("kinematics", targets, held), lambda: Analysis(eqs, targets, held))  # type: ignore[no-any-return]
+
+
+def stacked(eqs: EquationsOfMotion, targets: Targets) -> Kernel:
+    """(q,p,t,s) -> gradient of the velocity rows and of the prescribed quantities; these; how far they are from s."""
+
+    def make() -> Kernel:
+        x, s, still = eqs.symbols(), SX.sym("s", len(targets.names)), SX.zeros(eqs.nv)
+        A, _ = eqs.functions["rows"](x.q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), x.p, x.t)
+        h, _, H, _ = target_function(eqs, targets)(x.q, still, x.p, x.t)
+        J = ca.sparsify(ca.vertcat(A[eqs.rate_rows, :], H))
+        outputs = [J, h, target_gap(eqs, targets, h, x.q, s)]
+        return Kernel(ca.Function("stack", [x.q, x.p, x.t, s], outputs), compiled=eqs.use_c)
+
+    return eqs.cached(("kinematic stack", targets), make)  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Positions and speeds on the joints: assembly, mobility, prescribed quantities."""

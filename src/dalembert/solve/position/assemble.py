@@ -1,0 +1,371 @@
+"""Positions and speeds consistent with the joints, from a partial guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_matrix, identity, vstack
+from scipy.sparse.linalg import splu
+
+from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, State, require_equations
+from dalembert.expressions import Array
+from dalembert.mechanics.absolute.constraints import turn_between
+from dalembert.model.orientation import Rotation
+from dalembert.solve.constrained.solve import mass_is_singular
+from dalembert.solve.position.first_guess import hang
+from dalembert.solve.position.orientations import take_poses, turning_bodies
+
+TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
+ITERATIONS = 60
+RESTARTS = 24
+WEIGHTLESS = 300  # speeds without inertia; above it their rank is not looked at
+DENSE = 300  # speeds; above it the steps are solved with sparse factors
+
+
+def assemble(
+    eqs: EquationsOfMotion,
+    position: Mapping[str, float] | None = None,
+    *,
+    velocity: Mapping[str, float] | None = None,
+    guess: Mapping[str, float] | None = None,
+    internal: Mapping[str, float] | None = None,
+    start: State | None = None,
+    t: float = 0.0,
+    restarts: int = RESTARTS,
+) -> State:
+    """Put a machine together.
+
+    Parameters
+    ----------
+    position : values that joint or body coordinates must have, e.g. ``{"A.angle": 1.57}``; of a body in space also
+        ``plate.rotation`` (a `da.rotation`, a rotation vector or a quaternion) or ``plate.pose`` (x, y, z and that).
+    velocity : values that their rates must have, addressed by the coordinate (``{"A.angle": 10.0}``) or by the rate;
+        also speeds of bodies (``{"top.wz": 150.0}``).
+    guess : coordinates to start from; they decide which of several ways of closing the loops is found.
+    internal : internal states (motor currents, lags).
+    start : a state to start from, instead of the drawing.
+    t : time, for moving joints and drivers.
+    restarts : how often to try again from places around the first, where the joints do not close from there. With none
+        a machine that is moved on from ``start`` stays on its branch, or it is soon told that it cannot.
+
+    Returns
+    -------
+    State with every joint closed to about 1e-12 and speeds that keep it closed; what is not prescribed moves as
+    little as possible.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> state = da.assemble(da.equations(m), {"hinge.angle": 0.0}, velocity={"hinge.angle": 2.0})
+    >>> round(state["rod.x"], 12), round(state["rod.vy"], 12)
+    (0.5, 1.0)
+    """
+    require_equations(eqs)
+    if not isinstance(t, (int, float)) or not np.isfinite(t):
+        raise DataError(f"t must be a finite number of seconds, got {t!r}.")
+    if start is not None:
+        _same_machine(eqs, start)
+    plain, turned = take_poses(eqs, _mapping(position, "position"), "position")
+    wanted = _named(eqs, plain, "position")
+    speeds = _named(eqs, velocity, "velocity", rates=True)
+    loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
+    hints = {**wanted, **_named(eqs, loose, "guess", coordinates=True)}
+    for body, orientation in {**leaning, **turned}.items():
+        hints |= {f"{body}.e{k}": float(c) for k, c in enumerate(orientation.quaternion)}
+    q = np.array(start.q) if start is not None else hang(eqs, hints)
+    z = np.array(start.z if start is not None else eqs.guess[1])
+    for name, value in _mapping(internal, "internal").items():
+        if name not in eqs.internal.index:
+            raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
+        z[eqs.internal.index[name]] = _finite(value, "internal", name)
+    for name, value in hints.items():
+        for coordinate in (name, f"{name}.turned"):  # a joint angle in space counts its turns from here
+            if coordinate in eqs.coordinates.index:
+                q[eqs.coordinates.index[coordinate]] = value
+    if eqs.followers and start is None:
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        for coordinate_index, measure, ratio in eqs.followers:
+            q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
+    q = _close(eqs, q, wanted, turned, t, restarts)
+    counters = [(k, n.removesuffix(".turned")) for k, n in enumerate(eqs.coordinates.names) if n.endswith(".turned")]
+    if counters:
+        s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
+        for k, name in counters:
+            q[k] = s[eqs.measures.index[name]]
+    v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
+    return eqs.state(q, v, z, t)
+
+
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(f"{what} must name coordinates, such as {what}={{'A.angle': 0.5}}; got {given!r}.")
+    return given or {}
+
+
+def _finite(value: Any, what: str, name: str) -> float:
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+    if not np.isfinite(result):
+        raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+    return result
+
+
+def _named(
+    eqs: EquationsOfMotion,
+    given: Mapping[str, float] | None,
+    what: str,
+    *,
+    rates: bool = False,
+    coordinates: bool = False,
+) -> dict[str, float]:
+    result = {}
+    by_rate = dict(zip(eqs.measure_rates.names, eqs.measures.names, strict=True)) if rates else {}
+    for name, value in _mapping(given, what).items():
+        full = eqs.full_name(name) if isinstance(name, str) else repr(name)
+        full = by_rate.get(full, full)
+        further = eqs.speeds if rates else eqs.coordinates if coordinates else None
+        if full not in eqs.measures.index and (further is None or full not in further.index):
+            known = [*eqs.measures.names, *((*eqs.measure_rates.names, *eqs.speeds.names) if rates else ())]
+            raise ModelError(f"{what}: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}")
+        result[full] = _finite(value, what, name)
+    return result
+
+
+class _Problem:
+    """Residual and gradient of joints plus prescribed coordinates."""
+
+    def __init__(
+        self, eqs: EquationsOfMotion, wanted: Mapping[str, float], turned: Mapping[str, Rotation], t: float
+    ) -> None:
+        self.eqs, self.t = eqs, t
+        starts = turning_bodies(eqs)
+        self.turned = {body: np.array(x.quaternion, dtype=float) for body, x in turned.items()}
+        self.starts = [starts[body] for body in turned]
+        self.columns = [eqs.speeds.index[f"{body}.w{axis}"] for body in turned for axis in "xyz"]
+        self.chosen = [eqs.measures.index[name] for name in wanted]
+        self.values = np.array(list(wanted.values()))
+        self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
+
+    def residual(self, q: Array) -> Array:
+        eqs = self.eqs
+        parts = [eqs.kernel("position")(q, eqs.p, self.t)[0]]
+        if self.chosen:
+            parts.append(eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values)
+        for start, target in zip(self.starts, self.turned.values(), strict=True):
+            parts.append(np.array(turn_between(target, q[start : start + 4]), dtype=float).ravel())
+        return np.concatenate(parts)
+
+    def gradient(self, q: Array) -> csc_matrix:
+        eqs = self.eqs
+        A = eqs.kernel("rows").sparse(0, q, self.zero_v, self.zero_z, self.zero_u, eqs.p, self.t)
+        if len(eqs.holonomic_rows) < len(eqs.rows):
+            A = A[eqs.holonomic_rows, :]
+        if not self.chosen and not self.columns:
+            return A
+        S = eqs.kernel("measures").sparse(2, q, self.zero_v, eqs.p, self.t)
+        return vstack((A, S[self.chosen, :], identity(eqs.nv, format="csr")[self.columns, :])).tocsc()
+
+    def move(self, q: Array, change: Array) -> Array:
+        N = self.eqs.kernel("kinematics").sparse(0, q, self.eqs.p, self.t)
+        return normalised_numbers(self.eqs, q + N @ change)
+
+    def owner(self, index: int) -> str:
+        count = len(self.eqs.holonomic_rows)
+        if index < count:
+            row = self.eqs.rows[self.eqs.holonomic_rows[index]]
+            kind = "joint" if any(j.name == row.owner for j in self.eqs.joints) else "constraint"
+            return f"{kind} {row.owner!r}"
+        if index >= count + len(self.chosen):
+            return f"the prescribed orientation of {list(self.turned)[(index - count - len(self.chosen)) // 3]!r}"
+        return f"the prescribed coordinate {self.eqs.measures.names[self.chosen[index - count]]!r}"
+
+
+def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
+    for start in eqs.rotations:
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q
+
+
+def least_change(J: csc_matrix, residual: Array, damping: float) -> Array:
+    """The smallest x with J x = -residual, damped: -Jᵀ (J Jᵀ + μ 1)⁻¹ residual."""
+    if not (np.isfinite(J.data).all() and np.isfinite(residual).all()):
+        raise ConvergenceError(
+            "the search came to a pose where joints are not defined (a wheel lying flat, a direction without length). "
+            "Start nearer to the pose you look for."
+        )
+    if J.shape[1] <= DENSE:
+        dense = J.toarray()
+        if damping == 0.0:
+            return np.asarray(-np.linalg.lstsq(dense, residual, rcond=1e-10)[0])
+        G = dense @ dense.T + damping * np.eye(J.shape[0])
+        return np.asarray(-dense.T @ np.linalg.solve(G, residual))
+    scale = float(abs(J).max()) ** 2
+    G = (J @ J.T + (damping + 1e-12 * scale) * identity(J.shape[0])).tocsc()
+    factor = splu(G)
+    y = factor.solve(residual)
+    y += factor.solve(residual - (J @ (J.T @ y)) - damping * y)
+    return np.asarray(-(J.T @ y))
+
+
+def _close(
+    eqs: EquationsOfMotion,
+    q0: Array,
+    wanted: Mapping[str, float],
+    turned: Mapping[str, Rotation],
+    t: float,
+    restarts: int,
+) -> Array:
+    problem = _Problem(eqs, wanted, turned, t)
+    tolerance = TOLERANCE * (1 + float(np.abs(q0).max(initial=0.0)))
+    q, gap = _iterate(problem, q0, tolerance)
+    if gap <= tolerance:
+        return q
+    random = np.random.default_rng(0)
+    best, best_gap = q, gap
+    restarts = restarts if eqs.nv <= DENSE else 0
+    for k in range(restarts):
+        spread = 0.05 * 1.25**k
+        shift = random.normal(size=eqs.nv) * spread
+        q, gap = _iterate(problem, problem.move(q0.copy(), shift), tolerance)
+        if gap <= tolerance:
+            return q
+        if gap < best_gap:
+            best, best_gap = q, gap
+    residual = np.abs(problem.residual(best))
+    worst = int(np.argmax(residual))
+    if not np.isfinite(residual[worst]):
+        raise AssemblyError(
+            f"cannot assemble {eqs.name!r}: the gap of {problem.owner(worst)} is not a finite number. "
+            "Check its numbers and parameters (a length of zero?)."
+        )
+    raise AssemblyError(
+        f"cannot assemble {eqs.name!r}: {problem.owner(worst)} stays open by {residual[worst]:.2e} "
+        f"(m or rad) after {ITERATIONS} iterations from {restarts + 1} starting points. "
+        "Check lengths and prescribed coordinates, or give a better guess={...}."
+    )
+
+
+def _iterate(problem: _Problem, q: Array, tolerance: float) -> tuple[Array, float]:
+    """Levenberg-Marquardt in the tangent space, with limited steps."""
+    residual = problem.residual(q)
+    gap = float(np.abs(residual).max(initial=0.0))
+    damping = 0.0
+    for _ in range(ITERATIONS):
+        if gap <= tolerance * 1e-2 or not np.isfinite(gap):
+            break
+        change = least_change(problem.gradient(q), residual, damping)
+        size = float(np.abs(change).max(initial=0.0))
+        if not np.isfinite(size):
+            damping = max(10 * damping, 1e-6)
+            continue
+        trial = problem.move(q.copy(), change * min(1.0, 0.7 / max(size, 1e-300)))
+        after = problem.residual(trial)
+        new_gap = float(np.abs(after).max(initial=0.0))
+        if np.linalg.norm(after) < np.linalg.norm(residual) * (1 - 1e-4) or new_gap <= tolerance * 1e-2:
+            q, residual, gap = trial, after, new_gap
+            damping = 0.0 if damping < 1e-8 else damping / 10
+        elif gap <= tolerance:
+            break  # rounding level
+        else:
+            damping = max(10 * damping, 1e-6)
+            if damping > 1e6:
+                break
+    return q, gap
+
+
+def _speeds(eqs: EquationsOfMotion, q: Array, v0: Array, wanted: Mapping[str, float], t: float) -> Array:
+    zero_z, zero_u = np.zeros(eqs.nz), np.zeros(eqs.nu)
+    v = v0
+    chosen = [eqs.measures.index[name] for name in wanted if name in eqs.measures.index]
+    direct = [eqs.speeds.index[name] for name in wanted if name not in eqs.measures.index]  # angular velocities
+    wanted = {n: wanted[n] for n in sorted(wanted, key=lambda n: n not in eqs.measures.index)}
+    values = np.array(list(wanted.values()))
+    for _ in range(20):  # one pass for rows linear in the speeds, a few for others
+        (rates,) = eqs.kernel("rates")(q, v, eqs.p, t)
+        A = eqs.kernel("rows").sparse(0, q, v, zero_z, zero_u, eqs.p, t)
+        if len(eqs.rate_rows) < len(eqs.rows):
+            A = A[eqs.rate_rows, :]
+        residual, J = rates, A
+        if wanted:
+            _, s_rate, _, _ = eqs.kernel("measures")(q, v, eqs.p, t)
+            S = eqs.kernel("measures").sparse(2, q, v, eqs.p, t)
+            residual = np.concatenate((rates, np.concatenate((s_rate[chosen], v[direct])) - values))
+            J = vstack((A, S[chosen, :], identity(eqs.nv, format="csr")[direct, :])).tocsc()
+        size = 1 + float(np.abs(v).max(initial=0.0)) + float(np.abs(values).max(initial=0.0))
+        if float(np.abs(residual).max(initial=0.0)) <= 1e-13 * size:
+            return v
+        v = v + least_change(J, residual, 0.0)
+    worst = int(np.argmax(np.abs(residual)))
+    if abs(residual[worst]) > 1e-9 * size:
+        rated = [eqs.rows[k].owner for k in eqs.rate_rows]
+        names = [*(f"constraint {o!r}" for o in rated), *(f"the prescribed rate of {n!r}" for n in wanted)]
+        rate_names = dict(zip(eqs.measures.names, eqs.measure_rates.names, strict=True))
+        asked = ", ".join(repr(rate_names.get(name, name)) for name in wanted) or "nothing"
+        raise AssemblyError(
+            f"no speeds of {eqs.name!r} agree with everything asked (prescribed: {asked}): {names[worst]} is missed by "
+            f"{abs(residual[worst]):.2e} m/s or rad/s. Prescribe fewer or other rates."
+        )
+    return v
+
+
+def check_start(eqs: EquationsOfMotion, state: State) -> None:
+    """Refuse a start whose joints are visibly open, or whose speeds would open them."""
+    (phi,) = eqs.kernel("position")(state.q, eqs.p, state.t)
+    if phi.size and (gap := float(np.abs(phi).max())) > 1e-6:
+        owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(np.abs(phi)))]].owner
+        raise AssemblyError(f"the start does not close {owner!r} (gap {gap:.2e}). Make it with da.assemble(eqs, ...).")
+    (rates,) = eqs.kernel("rates")(state.q, state.v, eqs.p, state.t)
+    fastest = float(np.abs(state.v).max(initial=0.0))
+    if rates.size and (slip := float(np.abs(rates).max())) > 1e-6 * (1 + fastest):
+        owner = eqs.rows[eqs.rate_rows[int(np.argmax(np.abs(rates)))]].owner
+        raise AssemblyError(
+            f"the speeds at the start do not agree with {owner!r} (by {slip:.2e} m/s or rad/s). Make them with "
+            "da.assemble(eqs, start=state) or da.assemble(eqs, ..., velocity={...})."
+        )
+
+
+def check_weightless(eqs: EquationsOfMotion, state: State) -> None:
+    """Every speed without inertia must be held by the joints, or nothing says how it changes: rank [M; A] = n."""
+    if not mass_is_singular(eqs):
+        return
+    M = eqs.kernel("inertia").sparse(0, state.q, eqs.p, state.t)
+    free = np.flatnonzero(M.diagonal() == 0)  # M is positive semidefinite: a zero there is a zero row
+    if not 0 < free.size <= WEIGHTLESS:
+        return
+    A = eqs.kernel("rows").sparse(0, state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[:, free].toarray()
+    _, size, directions = np.linalg.svd(np.vstack((A, np.zeros((max(free.size - A.shape[0], 0), free.size)))))
+    if size[free.size - 1] < 1e-9 * max(1.0, size[0]):
+        name = eqs.speeds.names[free[int(np.argmax(np.abs(directions[free.size - 1])))]]
+        raise ModelError(
+            f"nothing says how {name!r} changes: it has no mass or inertia, and no joint holds it. "
+            "Give the body some, or add a joint."
+        )
+
+
+def _same_machine(eqs: EquationsOfMotion, start: Any) -> None:
+    if not isinstance(start, State):
+        raise ModelError(f"start must be a State made by da.assemble(eqs, ...), got {type(start).__name__}.")
+    if start.eqs.coordinates.names != eqs.coordinates.names:
+        raise ModelError(f"start belongs to equations {start.eqs.name!r}, not to {eqs.name!r}.")
+
+
+def state_or_rest(eqs: EquationsOfMotion, start: Any, t: float = 0.0, *, weightless: bool = False) -> State:
+    """The given state, or rest in the drawing's pose; `weightless` lets speeds without inertia be free."""
+    if start is None:
+        begin = assemble(eqs, t=t)
+    else:
+        require_equations(eqs)
+        _same_machine(eqs, start)
+        check_start(eqs, start)
+        begin = start
+    if not weightless:
+        check_weightless(eqs, begin)
+    return begin

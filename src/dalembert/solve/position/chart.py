@@ -1,0 +1,176 @@
+"""Independent coordinates and speeds at one instant, and the tangent space that goes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.solve.position.tangent import (
+    Candidate,
+    Point,
+    Terms,
+    choose,
+    measure_candidate,
+    speed_candidate,
+    split,
+    terms,
+    turn_candidates,
+)
+
+AT_REST = 1e-7  # accelerations that pass for none, relative to those the single forces would give
+
+
+class Chart:
+    """Independent coordinates s and speeds w at one instant, and the tangent X, V, W that goes with them."""
+
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        x: Point,
+        named: list[str] | None,
+        *,
+        world: bool,
+        fixed: tuple[list[Candidate], list[Candidate]] | None = None,
+    ) -> None:
+        self.eqs, self.x = eqs, x
+        self.T = T = terms(eqs, x)
+        rated = eqs.rate_rows
+        Z_position = split(T.A[eqs.holonomic_rows])[4]
+        Z_speed = split(T.A[rated])[4]
+        self.second_order = eqs.is_holonomic and eqs.nz == 0
+        if fixed is None:
+            self._check_regular()
+            self.positions, self.speeds = self._select(named, Z_position, Z_speed, world)
+        else:
+            self.positions, self.speeds = fixed
+        given = [c for c in self.positions if named is None or c.name in self._full(named)]
+        self.kept = given
+        # positions: [A_h; S] X = [0; 1]
+        S = self.rows(self.positions, 0)
+        self.X = solve_rows(T.A[eqs.holonomic_rows], S, np.zeros((len(eqs.holonomic_rows), len(S))), np.eye(len(S)))
+        # speeds: [A; S] W = [0; 1],  [A; S] V = -[∂rates/∂ξ; ∂ṡ/∂ξ] X
+        Sw = self.rows(self.speeds, 0)
+        A = T.A[rated]
+        self.W = solve_rows(A, Sw, np.zeros((len(rated), len(Sw))), np.eye(len(Sw)))
+        self.V = solve_rows(A, Sw, -T.rates_x @ self.X, -self.rows(self.speeds, 1) @ self.X)
+
+    def _full(self, named: list[str]) -> list[str]:
+        return [self.eqs.full_name(name) for name in named]
+
+    def rows(self, candidates: list[Candidate], which: int) -> Array:
+        nv = self.eqs.nv
+        return np.array([c.rows(self.T, self.x)[which] for c in candidates], dtype=float).reshape(len(candidates), nv)
+
+    def moved(self, x: Point) -> Chart:
+        chart = Chart(self.eqs, x, None, world=False, fixed=(self.positions, self.speeds))
+        chart.kept = self.kept
+        return chart
+
+    def _select(
+        self, named: list[str] | None, Z: Array, Zw: Array, world: bool
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        eqs, T, x = self.eqs, self.T, self.x
+        turns = turn_candidates(eqs, x.v, world=world)
+        both = [c for group in (*turns, *turn_candidates(eqs, x.v, world=not world)) for c in group]
+        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        known = {c.name: c for c in (*both, *measures)}
+        joints = [measures[k] for k in eqs.recorded_measures]
+        # body by body, the slowest spinning first: its place, then its turns
+        spinning = [group[0].name.rpartition(".")[0] for group in turns]
+        owners = [*spinning, *dict.fromkeys(c.name.rpartition(".")[0] for c in measures)]
+        automatic = [joints]
+        for owner in dict.fromkeys(owners):
+            automatic.append([c for c in measures if c not in joints and c.name.rpartition(".")[0] == owner])
+            automatic += [turns[spinning.index(owner)]] if owner in spinning else []
+        if named is None:
+            positions = choose(Z, automatic, T, x)
+        else:
+            for name in self._full(named):
+                if name not in known:
+                    raise ModelError(
+                        f"coordinates: {unknown_name('coordinate', name, known, f'equations {eqs.name!r}')}"
+                    )
+            mine = [known[name] for name in dict.fromkeys(self._full(named))]
+            found = choose(Z, [[c] for c in mine], T, x)
+            for c in mine:
+                if c not in found:
+                    others = ", ".join(o.name for o in found) or "none"
+                    raise ModelError(
+                        f"coordinates: {c.name!r} is not independent of the others ({others}) in {eqs.name!r}, "
+                        f"which has {Z.shape[1]} degrees of freedom. Leave it out."
+                    )
+            positions = choose(Z, [*[[c] for c in mine], *automatic], T, x)
+        if len(positions) < Z.shape[1]:
+            raise ModelError(f"found only {len(positions)} of {Z.shape[1]} independent coordinates of {eqs.name!r}.")
+        if self.second_order and (named is None or len(positions) == len(set(self._full(named)))):
+            return positions, positions
+        self.second_order = False
+        rates = [c for c in positions if c.kind == "measure"]
+        free = [speed_candidate(eqs, k) for k in range(eqs.nv)]
+        turning = [group if world else [free[k] for k in group[0].columns] for group in turns]
+        mine = [c for c in rates if c in joints]
+        if eqs.is_holonomic:
+            speeds = choose(Zw, [rates, joints, measures, *turning, free], T, x)
+        else:  # where something rolls, what turns is steady, what travels need not be
+            speeds = choose(Zw, [mine, joints, *turning, rates, measures, free], T, x)
+        if len(speeds) < Zw.shape[1]:
+            raise ModelError(f"found only {len(speeds)} of {Zw.shape[1]} independent speeds of {eqs.name!r}.")
+        return positions, speeds
+
+    def _check_regular(self) -> None:
+        """Redundant rows must stay redundant nearby: yᵀA = 0 must not be broken to first order along the motion."""
+        eqs, x = self.eqs, self.x
+        A = self.T.A[eqs.holonomic_rows]
+        lengths, *_, Z, left = split(A)
+        if left.shape[1] == 0 or Z.shape[1] == 0 or self.T.f_lam.any():
+            return
+        y = np.zeros(len(eqs.rows))
+        y[eqs.holonomic_rows] = (left @ np.cos(np.arange(1.0, left.shape[1] + 1))) / lengths
+        zero = np.zeros(eqs.nv)
+        at_rest = Point(x.q, zero, x.z, x.u, x.t, zero, y)
+        none = Point(x.q, zero, x.z, x.u, x.t, zero, np.zeros(len(eqs.rows)))
+        curvature = Z.T @ (terms(eqs, at_rest).R1_x - terms(eqs, none).R1_x) @ Z
+        size = float(np.abs(y).max()) * max(1.0, float(np.abs(A).max()))
+        if float(np.abs(curvature).max()) > 1e-6 * size:
+            raise ModelError(
+                f"the pose of {eqs.name!r} is singular (its joints allow more motions here than next to it, as at a "
+                "dead point): there is no linear model. Linearize at another pose."
+            )
+
+    def drift(self, *, strict: bool) -> dict[str, float]:
+        """Accelerations of the independent coordinates at the reference, zero at an equilibrium."""
+        eqs, T, x = self.eqs, self.T, self.x
+        drift = {c.rate_name: c.rows(T, x)[5] for c in self.speeds}
+        drift.update({name: float(value) for name, value in zip(eqs.internal.names, T.g, strict=True)})
+        if not strict:
+            return drift
+        scale = _force_scale(eqs, T, x, self.W)
+        worst = max(drift, key=lambda name: abs(drift[name]), default=None)
+        if worst is not None and abs(drift[worst]) > AT_REST * scale:
+            raise ModelError(
+                f"at is neither an equilibrium nor a steady motion of {eqs.name!r}: {worst!r} changes by "
+                f"{drift[worst]:.3g} per second. Find one with da.equilibrium(eqs, start=at), or say anywhere=True "
+                "for deviations from the motion through this state."
+            )
+        return drift
+
+
+def _force_scale(eqs: EquationsOfMotion, T: Terms, x: Point, W: Array) -> float:
+    """Accelerations that single forces would give: what rounding is measured by."""
+    mass = W.T @ T.M @ W
+    if mass.size == 0:
+        return 1.0
+    efforts = np.abs(W.T) @ (np.abs(T.f) + np.abs(T.A.T) @ np.abs(x.lam) + np.abs(T.M @ x.a))
+    spread = np.abs(np.linalg.inv(mass)) @ efforts
+    return 1.0 + float(spread.max(initial=0.0)) + float(np.abs(T.g).max(initial=0.0))
+
+
+def solve_rows(A: Array, S: Array, right_a: Array, right_s: Array) -> Array:
+    """Y with A Y = right_a (perhaps redundant, consistent) and S Y = right_s."""
+    matrix = np.vstack((A, S))
+    right = np.vstack((right_a, right_s))
+    lengths = np.sqrt((matrix * matrix).sum(axis=1))
+    lengths[lengths == 0.0] = 1.0
+    return np.asarray(np.linalg.lstsq(matrix / lengths[:, None], right / lengths[:, None], rcond=1e-11)[0])

@@ -1,0 +1,334 @@
+"""Degrees of freedom: counted, and true; redundant joints; distance to singular poses; one check of everything.
+
+    count  ν = d n - Σ (d - k) J(k)        (Chebychev-Gruebler-Kutzbach, spec 002-A17)
+    true   n_v - rank A                     (spec 002-A8), rank decided from singular values
+
+Before the rank is taken, turning speeds are multiplied by the largest arm that occurs in the rows (so that neither
+metres nor millimetres matter) and rows are brought to unit length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.errors import AssemblyError, DalembertError, DataError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array
+from dalembert.mechanics import equations
+from dalembert.model import Mechanism
+from dalembert.numerics import ties
+from dalembert.record import Record
+from dalembert.solve.constrained import matrices
+from dalembert.solve.constrained.solve import depends_on_reactions
+from dalembert.solve.position.assemble import assemble, normalised_numbers, state_or_rest
+from dalembert.solve.position.idle import free_spins
+from dalembert.solve.position.prescribed_motion import acceleration_name
+from dalembert.solve.position.tangent import speed_numbers
+
+RANK_TOLERANCE = 1e-9  # of the scaled rows, relative; joints are closed to 1e-12 before
+INVOLVED = 1e-6  # share of a left null vector that makes a joint part of a redundancy
+NEAR_SINGULAR = 1e-4  # smallest singular value that earns a warning
+PROBE = 1e-2  # rad (or times the arm, m): how far a neighbouring pose is looked for
+
+
+def gruebler(bodies: int, freedoms: Mapping[int, int], *, planar: bool) -> int:
+    """d n - Σ (d - k) J(k) for `bodies` moving bodies and ``freedoms[k]`` joints with k freedoms (spec 002-A17).
+
+    Examples
+    --------
+    >>> gruebler(3, {1: 4}, planar=True), gruebler(3, {1: 4}, planar=False)
+    (1, -2)
+    """
+    d = 3 if planar else 6
+    return d * bodies - sum((d - k) * count for k, count in freedoms.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Mobility:
+    """Freedoms of a machine at one pose.
+
+    gruebler : speeds minus constraint rows.  dof : speeds minus rank of the rows.  rank, rows : their numbers.
+    redundant : names of joints (gears, drivers, constraints) that take part in a redundancy.
+    surplus : (owner, number of rows) that could go without freeing anything; one choice of several.
+    distance : smallest singular value that counts, of the scaled rows; 0 is a singular pose.
+    singular : True when the rank is lower here than nearby, False when it is the same, None when there is no
+        neighbour to compare with.
+    independent : speeds that decide all others, as far from ambiguous as can be, or those asked for.
+    complement : (nv, dof) S with A S = 0, a column per motion the joints allow: 1 for one independent speed and what
+        the others do with it ("partition"), or orthonormal ("qr", "svd").
+    idle : freedoms that move nothing else: a link between two ball joints turns about their line.
+    """
+
+    name: str
+    gruebler: int
+    dof: int
+    rank: int
+    rows: int
+    redundant: tuple[str, ...]
+    surplus: tuple[tuple[str, int], ...]
+    distance: float
+    singular: bool | None
+    independent: tuple[str, ...]
+    complement: Array
+    tolerance: float
+    idle: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Mobility of {self.name!r}: {self.dof} degree{'s' if self.dof != 1 else ''} of freedom",
+            f"  Gruebler count  {self.gruebler}",
+            f"  constraint rows {self.rows}, independent {self.rank} (relative tolerance {self.tolerance:g})",
+            f"  distance to a singular pose {self.distance:.3g}",
+        ]
+        if self.singular:
+            lines.append("  this pose is singular: nearby the rows are independent of each other")
+        if self.redundant:
+            lines.append(f"  redundant together: {', '.join(self.redundant)}")
+            lines.append("  could go: " + ", ".join(f"{n} row{'s' * (n > 1)} of {o}" for o, n in self.surplus))
+        if self.dof:
+            shown = ", ".join(self.independent[:8]) + (", ..." if len(self.independent) > 8 else "")
+            lines.append(f"  independent speeds: {shown}")
+        lines += [f"  idle: {text}" for text in self.idle]
+        return "\n".join(lines)
+
+
+def scaled_rows(eqs: EquationsOfMotion, A: Array) -> Array:
+    """Rows of unit length with turning speeds in units of the largest arm. A: (..., rows, nv)."""
+    turning = np.array([unit == "rad/s" for unit in eqs.speeds.units], dtype=bool)
+    size = np.sqrt((A**2).sum(axis=-1))
+    arm = 0.0
+    if turning.any() and not turning.all():
+        straight = np.sqrt((A[..., ~turning] ** 2).sum(axis=-1))
+        turn = np.sqrt((A[..., turning] ** 2).sum(axis=-1))
+        mixed = straight > 1e-9 * size
+        arm = float((turn[mixed] / straight[mixed]).max(initial=0.0))
+    scaled = np.where(turning, A / arm, A) if arm > 0 else A
+    size = np.sqrt((scaled**2).sum(axis=-1))
+    result: Array = scaled / np.where(size > 0, size, 1.0)[..., None]
+    return result
+
+
+def _rows_at(eqs: EquationsOfMotion, state: State, *, scaled: bool = True) -> Array:
+    A = eqs.kernel("rows")(state.q, state.v, state.z, np.zeros(eqs.nu), eqs.p, state.t)[0]
+    A = np.reshape(A, (len(eqs.rows), eqs.nv))
+    if not np.isfinite(A).all():
+        raise ModelError(f"constraint rows of {eqs.name!r} are not finite at t = {state.t:g} s.")
+    lengths = np.linalg.norm(A, axis=1)
+    return scaled_rows(eqs, A) if scaled else np.asarray(A / np.where(lengths > 0, lengths, 1.0)[:, None])
+
+
+def mobility(
+    eqs: EquationsOfMotion,
+    state: State | None = None,
+    *,
+    basis: str = "partition",
+    independent: Iterable[str] | None = None,
+    tolerance: float = RANK_TOLERANCE,
+) -> Mobility:
+    """Degrees of freedom, counted and true, and the joints that are redundant.
+
+    Parameters
+    ----------
+    state : the pose; None assembles the drawing.
+    basis : how the motions the joints allow are written: "partition", "qr" or "svd", see `Mobility.complement`.
+    independent : names of the independent speeds of a partition; found when left out.
+    tolerance : singular values below this share of the largest count as zero.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> da.mobility(da.equations(m)).dof
+    1
+    """
+    state = state_or_rest(eqs, state, weightless=True)
+    A, plain = _rows_at(eqs, state), _rows_at(eqs, state, scaled=False)
+    values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
+    rank = matrices.rank_of(values, tolerance)
+    redundant: tuple[str, ...] = ()
+    surplus: tuple[tuple[str, int], ...] = ()
+    if rank < len(eqs.rows):
+        weight = np.linalg.norm(matrices.left_null_space(A, tolerance), axis=1)
+        owners = [row.owner for row in eqs.rows]
+        redundant = tuple(dict.fromkeys(o for o, w in zip(owners, weight, strict=True) if w > INVOLVED))
+        extra = [owners[k] for k in _surplus_rows(A, rank)]
+        surplus = tuple((owner, extra.count(owner)) for owner in dict.fromkeys(extra))
+    chosen = matrices.independent_columns(A, tolerance)[0]
+    if independent is not None:
+        chosen = speed_numbers(eqs, independent)
+    return Mobility(
+        name=eqs.name,
+        gruebler=eqs.nv - len(eqs.rows),
+        dof=eqs.nv - rank,
+        rank=rank,
+        rows=len(eqs.rows),
+        redundant=redundant,
+        surplus=surplus,
+        distance=float(values[rank - 1] / values[0]) if rank else 1.0,
+        singular=_is_singular(eqs, state, A, rank, tolerance) if rank < min(A.shape) else False,
+        independent=tuple(eqs.speeds.names[k] for k in chosen),
+        complement=matrices.complement(plain, basis, independent=chosen, names=eqs.speeds.names, tolerance=tolerance),
+        tolerance=tolerance,
+        idle=tuple(eqs.spins[k] for k in free_spins(eqs, plain, np.array(state.q), state.t)),
+    )
+
+
+def _surplus_rows(A: Array, rank: int) -> list[int]:
+    """Rows that repeat others: those that QR of Aᵀ with pivoting takes last."""
+    return sorted(int(k) for k in ties.pivoted(A.T)[1][rank:])
+
+
+def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tolerance: float) -> bool | None:
+    """Whether the rank drops just here: compare with a pose a little further along a freedom (or in time)."""
+    S = matrices.complement(A, tolerance=tolerance)
+    random = np.random.default_rng(0)
+    q, t = np.array(state.q), state.t
+    if S.shape[1]:
+        direction = S @ random.normal(size=S.shape[1])
+        direction *= PROBE / float(np.abs(direction).max())
+        N = np.reshape(eqs.kernel("kinematics")(q, eqs.p, t)[0], (eqs.nq, eqs.nv))
+        q = normalised_numbers(eqs, q + N @ direction)
+    else:
+        t += PROBE
+    try:
+        near = assemble(eqs, start=eqs.state(q, state.v, state.z, t), t=t)
+    except AssemblyError:
+        return None
+    return matrices.rank_of(np.linalg.svd(_rows_at(eqs, near), compute_uv=False), tolerance) > rank
+
+
+def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_TOLERANCE) -> Record:
+    """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run (spec 002-A8, G2).
+
+    Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and
+    ``smallest`` (smallest of all: passes near zero where rank is about to drop), each relative to the largest. A run
+    that carries its accelerations has the Euclidean norms of the residuals too: ``residual.acceleration`` of A v̇ - b,
+    ``residual.force`` of Sᵀ(f - M v̇) on the motions S the joints allow (not where friction depends on reactions), and
+    ``residual.combined``, the root of the sum of their squares.
+    """
+    columns = []
+    for channels, default in ((eqs.coordinates, None), (eqs.speeds, None), (eqs.internal, 0.0), (eqs.inputs, 0.0)):
+        block = np.zeros((len(run.time), len(channels)))
+        for k, name in enumerate(channels.names):
+            if name in run.names:
+                block[:, k] = run[name]
+            elif default is None:
+                raise DataError(unknown_name("channel", name, run.names, f"the run given for {eqs.name!r}"))
+        columns.append(block)
+    q, v, z, u = columns
+    count = len(run.time)
+    values = np.zeros((count, 0))
+    if eqs.rows:
+        A = eqs.kernel("rows").many(q, v, z, u, eqs.p, run.time[:, None])[0]
+        A = np.reshape(A, (count, len(eqs.rows), eqs.nv))
+        values = np.asarray(np.linalg.svd(scaled_rows(eqs, A), compute_uv=False))
+    rank = np.array([matrices.rank_of(s, tolerance) for s in values], dtype=float)
+    pairs = list(zip(values, rank.astype(int), strict=True))
+    data = {
+        "rank": rank,
+        "dof": eqs.nv - rank,
+        "distance": np.array([s[r - 1] / s[0] if r else 1.0 for s, r in pairs]),
+        "smallest": np.array([s[-1] / s[0] if r else 1.0 for s, r in pairs]),
+    }
+    names = [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
+    if all(name in run.names for name in names):
+        a = np.column_stack([run[name] for name in names]) if names else np.zeros((count, 0))
+        data |= _residuals(eqs, run.time, (q, v, z, u), a, tolerance)
+    return Record.from_channels(run.time, data, {}, name=f"rank of {eqs.name}", provenance={"tolerance": tolerance})
+
+
+def _residuals(
+    eqs: EquationsOfMotion, time: Array, at: tuple[Array, ...], a: Array, tolerance: float
+) -> dict[str, Array]:
+    """Norms of A v̇ - b and Sᵀ(f - M v̇) at every sample."""
+    count, rows, nv = len(time), len(eqs.rows), eqs.nv
+    t = time[:, None]
+    A, b = eqs.kernel("rows").many(*at, eqs.p, t)
+    A, b = np.reshape(A, (count, rows, nv)), np.reshape(b, (count, rows))
+    missed = np.linalg.norm(np.einsum("kij,kj->ki", A, a) - b, axis=1)
+    found = {"residual.acceleration": missed}
+    if not depends_on_reactions(eqs):
+        M = np.reshape(eqs.kernel("inertia").many(at[0], eqs.p, t)[0], (count, nv, nv))
+        f = np.reshape(eqs.kernel("forces").many(*at, eqs.p, t, np.zeros((count, rows)))[0], (count, nv))
+        left = f - np.einsum("kij,kj->ki", M, a)
+        along = (matrices.complement(A[k], tolerance=tolerance).T @ left[k] for k in range(count))
+        force = np.array([np.linalg.norm(x) for x in along])
+        found |= {"residual.force": force, "residual.combined": np.hypot(missed, force)}
+    return found
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `da.check` found; prints everything."""
+
+    name: str
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    mobility: Mobility | None
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __repr__(self) -> str:
+        lines = [f"Check of {self.name!r}: {'sound' if self.ok else f'{len(self.problems)} problem(s)'}"]
+        lines += [f"  problem: {text}" for text in self.problems]
+        lines += [f"  warning: {text}" for text in self.warnings]
+        if self.mobility is not None:
+            lines.append(repr(self.mobility))
+        return "\n".join(lines)
+
+
+def check(m: Mechanism) -> Report:
+    """Look a machine over: every problem of its description at once, then its freedoms and redundant joints.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> da.check(m).ok
+    True
+    """
+    if not isinstance(m, Mechanism):
+        raise ModelError(f"da.check takes a da.Mechanism, got {type(m).__name__}.")
+    found = tuple(m.problems())
+    if found:
+        return Report(m.name, found, (), None)
+    try:
+        eqs = equations(m)
+        state = assemble(eqs)
+        result = mobility(eqs, state)
+        M = np.reshape(eqs.kernel("inertia")(state.q, eqs.p, state.t)[0], (eqs.nv, eqs.nv))
+        matrices.realizability(M, _rows_at(eqs, state), eqs.speeds.names)
+    except DalembertError as error:
+        return Report(m.name, (str(error),), (), None)
+    return Report(m.name, (), tuple(_warnings(m, result)), result)
+
+
+def _warnings(m: Mechanism, found: Mobility) -> list[str]:
+    texts = []
+    massless = [body.name for body in m.bodies if float(body.mass) == 0]
+    if massless:
+        texts.append(f"bodies without mass, held by their joints: {', '.join(massless)}.")
+    if found.singular:
+        texts.append("the drawing shows a singular pose: more can move there than nearby.")
+    elif found.redundant:
+        texts.append(
+            f"{found.rows - found.rank} redundant constraint row(s); reactions of "
+            f"{', '.join(found.redundant)} are not unique."
+        )
+    if found.distance < NEAR_SINGULAR:
+        texts.append(f"the drawing is near a singular pose (smallest singular value {found.distance:.1e}).")
+    if found.dof == 0 and not m.drivers:
+        texts.append("nothing can move: no degree of freedom is left.")
+    return texts

@@ -1,0 +1,129 @@
+"""Prescribed orientations of bodies in space: as functions of time, as samples, and how far a pose is from them.
+
+An orientation p*(t) stands for three rows, whose rates are the angular velocity in body axes:
+
+    2 vec(p*⁻¹ p) = 0 ,   ω = ω* = 2 Ē(p*) ṗ* ,   ω̇ = ω̇* = 2 Ē(p*) p̈*
+
+with ṗ = ½ Ēᵀ ω. A rotation vector stands for p*; whole turns and the sign of the quaternion do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ModelError
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.mechanics.absolute.constraints import turn_between
+from dalembert.mechanics.rotations import exponential, rate_matrix
+from dalembert.model.measures import FORMS
+from dalembert.model.orientation import Rotation, as_rotation, logarithm, normalised, rotation, split_pose
+from dalembert.record import Record
+
+SX = ca.SX
+AXES = ("rx", "ry", "rz")
+
+
+def turning_bodies(eqs: EquationsOfMotion) -> dict[str, int]:
+    """Bodies in space -> where their Euler parameters start in q."""
+    return {eqs.coordinates.names[start].rpartition(".")[0]: start for start in eqs.rotations}
+
+
+def take_poses(
+    eqs: EquationsOfMotion, given: Mapping[str, Any], what: str
+) -> tuple[dict[str, Any], dict[str, Rotation]]:
+    """Orientations among named values: (the rest, with x, y, z of poses, body -> orientation).
+
+    ``plate.rotation`` and ``plate.pose``, or ``plate.rx``, ``plate.ry`` and ``plate.rz`` of a rotation vector.
+    """
+    rest = dict(given)
+    turned: dict[str, Rotation] = {}
+
+    def put(body: str, value: Any, label: str) -> None:
+        if body in turned:
+            raise ModelError(f"{what}: the orientation of {body!r} is given twice.")
+        turned[body] = as_rotation(value, f"{what}: {label!r}")
+
+    for body in turning_bodies(eqs):
+        if f"{body}.rotation" in rest:
+            put(body, rest.pop(f"{body}.rotation"), f"{body}.rotation")
+        if f"{body}.pose" in rest:
+            place, value = split_pose(rest.pop(f"{body}.pose"), f"{what}: '{body}.pose'")
+            put(body, value, f"{body}.pose")
+            for axis, x in zip("xyz", place, strict=True):
+                if f"{body}.{axis}" in rest:
+                    raise ModelError(f"{what}: '{body}.{axis}' is given twice.")
+                rest[f"{body}.{axis}"] = x
+        parts = [name for name in (f"{body}.{axis}" for axis in AXES) if name in rest]
+        if 0 < len(parts) < 3:
+            raise ModelError(
+                f"{what}: {', '.join(parts)} alone are no orientation: give {body}.rx, {body}.ry and {body}.rz, or "
+                f"'{body}.rotation'. A single angle can be prescribed as a sensor: da.orientation(body, 'tait-bryan')."
+            )
+        if parts:
+            put(body, tuple(rest.pop(name) for name in parts), f"{body}.rx")
+    return rest, turned
+
+
+def turn_gap(s: Any, p: Any) -> Any:
+    """How far Euler parameters p are from the rotation vector s: a turn in body axes."""
+    return turn_between(exponential(s), p)
+
+
+def rates_of_time(turned: Rotation, t: Any, what: str) -> tuple[Any, Any, Any]:
+    """Rotation vector, ω and ω̇ (body axes) of an orientation that is an expression of time."""
+    try:
+        p = ca.vertcat(*(SX(c) for c in normalised(tuple(turned.quaternion))))
+    except NotImplementedError:
+        raise ModelError(f"{what} must be made of expressions or numbers.") from None
+    omega = 4 * rate_matrix(p).T @ ca.jacobian(p, t)  # the rate matrix is ½ Ēᵀ
+    return ca.vertcat(*logarithm([p[k] for k in range(4)])), omega, ca.jacobian(omega, t)
+
+
+# --- samples ----------------------------------------------------------------------------------------------------------
+
+
+def recorded_orientation(record: Record, body: str) -> tuple[tuple[str, ...], Array] | None:
+    """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
+    for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
+        names = tuple(f"{body}.{part}" for part in parts)
+        if all(name in record.names for name in names):
+            values = record[list(names)]
+            key = {"quaternion": "quaternion", "rotation vector": "vector", "tait-bryan": "tait_bryan"}[form]
+            p = np.column_stack(np.broadcast_arrays(*rotation(**{key: values}).quaternion))
+            along = np.sign(np.einsum("ij,ij->i", p[1:], p[:-1]))
+            p[1:] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
+            return names, p
+    return None
+
+
+def to_omega(p: Array, rates: Array) -> Array:
+    """2 Ē(p) x of samples (n, 4): the angular velocity in body axes of quaternion rates."""
+    w, x, y, z = p.T
+    E = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+    return np.asarray(2 * np.einsum("kin,ni->nk", E, rates))
+
+
+def to_rates(p: Array, omega: Array) -> Array:
+    """½ Ēᵀ(p) ω of samples."""
+    w, x, y, z = p.T
+    E = np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+    return np.asarray(0.5 * np.einsum("kin,nk->ni", E, omega))
+
+
+def between(times: Array, p: Array, omega: Array, alpha: Array, wanted: Array) -> tuple[Array, Array, Array]:
+    """Rotation vector, ω and ω̇ between samples: quintic through quaternions and their two derivatives."""
+    from scipy.interpolate import BPoly
+
+    first = to_rates(p, omega)
+    second = to_rates(first, omega) + to_rates(p, alpha)
+    through = BPoly.from_derivatives(times, np.stack((p, first, second), axis=1))
+    q, dq, ddq = (through.derivative(k)(wanted) if k else through(wanted) for k in range(3))
+    square = (q * q).sum(axis=1)[:, None]
+    w = to_omega(q, dq) / square
+    a = to_omega(q, ddq) / square - w * 2 * (q * dq).sum(axis=1)[:, None] / square
+    return rotation(quaternion=q).vector, w, a

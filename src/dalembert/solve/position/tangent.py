@@ -1,0 +1,330 @@
+"""Exact derivatives of the equations at one state, and the choice of independent coordinates there.
+
+Changes of position are taken in the tangent space, δq = N δξ, so Euler parameters need no rows of their own. With the
+accelerations a and multipliers λ of the state,
+
+    R₁ = M a - f - Aᵀ λ ,   R₂ = A a - b ,   ṡ = S v + … ,   s̈ = S a + bias ,
+
+and `Terms` holds their derivatives. A small turn δθ of a body away from its (perhaps turning) reference pose, in body
+axes or in world axes, serves as a coordinate where nothing has a name (R₀ the reference's rotation, ω its rate):
+
+    body axes   s = δθ ,     ṡ = δω - ω × δθ ,   s̈ = δα - α × δθ - ω × ṡ
+    world axes  s = R₀ δθ ,  ṡ = R₀ δω ,         s̈ = R₀ (δα + ω × δω)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array, Kernel
+from dalembert.numerics import ties
+from dalembert.solve.position.first_guess import rotation_numbers
+
+RANK = 1e-9  # of singular values of A with rows of unit length, relative to the largest
+CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Values and derivatives at one state; suffix x: by ξ, v: by v, z: by z, u: by u, lam: by λ."""
+
+    M: Array
+    A: Array
+    f: Array
+    f_lam: Array
+    R1: Array
+    R1_x: Array
+    R1_v: Array
+    R1_z: Array
+    R1_u: Array
+    R2: Array
+    R2_x: Array
+    R2_v: Array
+    R2_z: Array
+    R2_u: Array
+    phi: Array
+    rates: Array
+    rates_x: Array
+    s: Array
+    s_rate: Array
+    s_rate_x: Array
+    S: Array
+    s_acc: Array
+    s_acc_x: Array
+    s_acc_v: Array
+    g: Array
+    g_x: Array
+    g_v: Array
+    g_z: Array
+    g_u: Array
+    g_lam: Array
+
+
+@dataclass(frozen=True)
+class Point:
+    """All the numbers of one instant."""
+
+    q: Array
+    v: Array
+    z: Array
+    u: Array
+    t: float
+    a: Array
+    lam: Array
+
+
+def terms(eqs: EquationsOfMotion, x: Point) -> Terms:
+    """Derivatives of everything at one instant (dense)."""
+    kernel = eqs.cached("tangent terms", lambda: _terms_kernel(eqs))
+    values = kernel(x.q, x.v, x.z, x.u, eqs.p, x.t, x.a, x.lam)
+    shaped = [value.reshape(shape) for value, shape in zip(values, eqs.cached("tangent shapes", list), strict=True)]
+    return Terms(*shaped)
+
+
+def _terms_kernel(eqs: EquationsOfMotion) -> Kernel:
+    s = eqs.symbols()
+    F = eqs.functions
+    jac = ca.jacobian
+    N, _ = F["kinematics"](s.q, s.p, s.t)
+    M = F["inertia"](s.q, s.p, s.t)
+    A, b = F["rows"](s.q, s.v, s.z, s.u, s.p, s.t)
+    f = F["forces"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+    R1 = M @ s.a - f - A.T @ s.lam
+    R2 = A @ s.a - b
+    phi = F["position"](s.q, s.p, s.t)
+    rates = F["rates"](s.q, s.v, s.p, s.t)
+    value, rate, S, bias = F["measures"](s.q, s.v, s.p, s.t)
+    acc = S @ s.a + bias
+    g = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, s.lam)
+
+    def by_x(expression: Any) -> Any:
+        return jac(expression, s.q) @ N
+
+    outputs = [M, A, f, jac(f, s.lam)]
+    outputs += [R1, by_x(R1), jac(R1, s.v), jac(R1, s.z), jac(R1, s.u)]
+    outputs += [R2, by_x(R2), jac(R2, s.v), jac(R2, s.z), jac(R2, s.u)]
+    outputs += [phi, rates, by_x(rates), value, rate, by_x(rate), S, acc, by_x(acc), jac(acc, s.v)]
+    outputs += [g, by_x(g), jac(g, s.v), jac(g, s.z), jac(g, s.u), jac(g, s.lam)]
+    vectors = {2, 4, 9, 14, 15, 17, 18, 21, 24}
+    shapes = eqs.cached("tangent shapes", list)
+    for k, x in enumerate(outputs):
+        shapes.append((x.shape[0],) if k in vectors else x.shape)
+    inputs = [s.q, s.v, s.z, s.u, s.p, s.t, s.a, s.lam]
+    function = ca.Function("tangent", inputs, outputs, {"cse": eqs.nv < 600})
+    return Kernel(function, native=function)
+
+
+class Saddle:
+    """M a - (f_λ + Aᵀ) λ = r₁ ,  A a = r₂: solved in the range and the null space of A, λ of minimum norm."""
+
+    def __init__(self, M: Array, A: Array, f_lam: Array | None = None) -> None:
+        self.M, self.nv = M, M.shape[0]
+        self.lengths, self.U, self.sigma, self.V, self.Z, self.left = split(A)
+        back = self.U / self.lengths[:, None]  # λ = back l, Aᵀ λ = V σ l
+        basis = np.hstack((self.Z, self.V))
+        right = self.V * self.sigma
+        if f_lam is not None and f_lam.any():
+            right = right + f_lam @ back
+        matrix = basis.T @ np.hstack((M @ self.Z, -right))
+        if (
+            self.nv
+            and np.linalg.matrix_rank(self.Z.T @ M @ self.Z, tol=1e-14 * max(float(np.abs(M).max()), 1e-300))
+            < (self.Z.shape[1])
+        ):
+            raise ModelError("a body has no mass (or inertia) in a direction in which no joint holds it.")
+        self._matrix, self._basis, self._back = matrix, basis, back
+
+    def solve(self, r1: Array, r2: Array) -> tuple[Array, Array]:
+        """(a, λ), for vectors or for matrices of columns."""
+        scaled = (r2.T / self.lengths).T
+        along = self.V @ ((self.U.T @ scaled).T / self.sigma).T
+        y = np.linalg.solve(self._matrix, self._basis.T @ (r1 - self.M @ along)) if self.nv else r1
+        k = self.Z.shape[1]
+        return along + self.Z @ y[:k], self._back @ y[k:]
+
+
+def split(A: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Row lengths, and of A with rows of unit length: U, σ, V of its range, its null space, its left null space."""
+    rows, nv = A.shape
+    lengths = np.sqrt((A * A).sum(axis=1))
+    lengths[lengths == 0.0] = 1.0
+    if rows == 0 or nv == 0:
+        return lengths, np.zeros((rows, 0)), np.zeros(0), np.zeros((nv, 0)), np.eye(nv), np.eye(rows)
+    U, sigma, Vt = np.linalg.svd(A / lengths[:, None])
+    rank = int(np.count_nonzero(sigma > RANK * sigma[0])) if sigma.size else 0
+    return lengths, U[:, :rank], sigma[:rank], Vt[:rank].T, Vt[rank:].T, U[:, rank:]
+
+
+def accelerations(eqs: EquationsOfMotion, x: Point) -> Point:
+    """The same instant with its accelerations and multipliers, to rounding (friction by Newton's method on λ)."""
+    zero = np.zeros(eqs.nv)
+    lam = x.lam
+    for _ in range(50):
+        here = Point(x.q, x.v, x.z, x.u, x.t, zero, lam)
+        T = terms(eqs, here)
+        saddle = Saddle(T.M, T.A, T.f_lam)
+        a, new = saddle.solve(T.f - T.f_lam @ lam, -T.R2)
+        change = float(np.abs(new - lam).max(initial=0.0))
+        if not T.f_lam.any() or change <= 1e-12 * (1e-300 + float(np.abs(new).max(initial=0.0))):
+            return Point(x.q, x.v, x.z, x.u, x.t, a, new)
+        lam = new
+    raise ConvergenceError(
+        f"friction forces and reactions of {eqs.name!r} do not agree at this state (change {change:.2e})."
+    )
+
+
+def named_values(eqs: EquationsOfMotion, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
+    """Values of named coordinates, checked, under their full names."""
+    result = {}
+    for name, value in (given or {}).items():
+        full = eqs.full_name(name)
+        if full not in eqs.measures.index:
+            raise ModelError(
+                f"{what}: {unknown_name('coordinate', name, eqs.measures.names, f'equations {eqs.name!r}')}"
+            )
+        try:
+            result[full] = float(value)
+        except (TypeError, ValueError):
+            raise ModelError(f"{what}: {name!r} must be a number, got {value!r}.") from None
+        if not np.isfinite(result[full]):
+            raise ModelError(f"{what}: {name!r} must be finite, got {value!r}.")
+    return result
+
+
+def speed_numbers(eqs: EquationsOfMotion, names: Iterable[str]) -> list[int]:
+    """Places of named speeds in v."""
+    numbers = []
+    for name in names:
+        if name not in eqs.speeds.index:
+            raise ModelError(unknown_name("speed", name, eqs.speeds.names, f"equations {eqs.name!r}"))
+        numbers.append(eqs.speeds.index[name])
+    return numbers
+
+
+# --- coordinates ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A quantity that may serve as an independent coordinate or speed.
+
+    kind "measure" (index of the measure), "speed" (column of v), "body turn" or "world turn" (axis 0 to 2 of the body
+    whose Euler parameters start at q[start] and whose angular velocity stands in `columns`).
+    """
+
+    kind: str
+    index: int
+    name: str
+    rate_name: str
+    unit: str = ""
+    rate_unit: str = ""
+    columns: tuple[int, ...] = ()
+    start: int = 0
+
+    def rows(self, T: Terms, x: Point) -> tuple[Array, Array, Array, Array, float, float]:
+        """S, ∂ṡ/∂ξ, ∂s̈/∂ξ, ∂s̈/∂v (∂ṡ/∂v = ∂s̈/∂a = S), ṡ and s̈."""
+        k, nv = self.index, T.M.shape[0]
+        if self.kind == "measure":
+            return T.S[k], T.s_rate_x[k], T.s_acc_x[k], T.s_acc_v[k], float(T.s_rate[k]), float(T.s_acc[k])
+        S, rate_x, acc_x, acc_v = (np.zeros(nv) for _ in range(4))
+        if self.kind == "speed":
+            S[k] = 1.0
+            return S, rate_x, acc_x, acc_v, float(x.v[k]), float(x.a[k])
+        columns = list(self.columns)
+        omega, alpha = x.v[columns], x.a[columns]
+        if self.kind == "body turn":
+            S[columns[k]] = 1.0
+            rate_x[columns] = -_cross(omega)[k]
+            # -α × δθ - ω × (δω - ω × δθ)
+            acc_x[columns] = (-_cross(alpha) + _cross(omega) @ _cross(omega))[k]
+            acc_v[columns] = -_cross(omega)[k]
+            return S, rate_x, acc_x, acc_v, 0.0, float(alpha[k])
+        R = rotation_numbers(x.q[self.start : self.start + 4])
+        S[columns] = R[k]
+        acc_v[columns] = (R @ _cross(omega))[k]
+        return S, rate_x, acc_x, acc_v, 0.0, float(R[k] @ alpha)
+
+
+def _cross(w: Array) -> Array:
+    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def measure_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
+    return Candidate(
+        "measure",
+        k,
+        eqs.measures.names[k],
+        eqs.measure_rates.names[k],
+        eqs.measures.units[k],
+        eqs.measure_rates.units[k],
+    )
+
+
+def speed_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
+    name = eqs.speeds.names[k]
+    return Candidate("speed", k, name, name, "", eqs.speeds.units[k])
+
+
+def turn_columns(eqs: EquationsOfMotion) -> list[tuple[str, int, tuple[int, ...]]]:
+    """Per body with Euler parameters: its name, where they start in q, its angular velocity's columns of v."""
+
+    def find() -> list[tuple[str, int, tuple[int, ...]]]:
+        sparsity = eqs.functions["kinematics"].sparsity_out(0)
+        by_row: dict[int, set[int]] = {}
+        for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True):
+            by_row.setdefault(row, set()).add(column)
+        found = []
+        for start in eqs.rotations:
+            columns = set().union(*[by_row.get(start + i, set()) for i in range(4)])
+            found.append((eqs.coordinates.names[start].rpartition(".")[0], start, tuple(sorted(columns))))
+        return found
+
+    result: list[tuple[str, int, tuple[int, ...]]] = eqs.cached("turn columns", find)
+    return result
+
+
+def turn_candidates(eqs: EquationsOfMotion, v: Array, *, world: bool) -> list[list[Candidate]]:
+    """Small turns of every body, slowest spinning body first: body axes rx, ry, rz or world axes rX, rY, rZ."""
+    found = []
+    for body, start, columns in turn_columns(eqs):
+        axes = "XYZ" if world else "xyz"
+        kind = "world turn" if world else "body turn"
+        group = [
+            Candidate(kind, i, f"{body}.r{axes[i]}", f"{body}.r{axes[i]}.rate", "rad", "rad/s", columns, start)
+            for i in range(3)
+        ]
+        found.append((float(np.linalg.norm(v[list(columns)])), group))
+    return [group for _, group in sorted(found, key=lambda pair: round(pair[0], 9))]
+
+
+def choose(Z: Array, groups: Sequence[Sequence[Candidate]], T: Terms, x: Point) -> list[Candidate]:
+    """As many candidates as Z has columns, independent on it: earlier groups first, the clearest of a group first."""
+    chosen: list[Candidate] = []
+    basis = np.zeros((Z.shape[1], 0))
+    for needed in (CLEAR, POSSIBLE):
+        for group in groups:
+            rest = [c for c in group if c not in chosen]
+            if not rest or len(chosen) == Z.shape[1]:
+                continue
+            rows = np.array([c.rows(T, x)[0] for c in rest])
+            lengths = np.sqrt((rows * rows).sum(axis=1))
+            lengths[lengths == 0.0] = 1.0
+            seen = (rows / lengths[:, None]) @ Z
+            seen = seen - (seen @ basis) @ basis.T
+            seen = seen - (seen @ basis) @ basis.T
+            sizes, order = ties.pivoted(seen.T)
+            for k, size in enumerate(sizes):
+                if size <= needed or len(chosen) == Z.shape[1]:
+                    break
+                chosen.append(rest[order[k]])
+            stacked = np.array([c.rows(T, x)[0] for c in chosen]) @ Z if chosen else np.zeros((0, Z.shape[1]))
+            basis = np.linalg.qr(stacked.T)[0] if chosen else basis
+    ranked = list(dict.fromkeys(c for group in groups for c in group))
+    return sorted(chosen, key=ranked.index)

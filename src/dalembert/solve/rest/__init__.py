@@ -1,0 +1,1 @@
+"""Equilibria, steady motions and linear models about them."""

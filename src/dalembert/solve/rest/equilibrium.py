@@ -1,0 +1,301 @@
+"""Equilibrium: where a machine stays at rest, and motions that stay the same (spec 003, C-04, C-26).
+
+Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine sinks as if in honey: steps of
+(K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method),
+so that a stable equilibrium is found where there is one; no potential is needed.
+Steady motion: the same rows with v and a as unknowns too, constant rates of the named coordinates, see `steady_motion`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array
+from dalembert.solve.integrate.inputs import read_inputs
+from dalembert.solve.integrate.stick_slip import convert, fixed
+from dalembert.solve.position.assemble import DENSE, assemble, check_start
+from dalembert.solve.position.tangent import Point, accelerations, named_values
+from dalembert.solve.rest.internal_states import rest_with_memory
+from dalembert.solve.rest.rest_equations import GOOD_ENOUGH, STEP, Place, Rest
+from dalembert.solve.rest.steady_motion import steady_motion
+
+TOLERANCE = 1e-12  # of the left-over force, relative to the largest force
+ITERATIONS = 600
+KICKS = 6  # away from unstable equilibria
+
+
+def equilibrium(
+    eqs: EquationsOfMotion,
+    *,
+    start: State | None = None,
+    guess: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    hold: Mapping[str, float] | None = None,
+    rates: Mapping[str, float | None] | None = None,
+    t: float = 0.0,
+) -> State:
+    """A state in which the machine stays at rest, or moves steadily.
+
+    Parameters
+    ----------
+    start : a state to sink from; left out, the drawing's pose. A stable equilibrium is preferred; where the machine
+        comes to none, the nearest equilibrium of any kind is taken.
+    guess : coordinates near the wanted equilibrium. Given, the nearest equilibrium is sought, stable or not
+        (``guess={"hinge": 1.5}`` finds the pendulum upright); for steady motion also rates.
+    inputs : values of the input channels; zero when left out.
+    hold : coordinates that must have these values (one of a family of equilibria). An equilibrium that would need
+        an effort to hold them is refused.
+    rates : steady motion instead of rest: constant rates of named coordinates, ``{"spin.angle": 100.0}``; None for
+        one to be found. All other independent coordinates stand still.
+    t : time, for moving joints and inputs.
+
+    With exact dry friction (`add_friction` without ``speed=``) a machine may rest anywhere inside the limits: the pose
+    of `start`, `guess` or `hold` is taken where friction holds it; with none of them the equilibrium without friction
+    if there is one, else the drawing's pose if friction holds it.
+
+    Returns
+    -------
+    State, with the joints' multipliers in ``lam``, in ``friction`` the share of its limit with which dry friction holds
+    each coordinate, and in ``free`` the coordinates whose value does not matter: one of a family of equilibria along
+    them.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> bob = m.add_body("bob", mass=1.0)
+    >>> joint = m.add_revolute("hinge", m.ground.at(0, 0), bob.at(-2, 0))
+    >>> rest = da.equilibrium(da.equations(m))
+    >>> round(rest["bob.y"], 9)
+    -2.0
+    """
+    if start is not None:
+        if not isinstance(start, State):
+            raise ModelError(f"start must be a State, from da.assemble or da.simulate; got {type(start).__name__}.")
+        check_start(eqs, start)
+        t = start.t
+    held = named_values(eqs, hold, "hold")
+    u = read_inputs(eqs, inputs).values(eqs, np.array([t]))[0]
+    if rates is not None:
+        if eqs.stick_slip is None:
+            return steady_motion(eqs, start=start, guess=guess, u=u, hold=held, rates=rates, t=t)
+        near = fixed(eqs, _moving(eqs, start, guess, held, rates, t), u)
+        found = steady_motion(near.eqs, start=near.state, guess=guess, u=u, hold=held, rates=rates, t=t)
+        return replace(convert(found, eqs), friction=near.share)
+    pose = _first_pose(eqs, start, guess, held, t)
+    if eqs.stick_slip is None:
+        return _at_rest(eqs, pose, start, guess, u, held, t)
+    here = resting(eqs, pose, u, held, guess) if start is not None or guess or held else None
+    if isinstance(here, State):
+        return here
+    try:
+        free = _at_rest(eqs, pose, start, guess, u, held, t)
+    except ConvergenceError as problem:
+        here = resting(eqs, pose, u, held, guess) if here is None else here
+        if isinstance(here, State):
+            return here
+        raise ConvergenceError(f"{problem} {here}") from None
+    return replace(free, friction=dict.fromkeys((d.coordinate for d in eqs.dry if d.speed is None), 0.0))
+
+
+def _moving(
+    eqs: EquationsOfMotion,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    held: Mapping[str, float],
+    rates: Mapping[str, float | None],
+    t: float,
+) -> State:
+    """A state with the rates asked for or guessed, which decide what slides where."""
+    speeds = {n: v for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
+    places = {n: v for n, v in (guess or {}).items() if n not in speeds}
+    pose = _first_pose(eqs, start, places, held, t)
+    return assemble(eqs, start=pose, velocity={**speeds, **{n: v for n, v in rates.items() if v is not None}}, t=t)
+
+
+def resting(
+    eqs: EquationsOfMotion, pose: State, u: Array, held: Mapping[str, float], guess: Mapping[str, float] | None
+) -> State | str:
+    """Rest with every coordinate that has exact friction where it is; else a sentence on what friction cannot hold."""
+    s = eqs.kernel("measures")(pose.q, np.zeros(eqs.nv), eqs.p, pose.t)[0]
+    dry = [d for d in eqs.dry if d.speed is None]
+    problem = Rest(eqs, u, {**{d.coordinate: float(s[d.measure]) for d in dry}, **held}, pose.t)
+    problem.measure_size(pose.q)
+    place = problem.settle(pose.q, np.array(pose.z))
+    if place is None:
+        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+    problem.check_still(place)
+    if problem.error(place) > TOLERANCE:
+        place = _polish(problem, (_newton(problem, place) if guess else None) or _fallen(problem, place))
+    if problem.error(place) > GOOD_ENOUGH:
+        return "With friction holding its joints where they are, the rest of the machine finds no equilibrium either."
+    found = eqs.state(place.q, None, place.z, pose.t, lam=place.lam[: len(eqs.rows)])
+    near = fixed(eqs, found, u)
+    x = accelerations(near.eqs, Point(found.q, found.v, found.z, u, found.t, found.v, near.state.lam))
+    M = eqs.kernel("inertia").sparse(0, found.q, eqs.p, found.t)
+    if float(np.abs(M @ x.a).max(initial=0.0)) <= GOOD_ENOUGH * place.scale:
+        lam = x.lam[: len(eqs.rows)]
+        at_limit = {d.coordinate: 1.0 for d in dry}  # released although another holds it: it carries its limit
+        return replace(eqs.state(found.q, None, found.z, found.t, lam=lam), friction=at_limit | near.share)
+    limits = eqs.kernel("friction")(found.q, found.v, eqs.p, found.t, found.lam)[1]
+    inside = [d for d in eqs.dry if d.measure >= 0]
+    efforts = dict(zip(problem.held, place.lam[len(eqs.rows) :], strict=True))
+    needs = [(abs(float(efforts[d.measure])), float(limits[inside.index(d)]), d) for d in dry]
+    most, limit, d = max(needs, key=lambda each: each[0] / max(each[1], 1e-300))
+    return (
+        f"Friction does not hold it where it is: {d.coordinate!r} would need {most:.6g} {d.unit} of friction "
+        f"{d.name!r}, whose limit is {limit:.6g} {d.unit}."
+    )
+
+
+def _at_rest(
+    eqs: EquationsOfMotion,
+    pose: State,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    u: Array,
+    held: Mapping[str, float],
+    t: float,
+) -> State:
+    """Rest without the help of dry friction."""
+    problem = Rest(eqs, u, held, t)
+    problem.measure_size(pose.q)
+    place = problem.settle(pose.q, np.array(pose.z))
+    if place is None:
+        raise AssemblyError(f"cannot close the joints of {eqs.name!r} at the start.")
+    problem.check_still(place)
+    if guess is not None:
+        found = _newton(problem, place)
+        if found is None:
+            found = _sink(problem, place)
+    elif start is not None and problem.error(place) <= GOOD_ENOUGH:
+        found = place
+    else:
+        found = _fallen(problem, place)
+    found = _polish(problem, found)
+    if eqs.nz and problem.error(found) > GOOD_ENOUGH:  # internal states that do not follow the pose: integrators
+        rest = rest_with_memory(problem, place.q, place.z)
+        found = (None if rest is None else problem.settle(*rest)) or found
+    problem.check_found(found)
+    state = eqs.state(found.q, np.zeros(eqs.nv), found.z, t, lam=found.lam[: len(eqs.rows)])
+    return replace(state, free=problem.free_coordinates(found))
+
+
+def _first_pose(
+    eqs: EquationsOfMotion, start: State | None, guess: Mapping[str, float] | None, held: Mapping[str, float], t: float
+) -> State:
+    if not guess:
+        return assemble(eqs, held, start=start, t=t) if held or start is None else start
+    wanted = {eqs.full_name(name): value for name, value in guess.items()}
+    prescribed = {name: value for name, value in wanted.items() if name in eqs.measures.index and name not in held}
+    try:
+        return assemble(eqs, {**prescribed, **held}, guess=guess, start=start, t=t)
+    except AssemblyError:  # a guess need not be exact
+        return assemble(eqs, held, guess=guess, start=start, t=t)
+
+
+def _sink(problem: Rest, place: Place) -> Place:
+    """Follow the forces downhill, in ever longer steps."""
+    first = problem.accelerations(place)
+    if first == 0.0:
+        return place
+    mu = first / STEP
+    began = place.q
+    smallest = 1e-9 * mu
+    for _ in range(ITERATIONS):
+        if problem.error(place) <= TOLERANCE or problem.is_lost(began, place.q):
+            break
+        change = problem.step(place, mu)
+        size = float(np.abs(change).max(initial=0.0))
+        along = float(place.left @ change)
+        if not np.isfinite(size) or along <= 0.0:  # uphill: a Newton step towards an unstable equilibrium
+            if mu > 1e12 * first:
+                break
+            mu = max(4 * mu, 1e-3 * first)
+            continue
+        share = problem.share(change)
+        change, along = share * change, share * along
+        trial = problem.settle(problem.move(place.q, change), place.z)
+        if trial is None:
+            mu = max(4 * mu, 1e-3 * first)
+            if mu > 1e12 * first:
+                break
+            continue
+        before, after = float(np.linalg.norm(place.left)), float(np.linalg.norm(trial.left))
+        if after < 0.9 * before or float(trial.left @ change) >= -0.5 * along:
+            shorter = 0.5 if after > before else max(0.05, min(0.5, after / before))
+            mu = mu * shorter if mu > smallest else 0.0
+            place = trial
+        elif problem.error(place) <= GOOD_ENOUGH or size <= 1e-14:
+            break
+        else:
+            mu = max(4 * mu, 1e-3 * first)
+            if mu > 1e12 * first:
+                break
+    return place
+
+
+def _fallen(problem: Rest, place: Place) -> Place:
+    """Where the machine comes to rest; where it falls for ever or to pieces, the nearest equilibrium of any kind."""
+    try:
+        found = _sink(problem, place)
+        for k in range(KICKS if problem.eqs.nv <= DENSE else 0):
+            away = problem.unstable_direction(found)
+            if away is None:
+                break
+            moved = problem.settle(problem.move(found.q, away * (0.05 * 2**k)), found.z)
+            if moved is None:
+                break
+            found = _sink(problem, moved)
+    except ConvergenceError:  # a wheel that falls flat
+        nearest = _newton(problem, place)
+        if nearest is None:
+            raise
+        return nearest
+    if problem.error(found) <= GOOD_ENOUGH or problem.eqs.nz:
+        return found
+    try:
+        return _newton(problem, place) or found
+    except ConvergenceError:
+        return found
+
+
+def _newton(problem: Rest, place: Place) -> Place | None:
+    """Newton's method to the nearest equilibrium of any kind; None where it loses its way."""
+    for _ in range(60):
+        if problem.error(place) <= TOLERANCE:
+            return place
+        change = problem.step(place, 0.0)
+        size = float(np.abs(change).max(initial=0.0))
+        if not np.isfinite(size):
+            return None
+        change = change * problem.share(change)
+        fraction = 1.0
+        before = float(np.linalg.norm(place.left))
+        while True:
+            trial = problem.settle(problem.move(place.q, fraction * change), place.z)
+            if trial is not None and float(np.linalg.norm(trial.left)) < (1 - 1e-4 * fraction) * before:
+                place = trial
+                break
+            fraction /= 2
+            if fraction < 1e-3:
+                return place if problem.error(place) <= GOOD_ENOUGH else None
+    return place if problem.error(place) <= GOOD_ENOUGH else None
+
+
+def _polish(problem: Rest, place: Place) -> Place:
+    """Newton steps for as long as they help."""
+    for _ in range(4):
+        if problem.error(place) == 0.0:
+            break
+        trial = problem.settle(problem.move(place.q, problem.step(place, 0.0)), place.z)
+        if trial is None or not problem.error(trial) < 0.5 * problem.error(place):
+            break
+        place = trial
+    return place

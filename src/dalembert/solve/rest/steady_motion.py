@@ -1,0 +1,329 @@
+"""Steady motion: constant rates of some coordinates, all others at rest (a top, a governor, a rolling disc).
+
+Unknowns ξ, v, a, λ, z and the rates to be found; one Gauss-Newton iteration with exact derivatives on
+
+    φ = 0 ,  rates = 0 ,  M a - f - Aᵀλ = 0 ,  A a = b ,  ẇ = 0 ,  w = given (or free) ,  g = 0 ,  held coordinates
+
+where w are independent speeds, the named ones first. Directions that nothing decides (cyclic coordinates) stay where
+they started: every step is the shortest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dalembert.core.errors import AssemblyError, ConvergenceError, ModelError, unknown_name
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.expressions import Array
+from dalembert.solve.position.assemble import assemble, normalised_numbers
+from dalembert.solve.position.tangent import (
+    Candidate,
+    Point,
+    Terms,
+    accelerations,
+    choose,
+    measure_candidate,
+    named_values,
+    speed_candidate,
+    split,
+    terms,
+    turn_columns,
+)
+
+TOLERANCE = 1e-12
+GOOD_ENOUGH = 1e-8
+ITERATIONS = 80
+RESTARTS = 8
+LASTING = 1e-6  # acceleration a moment later, relative to 1 + speeds + accelerations: the run there is good to 1e-9
+
+
+def steady_motion(
+    eqs: EquationsOfMotion,
+    *,
+    start: State | None,
+    guess: Mapping[str, float] | None,
+    u: Array,
+    hold: Mapping[str, float],
+    rates: Mapping[str, float | None],
+    t: float,
+) -> State:
+    """A state of steady motion; see `equilibrium`."""
+    asked = [(_rate(eqs, name), value) for name, value in rates.items()]
+    for c, value in asked:
+        if value is not None and not np.isfinite(value):
+            raise ModelError(f"rates: {c.rate_name!r} must be a finite number or None, got {value!r}.")
+    speeds_guess = {n: float(v) for n, v in (guess or {}).items() if eqs.full_name(n) not in eqs.measures.index}
+    positions = named_values(eqs, {n: v for n, v in (guess or {}).items() if n not in speeds_guess}, "guess")
+    first = _pose(eqs, start, positions, hold, t)
+    values = np.array([_first_rate(c, value, speeds_guess, start) for c, value in asked])
+    _check_guess(eqs, speeds_guess, asked)
+    problem = _Steady(eqs, u, hold, [c for c, _ in asked], [value is None for _, value in asked], values, t)
+    best: _Try | None = None
+    random = np.random.default_rng(0)
+    for k in range(RESTARTS + 1 if eqs.nv <= 120 else 1):
+        q = np.array(first.q)
+        if k:
+            T0 = terms(eqs, problem.point(q, np.zeros(eqs.nv), np.array(first.z), np.zeros(len(eqs.rows))))
+            Z = split(T0.A[eqs.holonomic_rows])[4]
+            q = problem.move(q, Z @ random.normal(size=Z.shape[1]) * 0.15 * k)
+        found = problem.solve(q, np.array(first.z))
+        if found is not None and (best is None or found.error < best.error):
+            best = found
+        if best is not None and best.error <= GOOD_ENOUGH:
+            break
+    if best is None or best.error > GOOD_ENOUGH:
+        raise ConvergenceError(problem.message(best))
+    x = best.x
+    problem.check_lasting(x)
+    return eqs.state(x.q, x.v, x.z, t, lam=x.lam)
+
+
+def _rate(eqs: EquationsOfMotion, name: str) -> Candidate:
+    full = eqs.full_name(name)
+    if full in eqs.measures.index:
+        return measure_candidate(eqs, eqs.measures.index[full])
+    if full in eqs.measure_rates.index:
+        return measure_candidate(eqs, eqs.measure_rates.index[full])
+    if full in eqs.speeds.index:
+        return speed_candidate(eqs, eqs.speeds.index[full])
+    known = (*eqs.measures.names, *eqs.speeds.names)
+    raise ModelError(f"rates: {unknown_name('coordinate or speed', name, known, f'equations {eqs.name!r}')}")
+
+
+def _first_rate(c: Candidate, value: float | None, guess: Mapping[str, float], start: State | None) -> float:
+    if value is not None:
+        return float(value)
+    if c.rate_name in guess:
+        return guess[c.rate_name]
+    return start[c.rate_name] if start is not None else 0.0
+
+
+def _check_guess(
+    eqs: EquationsOfMotion, given: Mapping[str, float], asked: list[tuple[Candidate, float | None]]
+) -> None:
+    known = [c.rate_name for c, value in asked if value is None]
+    for name in given:
+        if name not in known:
+            names = [*eqs.measures.names, *known]
+            raise ModelError(
+                f"guess: {unknown_name('coordinate or free rate', name, names, f'equations {eqs.name!r}')}"
+            )
+
+
+def _pose(
+    eqs: EquationsOfMotion, start: State | None, guess: Mapping[str, float], hold: Mapping[str, float], t: float
+) -> State:
+    if start is not None and not guess and not hold:
+        return start
+    try:
+        return assemble(eqs, {**guess, **hold}, start=start, t=t)
+    except AssemblyError:
+        return assemble(eqs, hold, guess=guess, start=start, t=t)
+
+
+class _Try:
+    def __init__(self, x: Point, error: float, worst: str, by: float) -> None:
+        self.x, self.error, self.worst, self.by = x, error, worst, by
+
+
+class _Steady:
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        u: Array,
+        hold: Mapping[str, float],
+        named: list[Candidate],
+        free: list[bool],
+        values: Array,
+        t: float,
+    ) -> None:
+        self.eqs, self.u, self.t = eqs, u, t
+        self.held = [eqs.measures.index[name] for name in hold]
+        self.held_values = np.array(list(hold.values()))
+        self.named, self.free, self.values = named, free, values
+        self.speeds: list[Candidate] = []
+
+    def point(self, q: Array, v: Array, z: Array, lam: Array, a: Array | None = None) -> Point:
+        return Point(q, v, z, self.u, self.t, np.zeros(self.eqs.nv) if a is None else a, lam)
+
+    def move(self, q: Array, change: Array) -> Array:
+        (N, _) = self.eqs.kernel("kinematics")(q, self.eqs.p, self.t)
+        return normalised_numbers(self.eqs, q + N.reshape(self.eqs.nq, self.eqs.nv) @ change)
+
+    def choose_speeds(self, T: Terms, x: Point) -> list[Candidate]:
+        """Independent speeds: the named ones, then joints, bodies, angular velocities."""
+        eqs = self.eqs
+        Z = split(T.A[eqs.rate_rows])[4]
+        measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
+        joints = [measures[k] for k in eqs.recorded_measures]
+        speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
+        turning = [[speeds[k] for k in columns] for _, _, columns in turn_columns(eqs)]
+        mine = choose(Z, [[c] for c in self.named], T, x)
+        for c in self.named:
+            if c not in mine:
+                known = ", ".join(o.rate_name for o in mine) or "none: no freedom is left"
+                raise ModelError(
+                    f"rates: {c.rate_name!r} cannot be chosen: it follows from the joints of {eqs.name!r} and the "
+                    f"other rates ({known})."
+                )
+        # a rolling wheel's place goes round: what turns is steady, what travels need not be
+        travels = [c for c in measures if c.unit == "m" and c not in joints]
+        others = [c for c in measures if c not in travels and c not in joints]
+        rest = choose(Z, [*[[c] for c in self.named], joints, others, *turning, travels, speeds], T, x)
+        return [*self.named, *[c for c in rest if c not in self.named]]
+
+    def rows(self, T: Terms, x: Point, w: Array, scale: float) -> tuple[Array, Array, list[str]]:
+        """Residual, its derivative by (ξ, v, a, λ / scale, z, free rates), and what every row is."""
+        eqs = self.eqs
+        nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
+        rows_s = [c.rows(T, x) for c in self.speeds]
+        S, rate_x, acc_x, acc_v = (np.array([r[k] for r in rows_s]).reshape(-1, nv) for k in range(4))
+        rate = np.array([r[4] for r in rows_s])
+        acc = np.array([r[5] for r in rows_s])
+        target = np.zeros(len(rows_s))
+        target[: len(w)] = w
+        gap = T.s[self.held] - self.held_values
+        free = [k for k, is_free in enumerate(self.free) if is_free]
+        by_free = np.zeros((len(rows_s), len(free)))
+        for column, k in enumerate(free):
+            by_free[k, column] = -1.0
+        A_h, A_r = T.A[eqs.holonomic_rows], T.A[eqs.rate_rows]
+        none = np.zeros
+
+        def line(n: int, x_: Array, v: Array, a: Array, lam: Array, z: Array, f: Array | None = None) -> Array:
+            return np.hstack((x_, v, a, lam, z, none((n, len(free))) if f is None else f))
+
+        nh, nr, ns, ng = len(A_h), len(A_r), len(rows_s), len(gap)
+        J = np.vstack(
+            (
+                line(nh, A_h, none((nh, nv)), none((nh, nv)), none((nh, nl)), none((nh, nz))),
+                line(nr, T.rates_x, A_r, none((nr, nv)), none((nr, nl)), none((nr, nz))),
+                line(nv, T.R1_x, T.R1_v, T.M, -(T.A.T + T.f_lam) * scale, T.R1_z) / scale,
+                line(nl, T.R2_x, T.R2_v, T.A, none((nl, nl)), T.R2_z),
+                line(ns, rate_x, S, none((ns, nv)), none((ns, nl)), none((ns, nz)), by_free),
+                line(ns, acc_x, acc_v, S, none((ns, nl)), none((ns, nz))),
+                line(nz, T.g_x, T.g_v, none((nz, nv)), T.g_lam * scale, T.g_z),
+                line(ng, T.S[self.held], none((ng, nv)), none((ng, nv)), none((ng, nl)), none((ng, nz))),
+            )
+        )
+        residual = np.concatenate((T.phi, T.rates, T.R1 / scale, T.R2, rate - target, acc, T.g, gap))
+        names = [f"joint or constraint {eqs.rows[k].owner!r}" for k in (*eqs.holonomic_rows, *eqs.rate_rows)]
+        names += [f"the balance along {n!r}" for n in eqs.speeds.names]
+        names += [f"joint or constraint {row.owner!r}" for row in eqs.rows]
+        names += [f"the rate {c.rate_name!r}" for c in self.speeds]
+        names += [f"the constancy of {c.rate_name!r}" for c in self.speeds]
+        names += [f"internal state {n!r}" for n in eqs.internal.names]
+        names += [f"the held coordinate {eqs.measures.names[k]!r}" for k in self.held]
+        return residual, J, names
+
+    def solve(self, q: Array, z: Array) -> _Try | None:
+        eqs = self.eqs
+        nv, nl, nz = eqs.nv, len(eqs.rows), eqs.nz
+        x = self.point(q, np.zeros(nv), z, np.zeros(nl))
+        T = terms(eqs, x)
+        self.speeds = self.choose_speeds(T, x)
+        S = np.array([c.rows(T, x)[0] for c in self.speeds]).reshape(-1, nv)
+        w = np.array(self.values)
+        target = np.zeros(len(self.speeds))
+        target[: len(w)] = w
+        v = np.linalg.lstsq(np.vstack((T.A[eqs.rate_rows], S)), np.concatenate((-T.rates, target)), rcond=1e-11)[0]
+        x = accelerations(eqs, self.point(q, v, z, np.zeros(nl)))
+        T = terms(eqs, x)
+        scale = max(1e-12, float(np.abs(T.f).max(initial=0.0)), float(np.abs(T.M @ x.a).max(initial=0.0)))
+        residual, J, names = self.rows(T, x, w, scale)
+        damping = 0.0
+        for _ in range(ITERATIONS):
+            error = float(np.abs(residual).max(initial=0.0))
+            if not np.isfinite(error):
+                return None
+            if error <= TOLERANCE * self.size(x):
+                break
+            change = _shortest(J, residual, damping)
+            longest = float(np.abs(change[:nv]).max(initial=0.0))
+            change = change * min(1.0, 0.5 / max(longest, 1e-300))
+            dx, dv, da, dlam, dz, dw = np.split(change, np.cumsum([nv, nv, nv, nl, nz]))
+            w_new = w.copy()
+            w_new[[k for k, is_free in enumerate(self.free) if is_free]] += dw
+            trial = self.point(self.move(x.q, dx), x.v + dv, x.z + dz, x.lam + scale * dlam, x.a + da)
+            T_new = terms(eqs, trial)
+            residual_new, J_new, _ = self.rows(T_new, trial, w_new, scale)
+            if float(np.linalg.norm(residual_new)) < float(np.linalg.norm(residual)) * (1 - 1e-6):
+                x, w, residual, J = trial, w_new, residual_new, J_new
+                damping = 0.0 if damping < 1e-9 else damping / 10
+            elif error <= GOOD_ENOUGH * self.size(x) and damping == 0.0:
+                break
+            else:
+                damping = max(10 * damping, 1e-8)
+                if damping > 1e6:
+                    break
+        worst = int(np.argmax(np.abs(residual)))
+        return _Try(x, float(np.abs(residual).max()) / self.size(x), names[worst], float(residual[worst]))
+
+    def check_lasting(self, x: Point) -> None:
+        """A balance that holds at one instant only (a swinging pendulum at its lowest point) is no steady motion."""
+        if not float(np.abs(x.v).max(initial=0.0)) > 1e-9:
+            return
+        then = later(self.eqs, x)
+        T = terms(self.eqs, then)
+        changes = {c.rate_name: c.rows(T, then)[5] for c in self.speeds}
+        worst = max(changes, key=lambda name: abs(changes[name]))
+        if abs(changes[worst]) > LASTING * self.size(then):
+            raise ConvergenceError(
+                f"no steady motion of {self.eqs.name!r} found: the forces balance at one instant only, a moment later "
+                f"{worst!r} changes by {changes[worst]:.3g} per second. Give other rates, or a "
+                "nearer guess={...}."
+            )
+
+    def size(self, x: Point) -> float:
+        return 1.0 + float(np.abs(x.v).max(initial=0.0)) + float(np.abs(x.a).max(initial=0.0))
+
+    def message(self, best: _Try | None) -> str:
+        asked = ", ".join(
+            f"{c.rate_name} {'free' if is_free else f'= {value:g}'}"
+            for c, is_free, value in zip(self.named, self.free, self.values, strict=True)
+        )
+        still = ", ".join(c.rate_name for c in self.speeds[len(self.named) :]) or "none"
+        gap = "" if best is None else f" {best.worst} is missed by {abs(best.by):.2e} (relative or SI)."
+        return (
+            f"no steady motion of {self.eqs.name!r} with {asked} and at rest: {still}.{gap} "
+            "Give other rates, leave one free (None), or start nearer with guess={...}."
+        )
+
+
+def later(eqs: EquationsOfMotion, x: Point) -> Point:
+    """The same motion a little later: Runge-Kutta over about a third of a radian of the fastest rate."""
+    steps = 12
+    h = 0.37 / float(np.abs(x.v).max()) / steps
+    y: tuple[Array, ...] = (np.array(x.q), np.array(x.v), np.array(x.z))
+    lam, t = x.lam, x.t
+
+    def slope(y: tuple[Array, ...], t: float) -> tuple[Array, ...]:
+        nonlocal lam
+        here = accelerations(eqs, Point(y[0], y[1], y[2], x.u, t, np.zeros(eqs.nv), lam))
+        lam = here.lam
+        N, n = eqs.kernel("kinematics")(y[0], eqs.p, t)
+        (g,) = eqs.kernel("internal")(*y, x.u, eqs.p, t, lam)
+        return N.reshape(eqs.nq, eqs.nv) @ y[1] + n, here.a, g
+
+    def ahead(y: tuple[Array, ...], h: float, k: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(part + h * rate for part, rate in zip(y, k, strict=True))
+
+    for _ in range(steps):
+        k1 = slope(y, t)
+        k2 = slope(ahead(y, h / 2, k1), t + h / 2)
+        k3 = slope(ahead(y, h / 2, k2), t + h / 2)
+        k4 = slope(ahead(y, h, k3), t + h)
+        y = ahead(y, h / 6, tuple(a + 2 * b + 2 * c + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)))
+        t += h
+    q = normalised_numbers(eqs, y[0])
+    closed = assemble(eqs, start=eqs.state(q, y[1], y[2], t, lam=lam), t=t)
+    return accelerations(eqs, Point(closed.q, closed.v, closed.z, x.u, t, np.zeros(eqs.nv), lam))
+
+
+def _shortest(J: Array, residual: Array, damping: float) -> Array:
+    if damping == 0.0:
+        return np.asarray(-np.linalg.lstsq(J, residual, rcond=1e-11)[0])
+    stacked = np.vstack((J, np.sqrt(damping) * np.eye(J.shape[1])))
+    return np.asarray(-np.linalg.lstsq(stacked, np.concatenate((residual, np.zeros(J.shape[1]))), rcond=1e-13)[0])

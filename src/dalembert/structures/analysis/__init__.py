@@ -1,0 +1,1 @@
+"""Statics, stresses, prestress, buckling and spinning of structures."""

@@ -1,0 +1,244 @@
+"""Structures under internal forces: K + K_g, for vibration, statics and buckling of what is tensioned or pressed.
+
+    K_g = Σ Tₑᵀ K_g,ₑ(N, T, M_y, M_z) Tₑ        (element matrices: `geometric`)
+
+A rigid arm or link d that carries the force F to where it acts adds its own, since that place moves by
+θ×d + ½ θ×(θ×d):  U = ½ [(F·θ)(d·θ) - (F·d) θ²].
+
+The internal forces come from the static solution of a load, K u = f (linear: of first order in the load), or are
+given as a tension per beam. In a beam with a load along its axis the tension is linear or parabolic, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.structures.analysis.statics import load_vector, static
+from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
+from dalembert.structures.assembly.symmetric_factors import Factor
+from dalembert.structures.beams import initial_forces as initial
+from dalembert.structures.beams.beam_group import BeamGroup
+from dalembert.structures.beams.initial_forces import InternalForces
+from dalembert.structures.beams.internal_forces import Loaded
+
+# Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
+BALANCED = 1e-9
+
+
+def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
+    """The structure with the geometric stiffness of a load, or of given tensions, added to its stiffness.
+
+    Parameters
+    ----------
+    load : as for :func:`static`: a case, a mapping or a vector (N,). Its internal forces are those of linear statics.
+    tension : tension [N] by name of a beam or bar, negative for compression; constant along it. Adds to the load's.
+
+    Returns
+    -------
+    Structure with the same coordinates, masses and supports; K is that of small motions about the stressed state.
+    Its static solutions are what a further load adds: displacements, reactions, and internal forces in equilibrium on
+    the deformed beams; ``solution.beam(name, total=True)`` gives them with the prestress.
+
+    Examples
+    --------
+    >>> from dalembert.structures import Frame, Section, structure
+    >>> f = Frame("string", planar=True)
+    >>> f.add_points(["A", "B"], [[0, 0], [1, 0]])
+    >>> f.add_beam("wire", "A", "B", section=Section.circle(1e-3), material="steel", elements=12)
+    >>> f.support(["A", "B"], "pinned")
+    >>> free, tight = structure(f), prestressed(structure(f), tension={"wire": 100.0})
+    >>> [round(float(s.modes(1).frequencies_hz[0]), 2) for s in (free, tight)]
+    [2.03, 63.71]
+    """
+    needs_structure("prestressed", structure)
+    if load is None and tension is None:
+        raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
+    K_g, states = sp.csc_array(structure.K.shape), list(structure.initial or [None] * len(structure.groups))
+    if load is not None:
+        state = solved(structure, load)
+        K_g = K_g + stiffness_under(structure, state)
+        for k, group in enumerate(structure.groups):
+            if isinstance(group, BeamGroup):
+                states[k] = initial.added(states[k], group, beam_state(structure, k, state))
+            else:
+                states[k] = state.u if states[k] is None else states[k] + state.u
+    if tension is not None:
+        for k, pull in _tensions(structure, tension).items():
+            K_g = K_g + beam_stiffness(structure.groups[k], initial.constant(pull))
+            states[k] = initial.added(states[k], structure.groups[k], pull)
+    return with_stiffness(structure, structure.K + K_g, "K + geometric stiffness", tuple(states))
+
+
+def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
+    """(N, N) geometric stiffness of the internal forces of a load, on all coordinates."""
+    needs_structure("geometric_stiffness", structure)
+    return stiffness_under(structure, solved(structure, load))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Displacements u (N,) under the load f (N,), the factors of the load cases in it, and the factors of K used."""
+
+    u: FloatArray
+    f: FloatArray
+    factors: Mapping[str, float]
+    factor: Factor
+
+
+def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
+    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`static`.
+
+    ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
+    """
+    f, cases = load_vector(structure, load)
+    K = structure.reduced(structure.K)
+    factor = Factor(K)
+    if not structure.free or factor.free_motions().shape[1] or not factor.exists:
+        return Solved(_hanging(structure, load) if hanging else static(structure, load).u, f, cases, factor)
+    right = structure.T.T @ (f - structure.K @ structure.prescribed)
+    x = factor.solve(right)
+    x = x + factor.solve(right - K @ x)
+    return Solved(structure.expand(x, prescribed=True), f, cases, factor)
+
+
+def _hanging(structure: Structure, load: Any) -> FloatArray:
+    """(N,) displacements of a structure with free motions, if the load is in balance without them."""
+    try:
+        found = static(structure, load, inertia_relief=True)
+    except ModelError:  # a free motion without mass
+        return static(structure, load).u
+    f = load_vector(structure, load)[0]
+    if found.acceleration is not None and np.abs(found.load - f).max() > BALANCED * np.abs(f).max():
+        return static(structure, load).u  # refuses, with the names of the motions
+    return found.u
+
+
+def stiffness_under(structure: Structure, state: Solved) -> sp.csc_array:
+    """(N, N) geometric stiffness of a static state."""
+    total = link_stiffness(structure, state.u, state.f)
+    for k, group in enumerate(known_groups(structure)):
+        if isinstance(group, BeamGroup):
+            total = total + beam_stiffness(group, beam_state(structure, k, state).internal())
+        else:
+            total = total + group.geometric_stiffness(state.u)
+    return sp.csc_array(total)
+
+
+def beam_state(structure: Structure, number: int, state: Solved) -> Loaded:
+    """The beams of group ``number`` in a static state."""
+    before = structure.initial[number] if structure.initial else None
+    return Loaded(structure.groups[number], state.u, state.factors, before=before)
+
+
+def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
+    """(N, N) geometric stiffness of a group of beams and bars."""
+    K_g = initial.element_stiffness(group, forces)
+    total = group.assemble(K_g)
+    if group.arms is not None:
+        for end, force in ((0, -forces.start[:, :3]), (1, forces.end[:, :3])):
+            turning = np.matmul(group.R.transpose(0, 2, 1), np.matmul(carried(force, group.arms[:, end]), group.R))
+            total = total + on_rotations(group.count, group.keep, group.points[:, end], turning)
+    return sp.csc_array(total)
+
+
+def carried(force: FloatArray, arm: FloatArray) -> FloatArray:
+    """(k, 3, 3) stiffness against rotation of arms (k, 3) that carry forces (k, 3) to their far ends."""
+    product = force[:, :, None] * arm[:, None, :]
+    inner = np.einsum("kii->k", product)[:, None, None]
+    result: FloatArray = 0.5 * (product + product.transpose(0, 2, 1)) - inner * np.eye(3)
+    return result
+
+
+def on_rotations(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
+    """(N, N) of (k, 3, 3) blocks on the rotations of points that have the directions ``keep``."""
+    full = np.zeros((len(blocks), 6, 6))
+    full[:, 3:, 3:] = blocks
+    return on_points(count, keep, points, full)
+
+
+def on_points(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
+    """(N, N) of (k, 6, 6) blocks on points that have the directions ``keep``."""
+    d = len(keep)
+    return scattered(points[:, None] * d + np.arange(d), blocks[:, keep][:, :, keep], count * d)
+
+
+def scattered(places: Any, matrices: FloatArray, size: int) -> sp.csc_array:
+    """(size, size) sum of matrices (m, k, k) on the coordinates ``places`` (m, k); they need not be symmetric."""
+    rows = np.broadcast_to(places[:, :, None], matrices.shape).ravel()
+    columns = np.broadcast_to(places[:, None, :], matrices.shape).ravel()
+    return sp.csc_array((matrices.ravel(), (rows, columns)), shape=(size, size))
+
+
+def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.csc_array:
+    """(N, N) geometric stiffness of the rigid links of a structure, from the forces K u - f they carry."""
+    if not structure.has_links:
+        return sp.csc_array(structure.K.shape)
+    d = len(structure.directions)
+    keep = [DIRECTIONS.index(way) for way in structure.directions]
+    owner = np.concatenate([structure.free_index, np.flatnonzero(structure.held)])  # what the columns of T, T_held are
+    links = sp.csr_array(sp.hstack([structure.T, structure.T_held])).tocoo()
+    row, column = links.coords[0], owner[links.coords[1]]
+    # the link that moves x of a slave with x of its master, if they are different points
+    joins = (row % d == column % d) & (row // d != column // d) & np.isin(row % d, [k for k in range(d) if keep[k] < 3])
+    slave, master, way = row[joins] // d, column[joins] // d, np.array(keep)[row[joins] % d]
+    force = np.zeros((len(slave), 3))
+    force[np.arange(len(slave)), way] = (structure.K @ u - load)[row[joins]]
+    arm = structure.positions[slave] - structure.positions[master]
+    return on_rotations(len(structure.points), keep, master, carried(force, arm))
+
+
+def with_stiffness(
+    structure: Structure, K: sp.csc_array, note: str, states: tuple[Any, ...] | None = None
+) -> Structure:
+    """Copy of a structure with another stiffness on all its coordinates, and other initial forces in its groups."""
+    fields = {name: value for name, value in structure.__dict__.items() if not name.startswith("_")}
+    fields["K"] = sp.csc_array(0.5 * (K + K.T))
+    fields["provenance"] = {**structure.provenance, "stiffness": note}
+    if states is not None:
+        fields["initial"] = states
+    copy = object.__new__(type(structure))
+    copy._freeze(**fields)
+    return copy
+
+
+def known_groups(structure: Structure) -> list[Any]:
+    """Groups that can tell their geometric stiffness; refuses others."""
+    for group in structure.groups:
+        if not isinstance(group, BeamGroup) and not hasattr(group, "geometric_stiffness"):
+            raise DataError(
+                f"structure {structure.name!r} has elements of type {type(group).__name__}, whose geometric stiffness "
+                "is not known."
+            )
+    if not structure.groups and not structure.has_links:
+        raise DataError(f"structure {structure.name!r} has no beams, bars or solids whose internal forces are known.")
+    return list(structure.groups)
+
+
+def _tensions(structure: Structure, tension: Mapping[str, float]) -> dict[int, FloatArray]:
+    """Tension (ne,) [N] of the elements of every group of beams, by its number."""
+    if not isinstance(tension, Mapping):
+        raise DataError(f"tension must be a mapping such as {{'guy': 2e4}}, got {tension!r}.")
+    groups = {k: group for k, group in enumerate(structure.groups) if isinstance(group, BeamGroup)}
+    known = {name: (k, place) for k, group in groups.items() for place, name in enumerate(group.beams)}
+    values = {k: np.zeros(len(group.points)) for k, group in groups.items()}
+    for name, value in tension.items():
+        if name not in known:
+            raise DataError(unknown_name("beam or bar", name, known, f"structure {structure.name!r}"))
+        k, place = known[name]
+        first = groups[k].first
+        values[k][first[place] : first[place + 1]] = finite(value, f"the tension of beam {name!r} [N]")
+    return values
+
+
+def finite(value: Any, what: str) -> float:
+    """A finite real number, or an error."""
+    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value) or not np.isfinite(value):
+        raise DataError(f"{what} must be a finite number, got {value!r}.")
+    return float(value)  # type: ignore[arg-type]

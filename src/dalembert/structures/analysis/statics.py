@@ -1,0 +1,340 @@
+"""Static solution of a structure: displacements, reactions, energy, and what happens inside its beams.
+
+    TᵀKT x = Tᵀ (f − K u₀),   u = T x + u₀,   reactions r = T_hᵀ (K u − f)      (spec 003, C-65)
+
+Reactions come from the deleted rows and balance the loads (P21). A structure that is not held has no static
+solution: the free motions are found and named. With inertia relief the loads that would accelerate it are taken up
+by its own inertia, f − M V (VᵀMV)⁻¹ Vᵀ f, and the displacements are those without rigid motion, VᵀM x = 0.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.numerics import ties
+from dalembert.structures.analysis import beam_stresses as stresses
+from dalembert.structures.assembly.free_motions import free_motions, not_held
+from dalembert.structures.assembly.structure import Structure, needs_structure
+from dalembert.structures.assembly.symmetric_factors import Factor
+from dalembert.structures.beams.beam_group import BeamGroup
+from dalembert.structures.beams.internal_forces import Loaded
+
+# Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
+UNSTABLE = 1e-9
+# Structures up to this many free coordinates keep their factors for the next load.
+KEPT = 20_000
+
+
+class Named:
+    """Numbers (N,) by coordinate name, like a mapping; a point name gives the vector of its coordinates."""
+
+    def __init__(self, structure: Structure, array: FloatArray, which: Sequence[int] | None = None) -> None:
+        self._structure, self.array = structure, array
+        self._which = range(len(array)) if which is None else which
+        array.setflags(write=False)
+
+    def __getitem__(self, name: str) -> Any:
+        d = len(self._structure.directions)
+        point = self._structure._point_index.get(name)
+        if point is not None:
+            return self.array[point * d : point * d + d]
+        s = self._structure
+        if isinstance(name, str) and name.rpartition(".")[2] in s.directions:
+            return float(self.array[s.index(name)])
+        known = (*s.points, *s.coordinates)
+        raise DataError(unknown_name("point or coordinate", name, known, f"structure {s.name!r}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._structure.coordinates[i] for i in self._which)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def keys(self) -> list[str]:
+        """Names of the coordinates."""
+        return list(self)
+
+    def items(self) -> list[tuple[str, float]]:
+        """Names and numbers."""
+        return [(self._structure.coordinates[i], float(self.array[i])) for i in self._which]
+
+    def __repr__(self) -> str:
+        return repr(dict(self.items()))
+
+
+class StaticSolution(Frozen):
+    """Displacements, reactions and internal forces of a structure under a load; made by :func:`static`.
+
+    Attributes
+    ----------
+    u : (N,) displacements of all coordinates [m, rad].  load : (N,) what acted [N, N m].
+    displacement : by coordinate (``["A.y"]``) or point (``["A"]``, a vector).
+    reaction : forces of the supports on the structure, by held coordinate or by point [N, N m].
+    factors : load cases that were combined.
+    acceleration : (N,) of a part that flies freely (inertia relief) [m/s², rad/s²], or None.
+    """
+
+    structure: Structure
+    u: FloatArray
+    load: FloatArray
+    factors: Mapping[str, float]
+    displacement: Named
+    reaction: Named
+    acceleration: FloatArray | None
+
+    def __init__(
+        self,
+        structure: Structure,
+        u: FloatArray,
+        load: FloatArray,
+        factors: Mapping[str, float],
+        acceleration: FloatArray | None = None,
+    ) -> None:
+        independent = np.flatnonzero(structure.held)
+        forces = np.zeros(len(u))
+        forces[independent] = structure.T_held.T @ (structure.K @ u - load)
+        self._freeze(
+            structure=structure, u=u, load=load, factors=factors, displacement=Named(structure, u),
+            reaction=Named(structure, forces, independent.tolist()), acceleration=acceleration,
+        )  # fmt: skip
+
+    def __reduce__(self) -> Any:
+        arrays = [None if array is None else np.array(array) for array in (self.u, self.load, self.acceleration)]
+        return (StaticSolution, (self.structure, arrays[0], arrays[1], dict(self.factors), arrays[2]))
+
+    @property
+    def strain_energy(self) -> float:
+        """Energy stored [J]: ½ uᵀKu and what loads and initial strains do inside the elements, exactly."""
+        known: dict[str, float] = self.__dict__.setdefault("_energy", {})
+        if not known:
+            s = self.structure
+            known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
+            for group in s.groups:
+                if not isinstance(group, BeamGroup):
+                    continue
+                if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
+                    ends = group.ends(self.u)
+                    at_points = 0.5 * float(np.einsum("ei,eij,ej->", ends, group.stiffness(), ends, optimize=True))
+                    known["all"] += self._loaded(group).energy() - at_points
+        return known["all"]
+
+    def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> stresses.BeamResult:
+        """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].
+
+        ``total``: forces and stresses of a prestressed structure with its prestress, instead of what the load adds.
+        """
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup) and name in group.beams:
+                return stresses.along_beam(self._loaded(group), name, stations, total=total)
+        known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
+        raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
+
+    def _loaded(self, group: BeamGroup) -> Loaded:
+        """Forces on the ends of all elements, found once."""
+        known: dict[int, Loaded] = self.__dict__.setdefault("_known", {})
+        if id(group) not in known:
+            before = self._before(group)
+            known[id(group)] = Loaded(group, self.u, self.factors, self.acceleration, before=before)
+        return known[id(group)]
+
+    def _before(self, group: Any) -> Any:
+        """What was inside a group before: initial forces of beams, displacements of solids, or None."""
+        s = self.structure
+        return s.initial[[one is group for one in s.groups].index(True)] if s.initial else None
+
+    def largest_stresses(self, stations: int = 5, *, total: bool = False) -> dict[str, float]:
+        """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element.
+
+        ``total`` as for :meth:`beam`.
+
+        NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
+        """
+        if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
+            raise DataError(f"stations must be a whole number, 1 or more, got {stations!r}.")
+        found: dict[str, float] = {}
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup):
+                found.update(stresses.largest(self._loaded(group), stations, total=total))
+        return found
+
+    def stresses(self, stations: int = 5, *, total: bool = False) -> list[Any]:
+        """What every group of elements says about its stresses; ``total`` as for :meth:`beam`.
+
+        Stresses of solids are in axes that turn with the material.
+        """
+        found: list[Any] = []
+        for group in self.structure.groups:
+            if isinstance(group, BeamGroup):
+                found.append(stresses.largest(self._loaded(group), stations, total=total))
+            else:
+                before = self._before(group) if total else None
+                found.append(group.stresses(self.u if before is None else self.u + before))
+        return found
+
+    def table(self, most: int = 12) -> str:
+        """The largest displacements and the reactions."""
+        s = self.structure
+        rest = self.load - sum((factor * s.loads[case] for case, factor in self.factors.items()), np.zeros(len(self.u)))
+        if self.acceleration is not None:
+            rest = rest + s.M @ self.acceleration
+        cases = [f"{factor:g} {case}" for case, factor in self.factors.items()]
+        if np.abs(rest).max() > 1e-9 * np.abs(self.load).max():
+            cases.append("given forces")
+        what = " + ".join(cases) or "prescribed displacements"
+        lines = [f"Static solution of {s.name!r} under {what}; strain energy {self.strain_energy:.6g} J"]
+        # rotations beside translations by what they move at the far end of the structure
+        reach = float(np.ptp(s.positions, axis=0).max()) or 1.0
+        size = np.abs(self.u) * np.tile([reach if way[0] == "r" else 1.0 for way in s.directions], len(s.points))
+        order = [int(i) for i in ties.largest_first(size)[:most] if size[i] > 0]
+        reactions = list(self.reaction)[:most]
+        wide = max([16, *(len(s.coordinates[i]) for i in order), *map(len, reactions)])
+        lines.append("  largest displacements")
+        for i in order:
+            unit = s.units[s.coordinates[i].rpartition(".")[2]]
+            lines.append(f"    {s.coordinates[i]:<{wide}} {self.u[i]: .6e} {unit}")
+        if not order:
+            lines.append("    none")
+        lines.append("  reactions of supports")
+        for name in reactions:
+            unit = "N m" if name.rpartition(".")[2][0] == "r" else "N"
+            lines.append(f"    {name:<{wide}} {self.reaction[name]: .6e} {unit}")
+        if len(self.reaction) > most:
+            lines.append(f"    ... ({len(self.reaction)} in all)")
+        if not len(self.reaction):
+            lines.append("    none")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+def static(structure: Structure, load: Any = None, *, inertia_relief: bool = False) -> StaticSolution:
+    """Static solution under a load and the prescribed displacements of the supports.
+
+    Parameters
+    ----------
+    load : name of a load case; mapping of cases to factors (``{"gravity": 1.35, "wind": 1.5}``) and of coordinates to
+        forces (``{"A.y": -100}``); or a vector (N,). None for the prescribed displacements alone.
+    inertia_relief : let the inertia of the structure take up what its supports do not (a part that flies freely).
+
+    Raises
+    ------
+    ModelError
+        Where the structure can move freely, with the names of those motions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spring = Structure("spring", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"],
+    ...                    M=np.eye(2), K=[[8, -8], [-8, 8]], held=[True, False])
+    >>> solution = static(spring, {"B.x": 4.0})
+    >>> solution.displacement["B.x"], solution.reaction["A.x"], solution.strain_energy
+    (0.5, -4.0, 1.0)
+    """
+    needs_structure("static", structure)
+    f, factors = load_vector(structure, load)
+    if not structure.free:
+        return StaticSolution(structure, np.array(structure.prescribed), f, factors)
+    right = structure.T.T @ (f - structure.K @ structure.prescribed)
+    K, factor, motions = _factored(structure)
+    if motions.shape[1] and not inertia_relief:
+        raise ModelError(not_held(structure, K, motions))
+    if motions.shape[1]:
+        x, free = _relieved(structure, K, right, motions)
+        taken = structure.expand(free)
+        return StaticSolution(structure, structure.expand(x, prescribed=True), f - structure.M @ taken, factors, taken)
+    else:
+        x = factor.solve(right)
+        x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
+        if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
+            raise ModelError(
+                f"structure {structure.name!r} is not stable: it gives way to this load. It has buckled under what it "
+                "was prestressed with; see buckling()."
+            )
+    return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
+
+
+def _factored(structure: Structure) -> tuple[sp.csc_array, Factor, FloatArray]:
+    """Stiffness, its factors and the free motions; kept with a structure of moderate size for the next load."""
+    kept = structure.__dict__.get("_statics")
+    if kept is None:
+        K = structure.reduced(structure.K)
+        factor = Factor(K)
+        kept = (K, factor, free_motions(structure, K, factor))
+        if len(structure.free) <= KEPT:
+            structure.__dict__["_statics"] = kept
+    return kept
+
+
+def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, float]]:
+    """(N,) and the factors of the load cases in it."""
+    N = len(structure.coordinates)
+    if load is None:
+        if not structure.prescribed.any():
+            known = ", ".join(structure.loads) or "(none)"
+            raise DataError(f"say which load acts on structure {structure.name!r}; its load cases: {known}.")
+        return np.zeros(N), {}
+    if isinstance(load, str):
+        load = {load: 1.0}
+    if not isinstance(load, Mapping):
+        try:
+            vector = np.array(load, dtype=np.float64)
+        except (TypeError, ValueError):
+            vector = np.zeros(0)
+        if vector.shape != (N,) or not np.all(np.isfinite(vector)):
+            raise DataError(
+                f"a load on structure {structure.name!r} must be the name of a case, a mapping of cases and "
+                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {reprlib.repr(load)}."
+            )
+        return vector, {}
+    total, factors = np.zeros(N), {}
+    for name, value in load.items():
+        if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value):
+            raise DataError(f"the factor or force of {name!r} must be a finite number, got {value!r}.")
+        if name in structure.loads:
+            factors[name] = float(value)  # type: ignore[arg-type]
+            total += factors[name] * structure.loads[name]
+        elif isinstance(name, str) and (name.rpartition(".")[2] in structure.directions or _on_point(structure, name)):
+            total[structure.index(name)] += float(value)  # type: ignore[arg-type]
+        else:
+            raise DataError(unknown_name("load case", name, structure.loads, f"structure {structure.name!r}"))
+    lost = np.flatnonzero(structure.inactive & (total != 0))
+    if len(lost):
+        raise DataError(
+            f"a load acts on {structure.coordinates[lost[0]]}, which no element holds: bars and released ends "
+            "do not turn their points."
+        )
+    return total, factors
+
+
+def _on_point(structure: Structure, name: str) -> bool:
+    """Whether a name starts like a coordinate of a known point."""
+    return name.rpartition(".")[0] in structure._point_index
+
+
+def _relieved(
+    structure: Structure, K: sp.csc_array, right: FloatArray, motions: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Displacements and rigid accelerations x, a with ``K x = f − M V a'``, VᵀM x = 0."""
+    M = structure.reduced(structure.M)
+    momenta = M @ motions
+    inertia = motions.T @ momenta
+    if np.linalg.matrix_rank(inertia) < len(inertia):
+        raise ModelError(
+            f"structure {structure.name!r}: a free motion has no mass, so inertia cannot take up the load."
+        )
+    acceleration = motions @ np.linalg.solve(inertia, motions.T @ right)
+    scale = float(abs(K).max()) / float(np.abs(momenta).max())  # keeps the bordered matrix well scaled
+    border = sp.csc_array(momenta * scale)
+    whole = sp.csc_array(sp.block_array([[K, border], [border.T, None]]))
+    full = np.concatenate([right - M @ acceleration, np.zeros(motions.shape[1])])
+    x = scipy.sparse.linalg.splu(whole).solve(full)[: len(right)]
+    return x, acceleration

@@ -1,0 +1,1 @@
+"""The finite-element model of a structure: materials, sections, assembly, damping."""

@@ -1,0 +1,115 @@
+"""Damping of a whole structure: Rayleigh and modal (spec 003, C-66; spec 000, item 37).
+
+Rayleigh   C = α M + β K,                 ζᵢ = (α/ωᵢ + β ωᵢ)/2
+modal      C = Σ 2 ζᵢ ωᵢ M φᵢ φᵢᵀ M,      φᵢᵀ M φᵢ = 1
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+
+# Above this size the full matrix that modal damping needs is refused.
+MODAL_LIMIT = 3000
+
+
+@dataclass(frozen=True)
+class Rayleigh:
+    """``C = alpha M + beta K``; alpha [1/s], beta [s].
+
+    A negative beta makes every mode above ω = √(−α/β) unstable (spec 000, trap T-22): it is accepted, because
+    identified models have it, and seen by ``stability()``.
+
+    Examples
+    --------
+    >>> Rayleigh.from_ratios(10.0, 0.02, 40.0, 0.02)
+    Rayleigh(alpha=0.32, beta=0.0008)
+    """
+
+    alpha: float = 0.0
+    beta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (_finite(self.alpha) and _finite(self.beta)):
+            raise DataError(f"Rayleigh damping needs finite numbers, got {self.alpha!r} and {self.beta!r}.")
+
+    @classmethod
+    def from_ratios(cls, omega_1: float, ratio_1: float, omega_2: float, ratio_2: float) -> Rayleigh:
+        """The two numbers that give two damping ratios at two angular frequencies [rad/s]."""
+        if not (_finite(omega_1) and _finite(omega_2) and 0 < omega_1 < omega_2):
+            raise DataError(
+                f"two different positive frequencies in rising order are needed, got {omega_1!r}, {omega_2!r}."
+            )
+        if not (_finite(ratio_1) and _finite(ratio_2)):
+            raise DataError(f"damping ratios must be finite numbers, got {ratio_1!r} and {ratio_2!r}.")
+        beta = 2 * (ratio_2 * omega_2 - ratio_1 * omega_1) / (omega_2**2 - omega_1**2)
+        return cls(round(2 * ratio_1 * omega_1 - beta * omega_1**2, 15), round(beta, 15))
+
+    def ratio(self, omega: ArrayLike) -> FloatArray:
+        """Damping ratio at angular frequency ``omega`` [rad/s]."""
+        w = np.asarray(omega, dtype=np.float64)
+        ratios: FloatArray = 0.5 * (self.alpha / w + self.beta * w)
+        return ratios
+
+
+@dataclass(frozen=True)
+class ModalDamping:
+    """Damping ratios of the modes in rising order of frequency; one number is for all modes."""
+
+    ratios: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        given: Any = self.ratios
+        values = list(given) if isinstance(given, (tuple, list, np.ndarray)) else [given]
+        if not values or not all(_finite(value) and value >= 0 for value in values):
+            raise DataError(f"damping ratios must be finite and not negative, got {self.ratios!r}.")
+
+
+Damping = Rayleigh | ModalDamping
+
+
+def _finite(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def damping_matrix(damping: Damping | None, M: sp.csc_array, K: sp.csc_array, C: sp.csc_array) -> sp.csc_array:
+    """``C`` plus what ``damping`` adds, on the free coordinates."""
+    if damping is None:
+        return C
+    if isinstance(damping, Rayleigh):
+        return sp.csc_array(C + damping.alpha * M + damping.beta * K)
+    if not isinstance(damping, ModalDamping):
+        raise DataError(f"damping must be Rayleigh(...) or ModalDamping(...), got {damping!r}.")
+    n = M.shape[0]
+    if n > MODAL_LIMIT:
+        raise DataError(
+            f"modal damping of {n} coordinates would need a full {n} x {n} matrix (limit {MODAL_LIMIT}); take "
+            "structure.system(damping=Rayleigh(0, 0)).modal(count) and damp its modes, or use Rayleigh damping."
+        )
+    return sp.csc_array(C + _modal(np.atleast_1d(np.asarray(damping.ratios, float)), M.toarray(), K.toarray()))
+
+
+def _modal(ratios: FloatArray, M: FloatArray, K: FloatArray) -> FloatArray:
+    massive = np.linalg.eigvalsh(M)[0] > 1e-13 * np.abs(M).max()
+    if massive:
+        squares, shapes = scipy.linalg.eigh(K, M)
+    else:  # K x = λ M x as M x = μ K x, μ = 1/λ: massless directions have μ = 0 and are not damped
+        inverse, shapes = scipy.linalg.eigh(M, K)
+        keep = inverse > 1e-13 * inverse[-1]
+        squares, shapes = 1 / inverse[keep][::-1], (shapes[:, keep] / np.sqrt(inverse[keep]))[:, ::-1]
+    count = len(squares) if len(ratios) == 1 else min(len(ratios), len(squares))
+    zeta = np.resize(ratios, count)
+    omega = np.sqrt(np.clip(squares[:count], 0, None))
+    momenta = M @ shapes[:, :count]
+    matrix: FloatArray = (momenta * (2 * zeta * omega)) @ momenta.T
+    return 0.5 * (matrix + matrix.T)

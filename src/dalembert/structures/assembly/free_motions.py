@@ -1,0 +1,164 @@
+"""Motions of a structure that cost nothing: rigid ones its supports leave free, and mechanisms; and their names.
+
+K x = 0,   x = R c (rigid, R of `Structure.rigid_motions`) or inner (bars without bracing, too many releases)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.text import listed
+from dalembert.numerics import ties
+from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.assembly.symmetric_factors import Factor
+
+# A rigid motion whose held part is below this, relative to its size, is not held.
+HELD = 1e-9
+# Forces of a motion that costs nothing, relative to the sum of their absolute terms.
+COSTLESS = 1e-13
+# Distance of two points, relative to the size of the structure, below which they are at one place.
+SAME = 1e-9
+
+
+def free_motions(structure: Structure, K: sp.csc_array, factor: Factor) -> FloatArray:
+    """(n, k) motions of the free coordinates that cost nothing: rigid ones first, then mechanisms."""
+    rigid = structure.rigid_motions() @ rigid_freedom(structure, K)
+    known = rigid[structure.free_index]
+    found = factor.free_motions()
+    if not found.shape[1]:
+        return known
+    if known.shape[1]:  # what is left of the null space beside the rigid motions
+        basis = np.linalg.qr(known)[0]
+        found = found / np.linalg.norm(found, axis=0)
+        found = found - basis @ (basis.T @ found)
+        left, size, _ = np.linalg.svd(found, full_matrices=False)
+        found = left[:, size > 1e-6]
+    return np.column_stack([known, found])
+
+
+def rigid_freedom(structure: Structure, K: sp.csc_array) -> FloatArray:
+    """(m, k) combinations of the rigid motions that supports and springs to the ground leave free.
+
+    Rotations come first, one axis each; then translations.
+    """
+    R = structure.rigid_motions()
+    names = structure.rigid_names
+    size = float(np.abs(structure.positions).max()) or 1.0
+    scale = np.array([1.0 / size if name[0] == "r" else 1.0 for name in names])
+    scaled = R * scale
+    x = scaled[structure.free_index]
+    # energy of the rigid motions, and how much of them the supports see
+    force = K @ x
+    weight = np.abs(K) @ np.abs(x)
+    stretch = force / max(float(weight.max()), 1e-300)
+    seen = np.vstack([scaled[structure.held], stretch * (HELD / COSTLESS)])
+    # the triangular factor has the same singular values and is only as large as the number of motions
+    _, values, vectors = np.linalg.svd(np.linalg.qr(seen, mode="r"))
+    rank = int((values > HELD * np.sqrt(len(names))).sum())
+    null = _moving(vectors[rank:].T, scaled[~structure.inactive])
+    order = sorted(range(len(names)), key=lambda k: names[k][0] != "r")
+    freedom: FloatArray = _echelon(null[order].T).T[np.argsort(order)] * scale[:, None]
+    return freedom
+
+
+def _moving(null: FloatArray, motions: FloatArray) -> FloatArray:
+    """Combinations (m, k) without those that move nothing: a straight truss turns about its axis unseen."""
+    if not null.shape[1]:
+        return null
+    _, size, turn = np.linalg.svd(np.linalg.qr(motions @ null, mode="r"))
+    return np.asarray(null @ turn[: int((size > HELD).sum())].T)
+
+
+def _echelon(rows: FloatArray) -> FloatArray:
+    """Row-reduced form with full pivoting inside each column order: simple combinations of the rows."""
+    A = rows.copy()
+    done = 0
+    for column in range(A.shape[1]):
+        if done == len(A):
+            break
+        best = done + int(np.abs(A[done:, column]).argmax())
+        if abs(A[best, column]) < 1e-7:
+            continue
+        A[[done, best]] = A[[best, done]]
+        A[done] /= A[done, column]
+        for other in range(len(A)):
+            if other != done:
+                A[other] -= A[other, column] * A[done]
+        done += 1
+    A[np.abs(A) < 1e-12] = 0.0
+    return A
+
+
+def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
+    """What is free, in words."""
+    rigid = rigid_freedom(structure, K)
+    words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]
+    words += _mechanism_words(structure, motions[:, rigid.shape[1] :])
+    advice = _parts_words(structure)
+    if rigid.shape[1]:
+        advice.append("Support it, or use inertia_relief=True for a part that flies freely.")
+    if rigid.shape[1] < motions.shape[1]:
+        advice.append("Brace it, or release less: beams hold angles, bars and released ends do not.")
+    return f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. {' '.join(advice)}"
+
+
+def _parts_words(structure: Structure) -> list[str]:
+    """Parts of the structure that nothing joins, and points at one place that may have been meant as one."""
+    d, count = len(structure.directions), len(structure.points)
+    joined = abs(structure.K) + abs(structure.C)
+    to_free = sp.hstack([structure.T, structure.T_held])
+    joined = (joined + abs(to_free @ to_free.T)).tocoo()
+    graph = sp.csr_array((np.ones(joined.nnz), tuple(place // d for place in joined.coords)), shape=(count, count))
+    number, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    if number == 1:
+        return []
+    names = [[structure.points[i] for i in np.flatnonzero(part == k)] for k in range(min(number, 4))]
+    shown = " | ".join(listed(group, {}, most=6) for group in names) + (" | ..." if number > 4 else "")
+    words = [f"It falls into {number} parts that nothing joins: {shown}."]
+    order = np.lexsort(structure.positions.T)
+    near = (
+        np.abs(np.diff(structure.positions[order], axis=0)).max(axis=1)
+        <= SAME * np.ptp(structure.positions, axis=0).max()
+    )
+    pairs = [sorted((order[k], order[k + 1])) for k in np.flatnonzero(near) if part[order[k]] != part[order[k + 1]]]
+    words += [
+        f"{structure.points[a]} and {structure.points[b]} are at one place, but two points." for a, b in pairs[:3]
+    ]
+    return words
+
+
+def _mechanism_words(structure: Structure, motions: FloatArray, most: int = 6) -> list[str]:
+    """One phrase each: every mechanism with a coordinate of its own, in which the others do nothing."""
+    count = motions.shape[1]
+    if not count:
+        return []
+    pivots = ties.pivoted(motions.T)[1][:count]
+    shapes = np.abs(motions @ np.linalg.inv(motions[pivots]))
+    words = []
+    for shape in shapes[:, np.argsort(pivots)].T[:most]:
+        largest = [structure.free[i] for i in ties.largest_first(shape)[:4] if shape[i] > 1e-3 * shape.max()]
+        words.append(f"a mechanism that moves {listed(largest, {})}")
+    return words + ([f"{count - most} more mechanisms"] if count > most else [])
+
+
+def _rigid_words(structure: Structure, motion: FloatArray) -> str:
+    parts = dict(zip(structure.rigid_names, motion))
+    turn = np.array([parts.get(f"r{way}", 0.0) for way in "xyz"])
+    move = np.array([parts.get(way, 0.0) for way in "xyz"])
+    if not turn.any():
+        return f"translation along {_axis(move)}"
+    through = np.cross(turn, move) / (turn @ turn)
+    place = ", ".join(f"{value:.4g}" for value in through + 0.0)
+    return f"rotation about {_axis(turn)} through ({place})"
+
+
+def _axis(vector: FloatArray) -> str:
+    unit = vector / np.linalg.norm(vector)
+    for way, one in zip("xyz", np.eye(3)):
+        if abs(abs(unit @ one) - 1) < 1e-9:
+            return way
+    return f"({', '.join(f'{value:.4g}' for value in unit)})"

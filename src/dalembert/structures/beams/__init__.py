@@ -1,0 +1,1 @@
+"""Beam and bar elements, and the forces inside them."""

@@ -1,0 +1,1 @@
+"""Uniform beams, bars, shafts and strings, exactly."""

@@ -1,0 +1,113 @@
+"""Loads of a frame, by case: on points, along beams, on a place of a beam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.core.errors import ModelError
+from dalembert.structures.frame import parts
+from dalembert.structures.frame.parts import BeamPointLoad, InitialStrain, LineLoad, PointLoad
+
+
+class LoadMethods:
+    """The part of a `Frame` that takes loads."""
+
+    name: str
+    planar: bool
+    loads: list[Any]
+    cases: list[str]
+
+    def _case(self, case: Any) -> str:
+        if not isinstance(case, str) or not case:
+            raise ModelError(f"the name of a load case must be a non-empty text, got {case!r}.")
+        if case == "gravity":
+            raise ModelError("load case 'gravity' is made by the frame itself; give other loads another name.")
+        if case not in self.cases:
+            self.cases.append(case)
+        return case
+
+    def add_force(self, case: str, point: str, force: Any, *, moment: Any = None) -> None:
+        """A force [N] (and moment [N m]) on a point, in global axes; several on one point add up."""
+        parts.text(point, f"load case {case!r}")
+        push = parts.vector(force, f"force on point {point!r}", self.planar)
+        turn = self._moment(moment, f"moment on point {point!r}")
+        self.loads.append(PointLoad(self._case(case), point, push, turn))
+
+    def add_moment(self, case: str, point: str, moment: Any) -> None:
+        """A moment [N m] on a point: three numbers, or the one about z of a planar frame."""
+        turn = self._moment(moment, f"moment on point {parts.text(point, f'load case {case!r}')!r}")
+        self.loads.append(PointLoad(self._case(case), point, (0.0, 0.0, 0.0), turn))
+
+    def add_line_load(
+        self,
+        case: str,
+        beam: str,
+        force: Any = None,
+        *,
+        end_force: Any = None,
+        moment: Any = None,
+        end_moment: Any = None,
+        start: float = 0.0,
+        end: float | None = None,
+        axes: str = "global",
+    ) -> None:
+        """A load along a beam or a part of it, per length of the beam.
+
+        Parameters
+        ----------
+        force : [N/m] at the start; ``end_force`` at the end, linear between; the same when left out.
+        moment, end_moment : [N m/m], likewise.
+        start, end : where the load starts and ends, from the start of the beam [m]; all of it when left out.
+        axes : "global", or "local" for the axes of the beam.
+        """
+        what = f"line load on {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        zero = (0.0, 0.0, 0.0)
+        push = zero if force is None else parts.vector(force, what, self.planar)
+        last = push if end_force is None else parts.vector(end_force, what, self.planar)
+        turn = self._moment(moment, what)
+        final = turn if end_moment is None else self._moment(end_moment, what)
+        if not any(push + last + turn + final):
+            raise ModelError(f"{what} has neither force nor moment.")
+        low = parts.number(start, f"start of the {what}", not_negative=True)
+        high = None if end is None else parts.number(end, f"end of the {what}")
+        if high is not None and high <= low:
+            raise ModelError(f"{what} must end beyond its start, got {low:g} to {high:g} m.")
+        local = _local(axes, what)
+        self.loads.append(LineLoad(self._case(case), beam, push + turn, last + final, local, (low, high)))
+
+    def add_beam_force(
+        self, case: str, beam: str, at: float, force: Any = None, *, moment: Any = None, axes: str = "global"
+    ) -> None:
+        """A force [N] and moment [N m] on a place of a beam, ``at`` from its start [m]; no point is needed there."""
+        what = f"force on beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        push = (0.0, 0.0, 0.0) if force is None else parts.vector(force, what, self.planar)
+        load = push + self._moment(moment, what)
+        if not any(load):
+            raise ModelError(f"{what} has neither force nor moment.")
+        place = parts.number(at, f"place of the {what}", not_negative=True)
+        self.loads.append(BeamPointLoad(self._case(case), beam, place, load, _local(axes, what)))
+
+    def add_strain(
+        self, case: str, beam: str, strain: float = 0.0, *, curvature_y: float = 0.0, curvature_z: float = 0.0
+    ) -> None:
+        """What a beam would do without any force: heat, shrinkage, lack of fit, the pull of a tendon.
+
+        Parameters
+        ----------
+        strain : α ΔT for a change of temperature ΔT.
+        curvature_y, curvature_z : about the local axes [1/m]; −α ΔT/h about z for a top (+y) warmer by ΔT.
+        """
+        what = f"strain of beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        first, second, third = (parts.number(value, what) for value in (strain, curvature_y, curvature_z))
+        if not (first or second or third):
+            raise ModelError(f"{what} has neither strain nor curvature.")
+        self.loads.append(InitialStrain(self._case(case), beam, (first, second, third)))
+
+    def _moment(self, given: Any, what: str) -> parts.Vector:
+        return (0.0, 0.0, 0.0) if given is None else parts.turning(given, what, self.planar)
+
+
+def _local(axes: Any, what: str) -> bool:
+    if axes not in ("global", "local"):
+        raise ModelError(f"axes of the {what} must be 'global' or 'local', got {axes!r}.")
+    return bool(axes == "local")

@@ -1,0 +1,1 @@
+"""Reduction and coupling of second-order systems."""

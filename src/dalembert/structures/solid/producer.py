@@ -1,0 +1,250 @@
+"""From a solid to its structure: assembly, supports, interface points, loads.
+
+Interface points (six coordinates: translation and rotation θ of a point at p):
+
+    rigid      u_i = u + θ × (x_i − p)                                  the points follow
+    averaging  θ = J⁻¹ Σ r_i × u_i,   u = mean u_i + θ × (p − c)        the interface follows
+               c = mean x_i,  r_i = x_i − c,  J = Σ (r_i² 1 − r_i r_iᵀ)
+
+The second is a condition A u_s = (u, θ) on the points. To keep the interface independent (it is to be a master), six
+coordinates of the points, chosen by a QR factorisation with column pivoting of A, are eliminated instead.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from dalembert.core.errors import ModelError
+from dalembert.structures.assembly import element_assembly as assembly
+from dalembert.structures.assembly.structure import BoolArray, Structure, structure
+from dalembert.structures.solid import elements as solid_elements
+from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
+from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray
+from dalembert.structures.solid.solid import Interface, Solid
+from dalembert.structures.solid.stresses import SolidGroup, assembled, widened
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+# Poisson's ratio from which cells resist a change of shape because they cannot keep their volume (they lock), and what
+# to use instead. From the bore of a thick cylinder, 6 cells through its wall: stresses 10 % off with linear cells at
+# 0.4 (half the displacement is lost at 0.499), 4 % with tet10 at 0.49, 30 % with hex20 and hex27 at 0.4999, more with
+# fewer cells. hex8 with incompatible modes and hex20 with quadrature=3 do not lock.
+LOCKING = {
+    "tet4": (0.4, "use tet10 or hex8 cells"),
+    "hex8": (0.4, "leave incompatible modes on (incompatible=True)"),
+    "tet10": (0.49, "use hex20 cells with quadrature=3, or a finer mesh"),
+    "hex20": (0.49, "use quadrature=3"),
+    "hex27": (0.49, "use hex20 cells with quadrature=3"),
+}
+
+
+@structure.register
+def solid_structure(solid: Solid) -> Structure:
+    """Check a solid and assemble it."""
+    mesh, count = solid.mesh, len(solid.mesh.points) + len(solid.interfaces)
+    size = 6 if solid.interfaces else 3
+    _check(solid)
+    group = SolidGroup(
+        name=solid.name, mesh=mesh, laws=np.stack([elasticity(material) for material in solid.materials]),
+        material=solid.material_of_cell, degree=solid.quadrature or KINDS[mesh.kind].stiffness_degree,
+        incompatible=solid.incompatible, count=count, size=size,
+    )  # fmt: skip
+    _warn_of_locking(solid, group)
+    K, K_loss, M = _matrices(solid, group)
+    names = (*(f"p{i}" for i in range(len(mesh.points))), *solid.interfaces)
+    masters = [interface.position for interface in solid.interfaces.values()]
+    held, prescribed = _supports(solid, count, size)
+    inactive = np.zeros((count, size), dtype=bool)
+    inactive[: len(mesh.points), 3:] = True
+    links = _links(solid, count) if solid.interfaces else None
+    return Structure(
+        solid.name, names, np.concatenate([mesh.points, np.reshape(masters, (-1, 3))]), DIRECTIONS[:size], M, K,
+        K_loss=K_loss, held=held, prescribed=prescribed, links=links, inactive=inactive.ravel(),
+        loads=_loads(solid, M, count, size), groups=(group,), damping=solid.damping,
+        provenance={"source": "solid", "name": solid.name, "elements": f"{len(mesh.cells)} {mesh.kind}",
+                    "incompatible modes": solid.incompatible},
+    )  # fmt: skip
+
+
+def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
+    kind = solid.mesh.kind
+    limit, remedy = LOCKING[kind]
+    if group.incompatible or (kind == "hex20" and group.degree <= 3):
+        return
+    used = [solid.materials[k] for k in np.unique(group.material)]
+    stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= limit]
+    if stiff:
+        warnings.warn(
+            f"solid {solid.name!r}: {kind} cells lock where Poisson's ratio is {limit:g} or more, as that of "
+            f"{', '.join(stiff)}: displacements are too small and stresses may be far off. To cure it, {remedy}.",
+            stacklevel=4,
+        )
+
+
+def _check(solid: Solid) -> None:
+    """All contradictions between interfaces and supports, in one error."""
+    problems = []
+    owner = np.full(len(solid.mesh.points), -1)
+    held = np.zeros(len(solid.mesh.points), dtype=bool)
+    for support in solid.supports:
+        held[support.points] = True
+    interfaces = list(solid.interfaces.values())
+    for k, interface in enumerate(interfaces):
+        shared = interface.points[owner[interface.points] >= 0]
+        if len(shared):
+            other = interfaces[owner[shared[0]]].name
+            problems.append(f"point p{shared[0]} belongs to both interfaces {other!r} and {interface.name!r}")
+        owner[interface.points] = k
+        if held[interface.points].any():
+            both = interface.points[held[interface.points]][0]
+            problems.append(f"point p{both} is held by a support and follows interface {interface.name!r}")
+        spread = solid.mesh.points[interface.points] - solid.mesh.points[interface.points].mean(axis=0)
+        sizes = np.linalg.svd(spread, compute_uv=False)
+        if not interface.rigid and (len(sizes) < 2 or sizes[1] <= 1e-9 * max(sizes[0], 1e-300)):
+            problems.append(
+                f"the points of averaging interface {interface.name!r} lie on a line, so they do not tell its "
+                "rotation: take more points or rigid=True"
+            )
+    if problems:
+        raise ModelError(f"solid {solid.name!r}: " + "; ".join(problems) + ".")
+
+
+def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_array, sp.csc_array]:
+    """K, its imaginary part, M; a batch of cells at a time."""
+    mesh, kind = solid.mesh, KINDS[solid.mesh.kind]
+    densities = np.array([material.density for material in solid.materials])[group.material]
+    losses = np.array([material.loss_factor for material in solid.materials])[group.material]
+    K_parts = np.empty((len(mesh.cells), 3 * kind.size, 3 * kind.size))
+    M_parts = np.empty((len(mesh.cells), kind.size, kind.size))
+    for part in solid_elements.batches(len(mesh.cells), kind.name, kind.size):
+        corners = mesh.points[mesh.cells[part]]
+        laws = group.laws[group.material[part]]
+        K_parts[part] = solid_elements.stiffness(corners, laws, kind.name, group.degree, group.incompatible)[0]
+        M_parts[part] = solid_elements.mass(corners, densities[part], kind.name, kind.mass_degree)
+    K = assembled(mesh, K_parts, group.count, group.size)
+    scalar = assembly.assemble(len(mesh.points), 1, [assembly.blocks(mesh.cells, M_parts)])
+    M = widened(sp.kron(scalar, sp.eye_array(3), format="csc"), group.count, group.size)
+    K_loss = sp.csc_array(K.shape)
+    if losses.any():
+        K_loss = assembled(mesh, K_parts * losses[:, None, None], group.count, group.size)
+    return K + _foundations(solid, group), K_loss, M
+
+
+def _foundations(solid: Solid, group: SolidGroup) -> sp.csc_array:
+    """∫ Nᵀ k N dA over the faces on springs."""
+    mesh = solid.mesh
+    total = sp.csc_array((group.count * group.size,) * 2)
+    for foundation in solid.foundations:
+        cells = mesh.cells[foundation.cells]
+        values, areas = _surface(solid, foundation.cells, foundation.faces)
+        scalar = np.einsum("fqi,fq,fqj->fij", values, np.linalg.norm(areas, axis=2), values, optimize=True)
+        nv = cells.shape[1]
+        full = np.einsum("fij,ab->fiajb", scalar, np.diag(foundation.stiffness)).reshape(-1, 3 * nv, 3 * nv)
+        three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(cells, full)])
+        total = total + widened(three, group.count, group.size)
+    return total
+
+
+def _surface(solid: Solid, cells: IntArray, faces: IntArray) -> tuple[FloatArray, FloatArray]:
+    kind = solid.mesh.kind
+    return solid_elements.on_surface(solid.mesh.points, solid.mesh.cells[cells], faces, kind, KINDS[kind].mass_degree)
+
+
+def _supports(solid: Solid, count: int, size: int) -> tuple[BoolArray, FloatArray]:
+    held = np.zeros((count, size), dtype=bool)
+    prescribed = np.zeros((count, size))
+    place = {name: len(solid.mesh.points) + k for k, name in enumerate(solid.interfaces)}
+    for support in solid.supports:
+        points = support.points if support.interface is None else [place[support.interface]]
+        for way in support.ways:
+            held[points, way] = True
+            prescribed[points, way] = support.values[way]
+    return held.ravel(), prescribed.ravel()
+
+
+def _loads(solid: Solid, M: sp.csc_array, count: int, size: int) -> dict[str, FloatArray]:
+    cases = {case: np.zeros((count, size)) for case in solid.cases}
+    for load in solid.surface_loads:
+        values, areas = _surface(solid, load.cells, load.faces)
+        area = np.linalg.norm(areas, axis=2)
+        force = load.traction * area[..., None] - load.pressure * areas
+        shares = np.einsum("fqi,fqa->fia", values, force, optimize=True)
+        np.add.at(cases[load.case][:, :3], solid.mesh.cells[load.cells], shares)
+    interfaces = list(solid.interfaces)
+    for push in solid.point_loads:
+        if push.interface is None:
+            cases[push.case][push.points, :3] += push.force / len(push.points)
+        else:
+            row = cases[push.case][len(solid.mesh.points) + interfaces.index(push.interface)]
+            row[:3] += push.force
+            row[3:] += push.moment
+    if solid.gravity.any() and M.nnz:
+        field = np.zeros((count, size))
+        field[: len(solid.mesh.points), :3] = solid.gravity
+        cases["gravity"] = (M @ field.ravel()).reshape(count, size)
+    return {case: load.ravel() for case, load in cases.items()}
+
+
+def _links(solid: Solid, count: int) -> sp.csc_array:
+    """(N, N) of u = links w: the interfaces' six coordinates are independent, what they stand for depends on them."""
+    N, first = 6 * count, len(solid.mesh.points)
+    independent = np.ones(N)
+    rows, columns, values = [], [], []
+    for k, interface in enumerate(solid.interfaces.values()):
+        own = 6 * (first + k) + np.arange(6)
+        block, dependent, others = _rigid(solid, interface) if interface.rigid else _averaging(solid, interface)
+        independent[dependent] = 0.0
+        source = np.concatenate([own, others])
+        rows.append(np.repeat(dependent, len(source)))
+        columns.append(np.tile(source, len(dependent)))
+        values.append(block.ravel())
+    keep = np.flatnonzero(independent)
+    every = (np.concatenate([*values, independent[keep]]),
+             (np.concatenate([*rows, keep]), np.concatenate([*columns, keep])))  # fmt: skip
+    links = sp.csc_array(every, shape=(N, N))
+    links.eliminate_zeros()
+    return links
+
+
+def _coordinates(interface: Interface) -> IntArray:
+    """Numbers of the x, y, z of the points of an interface, (3 m,)."""
+    return np.asarray((6 * interface.points[:, None] + np.arange(3)).ravel())
+
+
+def _rigid(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
+    """Block (3 m, 6), dependent coordinates (3 m,), no others."""
+    arms = solid.mesh.points[interface.points] - interface.position
+    block = np.zeros((len(arms), 3, 6))
+    block[:, :, :3] = np.eye(3)
+    block[:, :, 3:] = -_cross(arms)
+    return block.reshape(-1, 6), _coordinates(interface), np.zeros(0, dtype=np.intp)
+
+
+def _averaging(solid: Solid, interface: Interface) -> tuple[FloatArray, IntArray, IntArray]:
+    """Block (6, 6 + 3 m − 6), the six dependent coordinates, the others (3 m − 6,)."""
+    places = solid.mesh.points[interface.points]
+    centre = places.mean(axis=0)
+    arms = places - centre
+    m = len(arms)
+    inertia = np.sum(arms**2) * np.eye(3) - arms.T @ arms
+    turning = np.linalg.solve(inertia, _cross(arms).transpose(1, 0, 2).reshape(3, 3 * m))
+    shift = -_cross((interface.position - centre)[None])[0]  # θ × d = −[d]× θ
+    A = np.concatenate([np.tile(np.eye(3) / m, m) + shift @ turning, turning])
+    # Rotations weigh as translations at the radius of the set: the choice does not depend on units.
+    radius = np.sqrt(np.mean(arms**2))
+    weights = np.array([1.0, 1.0, 1.0, radius, radius, radius])[:, None]
+    _, _, order = scipy.linalg.qr(weights * A, pivoting=True, mode="economic")
+    chosen, others = np.sort(order[:6]), np.sort(order[6:])
+    block = np.linalg.solve(A[:, chosen], np.concatenate([np.eye(6), -A[:, others]], axis=1))
+    number = _coordinates(interface)
+    return block, number[chosen], number[others]
+
+
+def _cross(vectors: FloatArray) -> FloatArray:
+    """(m, 3, 3) matrices of v ×."""
+    x, y, z = vectors.T
+    zero = np.zeros_like(x)
+    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=1).reshape(-1, 3, 3)

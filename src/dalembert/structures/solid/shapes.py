@@ -1,0 +1,208 @@
+"""Shape functions and integration points of solid elements, from scikit-fem, in the point order of mesh files.
+
+    x(ξ) = Σ N_i(ξ) x_i,   u(ξ) = Σ N_i(ξ) u_i        (isoparametric; spec 003, C-54)
+
+``kind``    points  scikit-fem element            integration of K, of M (degree)
+tet4         4      linear                        1, 2
+tet10       10      quadratic                     2, 4
+hex8         8      trilinear                     3, 3   (2 x 2 x 2 points)
+hex20       20      serendipity                   5, 5   (3 x 3 x 3 points)
+hex27       27      triquadratic                  5, 5   (3 x 3 x 3 points)
+
+Points are numbered as in VTK: corners, middles of edges, middles of faces, centre. The reference cells are the unit
+cube and the unit tetrahedron.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.core.errors import DataError, require_extra, unknown_name
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+_TET_CORNERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+_TET_EDGES = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
+_HEX_CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
+_HEX_EDGES = (
+    (0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7),
+)  # fmt: skip
+# Corners of the faces, seen from outside counter-clockwise; hexahedra in the order -x +x -y +y -z +z.
+_TET_FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))
+_HEX_FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of solid element.
+
+    ``reference`` (nv, 3) positions of its points in the reference cell; ``edges`` (end, end, middle) of the points in
+    the middle of edges; ``faces`` corners of every face; ``stiffness_degree``, ``mass_degree`` of integration.
+    """
+
+    name: str
+    element: str
+    corners: int
+    reference: FloatArray
+    edges: tuple[tuple[int, int, int], ...]
+    faces: tuple[tuple[int, ...], ...]
+    stiffness_degree: int
+    mass_degree: int
+
+    @property
+    def size(self) -> int:
+        """Points per cell."""
+        return len(self.reference)
+
+    @property
+    def is_hexahedron(self) -> bool:
+        """Six faces, or four."""
+        return self.corners == 8
+
+
+def _kind(name: str, element: str, hexahedron: bool, level: int, degrees: tuple[int, int]) -> Kind:
+    corners = np.array(_HEX_CORNERS if hexahedron else _TET_CORNERS, dtype=float)
+    pairs = _HEX_EDGES if hexahedron else _TET_EDGES
+    faces = _HEX_FACES if hexahedron else _TET_FACES
+    places = [corners]
+    if level >= 1:
+        places.append(np.array([corners[list(pair)].mean(axis=0) for pair in pairs]))
+    if level >= 2:
+        places += [np.array([corners[list(face)].mean(axis=0) for face in faces]), corners.mean(axis=0)[None]]
+    edges = tuple((a, b, len(corners) + k) for k, (a, b) in enumerate(pairs)) if level else ()
+    reference = np.concatenate(places)
+    reference.setflags(write=False)
+    return Kind(name, element, len(corners), reference, edges, faces, *degrees)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        _kind("tet4", "ElementTetP1", False, 0, (1, 2)),
+        _kind("tet10", "ElementTetP2", False, 1, (2, 4)),
+        _kind("hex8", "ElementHex1", True, 0, (3, 3)),
+        _kind("hex20", "ElementHexS2", True, 1, (5, 5)),
+        _kind("hex27", "ElementHex2", True, 2, (5, 5)),
+    )
+}
+
+
+def kind_of(name: str) -> Kind:
+    """A kind of element by name."""
+    if name not in KINDS:
+        raise DataError(unknown_name("kind of solid element", name, KINDS))
+    return KINDS[name]
+
+
+@lru_cache(maxsize=32)
+def quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray]:
+    """Points (nq, 3) and weights (nq,) that integrate polynomials of ``degree`` over the reference cell."""
+    skfem = require_extra("skfem", "solids")
+    element = getattr(skfem, KINDS[kind].element)()
+    points, weights = skfem.quadrature.get_quadrature(element.refdom, degree)
+    return _readonly(np.ascontiguousarray(points.T)), _readonly(np.asarray(weights, dtype=np.float64))
+
+
+def shapes(kind: str, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shape functions (nq, nv) and their derivatives (nq, nv, 3) at reference positions ``at`` (nq, 3)."""
+    skfem = require_extra("skfem", "solids")
+    element = getattr(skfem, KINDS[kind].element)()
+    values = np.empty((len(at), KINDS[kind].size))
+    slopes = np.empty((len(at), KINDS[kind].size, 3))
+    for i, j in enumerate(_numbers_there(kind, element)):
+        value, slope = element.lbasis(np.ascontiguousarray(at.T), j)
+        values[:, i], slopes[:, i] = value, np.asarray(slope).T
+    return values, slopes
+
+
+@lru_cache(maxsize=32)
+def at_quadrature(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights (nq,), shape functions (nq, nv) and derivatives (nq, nv, 3) at the integration points."""
+    places, weights = quadrature(kind, degree)
+    values, slopes = shapes(kind, places)
+    return weights, _readonly(values), _readonly(slopes)
+
+
+@lru_cache(maxsize=16)
+def on_faces(kind: str, degree: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Weights (nq,), shape functions (nf, nq, nv), derivatives (nf, nq, nv, 3), face directions (nf, 3, 2).
+
+    Directions are the two edges of a face in the reference cell; their cross product looks outwards.
+    """
+    skfem = require_extra("skfem", "solids")
+    flat = skfem.ElementQuad1() if KINDS[kind].is_hexahedron else skfem.ElementTriP1()
+    places, weights = skfem.quadrature.get_quadrature(flat.refdom, degree)
+    reference = KINDS[kind].reference
+    values, slopes, ways = [], [], []
+    for face in KINDS[kind].faces:
+        origin, first, last = reference[face[0]], reference[face[1]], reference[face[-1]]
+        way = np.stack([first - origin, last - origin], axis=1)
+        value, slope = shapes(kind, origin + places.T @ way.T)
+        values.append(value)
+        slopes.append(slope)
+        ways.append(way)
+    return _readonly(np.asarray(weights)), np.stack(values), np.stack(slopes), np.stack(ways)
+
+
+@lru_cache(maxsize=8)
+def mirrored(kind: str) -> IntArray:
+    """Order of the points that turns a cell inside out (its mirror image)."""
+    reference = KINDS[kind].reference
+    image = reference * [-1, 1, 1] + [1, 0, 0] if KINDS[kind].is_hexahedron else reference[:, [1, 0, 2]]
+    return _same_places(image, reference)
+
+
+def face_points(kind: str) -> tuple[tuple[int, ...], ...]:
+    """All points of every face, corners first."""
+    cell = KINDS[kind]
+    found = []
+    for face in cell.faces:
+        corners = cell.reference[list(face)]
+        normal = np.cross(corners[1] - corners[0], corners[-1] - corners[0])
+        flat = np.flatnonzero(np.abs((cell.reference - corners[0]) @ normal) < 1e-12)
+        found.append((*face, *[int(i) for i in flat if i >= cell.corners]))
+    return tuple(found)
+
+
+def lattice(kind: str) -> tuple[IntArray, int]:
+    """Points of a hexahedron as places (nv, 3) on a grid with 1 or 2 steps per side, and that number of steps."""
+    steps = 1 if kind == "hex8" else 2
+    return np.rint(KINDS[kind].reference * steps).astype(np.intp), steps
+
+
+def corner_permutations() -> tuple[tuple[int, int, int, int], ...]:
+    """Six right-handed tetrahedra (corners of a hexahedron) around its diagonal 0-6; neighbours match."""
+    grid = {place: i for i, place in enumerate(_HEX_CORNERS)}
+    found = []
+    for order in itertools.permutations(range(3)):
+        path, place = [0], [0, 0, 0]
+        for axis in order:
+            place[axis] = 1
+            path.append(grid[(place[0], place[1], place[2])])
+        even = order in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        found.append((path[0], path[1], path[2], path[3]) if even else (path[0], path[2], path[1], path[3]))
+    return tuple(found)
+
+
+def _numbers_there(kind: str, element: Any) -> IntArray:
+    """Number in scikit-fem of every point of ours."""
+    return _same_places(KINDS[kind].reference, np.asarray(element.doflocs, dtype=np.float64))
+
+
+def _same_places(wanted: FloatArray, among: FloatArray) -> IntArray:
+    distance = np.linalg.norm(wanted[:, None] - among[None], axis=2)
+    found: IntArray = np.argmin(distance, axis=1)
+    assert np.all(distance[np.arange(len(wanted)), found] < 1e-12) and len(set(found.tolist())) == len(wanted)
+    return found
+
+
+def _readonly(array: FloatArray) -> FloatArray:
+    array.setflags(write=False)
+    return array

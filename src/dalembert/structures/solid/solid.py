@@ -1,0 +1,272 @@
+"""A solid as the user says it: a mesh, its materials, supports, interface points and loads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.structures.assembly import materials
+from dalembert.structures.assembly.damping import Damping
+from dalembert.structures.solid.elastic_laws import OrthotropicMaterial, SolidMaterial
+from dalembert.structures.solid.meshes import Mesh, Where
+from dalembert.structures.solid.shapes import FloatArray, IntArray
+
+WAYS = ("x", "y", "z")
+SIX = ("x", "y", "z", "rx", "ry", "rz")
+_WAY = re.compile(r"r?[xyz]")
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Points, or an interface, held along some of the directions x y z rx ry rz, displaced by ``values`` (6,)."""
+
+    points: IntArray
+    interface: str | None
+    ways: tuple[int, ...]
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """A point with six coordinates that stands for a set of points."""
+
+    name: str
+    points: IntArray
+    position: FloatArray
+    rigid: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Foundation:
+    """Springs spread over faces, ``stiffness`` (3,) [N/m³]."""
+
+    cells: IntArray
+    faces: IntArray
+    stiffness: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceLoad:
+    """Pressure [Pa] against, or traction (3,) [Pa] on faces."""
+
+    case: str
+    cells: IntArray
+    faces: IntArray
+    pressure: float
+    traction: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PointLoad:
+    """A force (3,) [N] and moment (3,) [N m] shared by points, or on an interface."""
+
+    case: str
+    points: IntArray
+    interface: str | None
+    force: FloatArray
+    moment: FloatArray
+
+
+class Solid:
+    """An elastic body made of solid finite elements. Mutable; `da.structures.structure` makes the model.
+
+    Parameters
+    ----------
+    name : shown in messages.
+    mesh : :class:`Mesh`.
+    material : a `Material`, an `OrthotropicMaterial`, the name of one of the library, or a mapping from cell sets of
+        the mesh to those (then every cell must be in one of the sets).
+    gravity : vector of the gravity field [m/s²]; None for 9.81 along −z, 0 for none.
+    incompatible : bending modes in linear hexahedra. None: yes for ``hex8``, which would be far too stiff in bending
+        without them. (Linear tetrahedra have no such cure: prefer ``tet10``.)
+    quadrature : degree of integration of the stiffness instead of the usual one of the kind; 3 keeps hex20 from
+        locking where the material is nearly incompressible (Poisson's ratio near 0.5, of which a warning tells).
+
+    Points of the mesh are called ``"p0"``, ``"p1"``, ... by their number in the mesh.
+
+    Examples
+    --------
+    >>> from dalembert.structures import Solid, box_mesh, static, structure
+    >>> bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (10, 2, 2)), "steel")
+    >>> bar.support("x=0", "xyz")
+    >>> bar.add_interface("tip", "x=1")
+    >>> bar.add_force("pull", "tip", (1e6, 0, 0))
+    >>> print(f"{static(structure(bar), 'pull').displacement['tip.x']:.3e} m")
+    4.687e-04 m
+    """
+
+    def __init__(
+        self,
+        name: str,
+        mesh: Mesh,
+        material: SolidMaterial | str | Mapping[str, SolidMaterial | str],
+        *,
+        gravity: Any = None,
+        incompatible: bool | None = None,
+        quadrature: int | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"the name of a solid must be a non-empty text, got {name!r}.")
+        if not isinstance(mesh, Mesh):
+            raise ModelError(f"solid {name!r} needs a Mesh (box_mesh, read_mesh), got {type(mesh).__name__}.")
+        self.name, self.mesh = name, mesh
+        self.materials, self.material_of_cell = _materials(name, mesh, material)
+        self.gravity = (
+            np.array([0.0, 0.0, -9.81]) if gravity is None else _vector(gravity, f"gravity of solid {name!r}")
+        )
+        if incompatible and mesh.kind != "hex8":
+            raise ModelError(f"only hex8 cells have incompatible modes; the mesh of solid {name!r} has {mesh.kind}.")
+        self.incompatible = mesh.kind == "hex8" if incompatible is None else bool(incompatible)
+        if quadrature is not None and (not isinstance(quadrature, int) or not 1 <= quadrature <= 12):
+            raise ModelError(f"quadrature of solid {name!r} must be a degree from 1 to 12, got {quadrature!r}.")
+        self.quadrature = quadrature
+        self.supports: list[Support] = []
+        self.foundations: list[Foundation] = []
+        self.interfaces: dict[str, Interface] = {}
+        self.surface_loads: list[SurfaceLoad] = []
+        self.point_loads: list[PointLoad] = []
+        self.damping: Damping | None = None
+
+    # -- what holds it -----------------------------------------------------------------------------------------------
+
+    def support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
+        """Hold points or an interface.
+
+        Parameters
+        ----------
+        where : points, see :meth:`Mesh.select`, or the name of an interface.
+        directions : ``"xyz"``, ``"x z"``, for an interface also ``"xyz rx ry rz"``; ``"fixed"`` for all there are.
+        values : displacement [m] (and rotation [rad]) along these directions, one for all or one each.
+        """
+        on_interface = isinstance(where, str) and where in self.interfaces
+        known = SIX if on_interface else WAYS
+        asked = list(known) if directions == "fixed" else _WAY.findall(directions)
+        if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
+            raise ModelError(
+                f"directions of a support of solid {self.name!r} are {' '.join(known)}; got {directions!r}."
+            )
+        if any(way not in known for way in asked):
+            raise ModelError(
+                f"points of solid {self.name!r} move along x, y and z; only an interface turns. Got {directions!r}."
+            )
+        given = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(asked),))
+        if not np.all(np.isfinite(given)):
+            raise ModelError(f"values of a support of solid {self.name!r} must be finite, got {values!r}.")
+        shift = np.zeros(6)
+        ways = tuple(SIX.index(way) for way in asked)
+        shift[list(ways)] = given
+        points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
+        self.supports.append(Support(points, str(where) if on_interface else None, ways, shift))
+
+    def add_foundation(self, where: Where, stiffness: Any) -> None:
+        """Springs to the ground spread over faces: [N/m³] along x, y and z (three numbers, or one for all)."""
+        cells, faces = self.mesh.faces_at(where)
+        k = np.full(3, _number(stiffness)) if np.isscalar(stiffness) else _vector(stiffness, "stiffness [N/m³]")
+        if np.any(k < 0.0):
+            raise ModelError(
+                f"a foundation of solid {self.name!r} must not have a negative stiffness, got {k.tolist()}."
+            )
+        self.foundations.append(Foundation(cells, faces, k))
+
+    def add_interface(self, name: str, where: Where, *, position: Any = None, rigid: bool = True) -> None:
+        """A point with six coordinates that stands for a set of points: where joints and masters attach.
+
+        Parameters
+        ----------
+        where : the points it stands for, see :meth:`Mesh.select`; a point can belong to one interface.
+        position : [m]; the mean of the points when left out.
+        rigid : True: the points follow it as one rigid body. False: it follows their mean translation and rotation
+            and leaves them free to deform; a force on it is shared among them.
+        """
+        if not isinstance(name, str) or not name or "." in name:
+            raise ModelError(f"the name of an interface must be a non-empty text without a dot, got {name!r}.")
+        if name in self.interfaces or (name[0] == "p" and name[1:].isdigit()):
+            raise ModelError(f"the name {name!r} is taken in solid {self.name!r}.")
+        points = self.mesh.select(where)
+        place = self.mesh.points[points].mean(axis=0) if position is None else _vector(position, "position [m]")
+        self.interfaces[name] = Interface(name, points, place, bool(rigid))
+
+    # -- what loads it -----------------------------------------------------------------------------------------------
+
+    def add_pressure(self, case: str, where: Where, pressure: float) -> None:
+        """Pressure [Pa] against the faces of the surface at ``where``; positive pushes into the solid."""
+        cells, faces = self.mesh.faces_at(where)
+        self.surface_loads.append(SurfaceLoad(self._case(case), cells, faces, _number(pressure), np.zeros(3)))
+
+    def add_traction(self, case: str, where: Where, traction: Any) -> None:
+        """Force per area (3,) [Pa] on the faces of the surface at ``where``."""
+        cells, faces = self.mesh.faces_at(where)
+        pull = _vector(traction, "traction [Pa]")
+        self.surface_loads.append(SurfaceLoad(self._case(case), cells, faces, 0.0, pull))
+
+    def add_force(self, case: str, where: Where, force: Any, *, moment: Any = None) -> None:
+        """A force [N] on an interface (with a moment [N m] if wanted), or shared equally by the points at ``where``."""
+        on_interface = isinstance(where, str) and where in self.interfaces
+        if moment is not None and not on_interface:
+            raise ModelError(f"a moment needs an interface of solid {self.name!r}; its points do not turn.")
+        turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
+        points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
+        name = str(where) if on_interface else None
+        self.point_loads.append(PointLoad(self._case(case), points, name, _vector(force, "force [N]"), turn))
+
+    def set_damping(self, damping: Damping | None) -> None:
+        """`Rayleigh` or `ModalDamping` of the whole solid."""
+        self.damping = damping
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """Names of the load cases, gravity apart."""
+        named = [load.case for load in self.surface_loads] + [load.case for load in self.point_loads]
+        return tuple(dict.fromkeys(named))
+
+    def _case(self, case: str) -> str:
+        if not isinstance(case, str) or not case or case == "gravity":
+            raise ModelError(f"a load case needs a name other than 'gravity' (made by the solid itself), got {case!r}.")
+        return case
+
+    def __repr__(self) -> str:
+        return f"Solid({self.name!r}: {self.mesh!r}; {', '.join(m.name for m in self.materials)})"
+
+
+def _materials(
+    name: str, mesh: Mesh, given: SolidMaterial | str | Mapping[str, SolidMaterial | str]
+) -> tuple[tuple[SolidMaterial, ...], IntArray]:
+    """Materials and which of them every cell has."""
+    if not isinstance(given, Mapping):
+        return (_material(given),), np.zeros(len(mesh.cells), dtype=np.intp)
+    number = np.full(len(mesh.cells), -1, dtype=np.intp)
+    for k, key in enumerate(given):
+        if key not in mesh.cell_sets:
+            raise ModelError(unknown_name("cell set", key, mesh.cell_sets, f"the mesh of solid {name!r}"))
+        members = mesh.cell_sets[key]
+        if np.any(number[members] >= 0):
+            raise ModelError(f"cell {members[number[members] >= 0][0]} of solid {name!r} has two materials.")
+        number[members] = k
+    if np.any(number < 0):
+        missing = np.flatnonzero(number < 0)
+        raise ModelError(f"{len(missing)} cells of solid {name!r} have no material, first cell {missing[0]}.")
+    return tuple(_material(material) for material in given.values()), number
+
+
+def _material(given: Any) -> SolidMaterial:
+    return given if isinstance(given, OrthotropicMaterial) else materials.material(given)
+
+
+def _vector(value: Any, what: str) -> FloatArray:
+    if np.isscalar(value) and value == 0:
+        return np.zeros(3)
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != (3,) or not np.all(np.isfinite(array)):
+        raise ModelError(f"{what} must be three finite numbers, got {value!r}.")
+    return array
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+        raise ModelError(f"expected a finite number, got {value!r}.")
+    return float(value)

@@ -1,0 +1,167 @@
+"""What happens inside solid elements: strains and stresses from the displacements of the points.
+
+    ε = B u (+ B_a a),   σ = D ε
+
+Stresses are most accurate at the integration points of one degree less than the element (Barlow 1976): there they are
+computed, fitted in every cell by a (tri)linear field, and the values of the cells that share a point averaged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dalembert.core.errors import DataError
+from dalembert.structures.assembly import element_assembly as assembly
+from dalembert.structures.solid import elements as solid_elements
+from dalembert.structures.solid import shapes as solid_shapes
+from dalembert.structures.solid.elastic_laws import STRAINS, tensor, von_mises
+from dalembert.structures.solid.meshes import Mesh, Where
+from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray
+
+# Degree of the rule whose points carry the most accurate stresses.
+_SAMPLES = {"tet4": 1, "tet10": 2, "hex8": 3, "hex20": 3, "hex27": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class SolidStresses:
+    """Stresses and strains of a solid [Pa], in the order xx, yy, zz, xy, yz, zx (engineering shear strains).
+
+    ``positions`` (ne, q, 3), ``stresses`` and ``strains`` (ne, q, 6) at the sampling points of every cell;
+    ``at_points`` (np, 6) stresses at the points of the mesh, averaged over the cells around each (also across a
+    change of material, where the true stress may jump).
+    """
+
+    mesh: Mesh
+    positions: FloatArray
+    strains: FloatArray
+    stresses: FloatArray
+    at_points: FloatArray
+
+    def at(self, where: Where, component: str) -> FloatArray:
+        """One component (``"xx"`` ... ``"zx"`` or ``"von_mises"``) at the points that ``where`` means [Pa]."""
+        chosen = self.at_points[self.mesh.select(where)]
+        if component == "von_mises":
+            return von_mises(chosen)
+        if component not in STRAINS:
+            raise DataError(f"a component of stress is one of {', '.join(STRAINS)}, von_mises; got {component!r}.")
+        return np.asarray(chosen[:, STRAINS.index(component)])
+
+    @property
+    def von_mises(self) -> FloatArray:
+        """(np,) equivalent stress at the points [Pa]."""
+        return von_mises(self.at_points)
+
+    def table(self) -> str:
+        """Smallest and largest of every component at the points."""
+        lines = ["stress [Pa]       smallest      largest   at point"]
+        for k, name in enumerate((*STRAINS, "von Mises")):
+            values = self.at_points[:, k] if k < 6 else self.von_mises
+            worst = int(np.argmax(np.abs(values)))
+            lines.append(f"  {name:<10} {values.min():>14.5g} {values.max():>12.5g}   p{worst}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+@dataclass(frozen=True, eq=False)
+class SolidGroup:
+    """The elements of a solid: recovers strains, stresses and the geometric stiffness.
+
+    ``laws`` (nm, 6, 6) [Pa] and ``material`` (ne,) which of them each cell has; ``count`` points of the structure with
+    ``size`` coordinates each, the points of the mesh first.
+    """
+
+    name: str
+    mesh: Mesh
+    laws: FloatArray
+    material: IntArray
+    degree: int
+    incompatible: bool
+    count: int
+    size: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the solid."""
+        return (self.name,)
+
+    def stresses(self, u: FloatArray, *, direct: bool = False) -> SolidStresses:
+        """Stresses and strains of displacements ``u`` (N,).
+
+        ``direct``: from the strains at the points of each cell themselves instead of the fit; rougher inside, sometimes
+        closer at a surface. How far the two are apart says how fine the mesh is.
+        """
+        kind = self.mesh.kind
+        places = KINDS[kind].reference if direct else solid_shapes.quadrature(kind, _SAMPLES[kind])[0]
+        strains, positions = self._strains(u, places)
+        stresses = np.einsum("eij,eqj->eqi", self.laws[self.material], strains)
+        values = stresses if direct else np.matmul(_fit(kind, places)[None], stresses)
+        total = np.zeros((len(self.mesh.points), 6))
+        np.add.at(total, self.mesh.cells, values)
+        times = np.bincount(self.mesh.cells.ravel(), minlength=len(total))
+        return SolidStresses(self.mesh, positions, strains, stresses, total / times[:, None])
+
+    def geometric_stiffness(self, u: FloatArray) -> sp.csc_array:
+        """(N, N) stiffness that the stresses of displacements ``u`` (N,) add to motions across them [N/m]."""
+        places, _ = solid_shapes.quadrature(self.mesh.kind, self.degree)
+        strains, _ = self._strains(u, places)
+        found = np.empty((len(self.mesh.cells), *[KINDS[self.mesh.kind].size] * 2))
+        for part in solid_elements.batches(len(found), self.mesh.kind, len(places)):
+            stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
+            corners = self.mesh.points[self.mesh.cells[part]]
+            found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
+        return assembled(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+
+    def _strains(self, u: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Strains (ne, q, 6) and positions (ne, q, 3) at reference ``places`` (q, 3) of every cell."""
+        kind, cells = self.mesh.kind, self.mesh.cells
+        moved = np.asarray(u, dtype=np.float64).reshape(self.count, self.size)[: len(self.mesh.points), :3]
+        values, slopes = solid_shapes.shapes(kind, places)
+        strains = np.empty((len(cells), len(places), 6))
+        positions = np.empty((len(cells), len(places), 3))
+        for part in solid_elements.batches(len(cells), kind, len(places)):
+            corners, shift = self.mesh.points[cells[part]], moved[cells[part]].reshape(len(cells[part]), -1, 1)
+            gradient, size = solid_elements.gradients(corners, slopes)
+            strain = np.matmul(solid_elements.strain_matrix(gradient), shift[:, None])
+            if self.incompatible:
+                laws = self.laws[self.material[part]]
+                modes = solid_elements.stiffness(corners, laws, kind, self.degree, True)[1]
+                assert modes is not None
+                bubbles = solid_elements.bubble_matrix(corners, places, size)
+                strain = strain + np.matmul(bubbles, np.matmul(modes, shift)[:, None])
+            strains[part] = strain[..., 0]
+            positions[part] = np.matmul(values[None], corners)
+        return strains, positions
+
+
+def assembled(mesh: Mesh, matrices: FloatArray, count: int, size: int) -> sp.csc_array:
+    """Sum of element matrices (ne, 3 nv, 3 nv) on ``count`` points of ``size`` coordinates, x, y, z first."""
+    three = assembly.assemble(len(mesh.points), 3, [assembly.blocks(mesh.cells, matrices)])
+    return widened(three, count, size)
+
+
+def widened(three: Any, count: int, size: int) -> sp.csc_array:
+    """A matrix on x, y, z of the first points as one on ``size`` coordinates of ``count`` points."""
+    if three.shape[0] == count * size:
+        return sp.csc_array(three)
+    entries = three.tocoo()
+    rows, columns = (index // 3 * size + index % 3 for index in (entries.row.astype(np.int64), entries.col))
+    return sp.csc_array((entries.data, (rows, columns)), shape=(count * size, count * size))
+
+
+def _fit(kind: str, places: FloatArray) -> FloatArray:
+    """(nv, q): values at the points of a cell from values at ``places``, by a (tri)linear field."""
+
+    def terms(at: FloatArray) -> FloatArray:
+        x, y, z = (at - 0.5).T
+        one = np.ones_like(x)
+        if KINDS[kind].is_hexahedron:
+            return np.stack([one, x, y, z, x * y, y * z, z * x, x * y * z], axis=1)
+        return np.stack([one, x, y, z] if len(at) >= 4 and len(places) >= 4 else [one], axis=1)
+
+    return np.asarray(terms(KINDS[kind].reference) @ np.linalg.pinv(terms(places)))

@@ -1,0 +1,1 @@
+"""The moving page: scenes, shapes, data."""

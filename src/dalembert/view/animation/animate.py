@@ -1,0 +1,195 @@
+"""One self-contained HTML page that plays a run or mode shapes in three dimensions; it needs no network."""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.atomic_files import write_text
+from dalembert.core.errors import DataError, FileFormatError, MissingExtraError
+from dalembert.record import Record
+from dalembert.view.animation import payload
+from dalembert.view.animation.machine_scene import machine_data
+
+
+class Animation:
+    """A page that moves: `save` writes it, a notebook shows it.
+
+    ``html`` is the whole page; ``_repr_html_`` puts it into a frame of its own, so that its script sees nothing of the
+    notebook.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self.name = str(data.get("name") or "animation")
+
+    @property
+    def html(self) -> str:
+        """The page, complete."""
+        return page_text(self._data)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page; ``path`` ends in .html."""
+        _check_name(path)
+        write_text(path, self.html)
+        return Path(path)
+
+    def _repr_html_(self, height: int = 620) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.name)}" '
+            f'sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:8px"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Animation({self.name!r}, {self._data['kind']}; .save('page.html') writes it)"
+
+
+def animate(
+    thing: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    fps: float = 30,
+    speed: float = 1.0,
+    trail: str | Sequence[str] | None = None,
+    channels: str | Sequence[str] | None = None,
+    structure: Any = None,
+    modes: Any = None,
+) -> Animation:
+    """Make an animation: an HTML page that any browser plays, without a network.
+
+    Space plays and stops, the arrow keys step; dragging turns a spatial scene and moves a planar one, the wheel zooms;
+    a click into a plot sets the time, dragging there zooms; ``?`` lists all keys. ``page.html#t=1.5`` opens the page
+    standing at 1.5 s.
+
+    Parameters
+    ----------
+    thing : a run with a scene, as a simulation of a mechanism gives it; a Frame, Solid or Structure, or a Mechanism,
+        its equations or one of its States, whose mode shapes are shown (of a machine about its rest, or the State);
+        Modes, Buckling or a response together with ``structure``.
+    path : the page to write, ``.html``; left out, the animation is only returned (and shown by a notebook).
+    fps : pictures per second, at least: more are stored where straight lines between them would show.
+    speed : seconds of the run per second at the start; the page can change it.
+    trail : points that leave a trail: a joint, a body (its origin), or a position ``name.x name.y [name.z]``.
+    channels : those of a run that the plots open with; left out, sensors, inputs and coordinates that move.
+    structure : Frame, Solid or Structure that a run (channels named as its coordinates) or Modes belong to; the
+        Mechanism or equations of a run that was read from a CSV file, which holds no drawing; the Mechanism, equations
+        or State that the Modes of a linear model belong to.
+    modes : of a structure or a machine: how many mode shapes, or the Modes themselves; 12 when left out.
+
+    Returns
+    -------
+    Animation, with ``save(path)`` and ``html``.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", planar=True)
+    >>> rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
+    >>> hinge = m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
+    >>> da.animate(da.simulate(da.equations(m), until=1.0))
+    Animation('pendulum', machine; .save('page.html') writes it)
+    """
+    if path is not None:
+        _check_name(path)
+    for name, value in (("fps", fps), ("speed", speed)):
+        if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+            raise DataError(f"{name} must be a positive number, not {value!r}.")
+    trails = [trail] if isinstance(trail, str) else list(trail or ())
+    shown = [channels] if isinstance(channels, str) else list(channels or ())
+    made = Animation(_data(thing, fps, speed, trails, shown, structure, modes))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _data(
+    thing: Any, fps: float, speed: float, trails: list[str], shown: list[str], structure: Any, modes: Any
+) -> dict[str, Any]:
+    if isinstance(thing, Record) and (structure is None or isinstance(structure, _machines()[:2])):
+        if modes is not None:
+            raise DataError("modes= belongs to a structure or a machine: animate(frame, modes=6).")
+        if structure is not None:
+            thing = _drawn_as(thing, structure)
+        return _guarded(lambda: machine_data(thing, fps, speed, trails, shown))
+    if trails:
+        raise DataError("trail= belongs to the run of a machine.")
+    if shown and not isinstance(thing, Record):
+        raise DataError("channels= belongs to a run.")
+    machine = thing if isinstance(thing, _machines()) else structure if isinstance(structure, _machines()) else None
+    if machine is not None:
+        return _machine_modes(thing, machine, modes, speed)
+    from dalembert.view.animation.structure_scene import structure_data
+
+    return structure_data(thing, structure, modes, fps, speed, shown)
+
+
+def _drawn_as(run: Record, machine: Any) -> Record:
+    """A run that holds no drawing, with that of its machine."""
+    from dalembert.equations import EquationsOfMotion
+    from dalembert.mechanics import equations
+
+    eqs = machine if isinstance(machine, EquationsOfMotion) else equations(machine)
+    missing = [name for name in eqs.coordinates.names if name not in run.names and not name.endswith(".turned")]
+    if missing:
+        raise DataError(
+            f"the record lacks {missing[0]!r} of mechanism {eqs.name!r}: animate a run of this machine, with all "
+            "coordinates of its bodies."
+        )
+    return Record(
+        run.time, run.data, run.names, run.units, name=run.name or eqs.name, status=run.status, scene=eqs.scene,
+        statistics=run.statistics, provenance=run.provenance,
+    )  # fmt: skip
+
+
+def _machines() -> tuple[type, ...]:
+    from dalembert.equations import EquationsOfMotion, State
+    from dalembert.model import Mechanism
+
+    return (Mechanism, EquationsOfMotion, State)
+
+
+def _machine_modes(thing: Any, machine: Any, modes: Any, speed: float) -> dict[str, Any]:
+    from dalembert.linear.modes import Modes
+    from dalembert.view.animation.machine_modes import machine_mode_data
+
+    if thing is machine:
+        return machine_mode_data(machine, modes, speed)
+    if not isinstance(thing, Modes):
+        raise DataError(f"on a machine only runs and Modes are drawn, not a {type(thing).__name__}.")
+    return machine_mode_data(machine, thing, speed)
+
+
+def _guarded(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return make()
+    # a scene from a file can be anything
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        raise DataError(f"the scene of this record cannot be drawn ({type(error).__name__}: {error}).") from error
+
+
+def _check_name(path: str | os.PathLike[str]) -> None:
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("an animation is an HTML page; give a name ending in .html.", str(path))
+
+
+def page_text(data: Mapping[str, Any], *, connect: str = "'none'", live: Mapping[str, Any] | None = None) -> str:
+    """The page with its data in it; ``connect`` is where its script may ask for more (a live view: ``'self'``)."""
+    from dalembert.view.animation import page_build
+
+    try:
+        template = page_build.template()
+    except page_build.PageError as error:
+        raise MissingExtraError(str(error)) from error
+    whole = {**data, "live": dict(live)} if live else data
+    packing, text = payload.as_text(whole)
+    # the marks stand once each and in this order: nothing that is put in is searched again
+    before, rest = template.split("<!--TITLE-->", 1)
+    middle, after = rest.split("<!--DATA-->", 1)
+    before = before.replace("connect-src 'none'", f"connect-src {connect}")
+    title = html.escape(str(data.get("name") or "animation"))
+    return f'{before}{title}{middle}<script type="text/plain" id="data" data-packing="{packing}">{text}</script>{after}'

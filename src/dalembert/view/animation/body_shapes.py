@@ -1,0 +1,157 @@
+"""Forms of bodies as the page draws them, and where the points of a body are.
+
+A body in space of which only mass and inertia are known is drawn as the uniform solid that has them: with principal
+radii of gyration k₁² ≤ k₂² ≤ k₃² a cylinder where two of them are equal,
+
+    r² = 2 k_axis² ,   l² = 12 k_across² - 3 r²
+
+else a box with sides a_i² = 6 (k_j² + k_k² - k_i²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.record import Array, Record
+
+_EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
+_THIN = 0.04  # least side of a solid that is drawn for its inertia, as part of its largest
+MOST_TRIANGLES = 60_000  # of one mesh
+
+
+def points3(points: Any) -> Array:
+    """(n, 3) from points of two or three coordinates."""
+    rows = [[*map(float, point), 0.0][:3] for point in points]
+    return np.asarray(rows, dtype=np.float64).reshape(-1, 3)
+
+
+def rolls(joint: Mapping[str, Any]) -> bool:
+    """Whether this joint is a wheel or a ball on a plane."""
+    return float(joint.get("radius") or 0.0) > 0.0
+
+
+def wheels(scene: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
+    """Shapes of bodies that have none and roll: a wheel, or a ball."""
+    found = {}
+    for joint in filter(rolls, scene.get("joints", [])):
+        radius = float(joint["radius"])
+        ball = "sphere" in str(joint.get("type"))
+        disc = {"kind": "cylinder", "size": [radius, 0.1 * radius], "axis": joint.get("axis", "z"), "tyre": True}
+        found[joint.get("body")] = {"kind": "sphere", "size": [radius]} if ball else disc
+    return found
+
+
+def shape_of(shape: Mapping[str, Any] | None, planar: bool) -> dict[str, Any] | None:
+    """A shape as the page wants it: box with size, cylinder with radius, length, axis, sphere, rod with its ends, mesh
+    with its triangles."""
+    if not shape:
+        return None
+    kind, axis = str(shape.get("kind")), shape.get("axis") or "z"
+    if kind == "mesh":
+        return _mesh(shape)
+    size = [float(v) for v in shape.get("size", [])]
+    if kind == "sphere":
+        return {"kind": kind, "radius": float(shape.get("radius", size[0] if size else 0.0))}
+    along = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) else np.asarray(axis, dtype=np.float64)
+    along = along / (np.linalg.norm(along) or 1.0)
+    if kind == "rod":
+        end = along * float(shape.get("length", size[0] if size else 0.0)) / 2
+        return {"kind": kind, "ends": [(-end).tolist(), end.tolist()]}
+    if kind == "cylinder":
+        radius = float(shape.get("radius", size[0] if size else 0.0))
+        length = float(shape.get("length", size[1] if len(size) > 1 else 0.0))
+        if planar and abs(along[2]) < 0.5:  # seen from its side
+            return {"kind": "box", "size": [*(np.abs(along[:2]) * (length - 2 * radius) + 2 * radius), 2 * radius]}
+        tyre = {"tyre": True} if shape.get("tyre") else {}
+        return {"kind": kind, "radius": radius, "length": length, "axis": along.tolist(), **tyre}
+    if kind == "box":
+        return {"kind": kind, "size": [*size, 0.0, 0.0, 0.0][:3]}
+    return None
+
+
+def _mesh(shape: Mapping[str, Any]) -> dict[str, Any]:
+    """Triangles (n, 3, 3) in body axes [m]."""
+    triangles = np.asarray(shape["triangles"], dtype=np.float64)
+    if triangles.ndim != 3 or triangles.shape[1:] != (3, 3) or not len(triangles) or not np.isfinite(triangles).all():
+        raise DataError(f"the triangles of a mesh must be finite numbers (n, 3, 3), not {triangles.shape}.")
+    if len(triangles) > MOST_TRIANGLES:
+        raise DataError(f"a mesh of {len(triangles)} triangles is too much for a page; at most {MOST_TRIANGLES}.")
+    return {"kind": "mesh", "triangles": triangles.reshape(-1, 9)}
+
+
+def solid_of(gyration: Any) -> dict[str, Any] | None:
+    """The uniform solid with this gyration matrix (3, 3) [m²]; None where there is nothing to draw."""
+    matrix = np.asarray(gyration, dtype=np.float64)
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        return None
+    values, axes = np.linalg.eigh((matrix + matrix.T) / 2)
+    if values[2] <= 0.0 or values[0] < 0.0:
+        return None
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 2] *= -1.0
+    gaps = np.diff(values) / values[2]
+    if gaps.max() < _EQUAL:
+        return {"kind": "sphere", "radius": float(np.sqrt(2.5 * values.mean())), "guess": True}
+    if gaps.min() < _EQUAL:
+        along = 2 if gaps[0] <= gaps[1] else 0
+        across = float(values.sum() - values[along]) / 2
+        radius = float(np.sqrt(2.0 * values[along]))
+        length = float(np.sqrt(max(12.0 * across - 3.0 * radius**2, 0.0)))
+        radius, length = max(radius, _THIN * length / 2), max(length, _THIN * 2 * radius)
+        return {"kind": "cylinder", "radius": radius, "length": length, "axis": axes[:, along].tolist(), "guess": True}
+    sides = np.sqrt(np.maximum(6.0 * (values.sum() - 2.0 * values), 0.0))
+    sides = np.maximum(sides, _THIN * sides.max())
+    return {"kind": "box", "size": sides.tolist(), "axes": axes.T.tolist(), "guess": True}
+
+
+def corners(body: Mapping[str, Any]) -> Array:
+    """Points that hold a body, its origin and its shape (n, 3), body axes."""
+    points = [*points3(body.get("points", [])), np.zeros(3)]
+    shape = body.get("shape") or {}
+    if shape.get("kind") == "rod":
+        points += [*points3(shape["ends"])]
+    elif shape.get("kind") == "mesh":
+        every = np.asarray(shape["triangles"]).reshape(-1, 3)
+        points += [every.min(axis=0), every.max(axis=0)]
+    elif "axes" in shape:
+        ways = np.array(shape["axes"]) * np.array(shape["size"])[:, None] / 2
+        points += [a * ways[0] + b * ways[1] + c * ways[2] for a in (1, -1) for b in (1, -1) for c in (1, -1)]
+    elif shape:
+        half = np.array(shape["size"]) / 2 if "size" in shape else np.full(3, shape["radius"])
+        if "axis" in shape:  # a cylinder: its rims reach r sin(angle to its axis) + l/2 cos
+            along = np.abs(shape["axis"])
+            half = half * np.sqrt(np.maximum(1.0 - along**2, 0.0)) + along * shape.get("length", 0.0) / 2
+        points += [half, -half]
+    return np.array(points)
+
+
+def turns(poses: Record, name: str, planar: bool) -> Array:
+    """(F, 3, 3) from body axes to those of the world."""
+    if planar:
+        c, s = np.cos(poses[f"{name}.angle"]), np.sin(poses[f"{name}.angle"])
+        zero, one = np.zeros_like(c), np.ones_like(c)
+        return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]]).transpose(2, 0, 1)
+    e = poses[[f"{name}.e{i}" for i in range(4)]]
+    w, x, y, z = (e / np.linalg.norm(e, axis=1, keepdims=True)).T
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    ).transpose(2, 0, 1)
+
+
+def world_points(poses: Record, name: str, points: Any, planar: bool) -> Array:
+    """(F, n, 3) body-fixed points in the world."""
+    if planar:
+        x, y = poses[f"{name}.x"], poses[f"{name}.y"]
+        origin = np.column_stack([x, y, np.zeros_like(x)])
+    else:
+        origin = poses[[f"{name}.{axis}" for axis in "xyz"]]
+    moved = np.einsum("fij,nj->fni", turns(poses, name, planar), points3(points)) + origin[:, None, :]
+    return np.asarray(moved, dtype=np.float64)

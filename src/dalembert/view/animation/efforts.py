@@ -1,0 +1,129 @@
+"""Forces and torques that a page draws as arrows, in world axes, at the times of the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.record import Array, Record
+from dalembert.view.animation.body_shapes import points3, turns
+
+MOST_NUMBERS = 1_500_000  # of all arrows, beyond which there are none
+_NOTHING = 1e-9  # of the largest of its kind: rounding, no effort
+
+
+class _Run:
+    """Channels of a run at the times of the pictures, and directions that turn with bodies."""
+
+    def __init__(self, run: Record, poses: Record, planar: bool) -> None:
+        self.run, self.poses, self.planar = run, poses, planar
+        self.count = poses.time.size
+
+    def __contains__(self, name: str | None) -> bool:
+        return name is None or name in self.run.names
+
+    def at(self, names: Sequence[str]) -> Array:
+        """(F, k), gaps as zero."""
+        some = self.run.select(*names)
+        values = some.data if len(self.run) == 1 else some.resample(times=self.poses.time, kind="linear").data
+        return np.where(np.isfinite(values), values, 0.0)
+
+    def times(self, vectors: Array, channel: str | None) -> Array:
+        return vectors if channel is None else vectors * self.at([channel])
+
+    def turned(self, body: str | None, vector: Any) -> Array:
+        """(F, 3) a direction fixed to a body."""
+        own = points3([vector])[0]
+        if body is None:
+            return np.tile(own, (self.count, 1))
+        return np.asarray(turns(self.poses, body, self.planar) @ own)
+
+
+def efforts(
+    run: Record, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]], poses: Record, radius: float
+) -> list[dict[str, Any]]:
+    """Arrows: what joints do to their second bodies (``kind`` reaction), and what the scene applies (applied).
+
+    A force of the scene is ``{"name", "at": [body, point], "vector", "axes", "input"}``: a constant vector in world or
+    body axes, times the channel of its input where it has one. Torques: see `mechanics.absolute.scene`. ``turns``
+    tells torques [N m] from forces [N]. ``radius`` is that of the machine [m].
+    """
+    own = _Run(run, poses, bool(scene.get("planar", False)))
+    known = set(run.names)
+    found = [*_reactions(own, joints, known), *_forces(own, scene), *_torques(own, scene, joints)]
+    if 3 * len(found) * own.count > MOST_NUMBERS:
+        return []
+    drawn = [{**one, "values": make()} for one, make in found]
+    sizes = [float(np.abs(one["values"]).max(initial=0.0)) for one in drawn]
+    force, torque = (
+        max((size for size, one in zip(sizes, drawn) if one["turns"] == turning), default=0.0)
+        for turning in (False, True)
+    )
+    # the torque that a hinge cannot bear is nothing but rounding of its force
+    least = {False: _NOTHING * force, True: _NOTHING * max(torque, force * radius)}
+    return [one for one, size in zip(drawn, sizes) if size > least[one["turns"]]]
+
+
+def _reactions(own: _Run, joints: Sequence[Mapping[str, Any]], known: set[str]) -> list[tuple[dict[str, Any], Any]]:
+    found = []
+    for joint in joints:
+        end = {"name": joint["name"], "kind": "reaction", "body": joint["body"], "point": joint["point"]}
+        for what, turning in (("force", False), ("torque", True)):
+            axes = [k for k, axis in enumerate("xyz") if f"{joint['name']}.{what}.{axis}" in known]
+            if len(axes) < (1 if turning else 2):
+                continue
+            found.append(
+                ({**end, "turns": turning}, lambda joint=joint, what=what, axes=axes: _axes(own, joint, what, axes))
+            )
+    return found
+
+
+def _axes(own: _Run, joint: Mapping[str, Any], what: str, axes: Sequence[int]) -> Array:
+    values = np.zeros((own.count, 3))
+    values[:, list(axes)] = own.at([f"{joint['name']}.{what}.{'xyz'[k]}" for k in axes])
+    return values
+
+
+def _forces(own: _Run, scene: Mapping[str, Any]) -> list[tuple[dict[str, Any], Any]]:
+    found = []
+    for force in scene.get("forces", []):
+        if force.get("input") not in own:
+            continue
+        body, point = force["at"]
+        end = {"name": str(force["name"]), "kind": "applied", "turns": False, "body": body}
+        fixed = body if force.get("axes") == "body" else None
+        found.append(
+            ({**end, "point": points3([point])[0].tolist()},
+             lambda force=force, fixed=fixed: own.times(own.turned(fixed, force["vector"]), force.get("input")))
+        )  # fmt: skip
+    return found
+
+
+def _torques(
+    own: _Run, scene: Mapping[str, Any], joints: Sequence[Mapping[str, Any]]
+) -> list[tuple[dict[str, Any], Any]]:
+    by_name = {joint["name"]: joint for joint in joints}
+    found = []
+    for torque in scene.get("torques", []):
+        joint = by_name.get(torque.get("joint"))
+        if torque.get("input") not in own or ("joint" in torque and joint is None):
+            continue
+        if joint is not None:
+            turning = bool(torque.get("turns", True))
+            end = {"body": joint["body"], "point": joint["point"]}
+            # in the plane a hinge turns about z, and what slides has its own axis
+            way = joint.get("axis") if not own.planar or not turning else [0, 0, 1]
+            if way is None:
+                continue
+            fixed, vector = joint["body"], points3([way])[0] * float(torque.get("effort", 1.0))
+        else:
+            turning, end = True, {"body": torque["body"], "point": [0.0, 0.0, 0.0]}
+            fixed, vector = torque["body"] if torque.get("axes") == "body" else None, torque["vector"]
+        about = {"name": str(torque["name"]), "kind": "applied", "turns": turning, **end}
+        found.append(
+            (about, lambda torque=torque, fixed=fixed, vector=vector: own.times(
+                own.turned(fixed, vector), torque.get("input")))
+        )  # fmt: skip
+    return found

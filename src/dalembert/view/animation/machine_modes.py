@@ -1,0 +1,188 @@
+"""What the page draws of the modes of a machine: its bodies at rest, and how each of them moves in every mode.
+
+A small motion that the joints allow is δξ = X δs with the independent coordinates s of the linear model (spec 003,
+C-26); of a mode s = φ exp(iωt), so that a body is displaced by Re(X φ exp(iωt)): its origin along δr, turned by δθ
+about axes of the world. Shapes are as the eigenvectors are, complex where points do not move in step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import ComplexArray
+from dalembert.core.errors import DataError, ModelError
+from dalembert.equations import EquationsOfMotion, State
+from dalembert.linear.modes import Modes
+from dalembert.linear.second_order import SecondOrder
+from dalembert.linear.state_space import StateSpace
+from dalembert.model import Mechanism
+from dalembert.numerics import ties
+from dalembert.record import Array
+from dalembert.solve.position.chart import Chart
+from dalembert.solve.position.tangent import Point
+from dalembert.solve.rest.equilibrium import equilibrium
+from dalembert.solve.rest.linearize import linearize
+from dalembert.view.animation.body_shapes import corners, turns, world_points
+from dalembert.view.animation.machine_scene import machine_data, still
+
+COUNT = 12  # modes when nothing is said
+REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the machine
+CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
+_TURN = 2.5  # largest turn as it is first drawn [rad]
+_GAP = 0.012  # by which joints gape at first, as part of the size: an arm a turned by θ leaves its tangent by a θ²/2
+_SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
+_FREE = 1e-6  # of the largest eigenvalue: below it a mode of a rolling machine is one of its free motions
+_PARTS = 8  # coordinates of a mode that are listed
+
+Machine = Mechanism | EquationsOfMotion | State
+
+
+def machine_mode_data(machine: Machine, modes: Any, speed: float) -> dict[str, Any]:
+    """The data of the page: modes of a Mechanism, of its equations or about a State, or given Modes drawn on it."""
+    eqs, state = _standing(machine)
+    if eqs.scene is None:
+        raise DataError(f"equations {eqs.name!r} have no scene to draw: they were not made of a Mechanism.")
+    found = modes if isinstance(modes, Modes) else _modes(eqs, state, modes)
+    if not len(found):
+        raise DataError(f"{eqs.name!r} has no modes to show.")
+    tangent = _tangent(eqs, state, found.coordinates)
+    data = machine_data(still(eqs, state), 30, 1.0, [])
+    shapes, amplitude = _shapes(eqs, state, data, np.asarray(tangent @ found.shapes, dtype=np.complex128))
+    edge = amplitude * np.array([1.0, 1.0, 0.0 if data["planar"] else 1.0])
+    real, turned = np.ascontiguousarray(shapes.real), np.ascontiguousarray(shapes.imag)
+    return {
+        **data,
+        "low": (np.array(data["low"]) - edge).tolist(),
+        "high": (np.array(data["high"]) + edge).tolist(),
+        "radius": data["radius"] + amplitude,
+        "modes": [{**_words(s), "parts": _parts(found, k)} for k, s in enumerate(found.eigenvalues)],
+        "shapes": real,
+        "turned": turned if float(np.abs(turned).max(initial=0.0)) > 0.0 else None,
+        "clock": "phase",
+        "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60,
+        "speed": CYCLE * float(speed),
+        "forces": [],
+        "channels": None,
+    }  # fmt: skip
+
+
+def _standing(machine: Machine) -> tuple[EquationsOfMotion, State]:
+    if isinstance(machine, State):
+        return machine.eqs, machine
+    if isinstance(machine, Mechanism):
+        from dalembert.mechanics import equations
+
+        machine = equations(machine)
+    return machine, equilibrium(machine)
+
+
+def _modes(eqs: EquationsOfMotion, state: State, count: Any) -> Modes:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise DataError(f"modes= takes Modes or a number from 1, not {count!r}.")
+    linear = linearize(eqs, state)
+    if isinstance(linear, SecondOrder):
+        found = linear.modes()
+        return found.select(range(1, min(count or COUNT, len(found)) + 1))
+    # of a machine that rolls, or has states of its own: the coordinates are the first of the states
+    charts = (_chart(eqs, state, None, world) for world in (False, True))
+    listed = ([c.name for c in chart.positions] for chart in charts)
+    names = next(one for one in listed if tuple(one) == linear.states[: len(one)])
+    rows = np.eye(linear.nx)[: len(names)]
+    whole = StateSpace(linear.A, linear.B, rows, None, states=linear.states, inputs=linear.inputs, outputs=names)
+    found = whole.modes()
+    alive = np.abs(found.eigenvalues) > _FREE * np.abs(found.eigenvalues).max(initial=0.0)
+    alive &= np.abs(found.shapes).max(axis=0, initial=0.0) > 0.0
+    return found.select((np.flatnonzero(alive)[: count or COUNT] + 1).tolist())
+
+
+def _chart(eqs: EquationsOfMotion, state: State, names: list[str] | None, world: bool) -> Chart:
+    here = Point(state.q, state.v, state.z, np.zeros(eqs.nu), state.t, np.zeros(eqs.nv), state.lam)
+    return Chart(eqs, here, names, world=world)
+
+
+def _tangent(eqs: EquationsOfMotion, state: State, names: tuple[str, ...]) -> Array:
+    """X (nv, n): speeds of all bodies by those of the named coordinates."""
+    try:
+        chart = _chart(eqs, state, list(names), False)
+    except ModelError as error:
+        raise DataError(f"these Modes do not belong to {eqs.name!r}: {error}") from error
+    order = [c.name for c in chart.positions]
+    wanted = [eqs.full_name(name) for name in names]
+    missing = [name for name in order if name not in wanted]
+    if missing and eqs.is_holonomic:
+        raise DataError(
+            f"these Modes say nothing of {', '.join(map(repr, missing))}, by which {eqs.name!r} moves too. "
+            "Take those of da.linearize(equations)."
+        )
+    return np.asarray(chart.X[:, [order.index(name) for name in wanted]])
+
+
+def _shapes(
+    eqs: EquationsOfMotion, state: State, data: dict[str, Any], motion: ComplexArray
+) -> tuple[ComplexArray, float]:
+    """(k, bodies, 3 or 6) displacements of every mode as they are first drawn, and their largest reach [m]."""
+    planar, poses = bool(data["planar"]), still(eqs, state)
+    names = ("vx", "vy", "rate") if planar else ("vx", "vy", "vz", "wx", "wy", "wz")
+    size = 2.0 * float(data["own"])
+    found = np.zeros((motion.shape[1], len(data["bodies"]), len(names)), dtype=np.complex128)
+    far, turn, gap = np.zeros((3, motion.shape[1]))
+    for b, body in enumerate(data["bodies"]):
+        own = motion[[eqs.speeds.index[f"{body['name']}.{name}"] for name in names]].T
+        if planar:
+            moved, turned = np.pad(own[:, :2], ((0, 0), (0, 1))), own[:, 2:] * np.array([0.0, 0.0, 1.0])
+        else:  # speeds of rotation are in body axes
+            moved, turned = own[:, :3], own[:, 3:] @ turns(poses, body["name"], planar)[0].T
+            own = np.hstack([moved, turned])
+        found[:, b] = own
+        places = world_points(poses, body["name"], [*corners(body), [0, 0, 0]], planar)[0]
+        arms = places - places[-1]
+        reach = moved[:, None, :] + np.cross(turned[:, None, :], arms[None, :, :])
+        far = np.maximum(far, np.linalg.norm(reach, axis=2).max(axis=1))
+        own_turn = np.linalg.norm(turned, axis=1)
+        turn = np.maximum(turn, own_turn)
+        gap = np.maximum(gap, np.sqrt(np.linalg.norm(arms, axis=1).max() / 2) * own_turn)
+    limits = ((REACH * size, far), (_TURN, turn), (np.sqrt(_GAP * size), gap))
+    factor = np.min([limit / np.maximum(value, 1e-12 * limit) for limit, value in limits], axis=0)
+    found *= factor[:, None, None]
+    # phases count from the largest component, and a mode in step is real
+    for k, one in enumerate(found):
+        largest = one.flat[ties.first_largest(one.ravel())]
+        found[k] = one * (np.conj(largest) / abs(largest) if abs(largest) > 0.0 else 1.0)
+        if np.abs(found[k].imag).max(initial=0.0) < _SEEN * np.abs(found[k]).max(initial=0.0):
+            found[k] = found[k].real
+    return found, float((far * factor).max(initial=0.0))
+
+
+def _words(s: complex) -> dict[str, Any]:
+    """Title, note and kind of a mode with eigenvalue s [rad/s]."""
+    size = abs(s)
+    if size == 0.0:
+        return {"title": "free motion", "note": "no stiffness against it", "kind": "free"}
+    if s.imag == 0.0:
+        kind = "decays" if s.real < 0.0 else "grows"
+        return {
+            "title": f"{kind} {1.0 / size:.3g} s",
+            "note": f"does not oscillate, s = {s.real:.4g} 1/s",
+            "kind": kind,
+        }
+    damping = -s.real / size
+    note = f"damping {100.0 * damping:.3g} %" if abs(damping) > 1e-9 else "undamped"
+    return {
+        "title": f"{size / (2.0 * np.pi):.4g} Hz",
+        "note": note + (", grows" if damping < -1e-9 else ""),
+        "kind": "",
+    }
+
+
+def _parts(modes: Modes, k: int) -> list[list[Any]]:
+    """Name, size and phase [deg] of the coordinates that move most, the largest 1 and at 0°."""
+    column = np.asarray(modes.shapes)[:, k]
+    sizes = np.abs(column)
+    order = [int(i) for i in ties.largest_first(sizes)[:_PARTS] if sizes[i] > 1e-3 * sizes.max(initial=0.0)]
+    if not order:
+        return []
+    first = column[order[0]]
+    phases = np.degrees(np.angle(column / first))
+    return [[modes.coordinates[i], float(sizes[i] / abs(first)), round(float(phases[i]), 1)] for i in order]

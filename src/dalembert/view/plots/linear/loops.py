@@ -1,0 +1,203 @@
+"""Loops: Bode and Nyquist diagrams with their margins, and margins as ranges.
+
+The disk margin α keeps the Nyquist curve out of the circle through -(2 - α)/(2 + α) and -(2 + α)/(2 - α) on the real
+axis (``control.judge.margins``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Circle
+from matplotlib.ticker import MultipleLocator
+
+from dalembert.control.judge.margins import ChannelMargins, Margins, margins, seen_alone
+from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.core.errors import DataError
+from dalembert.linear.state_space import StateSpace
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, heading, log_ticks, new_figure
+from dalembert.view.plots.themes import SOLID
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+POINTS = 1500
+REACH = 3.2  # of the Nyquist diagram, where the curve goes farther
+LEAST_DB, MOST_DB = -80.0, 80.0
+
+
+def plot_design(
+    design: Any, *, view: str = "loop", channel: str | None = None, frequency: str = "Hz", title: str | None = None
+) -> Figure:
+    """Loop of a control law opened at its driven input: Bode and Nyquist with margins (``"loop"``), or its closed-loop
+    poles (``"poles"``)."""
+    choice("view", view, ("loop", "poles"), f"the plot of a {type(design).__name__}")
+    if view == "poles":
+        from dalembert.view.plots.linear.pole_map import plot_state_space
+
+        return plot_state_space(design.closed_loop(), zeros=False, title=title)
+    return plot_loop(design.loop(), channel=channel, frequency=frequency, title=title)
+
+
+def plot_loop(
+    loop: StateSpace, *, channel: str | None = None, frequency: str = "Hz", title: str | None = None
+) -> Figure:
+    """Bode and Nyquist diagrams of one channel of a loop (negative feedback, the other channels closed)."""
+    choice("frequency unit", frequency, ("Hz", "rad/s"), "the plot of a loop")
+    found = margins(loop)
+    known = [one.name for one in found.channels]
+    name = known[0] if channel is None else choice("channel", channel, tuple(known), "this loop")
+    alone, margin = seen_alone(loop, known.index(name)), found[name]
+    w = _grid(alone, margin)
+    L = np.asarray(alone.frequency_response(w, kind="output").values)[:, 0, 0]
+    figure = new_figure(10.5, 5.0)
+    parts = figure.subplot_mosaic([["size", "curve"], ["phase", "curve"]], width_ratios=[1.15, 1.0])
+    _bode(parts["size"], parts["phase"], w, L, margin, frequency)
+    _nyquist(parts["curve"], L, margin)
+    heading(figure, _told(name, margin) if title is None else title)
+    return figure
+
+
+def plot_margins(found: Margins, *, title: str | None = None) -> Figure:
+    """Gain factors and phases that each channel bears, and those it bears at once (disk)."""
+    if not found.stable:
+        raise DataError("the closed loop is not stable: it has no margins to draw.")
+    rows: list[tuple[str, tuple[float, float], float, bool]] = []
+    for one in found.channels:
+        rows += [(one.name, one.gain, one.phase, False), (f"{one.name}, at once", one.disk_gain, one.disk_phase, True)]
+    if len(found.channels) > 1:
+        rows.append(("all channels at once", found.disk_gain, found.disk_phase, True))
+    figure = new_figure(9.5, 1.4 + 0.42 * len(rows))
+    gain, phase = figure.subplots(1, 2, sharey=True, gridspec_kw={"width_ratios": [1.3, 1.0]})
+    for k, (_, (low, high), angle, together) in enumerate(rows):
+        color = RED if together else BLUE
+        left, right = _decibel(low, LEAST_DB / 2), _decibel(high, MOST_DB / 2)
+        gain.barh(k, right - left, left=left, color=color, height=0.6)
+        words = f"{_factor(low)} to {_factor(high)}"
+        gain.text(min(right, MOST_DB / 2) + 0.8, k, words, va="center", ha="left", fontsize=8.5, color=INK)
+        degrees = min(math.degrees(angle), 180.0)
+        phase.barh(k, degrees, color=color, height=0.6)
+        said = "no limit" if math.isinf(angle) else f"±{math.degrees(angle):.3g}°"
+        phase.text(degrees + 3.0, k, said, va="center", ha="left", fontsize=8.5, color=INK)
+    gain.axvline(0.0, color=INK, lw=0.8)
+    lows = [_decibel(low, LEAST_DB / 2) for _, (low, _), _, _ in rows]
+    highs = [_decibel(high, MOST_DB / 2) for _, (_, high), _, _ in rows]
+    gain.set_xlim(min(lows) - 2.0, max(highs) + 0.38 * (max(highs) - min(lows)) + 4.0)
+    phase.set_xlim(0.0, 225.0)
+    phase.xaxis.set_major_locator(MultipleLocator(45.0))
+    gain.set_yticks(range(len(rows)), [row[0] for row in rows])
+    gain.set_ylim(len(rows) - 0.4, -0.6)
+    for ax, label in ((gain, "gain that is borne [dB]"), (phase, "phase that is borne [deg]")):
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel(label)
+    heading(figure, "margins; red: gain and phase at once" if title is None else title)
+    return figure
+
+
+def _grid(loop: StateSpace, margin: ChannelMargins) -> FloatArray:
+    """Frequencies [rad/s] that show all poles, zeros and crossings, denser where poles are lightly damped."""
+    poles: ComplexArray = loop.poles().values
+    zeros: ComplexArray = loop.zeros().values
+    if loop.dt is not None:
+        poles, zeros = _continuous(poles, loop.dt), _continuous(zeros, loop.dt)
+    crossings = np.array([*margin.crossovers, *margin.gain_frequencies, margin.disk_frequency])
+    marks = np.concatenate([np.abs(poles), np.abs(zeros), crossings])
+    marks = marks[np.isfinite(marks) & (marks > 1e-9)]
+    low, high = (0.05 * marks.min(), 20.0 * marks.max()) if len(marks) else (1e-2, 1e2)
+    if loop.dt is not None:
+        high = math.pi / loop.dt * (1.0 - 1e-9)
+        low = min(low, 1e-3 * high)
+    sizes = np.abs(poles[poles.imag > 0.0])
+    damped = np.maximum(np.abs(poles[poles.imag > 0.0].real), 1e-3 * sizes)  # undamped: L is infinite there
+    near = [size + width * np.linspace(-6.0, 6.0, 81) for size, width in zip(sizes, damped)]
+    w = np.unique(np.concatenate([np.geomspace(low, high, POINTS), *near]))
+    w = w[(w >= low) & (w <= high)]
+    beside = np.abs(w[:, None] - sizes[None, :]).min(axis=1, initial=np.inf) > 1e-7 * w
+    return np.asarray(w[beside])
+
+
+def _continuous(z: ComplexArray, dt: float) -> ComplexArray:
+    return np.asarray(np.log(np.where(np.abs(z) > 1e-12, z, 1e-12)) / dt, dtype=np.complex128)
+
+
+def _bode(size: Axes, phase: Axes, w: FloatArray, L: ComplexArray, margin: ChannelMargins, unit: str) -> None:
+    scale = 1.0 / (2.0 * np.pi) if unit == "Hz" else 1.0
+    level = 20.0 * np.log10(np.maximum(np.abs(L), 1e-300))
+    angle = np.degrees(np.unwrap(np.angle(L)))
+    angle -= 360.0 * math.ceil((float(angle[0]) - 90.0 - 1e-6) / 360.0)  # begins between -270 and 90 degrees
+    size.plot(w * scale, level, color=BLUE)
+    phase.plot(w * scale, angle, color=BLUE)
+    size.axhline(0.0, color=GREY, lw=1.0)
+    low, high = max(float(level.min()), LEAST_DB), min(float(level.max()), MOST_DB)
+    size.set_ylim(low - 5.0, high + 8.0)
+    if angle.min() <= -160.0 <= angle.max() + 40.0:
+        phase.axhline(-180.0, color=GREY, lw=1.0)
+    for factor, at in zip(margin.gain, margin.gain_frequencies):
+        if math.isfinite(at) and at > 0.0 and math.isfinite(factor) and factor > 0.0:
+            drop = -20.0 * math.log10(factor)
+            size.plot([at * scale] * 2, [drop, 0.0], color=RED, lw=2.0, gid=SOLID)
+            size.annotate(f"{abs(drop):.3g} dB", (at * scale, 0.5 * drop), (5, 0), textcoords="offset points",
+                          fontsize=8, color=RED, va="center")  # fmt: skip
+    if math.isfinite(margin.phase_frequency) and margin.phase_frequency > 0.0:
+        at = margin.phase_frequency
+        here = float(np.interp(at, w, angle))
+        base = 360.0 * round((here - 180.0) / 360.0) + 180.0
+        phase.plot([at * scale] * 2, [base, here], color=RED, lw=2.0, gid=SOLID)
+        phase.annotate(f"{math.degrees(margin.phase):.3g}°", (at * scale, 0.5 * (base + here)), (5, 0),
+                       textcoords="offset points", fontsize=8, color=RED, va="center")  # fmt: skip
+    phase.yaxis.set_major_locator(MultipleLocator(90.0 if np.ptp(angle) < 800.0 else 360.0))
+    phase.margins(y=0.1)
+    for ax in (size, phase):
+        ax.set_xscale("log")
+        ax.set_xlim(w[0] * scale, w[-1] * scale)
+        log_ticks(ax.xaxis, plain=w[-1] < 1e5 * w[0])
+    size.tick_params(labelbottom=False)
+    size.set_ylabel("|L| [dB]")
+    phase.set_ylabel("phase of L [deg]")
+    phase.set_xlabel(f"frequency [{unit}]")
+
+
+def _nyquist(ax: Axes, L: ComplexArray, margin: ChannelMargins) -> None:
+    ax.axhline(0.0, color=GREY, lw=0.8)
+    ax.axvline(0.0, color=GREY, lw=0.8)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, ec=GREY, lw=0.9, ls=":"))
+    low, high = margin.disk_gain
+    if 0.0 < low < high < math.inf:
+        middle, radius = -0.5 * (low + high), 0.5 * (high - low)
+        ax.add_patch(Circle((middle, 0.0), radius, fc=RED, ec=RED, alpha=0.22, lw=0, label="kept out by the disk"))
+    ax.plot(L.real, L.imag, color=BLUE, label="L")
+    ax.plot(L.real, -L.imag, color=BLUE, lw=0.8, ls="--")
+    ax.plot(-1.0, 0.0, "+", ms=11, mew=2.2, color=RED, zorder=5)
+    farthest = float(np.abs(L[np.isfinite(L)]).max()) if np.isfinite(L).any() else REACH
+    reach = 1.1 * min(max(farthest, 1.4), REACH)
+    ax.set_xlim(-reach, reach)
+    ax.set_ylim(-reach, reach)
+    ax.set_aspect("equal", adjustable="box")
+    ax.grid(False)
+    ax.set_xlabel("real part of L [-]")
+    ax.set_ylabel("imaginary part of L [-]")
+
+
+def _told(name: str, margin: ChannelMargins) -> str:
+    if not margin.stable:
+        return f"loop at {name}: the closed loop is not stable"
+    low, high = margin.gain
+    angle = "any phase" if math.isinf(margin.phase) else f"±{math.degrees(margin.phase):.3g}°"
+    return (
+        f"loop at {name}: gain {_factor(low)} to {_factor(high)}, phase {angle}, max |S| {margin.sensitivity.gain:.3g}"
+    )
+
+
+def _factor(value: float) -> str:
+    if 0.0 < value < 1e-3 or 1e3 < value < math.inf:
+        return "less than 0.001" if value < 1.0 else "over 1000"
+    return "∞" if math.isinf(value) else f"{value:.3g}"
+
+
+def _decibel(factor: float, limit: float) -> float:
+    if factor <= 0.0 or math.isinf(factor):
+        return limit
+    return float(np.clip(20.0 * math.log10(factor), -abs(limit), abs(limit)))

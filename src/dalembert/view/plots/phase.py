@@ -1,0 +1,85 @@
+"""Phase portraits: a coordinate against its rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.record import Array, Record
+from dalembert.view.plots.figures import BLUE, GREY, INK, PALE, heading, new_figure, with_unit
+from dalembert.view.plots.records import default_names, joint_coordinates, rate_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 9
+COLUMNS = 3
+_PATH_POINTS = 50_000
+
+
+def plot_phase(run: Record, names: tuple[str, ...], title: str | None) -> Figure:
+    """One square per coordinate: where it begins (ring), where it ends (dot), the way between."""
+    chosen = names or _coordinates(run)
+    pairs = [(label, rate_of(run, label)) for name in dict.fromkeys(chosen) for label in run.expand(name)]
+    if not names:
+        pairs = [(label, rate) for label, rate in pairs if rate][:MOST]
+    if not pairs:
+        raise DataError("this record has no coordinate with its rate; name one: plot(run, 'x', view='phase').")
+    if len(pairs) > MOST:
+        raise DataError(f"{len(pairs)} phase portraits are too many for one figure (at most {MOST}). Name fewer.")
+    columns = min(COLUMNS, len(pairs)) if len(pairs) != 4 else 2
+    rows = -(-len(pairs) // columns)
+    figure = new_figure(1.0 + 3.5 * columns, 0.7 + 3.2 * rows)
+    axes: Any = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes.ravel()[len(pairs) :]:
+        ax.set_visible(False)
+    for ax, (label, rate) in zip(axes.ravel(), pairs):
+        _portrait(ax, run, label, rate)
+    if title is None:
+        title = f"{run.name}: phase portrait" if run.name else "phase portrait"
+    heading(figure, title)
+    return figure
+
+
+def _coordinates(run: Record) -> tuple[str, ...]:
+    return tuple(joint_coordinates(run)[:8] or (name for name in default_names(run) if name in run.names))
+
+
+def _portrait(ax: Any, run: Record, label: str, rate: str) -> None:
+    x, unit = run[label], run.units[label]
+    step = -(-x.size // _PATH_POINTS)
+    if rate:
+        v, said = run[rate], with_unit(rate, run.units[rate])
+    else:
+        if len(run) < 3:
+            raise DataError(f"{label!r} has no rate in this record, and too few samples to take differences.")
+        v, said = _slope(run.time, x), with_unit(f"slope of {label}", f"{unit}/s" if unit else "1/s")
+    ax.axhline(0.0, color=PALE, lw=0.8, zorder=1)
+    ax.plot(x[::step], v[::step], color=BLUE, lw=1.2, zorder=3)
+    good = np.flatnonzero(np.isfinite(x) & np.isfinite(v))
+    if len(good):
+        ax.plot(x[good[0]], v[good[0]], "o", ms=7, mfc="white", mec=INK, mew=1.3, zorder=4, label="start")
+        ax.plot(x[good[-1]], v[good[-1]], "o", ms=6, mfc=INK, mec=INK, zorder=4, label="end")
+        _arrow(ax, x[good], v[good])
+    ax.set_xlabel(with_unit(label, unit))
+    ax.set_ylabel(said)
+    ax.margins(0.08)
+    ax.legend(loc="upper right", ncols=2, fontsize=8, handletextpad=0.2, columnspacing=0.8, bbox_to_anchor=(1.02, 1.11))
+
+
+def _arrow(ax: Any, x: Array, v: Array) -> None:
+    """Which way it goes, a little after the start."""
+    width, height = float(np.ptp(x)) or 1.0, float(np.ptp(v)) or 1.0
+    way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x) / width, np.diff(v) / height))])
+    k = int(np.searchsorted(way, min(0.25, 0.5 * way[-1])))
+    j = int(np.searchsorted(way, min(0.32, 0.6 * way[-1])))
+    if 0 < k < j < len(x):
+        ax.annotate("", (x[j], v[j]), (x[k], v[k]), zorder=4,
+                    arrowprops={"arrowstyle": "-|>", "color": GREY, "fc": INK, "ec": INK, "lw": 1.2,
+                                "mutation_scale": 13})  # fmt: skip
+
+
+def _slope(t: Array, x: Array) -> Array:
+    return np.asarray(np.gradient(x, t), dtype=np.float64)

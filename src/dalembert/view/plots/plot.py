@@ -1,0 +1,131 @@
+"""One door to all pictures: ``plot(thing)`` draws whatever has a picture."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dalembert.core.errors import DataError, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Class -> module of this folder and function. Classes by name, and drawing modules loaded on use: to draw a record
+# loads neither linear algebra nor finite elements, and to import this loads no Matplotlib.
+_DRAWN: dict[str, tuple[str, str]] = {
+    "record.record.Record": ("records", "plot_record"),
+    "linear.responses.frequency_response.FrequencyResponse": ("linear.frequency", "plot_frequency_response"),
+    "linear.families.sweeps.Sweep": ("linear.sweeps", "plot_sweep"),
+    "linear.eigen.roots.Roots": ("linear.pole_map", "plot_roots"),
+    "linear.state_space.StateSpace": ("linear.pole_map", "plot_state_space"),
+    "linear.second_order.SecondOrder": ("linear.pole_map", "plot_second_order"),
+    "linear.eigen.stability.Stability": ("linear.pole_map", "plot_stability"),
+    "linear.modes.Modes": ("structures.modes", "plot_modes"),
+    "linear.transforms.balanced_truncation.BalancedTruncation": ("linear.comparisons", "plot_truncation"),
+    "structures.continuous.line_modes.ContinuousModes": ("structures.modes", "plot_continuous_modes"),
+    "structures.reduction.fidelity.Fidelity": ("linear.comparisons", "plot_fidelity"),
+    "structures.assembly.structure.Structure": ("structures.structures", "plot_structure"),
+    "structures.frame.frame.Frame": ("structures.structures", "plot_description"),
+    "structures.solid.solid.Solid": ("structures.structures", "plot_description"),
+    "structures.analysis.buckling.Buckling": ("structures.structures", "plot_buckling"),
+    "structures.analysis.statics.StaticSolution": ("structures.statics", "plot_static"),
+    "identify.subspace.stabilization.Stabilization": ("identification", "plot_stabilization"),
+    "identify.spectral.frf.FrfEstimate": ("identification", "plot_frf_estimate"),
+    "identify.model.quality.Residuals": ("identification", "plot_residuals"),
+    "identify.auto.result.AutoIdentified": ("identification", "plot_auto"),
+    "estimate.engine.estimate.Estimate": ("estimates", "plot_estimate"),
+    "estimate.forces.two_stage.TwoStageEstimate": ("estimates", "plot_two_stages"),
+    "estimate.engine.metrics.Comparison": ("judgements", "plot_comparison"),
+    "estimate.engine.consistency.Consistency": ("judgements", "plot_consistency"),
+    "estimate.judge.observability.Observability": ("judgements", "plot_observability"),
+    "identify.spectral.spectra.Spectra": ("spectrum", "plot_spectra"),
+    "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
+    "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
+    "control.state_feedback.output_feedback.OutputFeedback": ("linear.loops", "plot_design"),
+    "sweeps.swept.Swept": ("sweeps", "plot_swept"),
+}
+
+
+def plot(
+    thing: Any,
+    *what: Any,
+    file: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    theme: str | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw a result; what comes after it depends on its kind.
+
+    Parameters
+    ----------
+    thing : what to draw, with its own arguments
+        Record : ``*names, view="time" | "phase" | "spectrum" | "control"``. Channels over time, one axes per unit
+        (``against=`` another channel); coordinates against their rates; power spectral densities (``highest=, axis=,
+        segment=``); without and with control (``switched_on=`` a time, or the record with control after the one
+        without; ``settle=``), with what was gained.
+        FrequencyResponse : ``*pairs, magnitude="log" | "dB" | "linear", frequency="Hz" | "rad/s",
+        axis="log" | "linear", phase=True, peaks=True``. Pairs are outputs or ``(output, input)``.
+        Sweep : ``view="campbell" | "locus", frequency="Hz" | "rad/s"``. Frequencies and growth over the parameter, or
+        eigenvalues in the complex plane.
+        Roots, StateSpace, SecondOrder, Stability : poles (x) and zeros (o) in the complex plane. A StateSpace with
+        ``view="loop"``: Bode and Nyquist diagrams with margins (``channel=, frequency="Hz" | "rad/s"``).
+        StateFeedback, OutputFeedback : ``view="loop" | "poles", channel=None, frequency="Hz"``.
+        Margins : no more arguments.
+        Swept : ``*names, view="scatter" | "histogram"``. Results of a sweep over its axes, and their spread.
+        Spectra : ``*names, highest=None, axis="log" | "linear"``.
+        Modes : ``view="shapes" | "mac" | "poles", mode=..., against=other modes``.
+        Structure, Frame, Solid : ``modes, mode=1 | [1, 2, 3], scale=None, names=None``. Geometry, or mode shapes.
+        StaticSolution : ``view="shape" | "moment" | "shear" | "axial" | "von_mises" | ..., scale=None``.
+        Buckling : ``mode=..., scale=None``.  BeamModes, LineModes : ``mode=...``.
+        Fidelity, BalancedTruncation, Residuals : no more arguments.
+        Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
+        Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
+        TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
+        Consistency, Observability : no more arguments.
+        AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
+    file : also write the figure there; the suffix tells the format (png, svg, pdf).
+    title : above the figure; by default what is known of the thing.
+    theme : "light" (unless :func:`figure_style` says otherwise), "dark" for dark screens, or "print" for paper, where
+        lines differ by their dashes too.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Shows itself in a notebook; made without ``pyplot``, so nothing else keeps it.
+
+    Examples
+    --------
+    >>> from dalembert.linear import SecondOrder
+    >>> figure = plot(SecondOrder(1.0, 4.0).modes())
+    >>> figure.axes[0].get_title(loc="left")
+    'mode 1: 0.3183 Hz'
+    """
+    for kind in type(thing).__mro__:
+        found = _DRAWN.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if found:
+            break
+    else:
+        kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN if not name.startswith("record")))
+        raise DataError(f"plot takes a Record, not a {type(thing).__name__}. It also takes {kinds}.")
+    draw: Callable[..., Figure] = getattr(importlib.import_module(f"dalembert.view.plots.{found[0]}"), found[1])
+    _check(draw, kind.__name__, what, options)
+    from dalembert.view.plots.figures import drawn
+
+    return drawn(lambda: draw(thing, *what, title=title, **options), file, theme)
+
+
+def _check(draw: Callable[..., Figure], kind: str, what: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Arguments that this kind of picture does not have, told by name."""
+    own = list(inspect.signature(draw).parameters.values())[1:]
+    named = [one.name for one in own if one.kind is one.KEYWORD_ONLY or one.kind is one.POSITIONAL_OR_KEYWORD]
+    for option in options:
+        if option not in named:
+            raise DataError(unknown_name("option", option, [*named, "file"], f"the plot of a {kind}"))
+    many = any(one.kind is one.VAR_POSITIONAL for one in own)
+    places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
+    if not many and len(what) > len(places):
+        after = f"only {' and '.join(places)} after it" if places else "nothing after it but options by name"
+        raise DataError(f"the plot of a {kind} takes {after} ({', '.join(named)}), got {what[len(places)]!r:.80}.")

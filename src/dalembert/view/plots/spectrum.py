@@ -1,0 +1,115 @@
+"""Spectra of records and of what ``identify.spectra`` returns: power spectral densities by Welch's method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.identify.spectral.spectra import Spectra, psd_unit, spectra
+from dalembert.record import Record
+from dalembert.view.plots.figures import COLORS, INK, beside, choice, heading, log_ticks, new_figure, with_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST = 16
+NAMED_PEAKS = 5
+PROMINENT = 10.0  # a peak so many times as high as the valleys beside it is named
+BELOW = 1e-12  # of the largest density of an axes: what is not shown
+
+
+def record_spectrum(
+    run: Record, names: tuple[str, ...], highest: float | None, axis: str, segment: int | None, title: str | None
+) -> Figure:
+    """Densities of the named channels (or the default ones); uneven samples and gaps are refused with advice."""
+    from dalembert.view.plots.records import default_names
+
+    labels = [label for name in dict.fromkeys(names or default_names(run)) for label in run.expand(name)]
+    _refuse_uneven(run, labels)
+    moving = [label for label in labels if np.ptp(run[label]) > 0.0]
+    if not moving:
+        raise DataError(f"{', '.join(labels[:6])} do not change: they have no spectrum.")
+    found = spectra(run.select(*moving), segment=segment)
+    return plot_spectra(found, *moving, highest=highest, axis=axis, title=run.name if title is None else title)
+
+
+def plot_spectra(
+    found: Spectra, *names: str, highest: float | None = None, axis: str = "log", title: str | None = None
+) -> Figure:
+    """Auto spectral densities, one axes per unit.
+
+    Parameters
+    ----------
+    names : channels; all when left out.  highest : frequency at which the figure ends [Hz].
+    axis : "log" or "linear" frequencies.
+    """
+    choice("frequency axis", axis, ("log", "linear"), "the plot of Spectra")
+    chosen = tuple(dict.fromkeys(names)) or found.names
+    if len(chosen) > MOST:
+        raise DataError(f"{len(chosen)} spectra are too many for one figure (at most {MOST}). Name fewer channels.")
+    hertz = found.frequencies_hz
+    shown = (hertz > 0.0) & (hertz <= (np.inf if highest is None else highest))
+    if shown.sum() < 2:
+        raise DataError(f"there are no two frequencies up to highest = {highest} Hz; they begin at {hertz[1]:.4g} Hz.")
+    groups: dict[str, list[str]] = {}
+    for name in chosen:
+        groups.setdefault(found.units.get(name, ""), []).append(name)
+    figure = new_figure(8.0, 1.0 + 2.5 * len(groups))
+    axes: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
+    for ax, (unit, labels) in zip(axes, groups.items()):
+        _densities(ax, found, labels, hertz, shown)
+        ax.set_ylabel(with_unit(labels[0] if len(labels) == 1 else "density", psd_unit(unit)))
+        if len(labels) > 1:
+            beside(ax, len(labels))
+    axes[-1].set_xscale(axis)
+    axes[-1].set_xlim(float(hertz[shown][0]), float(hertz[shown][-1]))
+    if axis == "log":
+        log_ticks(axes[-1].xaxis, plain=True)
+    worth = f"{found.blocks} block{'' if found.blocks == 1 else 's'}, ±{100.0 * found.relative_error:.0f} %"
+    axes[-1].set_xlabel(f"frequency [Hz]   (Welch, {worth})")
+    figure.align_ylabels(axes)
+    heading(figure, f"{title}: spectrum" if title else "")
+    return figure
+
+
+def _densities(ax: Axes, found: Spectra, labels: list[str], hertz: Any, shown: Any) -> None:
+    top = max(float(found.psd(name)[shown].max()) for name in labels)
+    peaks: list[tuple[float, float]] = []
+    for k, name in enumerate(labels):
+        density = found.psd(name)[shown]
+        density = np.where(density > BELOW * top, density, np.nan)
+        ax.plot(hertz[shown], density, "-" if k < len(COLORS) else "--", color=COLORS[k % len(COLORS)], label=name,
+                lw=1.3)  # fmt: skip
+        peaks += _peaks(hertz[shown], density, BELOW * top)
+    ax.set_yscale("log")
+    ax.margins(y=0.12)
+    low, high = ax.get_ylim()
+    log_ticks(ax.yaxis, plain=high < 200.0 * low)
+    named: list[float] = []
+    for at, height in sorted(peaks, key=lambda one: -one[1]):
+        if len(named) < NAMED_PEAKS and all(abs(at - other) > 0.12 * max(at, other) for other in named):
+            named.append(at)
+            ax.annotate(f"{at:.3g} Hz", (at, height), (0, 4), textcoords="offset points", ha="center", va="bottom",
+                        fontsize=8, color=INK)  # fmt: skip
+
+
+def _peaks(hertz: Any, density: Any, floor: float) -> list[tuple[float, float]]:
+    from scipy.signal import find_peaks
+
+    levels = np.log10(np.where(np.isfinite(density), density, floor))
+    at, _ = find_peaks(levels, prominence=np.log10(PROMINENT))
+    return [(float(hertz[k]), float(density[k])) for k in at]
+
+
+def _refuse_uneven(run: Record, labels: list[str]) -> None:
+    run.sample_time  # noqa: B018  an uneven record says so, and what to do
+    for label in labels:
+        lost = int((~np.isfinite(run[label])).sum())
+        if lost:
+            raise DataError(
+                f"channel {label!r} has {lost} samples missing, and a spectrum needs all of them. run.gaps() lists "
+                "where; take a part without gaps by run.between(start, stop)."
+            )

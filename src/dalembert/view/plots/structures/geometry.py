@@ -1,0 +1,188 @@
+"""Where the parts of a structure are, at rest and displaced: curves of beams, faces of solids, what stands at points.
+
+A beam is drawn by its own shape functions, x(ξ) = x_start + ξ l e_x + scale Rᵀ N(ξ) u_e (spec 003, C-61), so a single
+element bends as a cubic. Springs and lumped masses are read back from K and M less the beams, for a structure has
+matrices and no list of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dalembert.core.arrays import FloatArray
+from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.beams.beam_group import BeamGroup
+from dalembert.structures.beams.internal_forces import Loaded
+from dalembert.structures.solid.meshes import Mesh
+from dalembert.structures.solid.shapes import KINDS
+from dalembert.structures.solid.stresses import SolidGroup
+
+# What is left of a matrix after a subtraction is rounding below this share of the diagonals it joins.
+ROUNDING = 1e-9
+SAMPLES = 13  # points of the curve of one element
+MANY = 2000  # elements beyond which they are drawn straight
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Outer faces of a solid: ``points`` (nf, k) numbers of the points around each, ``mesh`` it belongs to."""
+
+    mesh: Mesh
+    points: Pairs
+
+
+def is_planar(structure: Structure) -> bool:
+    """Whether it moves in the x-y plane only."""
+    return "z" not in structure.directions and "x" in structure.directions and not structure.positions[:, 2].any()
+
+
+def beams(structure: Structure) -> list[BeamGroup]:
+    """Groups of beams and bars."""
+    return [group for group in structure.groups if isinstance(group, BeamGroup)]
+
+
+def solids(structure: Structure) -> list[SolidGroup]:
+    """Groups of solid elements."""
+    return [group for group in structure.groups if isinstance(group, SolidGroup)]
+
+
+def translations(structure: Structure, u: FloatArray) -> FloatArray:
+    """(np, 3) displacements of the points out of u (N,)."""
+    table = u.reshape(len(structure.points), len(structure.directions))
+    moved = np.zeros((len(structure.points), 3))
+    for k, way in enumerate(structure.directions):
+        if way in "xyz":
+            moved[:, "xyz".index(way)] = table[:, k]
+    return moved
+
+
+def thickness(group: BeamGroup) -> float:
+    """Width of the lines of a group, as part of the usual one: many beams are drawn thinner."""
+    return float(np.clip(np.sqrt(150.0 / max(len(group.points), 1)), 0.3, 1.0))
+
+
+def places(group: BeamGroup) -> FloatArray:
+    """(g,) fractions of the length of an element at which its curve is sampled."""
+    straight = len(group.points) > MANY
+    return np.linspace(0.0, 1.0, 2 if straight else SAMPLES)
+
+
+def rest_lines(structure: Structure, group: BeamGroup, xi: FloatArray) -> FloatArray:
+    """(ne, g, 3) positions along the elements at rest, at ξ (g,) or (ne, g)."""
+    start = structure.positions[group.points[:, 0]]
+    if group.arms is not None:
+        start = start + np.einsum("eji,ej->ei", group.R, group.arms[:, 0])
+    along = group.R[:, 0, :] * group.length[:, None]
+    lines: FloatArray = start[:, None, :] + np.atleast_2d(xi)[:, :, None] * along[:, None, :]
+    return lines
+
+
+def moved_by_shape(group: BeamGroup, u: FloatArray, xi: FloatArray) -> FloatArray:
+    """(ne, g, 3) displacements along the elements from u (N,), by their shape functions."""
+    ends = group.ends(u)
+    local = np.einsum("egri,ei->egr", group.shapes(xi)[:, :, :3], ends)
+    moved: FloatArray = np.einsum("eji,egj->egi", group.R, local)
+    return moved
+
+
+def moved_by_load(loaded: Loaded, xi: FloatArray) -> FloatArray:
+    """(ne, g, 3) displacements along loaded elements, exact also between their ends."""
+    group = loaded.group
+    e = np.repeat(np.arange(len(group.points)), len(xi))
+    x = (xi[None, :] * group.length[:, None]).ravel()
+    local = loaded.deflections(e, x)[:, :3].reshape(len(group.points), len(xi), 3)
+    moved: FloatArray = np.einsum("eji,egj->egi", group.R, local)
+    return moved
+
+
+def arms(structure: Structure, group: BeamGroup) -> FloatArray:
+    """(k, 2, 3) rigid arms from points to element ends, where there are any."""
+    if group.arms is None:
+        return np.zeros((0, 2, 3))
+    points = structure.positions[group.points]
+    ends = points + np.einsum("eji,esj->esi", group.R, group.arms)
+    some = np.abs(group.arms).max(axis=2) > 0.0
+    return np.stack([points[some], ends[some]], axis=1)
+
+
+def outer_faces(group: SolidGroup) -> Faces:
+    """Faces of the surface with their middle points, so that a quadratic cell is drawn with bent edges."""
+    mesh = group.mesh
+    kind = KINDS[mesh.kind]
+    middle = {frozenset(edge[:2]): edge[2] for edge in kind.edges}
+    rings = []
+    for face in kind.faces:
+        ring: list[int] = []
+        for a, b in zip(face, (*face[1:], face[0])):
+            ring += [a, middle[frozenset((a, b))]] if middle else [a]
+        rings.append(ring)
+    cells, numbers = mesh.surface()
+    return Faces(mesh, mesh.cells[cells[:, None], np.array(rings)[numbers]].astype(np.int64))
+
+
+def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
+    """Pairs of points that springs join (k, 2), points on springs to the ground (k,), points with masses (k,).
+
+    Of a structure without beams and solids: every pair that K joins, no ground, every point with mass.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if solids(structure):
+        return none.reshape(0, 2), none, none
+    d = len(structure.directions)
+    stiff = _without_beams(structure, "K")
+    i, j = (index // d for index in stiff.coords)
+    pairs = np.unique(np.stack([i, j], axis=1)[i < j], axis=0).astype(np.int64).reshape(-1, 2)
+    # what joins the two ends of an element is the geometric stiffness of a prestressed one, and no spring
+    ends = np.concatenate([np.sort(group.points, axis=1) for group in beams(structure)] or [pairs[:0]])
+    count = len(structure.points)
+    pairs = pairs[~np.isin(pairs @ [count, 1], ends @ np.array([count, 1]))]
+    heavy = _without_beams(structure, "M")
+    masses = np.unique(heavy.coords[0] // d).astype(np.int64)
+    return pairs, _grounded(structure, stiff), masses
+
+
+def rigid_links(structure: Structure) -> Pairs:
+    """(k, 2) points of a frame that follow another point, and that point."""
+    if not structure.has_links or solids(structure):
+        return np.zeros((0, 2), dtype=np.int64)
+    d = len(structure.directions)
+    found = []
+    fixed = np.flatnonzero(structure.held)
+    for matrix, own in ((structure.T, structure.free_index), (structure.T_held, fixed)):
+        entries = matrix.tocoo()
+        found.append(np.stack([entries.coords[0] // d, own[entries.coords[1]] // d], axis=1))
+    pairs = np.concatenate(found)
+    return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64)
+
+
+def _without_beams(structure: Structure, name: str) -> Any:
+    """What is left of K or M when the beams are taken away, rounding removed, as COO."""
+    matrix = getattr(structure, name)
+    for group in beams(structure):
+        matrix = matrix - group.assemble(group.stiffness() if name == "K" else group.mass())
+    entries = sp.csc_array(matrix).tocoo()
+    size = np.sqrt(np.abs(getattr(structure, name).diagonal()))
+    i, j = entries.coords
+    kept = np.abs(entries.data) > ROUNDING * size[i] * size[j]
+    return sp.coo_array((entries.data[kept], (i[kept], j[kept])), shape=matrix.shape)
+
+
+def _grounded(structure: Structure, stiff: Any) -> Pairs:
+    """Points tied to the ground: something resists that all points move together, or turns against nothing else."""
+    if not beams(structure):
+        return np.zeros(0, dtype=np.int64)
+    d, N = len(structure.directions), len(structure.coordinates)
+    i, j = stiff.coords
+    same = (i % d) == (j % d)
+    total, size = (np.bincount(i[same], weights=w[same], minlength=N) for w in (stiff.data, np.abs(stiff.data)))
+    joined = np.bincount(i[i // d != j // d] // d, minlength=len(structure.points)) > 0
+    turning = np.array([way[0] == "r" for way in structure.directions])
+    tied = (np.abs(total) > 1e-6 * np.maximum(size, 1e-300)).reshape(-1, d)
+    tied[:, turning] &= ~joined[:, None]
+    return np.flatnonzero(tied.any(axis=1)).astype(np.int64)

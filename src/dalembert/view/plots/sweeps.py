@@ -1,0 +1,133 @@
+"""Sweeps and Monte Carlo runs: every result over every axis of the design, and how it is spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from dalembert.core.errors import DataError, unknown_name
+from dalembert.sweeps.swept import Swept
+from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, heading, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_RESULTS, MOST_AXES = 5, 4
+BINS = 30
+
+
+def plot_swept(sweep: Swept, *names: str, view: str = "scatter", title: str | None = None) -> Figure:
+    """Results over the axes of a sweep with their spread beside them, or their spread alone.
+
+    Parameters
+    ----------
+    names : axes and results to show; the first few when left out.
+    view : "scatter" or "histogram".
+    """
+    choice("view", view, ("scatter", "histogram"), "the plot of a Swept")
+    results, axes = _chosen(sweep, names)
+    said = f"{len(sweep)} points" + (f", {len(sweep.errors)} failed" if sweep.errors else "")
+    title = said if title is None else title
+    return _histograms(sweep, results, title) if view == "histogram" else _scatters(sweep, results, axes, title)
+
+
+def _chosen(sweep: Swept, names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    scalar = [label for label, values in sweep.results.items() if values.ndim == 1 and np.isfinite(values).any()]
+    for name in names:
+        if name in sweep.results and name not in scalar:
+            raise DataError(f"{name!r} has no single number per point to draw; take it from sweep[{name!r}].")
+        if name not in sweep.results and name not in sweep.names:
+            raise DataError(unknown_name("axis or result", name, (*scalar, *sweep.names), "this sweep"))
+    results = [name for name in names if name in sweep.results] or scalar[:MOST_RESULTS]
+    axes = [name for name in names if name in sweep.names] or list(sweep.names[:MOST_AXES])
+    if not results:
+        raise DataError("this sweep has no result that is one number per point: nothing to draw.")
+    for kind, given, most in (("results", results, MOST_RESULTS), ("axes", axes, MOST_AXES)):
+        if len(given) > most:
+            raise DataError(f"{len(given)} {kind} are too many for one figure (at most {most}). Name fewer.")
+    return results, axes
+
+
+def _scatters(sweep: Swept, results: list[str], axes: list[str], title: str) -> Figure:
+    alone = len(sweep.names) == 1  # a curve, whose spread is that of its grid and says nothing
+    columns = 1 if alone else len(axes) + 1
+    figure = new_figure(6.5 if alone else 1.4 + 2.3 * columns, 0.9 + max(2.1 * len(results), 2.6))
+    widths = [1.0] if alone else [1.0] * len(axes) + [0.7]
+    grid: Any = figure.subplots(
+        len(results), columns, squeeze=False, sharey="row", gridspec_kw={"width_ratios": widths}
+    )
+    size = float(np.clip(60.0 / np.sqrt(max(len(sweep), 1)), 1.5, 6.0))
+    for i, label in enumerate(results):
+        y, last = sweep[label], i == len(results) - 1
+        for ax, axis in zip(grid[i], axes):
+            _scatter(ax, sweep[axis], y, size, alone=alone)
+            ax.tick_params(labelbottom=last)
+            if last:
+                ax.set_xlabel(axis)
+        grid[i, 0].set_ylabel(label)
+        if not alone:
+            _spread(grid[i, -1], y, upright=False)
+            if not last:
+                grid[i, -1].set_xlabel("")
+    figure.align_ylabels(grid[:, 0])
+    heading(figure, title)
+    return figure
+
+
+def _scatter(ax: Any, x: Any, y: Any, size: float, *, alone: bool) -> None:
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.margins(0.06)
+    if alone:  # a curve
+        order = np.argsort(x)
+        ax.plot(x[order], y[order], "-o", ms=min(size, 4.0), lw=1.3, color=BLUE)
+        return
+    ax.plot(x, y, "o", ms=size, mew=0, color=BLUE, alpha=float(np.clip(30.0 / np.sqrt(max(len(x), 1)), 0.35, 0.9)))
+    good = np.isfinite(x) & np.isfinite(y)
+    levels = np.unique(x[good])
+    if good.sum() > 20:
+        at, mean = (levels, [y[good & (x == one)].mean() for one in levels]) if len(levels) < 12 else _running(
+            x[good], y[good])  # fmt: skip
+        ax.plot(at, mean, color=RED, lw=1.6, label="_mean")
+
+
+def _running(x: Any, y: Any, count: int = 9) -> tuple[Any, Any]:
+    """Means of equally many points along x: which way a result goes on the whole."""
+    order = np.argsort(x)
+    parts = np.array_split(order, count)
+    return [x[part].mean() for part in parts], [y[part].mean() for part in parts]
+
+
+def _spread(ax: Any, y: Any, *, upright: bool) -> None:
+    good = y[np.isfinite(y)]
+    bins = min(BINS, max(5, int(np.sqrt(len(good)))))
+    flat = float(np.ptp(good)) <= 1e-12 * max(float(np.abs(good).max()), 1e-300)
+    ends = (good[0] - max(abs(good[0]), 1.0) * 1e-3, good[0] + max(abs(good[0]), 1.0) * 1e-3) if flat else None
+    way: Any = "vertical" if upright else "horizontal"
+    ax.hist(good, bins=bins, range=ends, orientation=way, color=BLUE, rwidth=0.92)
+    low, middle, high = np.quantile(good, [0.05, 0.5, 0.95])
+    mark = ax.axvline if upright else ax.axhline
+    mark(middle, color=INK, lw=1.3)
+    for end in (low, high):
+        mark(end, color=GREY, lw=1.0, ls="--")
+    (ax.set_ylabel if upright else ax.set_xlabel)("points")
+    ax.grid(axis="x" if upright else "y", visible=False)
+    (ax.yaxis if upright else ax.xaxis).set_major_locator(MaxNLocator(4, integer=True))
+
+
+def _histograms(sweep: Swept, results: list[str], title: str) -> Figure:
+    columns = min(3, len(results))
+    rows = -(-len(results) // columns)
+    figure = new_figure(1.0 + 3.2 * columns, 0.8 + 2.7 * rows)
+    grid: Any = figure.subplots(rows, columns, squeeze=False)
+    for ax in grid.ravel()[len(results) :]:
+        ax.set_visible(False)
+    for ax, label in zip(grid.ravel(), results):
+        y = sweep[label]
+        _spread(ax, y, upright=True)
+        low, middle, high = np.nanquantile(y, [0.05, 0.5, 0.95])
+        ax.set_xlabel(label)
+        ax.set_title(f"{middle:.4g}   5–95 %: {low:.4g} to {high:.4g}", loc="left", fontsize=8.5, fontweight="normal")
+    heading(figure, title)
+    return figure

@@ -1,0 +1,211 @@
+"""One page on an estimate: does the filter believe what it should, what it found, and how wrong it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.estimate.engine.consistency import Consistency
+from dalembert.estimate.engine.estimate import Estimate
+from dalembert.estimate.engine.metrics import Comparison
+from dalembert.estimate.forces.two_stage import TwoStageEstimate
+from dalembert.record import Record
+from dalembert.view.plots.plot import plot
+from dalembert.view.plots.records import telling
+from dalembert.view.reports import origin
+from dalembert.view.reports.pages import Heading, Picture, Piece, Table, Text, write_page
+
+MOST_ROWS = 12  # of a table; the rest is folded
+MOST_NAMES = 40
+MOST_CURVES = 5  # of a figure
+STILL = 1e-9  # of the largest value of a unit: rounding
+Rows = Sequence[tuple[str, ...]]
+
+
+def estimate_report(
+    estimate: Estimate | TwoStageEstimate,
+    path: str | os.PathLike[str],
+    *,
+    truth: Record | None = None,
+    settle: float = 0.0,
+    provenance: Mapping[str, Any] | None = None,
+    title: str | None = None,
+) -> None:
+    """Write a self-contained HTML page on what a filter made of a record.
+
+    Parameters
+    ----------
+    truth : record with true channels, of a simulation or of better sensors; errors are told against it
+    settle : seconds at the start that are not judged [s]
+    provenance : more to tell at the end
+    """
+    if isinstance(estimate, TwoStageEstimate):
+        stages = [("Motion", estimate.motion), ("Forces", estimate.forces)]
+        pieces: list[Piece] = []
+        for name, one in stages:
+            pieces += [Heading(name), *estimate_pieces(one, truth, settle, prefix=f"{name.lower()}-")]
+        main, kind = estimate.motion, "Motion, then forces"
+    else:
+        pieces, main, kind = estimate_pieces(estimate, truth, settle), estimate, type(estimate.filter).__name__
+    told: dict[str, Any] = {**(provenance or {}), "data": main.data.name or "a record"}
+    told["data hash (SHA-256)"] = origin.data_hash(main.data)
+    told[origin.HASH] = origin.model_hash(main.filter.process)
+    told |= {key: value for key, value in main.data.provenance.items() if key in ("seed", "noise", "mechanism")}
+    write_page(path, f"{kind}: estimate report" if title is None else title, pieces, {**told, **origin.versions()})
+
+
+def estimate_pieces(estimate: Estimate, truth: Record | None, settle: float, prefix: str = "") -> list[Piece]:
+    """What stands on the page; ``prefix`` goes before the names of the pictures."""
+    try:
+        judged: Consistency | None = estimate.consistency(settle=settle)
+    except DataError:  # nothing was measured after settling
+        judged = None
+    compared = None if truth is None else estimate.compare(truth, settle=settle)
+    pieces: list[Piece] = [Text(in_words(estimate, judged, compared))]
+    first, rest = in_order(estimate)
+    pieces.append(Heading("What was estimated"))
+    drawn = list(telling(estimate.record, first))[:MOST_CURVES]
+    known = [] if compared is None else [name for name in drawn if name in compared.channels]
+    if compared is None or not known:
+        figure = plot(estimate, *drawn, truth=truth, title="")
+        pieces.append(Picture(f"{prefix}estimate", figure, "Estimates, three deviations."))
+    if compared is not None:
+        figure = plot(compared, *known, title="")
+        pieces.append(Picture(f"{prefix}errors", figure, "Truth, estimate and error."))
+    pieces += _deviations(estimate, settle, first, rest)
+    if compared is not None:
+        pieces += [Heading("How wrong it was"), *_errors(compared, first)]
+    pieces.append(Heading("Does the filter believe what it should?"))
+    if judged is None:
+        pieces.append(Text("There are too few measured samples to judge its innovations."))
+    else:
+        low, high = judged.nis_band
+        pieces.append(Text(
+            f"Squares of the innovations, in units of what the filter expects (NIS), are {judged.nis_mean:.3g} on "
+            f"average; {low:.3g} to {high:.3g} is consistent at {judged.level:.0%}. {judged.inside:.1%} of the samples "
+            f"lie inside their own band, and {1.0 - judged.outside:.1%} of the autocorrelations inside theirs."
+        ))  # fmt: skip
+        pieces.append(Picture(f"{prefix}consistency", plot(judged), "Autocorrelations of the innovations, mean NIS."))
+        told = plot(estimate, view="innovations", title="")
+        pieces.append(Picture(f"{prefix}innovations", told, "Innovations and their three deviations."))
+    return [*pieces, Heading("The filter"), _filter(estimate)]
+
+
+def in_words(estimate: Estimate, judged: Consistency | None, compared: Comparison | None) -> str:
+    """What was found, for a reader who does not know the filter."""
+    outputs = estimate.filter.process.outputs.names
+    total = len(estimate) * len(outputs)
+    used = int(estimate.measured.sum())
+    text = (
+        f"A filter ({type(estimate.filter).__name__}{', smoothed' if estimate.smoothed else ''}) took in "
+        f"{', '.join(outputs[:6])}{' and more' if len(outputs) > 6 else ''} for {len(estimate)} samples, from "
+        f"{estimate.time[0]:g} to {estimate.time[-1]:g} s, and estimated {len(estimate.record.names)} quantities."
+    )
+    if used < total:
+        text += f" {total - used} of {total} measured values were missing."
+    if estimate.status != "complete":
+        text += f" It ended early: {estimate.status}."
+    if judged is not None:
+        text += (
+            " Its innovations are as large and as white as it believes: its deviations can be trusted."
+            if judged.consistent
+            else f" Its deviations are not to be trusted: {judged.verdict}."
+        )
+    if compared is not None:
+        text += _how_wrong(compared)
+    return text
+
+
+def _how_wrong(compared: Comparison) -> str:
+    units, largest = compared.errors.units, dict[str, float]()
+    for name in compared.channels:
+        largest[units[name]] = max(largest.get(units[name], 0.0), compared.signal_rms[name])
+    told = [name for name in compared.channels if compared.signal_rms[name] > STILL * largest[units[name]]]
+    shares = {name: compared.rms[name] / compared.signal_rms[name] for name in told}
+    if not shares:
+        return ""
+    best, worst = min(shares, key=lambda n: shares[n]), max(shares, key=lambda n: shares[n])
+    text = f" Against the truth it errs by {100.0 * shares[worst]:.2g} % of the signal in {worst} (root mean square)"
+    text += f" and by {100.0 * shares[best]:.2g} % in {best}." if best != worst else "."
+    if compared.nees is not None:
+        text += f" Errors of all states, in units of what the filter says of them (NEES), are {compared.nees_mean:.3g}."
+    return text
+
+
+def _filter(estimate: Estimate) -> Table:
+    watched = estimate.filter
+    model, dt = watched.process, watched.dt
+    rows = [
+        ("kind", type(watched).__name__),
+        ("model", model.name),
+        ("sample time [s]", "–" if dt is None else f"{dt:g}"),
+    ]
+    parts = (("states", model.carried), ("inputs", model.inputs), ("outputs", model.outputs))
+    rows += [(word, ", ".join(part.names[:MOST_NAMES]) or "–") for word, part in parts]
+    begin = "steady" if watched.P0 is None else ", ".join(f"{v:.3g}" for v in np.sqrt(np.diag(watched.P0))[:MOST_NAMES])
+    rows += [("deviations at the start", begin), ("processor time [s]", f"{estimate.seconds:.3g}")]
+    return Table(("of the filter", ""), tuple(rows))
+
+
+def in_order(estimate: Estimate) -> tuple[list[str], list[str]]:
+    """Names of the quantities worth a look, and of all others.
+
+    First what is measured, then what the filter carries (independent coordinates, their rates, parameters), then what
+    follows from it; what rests but for rounding, beside the largest value of its unit, comes last.
+    """
+    record, model = estimate.record, estimate.filter.process
+    own = [*model.outputs.names, *model.errors.names, *model.carried.names]
+    names = list(dict.fromkeys([name for name in own if name in record.names] + list(record.names)))
+    units, largest = record.units, dict[str, float]()
+    for name in names:
+        size = float(np.nanmax(np.abs(record[name]), initial=0.0))
+        largest[units[name]] = max(largest.get(units[name], 0.0), size)
+    known = set(model.errors.names)  # that a parameter settled at once is news
+
+    def moves(name: str) -> bool:
+        values = record[name][np.isfinite(record[name])]
+        return name in known or (values.size > 0 and float(np.ptp(values)) > STILL * largest[units[name]])
+
+    moving = [name for name in names if moves(name)] or names
+    first = moving[:MOST_ROWS]
+    return first, [*moving[MOST_ROWS:], *(name for name in names if name not in moving)]
+
+
+def _folded(head: tuple[str, ...], first: Rows, rest: Rows, words: str = "") -> list[Piece]:
+    """A table, and the rest of it behind a click."""
+    tables: list[Piece] = [Table(head, tuple(first), words)]
+    if rest:
+        tables.append(Table(head, tuple(rest), folded=f"{len(rest)} more, among them all that do not move"))
+    return tables
+
+
+def _deviations(estimate: Estimate, settle: float, first: Sequence[str], rest: Sequence[str]) -> list[Piece]:
+    late = estimate.time >= estimate.time[0] + settle
+
+    def row(name: str) -> tuple[str, ...]:
+        x, s = estimate[name][late], estimate.deviation(name)[late]
+        numbers = (estimate[name][-1], estimate.deviation(name)[-1], float(np.sqrt(np.nanmean(s**2))), np.nanstd(x))
+        return (name, estimate.record.units[name] or "–", *(f"{float(v):.4g}" for v in numbers))
+
+    head = ("quantity", "unit", "at the end", "± deviation", "deviation (rms)", "how much it moves (rms)")
+    return _folded(head, [row(name) for name in first], [row(name) for name in rest])
+
+
+def _errors(compared: Comparison, order: Sequence[str]) -> list[Piece]:
+    def row(name: str) -> tuple[str, ...]:
+        share = compared.signal_rms[name]
+        return (
+            name, compared.errors.units[name] or "–", f"{compared.rms[name]:.4g}",
+            f"{100.0 * compared.rms[name] / share:.3g}" if share > 0.0 else "–", f"{compared.largest[name]:.4g}",
+            f"{compared.mean[name]:+.3g}", f"{compared.deviation_rms[name]:.4g}",
+        )  # fmt: skip
+
+    first = [name for name in order if name in compared.channels] or list(compared.channels[:MOST_ROWS])
+    rest = [name for name in compared.channels if name not in first]
+    head = ("channel", "unit", "rms error", "of signal [%]", "largest", "mean", "rms the filter says")
+    words = f"After {compared.settle:g} s" if compared.settle > 0.0 else ""
+    return _folded(head, [row(name) for name in first], [row(name) for name in rest], words)

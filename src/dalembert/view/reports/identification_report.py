@@ -1,0 +1,146 @@
+"""One page on an automatic identification: what was done, modes, shapes, diagram, responses, cross-validation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+
+from dalembert.core.errors import DataError
+from dalembert.identify.auto.result import AutoIdentified, verdict
+from dalembert.identify.model.identified import Identified
+from dalembert.view.animation.shape_scene import read_places, shape_animation
+from dalembert.view.plots.identification import plot_auto
+from dalembert.view.plots.structures.modes import plot_modes
+from dalembert.view.reports import origin
+from dalembert.view.reports.identified_tables import identified_summary, modes_table
+from dalembert.view.reports.machine_tables import listed
+from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Piece, Table, Text, write_page
+
+
+def identification_report(
+    result: AutoIdentified,
+    path: str | os.PathLike[str],
+    *,
+    places: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    title: str = "Identification report",
+) -> None:
+    """Write a self-contained HTML page on ``result`` of :func:`dalembert.identify.auto`.
+
+    Parameters
+    ----------
+    places : where channels measure, and which way: ``{"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` [m]; with them the
+        page plays the mode shapes
+    provenance : more to tell at the end
+    """
+    if not isinstance(result, AutoIdentified):
+        raise DataError(f"a report is made of what identify.auto returns, not of a {type(result).__name__}.")
+    records = (*result.training, *result.held_out)
+    told = origin.of_identified(result.identified, records, {**(provenance or {}), **result.provenance})
+    write_page(path, title, identification_pieces(result, places=places), told)
+
+
+def identification_pieces(
+    result: AutoIdentified, prefix: str = "", *, places: Mapping[str, Any] | None = None, summary: bool = True
+) -> list[Piece]:
+    """What stands on the page; ``prefix`` goes before the names of the pictures."""
+    model = result.identified
+    pictures = _pictures(result, prefix)
+    first = shapes_moving(model, places) or [pictures.pop("frf" if "frf" in pictures else "stabilization")]
+    pieces: list[Piece] = [Text(_summary(result)), *first, modes_table(model)]
+    if summary:
+        pieces.append(identified_summary(model))
+    if result.warnings:
+        pieces += [Heading("Beware"), Listing(result.warnings)]
+    pieces += [Heading("What was done, and why"), Listing(result.decisions)]
+    if len(result.trials) > 1:
+        rows = tuple(
+            (f"{t.order}{' (chosen)' if t.chosen else ''}", f"{t.percent:.2f}", "yes" if t.stable else "no")
+            for t in result.trials
+        )
+        pieces.append(Table(("order", "fit [%]", "stable"), rows, "Orders tried on a part of the training data"))
+    pieces += [Heading("Cross-validation"), fit_table(result), Text(f"Residuals: {verdict(result.residuals)}.")]
+    return [*pieces, *pictures.values()]
+
+
+def _pictures(result: AutoIdentified, prefix: str) -> dict[str, Piece]:
+    """What can be drawn of a result, by view."""
+    found: dict[str, Piece] = {}
+    several = len(result.modes) > 0 and len(result.identified.outputs) > 1
+    with mpl.rc_context(_style()):
+        for view, caption in _VIEWS.items():
+            if (view == "frf" and result.frf is None) or (view == "shapes" and not several):
+                continue
+            found[view] = Picture(f"{prefix}{view}", plot_auto(result, view=view), caption)
+            if view == "shapes" and len(result.modes) > 1:
+                found["mac"] = Picture(f"{prefix}mac", plot_modes(result.modes, view="mac", title=""), _MAC)
+    return found
+
+
+def shapes_moving(model: Identified, places: Mapping[str, Any] | None) -> list[Piece]:
+    """The mode shapes as an animation, where it is said where the channels measure."""
+    if not places:
+        return []
+    spots = read_places(places, model.outputs)
+    modes = model.underdamped()
+    if not len(modes):
+        return []
+    words = "Mode shapes at the sensors; lines between them are drawn straight, and what nobody measured stands still."
+    return [Moving("modes", shape_animation(modes, spots, name="identified modes"), words)]
+
+
+_MAC = "How alike the shapes are at the outputs (modal assurance criterion): 1 is the same shape, near 0 another one."
+_VIEWS = {
+    "stabilization": "Poles of models of growing order; those of the structure stay where they are.",
+    "shapes": "Mode shapes at the outputs, largest component 1.",
+    "frf": "Measured frequency response (band: two standard deviations) and that of the model; coherence below.",
+    "playback": "Outputs as measured and as the model says, on data it was not found from where some were held out.",
+    "residuals": "What the model leaves over should be uncorrelated: bars inside the band.",
+}
+
+
+def fit_table(result: AutoIdentified) -> Table:
+    """Fit per output, on training and held-out data."""
+    columns: list[Any] = [("training", result.training_fit)]
+    if result.fit is not None:
+        columns.append(("held out", result.fit))
+    head = ("output", *(f"{name}, fit [%]" for name, _ in columns))
+    names = result.training_fit.outputs
+    rows = [(name, *(f"{fit[name]:.2f}" for _, fit in columns)) for name in names]
+    rows.append(("mean", *(f"{fit.mean:.2f}" for _, fit in columns)))
+    words = "Simulation from the inputs alone" if result.training_fit.kind == "simulation" else "One-step prediction"
+    return Table(head, tuple(rows), words)
+
+
+def _summary(result: AutoIdentified) -> str:
+    model = result.identified
+    count = len(result.modes)
+    text = (
+        f"A model with {model.order} states and {count} mode{'' if count == 1 else 's'} was found from "
+        f"{listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. {modes_told(model)}"
+    )
+    if result.fit is None:
+        return text + f"It reproduces {result.training_fit.mean:.1f} % of the data it was found from."
+    return text + f"It reproduces {result.fit.mean:.1f} % of data it never saw ({result.fit.kind})."
+
+
+def modes_told(model: Identified, most: int = 3) -> str:
+    """The first modes in a sentence, or "" where none oscillates."""
+    modes = model.underdamped()
+    if not len(modes):
+        return ""
+    each = [
+        f"{f:.4g} Hz with {100.0 * z:.2g} % of critical damping"
+        for f, z in zip(modes.frequencies_hz[:most], modes.damping_ratios, strict=False)
+    ]
+    told = each[0] if len(each) == 1 else f"{', '.join(each[:-1])} and {each[-1]}"
+    return f"It swings at {told}{'; the table has the rest' if len(modes) > most else ''}. "
+
+
+def _style() -> Any:
+    from dalembert.view.plots.figures import STYLE
+
+    return STYLE

@@ -1,0 +1,122 @@
+"""The machine of a page: how large its model is, and its parts, each in a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.errors import DalembertError
+from dalembert.equations import EquationsOfMotion
+from dalembert.model import Mechanism
+from dalembert.solve.position.mobility import mobility
+from dalembert.view.reports.pages import Piece, Table, Text
+from dalembert.view.reports.run_words import MOST_ROWS, count, more
+
+
+def model_summary(m: Mechanism, eqs: EquationsOfMotion, caption: str = "The model") -> Table:
+    """How many bodies, joints, coordinates, inputs, sensors and parameters a model has, and which."""
+    given = dict(zip(eqs.parameters.names, eqs.parameter_values, strict=True))
+    rows = [
+        ("bodies", str(len(m.bodies)), listed(body.name for body in m.bodies)),
+        ("joints", str(len(m.joints)), listed(f"{joint.name} ({joint.kind})" for joint in m.joints)),
+        ("joint coordinates", str(len(_named(eqs))), listed(_named(eqs))),
+        ("coordinates of bodies", str(eqs.nq), ""),
+        ("constraint rows", str(len(eqs.rows)), ""),
+        ("forces", str(len(m.forces)), listed(force.name for force in m.forces)),
+        ("inputs", str(eqs.nu), listed(map(_with_unit, eqs.inputs.names, eqs.inputs.units))),
+        ("sensors", str(len(m.sensors)), listed(f"{one.name} ({one.measure.kind})" for one in m.sensors)),
+        ("parameters", str(len(given)), listed(f"{name} = {value:.4g}" for name, value in given.items())),
+    ]
+    try:
+        free = mobility(eqs)
+    except DalembertError:  # it does not close as it is drawn: its freedom there is not known
+        free = None
+    if free is not None:
+        rows.insert(5, ("degrees of freedom", str(free.dof), ""))
+    together = tuple((name.replace(" ", "\u00a0"), number, which) for name, number, which in rows)
+    return Table(("", "number", "which"), together, caption)
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Names with commas between, the first ones of many.
+
+    Examples
+    --------
+    >>> listed("abcd", most=2)
+    'a, b and 2 more'
+    """
+    every = list(names)
+    rest = len(every) - most
+    return ", ".join(every) if rest <= 0 else f"{', '.join(every[:most])} and {rest} more"
+
+
+def _named(eqs: EquationsOfMotion) -> list[str]:
+    return [eqs.measures.names[k] for k in eqs.recorded_measures]
+
+
+def _with_unit(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:
+    """Bodies, joints, forces, sensors and parameters."""
+    dimension = "planar" if m.planar else "spatial"
+    gravity = ", ".join(f"{float(g):g}" for g in m.gravity)
+    pieces: list[Piece] = [
+        Text(
+            f"A {dimension} machine with {eqs.nq} coordinates, {eqs.nv} speeds and "
+            f"{count(len(eqs.rows), 'constraint row', 'constraint rows')}; gravity ({gravity}) m/s²."
+        )
+    ]
+    if m.bodies:
+        pieces.append(bodies_table(m, eqs))
+    joints = tuple((j.name, j.kind, f"{j.a.body.name} – {j.b.body.name}") for j in m.joints[:MOST_ROWS])
+    if joints:
+        pieces.append(Table(("joint", "kind", "between"), joints, more(m.joints, "Joints")))
+    forces = tuple(
+        (force.name, type(force).__name__.lower(), str(getattr(force, "input", None) or "–")) for force in m.forces
+    )
+    if forces:
+        pieces.append(Table(("force", "kind", "input"), forces[:MOST_ROWS], more(m.forces, "Forces")))
+    sensors = tuple((s.name, s.measure.kind, _target(s.measure.target), s.measure.unit or "–") for s in m.sensors)
+    if sensors:
+        pieces.append(Table(("sensor", "measures", "of", "unit"), sensors[:MOST_ROWS], more(m.sensors, "Sensors")))
+    values = tuple((name, f"{v:.6g}") for name, v in zip(eqs.parameters.names, eqs.parameter_values, strict=True))
+    if values:
+        pieces.append(Table(("parameter", "value (SI)"), values[:MOST_ROWS], more(values, "Parameters")))
+    return pieces
+
+
+def bodies_table(m: Mechanism, eqs: EquationsOfMotion) -> Table:
+    """Masses and inertias of the bodies; their shapes where one has any."""
+    bodies = m.bodies[:MOST_ROWS]
+    rows = [(body.name, *_inertia(eqs, body.name, m.planar), _shape(body)) for body in bodies]
+    head = ("body", "mass [kg]", "inertia [kg m²]", "shape")
+    bare = all(row[-1] == "–" for row in rows)
+    shown = tuple(row[:-1] if bare else row for row in rows)
+    return Table(head[:-1] if bare else head, shown, more(m.bodies, "Bodies"))
+
+
+def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]:
+    """Mass and inertia as the equations have them, with the values of the parameters."""
+    M = np.asarray(eqs.kernel("inertia")(np.array(eqs.guess[0]), eqs.p, 0.0)[0]).reshape(eqs.nv, eqs.nv)
+
+    def entry(name: str) -> float:
+        k = eqs.speeds.index.get(name)
+        return math.nan if k is None else float(M[k, k])
+
+    turning = ("rate",) if planar else ("wx", "wy", "wz")
+    shown = ", ".join(f"{entry(f'{body}.{axis}'):.4g}" for axis in turning)
+    return f"{entry(f'{body}.vx'):.5g}", shown
+
+
+def _shape(body: Any) -> str:
+    shape = getattr(body, "shape", None)
+    return "–" if shape is None else str(getattr(shape, "kind", "–"))
+
+
+def _target(target: Any) -> str:
+    return target if isinstance(target, str) else str(getattr(getattr(target, "body", None), "name", "–"))

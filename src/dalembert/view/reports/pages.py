@@ -1,0 +1,242 @@
+"""Reports: one self-contained HTML page of paragraphs, tables, figures and animations.
+
+Figures are embedded as data, styles stand in the page: the file can be sent by itself, and asks no server for anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from dalembert.core.atomic_files import write_text
+from dalembert.core.errors import DalembertError
+from dalembert.view.reports.page_pictures import picture
+from dalembert.view.reports.page_pictures import png as png
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dalembert.view.animation.animate import Animation
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark;
+  --ink: #30343b; --soft: #5b616b; --line: #e3e6ea; --box: #f5f6f8; --paper: #ffffff; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ink: #e6e9ee; --soft: #a5abb5; --line: #2b3038; --box: #1f242c; --paper: #14171c; }}
+}}
+body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 58rem;
+  margin: 2rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.6rem; line-height: 1.25; text-wrap: balance; }}
+h2 {{ font-size: 1.15rem; margin-top: 2.2rem; }}
+figure {{ margin: 1rem 0; overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.92rem; }}
+th, td {{ padding: 0.25rem 1.1rem 0.25rem 0; text-align: right; vertical-align: top; line-height: 1.35;
+  border-bottom: 1px solid var(--line); white-space: nowrap; }}
+th {{ vertical-align: bottom; white-space: normal; }}
+th:last-child, td:last-child {{ padding-right: 0; }}
+th:first-child, td:first-child, {left} {{ text-align: left; white-space: normal; }}
+.picture {{ overflow-x: auto; }}
+img {{ max-width: 100%; height: auto; display: block; }}
+iframe {{ width: 100%; height: 44rem; box-sizing: border-box; display: block; border: 1px solid var(--line);
+  border-radius: 8px; }}
+figcaption {{ color: var(--soft); font-size: 0.92rem; margin: 0.35rem 0; }}
+pre {{ background: var(--box); padding: 0.7rem; overflow-x: auto; font-size: 0.82rem; line-height: 1.35; }}
+.origin {{ color: var(--soft); font-size: 0.85rem; overflow-wrap: anywhere; }}
+.origin td {{ text-align: left; white-space: normal; }}
+.origin td:first-child {{ white-space: nowrap; }}
+@media (max-width: 40rem) {{
+  {words} {{ min-width: 9rem; }}
+  .origin td {{ display: block; border: 0; padding: 0 0 0.4rem 0; }}
+  .origin td:first-child {{ color: var(--ink); padding: 0; }}
+}}
+@media print {{
+  figure, tr, li {{ break-inside: avoid; }}
+  h2, figcaption:first-child {{ break-after: avoid; }}
+  iframe {{ height: 34rem; }}
+  img {{ min-width: 0 !important; }}
+}}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+# A report asks nobody for anything and runs no script of its own. A frame inherits this policy, so the one script of
+# the animations is named by its hash; a script that came in with a text would not run.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+_MOST_COLUMNS = 14
+_LEFT = ", ".join(f".t{k} th:nth-child({k}), .t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
+_WORDS = ", ".join(f".t{k} td:nth-child({k})" for k in range(2, _MOST_COLUMNS + 1))
+_NUMBER = re.compile(r"[-+−–±≤<>≈ \d.,e×/%°∞]*|yes|no")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Begins a part of a page."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Text in which columns stand under one another."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Short texts one under the other."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under their heads; the first column names the row. ``folded``: words behind which it opens on a click."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with what it shows; ``name`` is that of its file where one is written."""
+
+    name: str
+    figure: Figure
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Moving:
+    """An animation with what it shows; it plays in a frame of its own. ``name`` is that of its file where one is
+    written."""
+
+    name: str
+    animation: Animation
+    caption: str = ""
+
+
+Piece = Heading | Text | Verbatim | Listing | Table | Picture | Moving
+
+
+def html_page(title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None) -> str:
+    """The page as text; every text of the pieces is escaped.
+
+    Parameters
+    ----------
+    title : above the page, and its name in a browser
+    pieces : what stands on it, from top to bottom
+    provenance : versions, seeds, origins; last on the page
+
+    Examples
+    --------
+    >>> page = html_page("Sway < 1 mm", [Text("It does not move.")], {"seed": 7})
+    >>> "<h1>Sway &lt; 1 mm</h1>" in page, "<p>It does not move.</p>" in page
+    (True, True)
+    """
+    body = [_html(piece) for piece in pieces]
+    policy = _POLICY + (_script_of_frames() if any("<iframe " in piece for piece in body) else "")
+    if provenance:
+        rows = tuple((str(key), _plain(value)) for key, value in provenance.items())
+        body += [_html(Heading("Provenance")), f'<div class="origin">{_table((), rows, "")}</div>']
+    return _PAGE.format(title=escape(title), left=_LEFT, words=_WORDS, policy=policy, body="\n".join(body))
+
+
+def write_page(
+    path: str | os.PathLike[str], title: str, pieces: Iterable[Piece], provenance: Mapping[str, Any] | None = None
+) -> None:
+    """Write :func:`html_page` to a file, whole or not at all."""
+    write_text(path, html_page(title, pieces, provenance))
+
+
+def _html(piece: Piece) -> str:
+    match piece:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Text(text):
+            return f"<p>{escape(text)}</p>"
+        case Verbatim(text):
+            return f"<pre>{escape(text)}</pre>"
+        case Listing(lines):
+            return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+        case Table(head, rows, caption, folded):
+            table = _table(head, rows, caption)
+            return f"<details><summary>{escape(folded)}</summary>{table}</details>" if folded else table
+        case Picture(name, figure, caption):
+            image = f'<div class="picture">{picture(figure, caption or name)}</div>'
+            return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+        case Moving(name, animation, caption):
+            return f"<figure>{frame(animation, caption or name)}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def frame(animation: Animation, title: str) -> str:
+    """The animation as a page inside the page, or a sentence that says why there is none."""
+    try:
+        text = animation.html
+    except DalembertError as error:
+        return f"<p>{escape(str(error).splitlines()[0])}</p>"
+    # scripts only: nothing in the picture can reach the page around it
+    inside = text.replace("&", "&amp;").replace("'", "&#39;")
+    return f"<iframe title='{escape(title)}' sandbox='allow-scripts' srcdoc='{inside}'></iframe>"
+
+
+def _script_of_frames() -> str:
+    """The script of the animations, as a policy names it."""
+    from dalembert.view.animation import page_build
+
+    script = page_build.template().rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return f"; script-src 'sha256-{digest}'"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    lines = []
+    if head:
+        lines.append("<thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead>")
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    lines.append("<tbody>" + "\n".join(f"<tr>{row}</tr>" for row in cells) + "</tbody>")
+    kind = f' class="{words}"' if (words := _columns_of_words(rows)) else ""
+    return f"<figure>{told}<table{kind}>" + "\n".join(lines) + "</table></figure>"
+
+
+def _columns_of_words(rows: Sequence[Sequence[str]]) -> str:
+    """Classes of a table that name its columns of words, which begin on the left; numbers end on the right."""
+    wide = max((len(row) for row in rows), default=0)
+    columns = ([row[k] for row in rows if k < len(row)] for k in range(1, min(wide, _MOST_COLUMNS)))
+    found = (k for k, cells in enumerate(columns, start=2) if not all(_NUMBER.fullmatch(cell) for cell in cells))
+    return " ".join(f"t{k}" for k in found)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value)

@@ -1,0 +1,60 @@
+"""One door to reports: ``report(result, path)`` writes a page on whatever has one."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+from dalembert.core.errors import DataError, FileFormatError, unknown_name
+
+# Class -> module of this folder and function; loaded on use, as pictures are.
+_TOLD: dict[str, tuple[str, str]] = {
+    "record.record.Record": ("record_report", "record_report"),
+    "estimate.engine.estimate.Estimate": ("estimate_report", "estimate_report"),
+    "estimate.forces.two_stage.TwoStageEstimate": ("estimate_report", "estimate_report"),
+    "identify.auto.result.AutoIdentified": ("identification_report", "identification_report"),
+    "identify.model.identified.Identified": ("identified_report", "identified_report"),
+}
+
+
+def report(result: Any, path: str | os.PathLike[str], *, title: str | None = None, **options: Any) -> None:
+    """Write a self-contained HTML page on a result: what was found in plain words, figures, tables, provenance.
+
+    Parameters
+    ----------
+    result : what to tell, with its own options
+        Record, simulated or measured : ``names=(), mechanism=None, equations=None, provenance=None``. Motion, extremes,
+        events, gaps, energy balance; the moving picture where the record has a scene. ``mechanism`` and ``equations``
+        (both) add the machine in full and its hash.
+        Estimate, TwoStageEstimate : ``truth=None, settle=0.0, provenance=None``. Consistency, deviations, innovations,
+        errors where the truth is given.
+        What ``identify.auto`` returned : ``places=None, provenance=None``. Modes with standard deviations, decisions
+        and doubts in words, cross-validation, stabilization diagram, mode shapes, measured and modelled frequency
+        responses, residuals. With ``places={"a1": (0, 0, 0.2, "x"), "ground": (0, 0, 0)}`` the shapes move.
+        Identified : ``records, places=None, provenance=None``. Modes, playback of the records, poles.
+    path : the file, ending in .html; it appears whole or not at all
+    title : above the page
+    """
+    for kind in type(result).__mro__:
+        found = _TOLD.get(f"{kind.__module__}.{kind.__qualname__}".removeprefix("dalembert."))
+        if found:
+            break
+    else:
+        known = "a Record, an Estimate, an Identified, or what identify.auto returns"
+        raise DataError(f"report takes {known}, not a {type(result).__name__}.")
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise FileFormatError("a report is an HTML page; give a name ending in .html.", str(path))
+    write = getattr(importlib.import_module(f"dalembert.view.reports.{found[0]}"), found[1])
+    own = [one.name for one in inspect.signature(write).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    for option in options:
+        if option not in own:
+            raise DataError(unknown_name("option", option, own, f"the report on a {kind.__name__}"))
+    needed = [one.name for one in inspect.signature(write).parameters.values()
+              if one.kind is one.KEYWORD_ONLY and one.default is one.empty]  # fmt: skip
+    for option in needed:
+        if option not in options:
+            raise DataError(f"the report on a {kind.__name__} needs {option}=.")
+    write(result, path, **options, **({} if title is None else {"title": title}))

@@ -1,0 +1,126 @@
+"""Sentences and tables about one run, for every page that tells of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.record import Record
+from dalembert.view.reports.pages import Piece, Table
+
+MOST_ROWS = 40
+STILL = 1e-9  # of the largest motion of its unit: what does not move
+ROUND = 2 * math.pi
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with a prefix that keeps it readable: 95.98 kN."""
+    for factor, prefix in ((1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m")):
+        if value >= factor:
+            return f"{value / factor:.4g} {prefix}{unit}"
+    return f"{value:.4g} {unit}"
+
+
+def how_far(run: Record, name: str) -> str:
+    x, unit = run[name], run.units[name]
+    net = float(x[-1] - x[0])
+    if unit == "rad" and abs(net) > ROUND:
+        return f"{name} went round {abs(net) / ROUND:.3g} times"
+    if unit == "rad":
+        low, high = (math.degrees(v) for v in (x.min(), x.max()))
+        return f"{name} stayed between {low:.4g}° and {high:.4g}°"
+    return f"{name} stayed between {x.min():.4g} and {x.max():.4g} {unit}"
+
+
+def trust(run: Record) -> str:
+    parts = []
+    if "energy.balance" in run.names and "energy.kinetic" in run.names:
+        off, size = float(np.abs(run["energy.balance"]).max()), float(np.abs(run["energy.kinetic"]).max())
+        share = "" if size == 0 else f", {off / size:.1e} of the largest kinetic energy"
+        verdict = "the integration is accurate" if off <= 1e-4 * size else "take smaller steps or a tighter tolerance"
+        parts.append(
+            f"Energy put in, taken out and stored balance within {off:.1e} J{share}: {verdict}"
+            if size > 0
+            else f"Energy balances within {off:.1e} J"
+        )
+    if "residual.position" in run.names:
+        gap = float(np.abs(run["residual.position"]).max())
+        parts.append(f"The joints stayed closed to {gap:.1e} (metres or radians)")
+    return ". ".join(parts) + "." if parts else "The run tells nothing of its own errors."
+
+
+def events_told(run: Record) -> str:
+    """What happened in a sentence, or "" where nothing did."""
+    events = _events(run)
+    if not events:
+        return ""
+    names = sorted({name for name, _ in events})
+    said = (
+        f"{count(len(events), 'event', 'events')} happened ({', '.join(names[:4])}), the first at {events[0][1]:.4g} s"
+    )
+    return said[0].upper() + said[1:]
+
+
+def events_table(run: Record) -> Table | None:
+    """Events with their times."""
+    events = _events(run)
+    rows = tuple((name, f"{t:.6g}") for name, t in events[:MOST_ROWS])
+    return Table(("event", "time [s]"), rows, more(events, "Events")) if events else None
+
+
+def singular_table(run: Record) -> Table | None:
+    """Poses at which the rows of joints lost rank, with what it cost."""
+    found = run.statistics.get("singular poses", [])
+    rows = tuple(
+        (f"{one['time']:.6g}", ", ".join(one["joints"][:8]) + (", ..." if len(one["joints"]) > 8 else ""),
+         f"{one['energy lost']:.1e}")
+        for one in found[:MOST_ROWS]
+    )  # fmt: skip
+    return Table(("time [s]", "joints", "energy lost [J]"), rows, more(found, "Singular poses")) if found else None
+
+
+def _events(run: Record) -> list[tuple[str, float]]:
+    told = run.statistics.get("events", [])
+    return [(str(one["name"]), float(one["time"])) for one in told if isinstance(one, Mapping)]
+
+
+def checks(run: Record) -> list[Piece]:
+    told = {str(key): value for key, value in run.statistics.items() if isinstance(value, int | float | str)}
+    rows = [(key, f"{value:.4g}" if isinstance(value, float) else str(value)) for key, value in told.items()]
+    return [Table(("of the run", ""), tuple(rows))] if rows else []
+
+
+def extremes(run: Record, names: Iterable[str]) -> Table:
+    rows = []
+    for name in [one for stem in names for one in expanded(run, stem)][:MOST_ROWS]:
+        x = run[name]
+        good = x[np.isfinite(x)]
+        if len(good):
+            numbers = (x[0], x[-1], good.min(), good.max())
+            rows.append((name, run.units[name] or "–", *(f"{float(v):.5g}" for v in numbers)))
+    return Table(("channel", "unit", "at the start", "at the end", "smallest", "largest"), tuple(rows))
+
+
+def expanded(run: Record, name: str) -> list[str]:
+    return [name] if name in run.names else list(run.expand(name))
+
+
+def span(run: Record, name: str) -> float:
+    """How far a channel moves; 0 where that is rounding."""
+    x = run[name]
+    if not np.isfinite(x).all():
+        return 0.0
+    span = float(x.max() - x.min())
+    return span if span > STILL * max(1.0, float(np.abs(x).max())) else 0.0
+
+
+def more(parts: Sequence[Any], what: str) -> str:
+    return what if len(parts) <= MOST_ROWS else f"{what}: the first {MOST_ROWS} of {len(parts)}"
+
+
+def count(n: int, one: str, many: str) -> str:
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return f"{words[n] if n < len(words) else n} {one if n == 1 else many}"
