@@ -14,21 +14,19 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 # Decisions on computed numbers: ranks, orders, pairs, signs, choices. Two minutes for all kernels on two cores.
 PATTERNS = (
-    "unit/test_linear*.py", "unit/test_state_space*.py", "unit/test_riccati.py", "unit/test_ties.py",
-    "unit/test_control_*.py", "unit/test_reduction*.py", "unit/test_structure*.py", "unit/test_frame*.py",
-    "unit/test_awkward_frames.py", "unit/test_prestress.py", "unit/test_spinning.py", "unit/test_statics.py",
-    "unit/test_solids.py", "unit/test_matrices.py", "unit/test_mobility.py", "unit/test_forward*.py",
-    "unit/test_estimate_kalman.py", "unit/test_estimate_sigma_points.py", "unit/test_identify_*.py",
+    "unit/linear/*.py", "unit/numerics/*.py", "unit/control/*.py", "unit/structures/*.py", "unit/identify/*.py",
+    "unit/solve/test_matrices.py", "unit/solve/test_mobility.py", "unit/solve/test_forward*.py",
+    "unit/solve/test_linearize.py", "unit/estimate/test_kalman.py", "unit/estimate/test_sigma_points.py",
     "interop/test_control_peers.py", "interop/test_state_space_peers.py",
     "property/test_linear_properties.py", "property/test_control_properties.py",
     "property/test_state_space_properties.py", "property/test_reduction_properties.py",
     "property/test_estimate_linear.py", "property/test_identify_*.py",
 )  # fmt: skip
-# Most of their time goes into simulated records; the same decisions are in the others.
+# Most of their time goes into simulated records and machines; the same decisions are in the others.
 LEFT_OUT = (
-    "test_identify_auto.py", "test_identify_bad_data_sweep.py", "test_identify_first_use.py", "test_identify_fit.py",
-    "test_identify_refine.py", "test_identify_refinement.py", "test_identify_structured.py", "test_identify_update.py",
-    "test_identify_bad_data.py", "test_identify_gaps.py", "test_identify_prepare.py",
+    "test_auto.py", "test_bad_data.py", "test_bad_data_sweep.py", "test_first_use.py", "test_fit.py", "test_gaps.py",
+    "test_prepare.py", "test_refine.py", "test_identify_refinement.py", "test_structured.py", "test_update.py",
+    "test_servo_grip.py", "test_udwadia_kalaba.py",
 )  # fmt: skip
 
 

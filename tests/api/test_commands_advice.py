@@ -17,8 +17,8 @@ from dalembert.app.commands import terminal
 from dalembert.app.commands.running import told
 from dalembert.app.commands.wording import OPTION, in_options, without_python
 from dalembert.cli import app
-from tests.commands import run
-from tests.commands import told as said
+from tests.helpers.commands import run
+from tests.helpers.commands import told as said
 
 SOURCE = Path(da.__file__).parent
 ROOMS = ("identify", "estimate", "solve", "record", "files", "sweeps", "mechanics", "model", "linear", "equations.py")

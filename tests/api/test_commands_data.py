@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.commands import document, installed, run
-from tests.commands import told as said
+from tests.helpers.commands import document, installed, run
+from tests.helpers.commands import told as said
 
 
 @pytest.fixture(scope="module")

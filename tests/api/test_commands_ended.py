@@ -15,7 +15,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.atomic_files import replacing, write_text
-from tests.commands import entry
+from tests.helpers.commands import entry
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

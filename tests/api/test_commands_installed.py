@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import dalembert as da
-from tests.commands import COMMANDS, entry, installed, run
-from tests.commands import told as said
+from tests.helpers.commands import COMMANDS, entry, installed, run
+from tests.helpers.commands import told as said
 
 ON_MODELS = ("simulate", "animate", "view", "equilibrium", "modes", "linearize", "sweep", "estimate", "export")
 FILTER = ("--Q", "1e-6", "--R", "1e-4")

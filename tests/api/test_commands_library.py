@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dalembert as da
-from tests.commands import run
+from tests.helpers.commands import run
 
 # what cannot be, and how it is said
 REFUSED = {

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.commands import document, entry, installed, run
-from tests.commands import told as said
+from tests.helpers.commands import document, entry, installed, run
+from tests.helpers.commands import told as said
 
 # a rod of 1 m hung at its end: ω² = 3 g / (2 L)
 PENDULUM_HZ = np.sqrt(3 * 9.81 / 2) / (2 * np.pi)

@@ -9,7 +9,7 @@ import pytest
 import dalembert as da
 from dalembert.app.commands.models import offered, ready
 from dalembert.studies import runner
-from tests.commands import document, installed, run
+from tests.helpers.commands import document, installed, run
 
 
 def test_a_new_model_reads_runs_and_is_commented(tmp_path):

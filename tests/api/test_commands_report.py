@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.view.reports.run_report import in_words, run_report
-from tests.commands import run
+from tests.helpers.commands import run
 
 ODD = """
 planar = true

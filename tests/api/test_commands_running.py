@@ -15,7 +15,7 @@ import dalembert
 from dalembert.app.commands import running, showing, terminal
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
 from dalembert.studies import crank_rocker
-from tests.commands import COMMANDS, entry, installed, run
+from tests.helpers.commands import COMMANDS, entry, installed, run
 
 
 def test_help_names_every_command():

@@ -8,8 +8,8 @@ import typer
 
 import dalembert as da
 from dalembert.app.commands import values
-from tests.commands import document, installed, run
-from tests.commands import told as said
+from tests.helpers.commands import document, installed, run
+from tests.helpers.commands import told as said
 
 PEAK = ["--output", "peak=hinge.rate:peak", "--until", 0.5, "--workers", 0]
 

@@ -12,7 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.studies import monte_carlo, robot_arm, runner
 from dalembert.view.reports.pages import Moving, Picture, Text, html_page
-from tests.commands import run
+from tests.helpers.commands import run
 
 READY = "Boolean(window.dalembert && window.dalembert.ready)"
 

@@ -12,8 +12,8 @@ from dalembert.control import kalman_gain, lqg, lqr, margins, place
 from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import care, dare
-from tests.checks import matched
-from tests.control_systems import frame
+from tests.helpers.checks import matched
+from tests.helpers.control_systems import frame
 
 control = pytest.importorskip("control")
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests import sweep_trials as trials
+from tests.helpers import sweep_trials as trials
 
 distributed = pytest.importorskip("distributed")
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.signal
 
 from dalembert.linear import SecondOrder, frequency_response, impulse_response, response, root_locus, step_response
-from tests.checks import matched
+from tests.helpers.checks import matched
 
 control = pytest.importorskip("control")
 

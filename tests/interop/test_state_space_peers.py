@@ -15,7 +15,7 @@ from dalembert.core.errors import DataError, MissingExtraError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms import gramians as gramian_module
 from dalembert.linear.transforms.interconnect import connect
-from tests.checks import matched
+from tests.helpers.checks import matched
 
 control = pytest.importorskip("control")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dalembert as da
 from dalembert.record import Record
-from tests.linear_gaussian import random_problem
+from tests.helpers.linear_gaussian import random_problem
 
 problems = st.builds(random_problem, st.integers(0, 2**31), st.integers(1, 5), st.integers(1, 3), st.integers(0, 2))
 FORMS = ("covariance", "square-root", "information")

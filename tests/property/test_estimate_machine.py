@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.estimate import process
-from tests.filter_machines import MACHINES, state_of
+from tests.helpers.filter_machines import MACHINES, state_of
 
 STEP = 1e-5
 INTERVAL = 0.01

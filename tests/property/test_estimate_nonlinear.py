@@ -19,7 +19,7 @@ from dalembert.estimate import (
     SphericalSimplex,
     Symmetric,
 )
-from tests.linear_gaussian import random_problem
+from tests.helpers.linear_gaussian import random_problem
 
 problems = st.builds(random_problem, st.integers(0, 2**31), st.integers(1, 5), st.integers(1, 3), st.integers(0, 2))
 RULES = [Symmetric(), Scaled(), Scaled(0.5), SphericalSimplex(0.3), CentralDifference(), Cubature()]

@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 import dalembert as da
 from dalembert.solve.constrained import matrices
 from dalembert.solve.motion.forward import METHODS, System, system_at
-from tests.checks import kkt_condition
+from tests.helpers.checks import kkt_condition
 from tests.property.mechanisms import Plan, build, make_plan, moving_state, plans
 
 AGREEMENT = 1e-9

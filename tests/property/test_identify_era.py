@@ -17,7 +17,7 @@ from dalembert.identify import decay_era, era, era_dc, ibrahim, okid, okid_era, 
 from dalembert.identify.realization.realization import hankel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
-from tests.storey_frame import played, relative
+from tests.helpers.storey_frame import played, relative
 
 seeds = st.integers(0, 2**32 - 1)
 # more outputs than states and inputs would be linearly dependent, which is warned of

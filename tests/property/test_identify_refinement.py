@@ -15,7 +15,7 @@ from dalembert.identify.model.identified import Identified
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
-from tests.checks import matched
+from tests.helpers.checks import matched
 
 
 @st.composite

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from tests.checks import freedoms
+from tests.helpers.checks import freedoms
 
 ASKED = 1e-6
 STEPS = (1e-3, 2.5e-4, 1e-4)

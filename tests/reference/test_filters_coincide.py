@@ -25,7 +25,7 @@ from dalembert.estimate import (
     smooth,
 )
 from dalembert.record import Record
-from tests.linear_gaussian import DT, Problem, random_problem
+from tests.helpers.linear_gaussian import DT, Problem, random_problem
 
 RULES = [
     Symmetric(), Symmetric(1.0), Scaled(), Scaled(0.5), SphericalSimplex(), SphericalSimplex(0.3), CentralDifference(),

@@ -20,7 +20,7 @@ import pytest
 import dalembert as da
 from benchmarks.four_bar_filter import NOISE, SLOW, four_bar, ideal_torque, noisy, observer, rms, start
 from dalembert.estimate import Cubature, ExtendedKalman, SigmaPointKalman, SphericalSimplex
-from tests.filter_machines import four_bar as with_accelerometer
+from tests.helpers.filter_machines import four_bar as with_accelerometer
 
 GYROSCOPE = ["encoder", "gyroscope"]
 

@@ -13,7 +13,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, Identified, physical, proportional_damping
 from dalembert.linear import SecondOrder, StateSpace
-from tests.storey_frame import relative
+from tests.helpers.storey_frame import relative
 
 DT = 1.0 / 32.0
 FLOORS = ["a1", "a2", "a3"]

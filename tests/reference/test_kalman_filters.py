@@ -12,8 +12,8 @@ import dalembert as da
 from dalembert.core.errors import ConvergenceError
 from dalembert.linear import StateSpace
 from dalembert.record import Record
-from tests.checks import matched
-from tests.linear_gaussian import random_problem
+from tests.helpers.checks import matched
+from tests.helpers.linear_gaussian import random_problem
 
 
 def exact_correction(H: np.ndarray, R: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.files.models import library, library_path, read_model
-from tests.checks import matched
+from tests.helpers.checks import matched
 
 LONG = ("bicycle", "stewart", "six-joint-arm", "scara")  # building their step takes seconds
 NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in library()]

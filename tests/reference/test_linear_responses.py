@@ -14,7 +14,7 @@ from dalembert.linear import SecondOrder, free_response, frequency_response, res
 from dalembert.linear.responses.duhamel import duhamel
 from dalembert.linear.responses.fourier import fourier_series, periodic_response
 from dalembert.linear.responses.harmonic import harmonic_response
-from tests.checks import matched
+from tests.helpers.checks import matched
 
 
 def chain5() -> SecondOrder:

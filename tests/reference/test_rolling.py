@@ -13,7 +13,7 @@ import pytest
 import dalembert as da
 from dalembert.mechanics.rotations import rotation
 from dalembert.model.orientation import quaternion_from_matrix
-from tests.checks import DIFFERENCE, freedoms, row_error, rows
+from tests.helpers.checks import DIFFERENCE, freedoms, row_error, rows
 
 TIGHT = da.DormandPrince(rtol=1e-11, atol=1e-11)
 ASKED = 1e-8

@@ -1,0 +1,1 @@
+"""Machines, systems and checks that several tests share."""

@@ -1,0 +1,80 @@
+"""Laws in the user's own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.control.servo.custom_law import custom_law
+from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law
+
+PLANT = da.StateSpace([[0, 1], [-2, -0.3]], [[0], [1.5]], [[1, 0]], states=["x", "v"], inputs=["u"], outputs=["y"])
+
+
+def test_a_function_of_readings_is_a_law() -> None:
+    mine = custom_law("gain", lambda s: -1.2 * s["x"] - 0.8 * s["v"], "u", dt=0.1)
+    other = gain_law([[1.2, 0.8]], ["x", "v"], ["u"], 0.1)
+    a, b = (da.simulate(PLANT, 2.0, start=[1.0, 0.0], controller=law) for law in (mine, other))
+    assert np.abs(a.data - b.data).max() < 1e-14
+    assert mine.direct and mine.reads == ("x", "v")
+
+
+def test_memory_and_references_are_named() -> None:
+    def pi(s: Any) -> Any:
+        error = s.reference("y") - s["y"]
+        return error + 0.2 * s["integral"], {"integral": s["integral"] + 0.05 * error}
+
+    mine = custom_law("pi", pi, "u", dt=0.05, memory={"integral": 0.0}, units={"integral": "m s", "y": "m"})
+    options: Any = {"references": {"y": lambda t: da.sin(t)}}
+    a, b = (da.simulate(PLANT, 5.0, controller=law, **options) for law in (mine, integral_law(0.05)))
+    assert np.abs(a["y"] - b["y"]).max() < 1e-12
+    assert a.units["pi.integral"] == "m s" and a.units["reference.y"] == "m"
+
+
+def test_a_law_without_an_interval_acts_continuously() -> None:
+    cart = cart_pendulum()
+    law = custom_law("lqr", lambda s: sum(-g * s[n] for g, n in zip(CART_GAINS[0], CART_READS, strict=True)), "force")
+    run = da.simulate(cart, 5.0, start=da.assemble(cart, {"hinge.angle": 0.1}), controller=law)
+    assert abs(run["hinge.angle"][-1]) < 2e-3
+
+
+def test_a_law_that_only_remembers_is_not_direct() -> None:
+    law = custom_law("late", lambda s: (s["last"], {"last": -s["x"]}), "u", dt=0.1, memory={"last": 0.0})
+    assert not law.direct
+    run = da.simulate(PLANT, 1.0, start=[1.0, 0.0], controller=law)
+    assert run["u"][1:] == pytest.approx(-run["x"][:-1], abs=1e-14)
+
+
+def test_several_inputs_and_switches() -> None:
+    law = custom_law("two", lambda s: {"b": da.where(s["x"] > 0, 1.0, -1.0), "a": da.maximum(s["x"], s.t)}, ["a", "b"])
+    assert law.drives == ("a", "b")
+    u, _ = law.function([0.5], [], [], [], 2.0)
+    assert np.array(u).ravel().tolist() == [2.0, 1.0]
+
+
+def test_mistakes_are_told() -> None:
+    cases: list[tuple[Any, str, dict[str, Any]]] = [
+        (lambda s: 1.0 if s["x"] > 0 else 0.0, "branches on a symbol", {}),
+        (lambda s: [1.0, 2.0], "returns 2 values for 1 inputs", {}),
+        (lambda s: {"w": 1.0}, "no driven input named 'w'", {}),
+        (lambda s: {}, "returns nothing for input 'u'", {}),
+        (lambda s: "fast", "must return an expression", {}),
+        (lambda s: s[0], "takes the name of a sensor", {}),
+        (lambda s: np.sin(s["x"]), "could not be called|asks a symbol", {}),
+        (3.0, "must be callable", {}),
+        (lambda s: s["m"], "return \\(what it drives", {"memory": {"m": 0.0}}),
+        (lambda s: (0.0, {}), "does not say what becomes of its memory 'm'", {"memory": {"m": 0.0}}),
+        (lambda s: (0.0, {"m": 0.0, "k": 1.0}), "no memory named 'k'", {"memory": {"m": 0.0}}),
+        (lambda s: (0.0, {"m": [1.0, 2.0]}), "must be", {"memory": {"m": 0.0}}),
+        (lambda s: 0.0, "memory must give names", {"memory": 3}),
+    ]
+    for function, text, options in cases:
+        with pytest.raises(da.ModelError, match=text):
+            custom_law("mine", function, "u", **options)
+    with pytest.raises(da.DataError, match="positive interval"):
+        custom_law("mine", lambda s: 0.0, "u", dt=0.0)
+    with pytest.raises(da.DataError, match="finite number"):
+        custom_law("mine", lambda s: 0.0, "u", memory={"m": float("nan")})
