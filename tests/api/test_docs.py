@@ -11,7 +11,10 @@ import dalembert as da
 from tests.api.test_readme import snippets
 
 DOCS = Path(__file__).parents[2] / "docs"
+ROOT = DOCS.parent
+SOURCE = ROOT / "src" / "dalembert"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")])
+GUIDES = [DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -23,9 +26,24 @@ def test_the_python_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: py
 
 
 def test_every_link_of_the_docs_leads_somewhere() -> None:
-    for page in PAGES:
+    for page in [*PAGES, *GUIDES, ROOT / "README.md", *DOCS.glob("decisions/*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_every_file_that_a_guide_names_exists(page: Path) -> None:
+    named = set(re.findall(r"`([\w./-]+\.(?:py|js|json|toml|md))`", page.read_text(encoding="utf-8")))
+    assert named
+    found = [ROOT / name for name in named if (ROOT / name).exists()]
+    found += [file for home in (SOURCE, ROOT / "tests") for name in named for file in home.rglob(name)]
+    assert not [name for name in named if not any(file.as_posix().endswith(f"/{name}") for file in found)]
+
+
+def test_the_map_shows_every_folder_of_the_source() -> None:
+    shown = GUIDES[0].read_text(encoding="utf-8")
+    folders = {file.parent.name for file in SOURCE.rglob("*/__init__.py")} - {SOURCE.name}
+    assert not [folder for folder in sorted(folders) if f"`{folder}/`" not in shown]
 
 
 def test_the_model_files_of_the_docs_are_sound(tmp_path: Path) -> None:
