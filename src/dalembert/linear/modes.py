@@ -1,4 +1,4 @@
-"""Modes of a second-order system, as a frozen result (spec 003, C-10, C-12; 004, C-41).
+"""Modes of a second-order system, as a frozen result.
 
 modal mass m = φᴴ M φ,  modal stiffness k = φᴴ K φ
 participation in a direction r:  Γ = φᴴ M r / m,  effective mass |φᴴ M r|² / m;  their sum over all modes is rᵀ M r
@@ -151,7 +151,7 @@ class Modes(Frozen):
         return result
 
     def project(self, x: ArrayLike) -> FloatArray | ComplexArray:
-        """Modal coordinates η = M̄⁻¹ ΦᴴM x (k,) of a position, or (k, m) of columns (spec 003, C-13).
+        """Modal coordinates η = M̄⁻¹ ΦᴴM x (k,) of a position, or (k, m) of columns.
 
         With all modes of an undamped system this inverts x = Φ η; with fewer it is the projection nearest in M.
         """
@@ -162,7 +162,7 @@ class Modes(Frozen):
         return result
 
     def energy_shares(self, groups: Mapping[str, Any]) -> dict[str, FloatArray]:
-        """Share of the elastic energy φᴴKφ of each mode that each group holds (spec 004, C-41).
+        """Share of the elastic energy φᴴKφ of each mode that each group holds.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Modes(Frozen):
         return shares
 
     def normalised(self, how: str) -> Modes:
-        """Copy with other sizes of the shapes (spec 003, C-12).
+        """Copy with other sizes of the shapes.
 
         Parameters
         ----------

@@ -1,13 +1,13 @@
-"""Second-order systems with names (spec 003, C-02, C-06).
+"""Second-order systems with names (Genta 2012, app. A).
 
     M x″ + (C + G) x′ + (K + H) x = B u
     y = Y_position x + Y_velocity x′ + Y_acceleration x″ + D u
 
 M, C, K symmetric (mass, damping, stiffness); G, H skew (gyroscopic, circulatory).
-K_loss, symmetric, is the imaginary part of the stiffness, K + i K_loss (hysteretic damping, spec 003, C-66):
+K_loss, symmetric, is the imaginary part of the stiffness, K + i K_loss (hysteretic damping):
 a notion of harmonic motion only.
 
-States of the first-order form are positions first, (x, x′); the source of the spec has velocities first.
+States of the first-order form are positions first, (x, x′); Genta has velocities first.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class SecondOrder(Responding):
         return eigenmodes.find(self, count, near, band)
 
     def state_space(self) -> StateSpace:
-        """First-order form on the states (x, x′), named ``x`` and ``x.rate`` (spec 003, C-06, C-18; 000-44).
+        """First-order form on the states (x, x′), named ``x`` and ``x.rate``.
 
         A coordinate without mass has no rate among the states; one without mass and damping follows the
         others statically and is no state at all. Where a massless direction is no coordinate on its own, a state

@@ -138,7 +138,7 @@ class StateSpace(Responding):
 
     @classmethod
     def from_first_order(cls, A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None = None, **rest: Any) -> StateSpace:
-        """Monic form of ``A1 x′ + A2 x = F u``: A = -A1⁻¹ A2, B = A1⁻¹ F (spec 003, C-05).
+        """Monic form of ``A1 x′ + A2 x = F u``: A = -A1⁻¹ A2, B = A1⁻¹ F.
 
         Parameters
         ----------

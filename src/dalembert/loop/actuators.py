@@ -3,7 +3,7 @@
     command → rate limit → limits → resolution → delay → input
     value → delay → noise → limits → resolution → reading
 
-A delay is n whole samples and a fraction δ: the input changes δ after the sampling instant (spec 000, item 82).
+A delay is n whole samples and a fraction δ: the input changes δ after the sampling instant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Continuous laws and observers put into the equations of motion (spec 000, item 72).
+"""Continuous laws and observers put into the equations of motion.
 
     u = k(reads, memory, references, t) ,   memory' = m(…)          ẑ' = o(ẑ, u, y, t)
 

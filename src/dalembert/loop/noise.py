@@ -1,8 +1,7 @@
 """Noise of a run: what disturbs the machine and what its sensors get wrong, all drawn beforehand from one seed.
 
 Every channel has a stream of its own, made from the seed and the channel's name: adding a sensor changes no other
-draw, and the size of the pieces a run is cut into changes none at all (spec 000, item 82; meaning of the numbers: trap
-T-21).
+draw, and the size of the pieces a run is cut into changes none at all.
 """
 
 from __future__ import annotations

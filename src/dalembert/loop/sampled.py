@@ -1,4 +1,4 @@
-"""One sample of a closed loop as one expression (spec 000, items 73, 77, 82).
+"""One sample of a closed loop as one expression.
 
 At the instant t_k, with the plant at x and the inputs of the last interval acting:
 

@@ -1,8 +1,8 @@
 """Rotations, Euler parameters, twists and wrenches, as expressions.
 
-Euler parameters p = (e0, e1, e2, e3), scalar first, |p| = 1 (spec 000-27; 002-A16 has the scalar last).
+Euler parameters p = (e0, e1, e2, e3), scalar first, |p| = 1 (Shabana 2005, ch. 2).
 R maps body components to world components, Ṙ = R skew(ω) with ω in body axes, ṗ = ½ G(p) ω.
-All functions take CasADi expressions or NumPy arrays shaped as columns.
+All functions take CasADi expressions or NumPy arrays shaped as columns. Twists and wrenches: Featherstone 2008.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def skew(a: Any) -> Any:
 
 
 def rotation(p: Any) -> Any:
-    """Rotation matrix of unit Euler parameters (spec 000-27, A = E Ēᵀ)."""
+    """Rotation matrix of unit Euler parameters (A = E Ēᵀ)."""
     return ca.vertcat(*(ca.horzcat(*row) for row in orientation.entries(p)))
 
 
@@ -90,23 +90,23 @@ def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
 
 
 def motion_transform(R: Any, r: Any) -> Any:
-    """Change of frame of a twist (ω, v): X = [R, 0; r× R, R] (spec 002-B2)."""
+    """Change of frame of a twist (ω, v): X = [R, 0; r× R, R]."""
     return ca.vertcat(ca.horzcat(R, ca.DM.zeros(3, 3)), ca.horzcat(skew(r) @ R, R))
 
 
 def force_transform(R: Any, r: Any) -> Any:
-    """Change of frame of a wrench (τ, f): X* = [R, r× R; 0, R] with X*ᵀ X = 1 (spec 002-B2)."""
+    """Change of frame of a wrench (τ, f): X* = [R, r× R; 0, R] with X*ᵀ X = 1."""
     return ca.vertcat(ca.horzcat(R, skew(r) @ R), ca.horzcat(ca.DM.zeros(3, 3), R))
 
 
 def spatial_inertia(mass: Any, center: Any, inertia: Any) -> Any:
-    """6x6 inertia at the frame's origin, for twists (ω, v): I_B = X* diag(I*, m 1) X (spec 002-B2, trap 10)."""
+    """6x6 inertia at the frame's origin, for twists (ω, v): I_B = X* diag(I*, m 1) X."""
     c = skew(center)
     top = ca.horzcat(inertia - mass * (c @ c), mass * c)
     return ca.vertcat(top, ca.horzcat(-mass * c, mass * ca.DM.eye(3)))
 
 
 def force_cross(twist: Any) -> Any:
-    """v×* = [ω×, v×; 0, ω×]: I v̇ + (v×*) I v = f (spec 002-B2, eq. 3.43)."""
+    """v×* = [ω×, v×; 0, ω×]: I v̇ + (v×*) I v = f."""
     w, v = skew(twist[0:3]), skew(twist[3:6])
     return ca.vertcat(ca.horzcat(w, v), ca.horzcat(ca.DM.zeros(3, 3), w))

@@ -19,8 +19,7 @@ continuous time    a short h:         from the exponential of the Hamiltonian [[
 
 Repeating (2) with equal intervals gives A → 0 and H → X∞, quadratically: the structure-preserving doubling algorithm
 (Chu, Fan, Lin and Wang 2004), some 15 n³ operations a step, all of them matrix products and one LU factorization. (1)
-with a step of any length is a stable way over a finite horizon: no growing mode of the Hamiltonian is ever formed (spec
-000, 65, 67).
+with a step of any length is a stable way over a finite horizon: no growing mode of the Hamiltonian is ever formed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Digging forces and payload of an excavator arm (spec 004, 3.4; C22, C31): motion from joints, forces after it.
+"""Digging forces and payload of an excavator arm (Palomba 2016): motion from joints, forces after it.
 
 Boom, stick and bucket in a vertical plane; encoders and link-normal accelerometers, forces of the three cylinders
 measured. Unknown: the digging force at the tip (two components) and the weight of the payload in the bucket. The
-source's machine is simulated elsewhere and none of its sizes is given; those here are of a machine of some 20 t.
+machine there is simulated elsewhere and none of its sizes is given; those here are of a machine of some 20 t.
 
     τ = M q̈ + c + g - J_tipᵀ (F_x, F_z) - J_payᵀ (0, -W) ,   τ_i = lever arm_i × cylinder force_i
 """
@@ -34,7 +34,7 @@ JOINTS, CYLINDERS = ("boom", "stick", "bucket"), ("boom cylinder", "stick cylind
 UNKNOWN = ("dig.x", "dig.z", "payload")
 STEP, SPAN, SETTLED = 5e-3, 20.0, 1.0
 ENCODER, ACCELEROMETER, CYLINDER = 0.0063, 0.03, 12.26e3
-"""Standard deviations [rad, m/s², N]: 1000 pulses per turn; 10 mV/(m/s²), 16 bit (trap 17); 0.25 % of 500 t."""
+"""Standard deviations [rad, m/s², N]: 1000 pulses per turn; 10 mV/(m/s²), 16 bit; 0.25 % of 500 t."""
 CUTOFF = 10.0
 """Of the digging forces [Hz]."""
 WALK = 5e3

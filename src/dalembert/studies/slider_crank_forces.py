@@ -1,6 +1,6 @@
-"""Force on the slider of a slider-crank, from its motion and its torque (spec 004, 3.3): two stages against one.
+"""Force on the slider of a slider-crank, from its motion and its torque (Palomba 2016, ch. 3): two stages against one.
 
-Data of the source: masses, lengths and their errors, sensor noise, 5 s. Not given there: the forces, the motion, the
+Data given there: masses, lengths and their errors, sensor noise, 5 s. Not given: the forces, the motion, the
 sample time, the tuning. Here the crank swings from 38° to 133° (no dead centre), or turns round (dead centres crossed),
 while a sine and a square wave act on the slider; the filters know nominal masses and lengths, the machine has others.
 """
@@ -50,7 +50,7 @@ PRINTED = {
     "two-stage": {"SS-UKF": (0.0846, 1.8112, 4.2988), "EKF": (0.0842, 1.8226, 4.4267)},
     "single-stage": {"SS-UKF": (0.6558, 7.0533, 10.8249), "EKF": (0.7215, 7.4521, 11.5015)},
 }
-"""RMS errors of speed [rad/s], acceleration [rad/s²] and force [N] in the source's table 3.4."""
+"""RMS errors of speed [rad/s], acceleration [rad/s²] and force [N] in table 3.4 of Palomba 2016."""
 WHY = {
     "two-stage": "smaller here: another motion and force, another tuning",
     "single-stage": "tuned here: speed errors like the source's need a walk some hundred times too small (next table)",
@@ -165,7 +165,7 @@ def force_filter(kind: str, walk: float = TUNED, form: str = "known-from-unknown
 
 
 def single_stage(kind: str, at: Scene, walk: float = TUNED) -> Any:
-    """The conventional filter: dynamics with the force as a random walk, told the torque (spec 004, C29)."""
+    """The conventional filter: dynamics with the force as a random walk, told the torque."""
     eqs = known_machine()
     first = float(at.truth["A.angle"][0])
     model = da.estimate.process(

@@ -1,7 +1,7 @@
 """A slider-crank watched by its kinematics alone: crank encoder and slider accelerometer, dead points included.
 
 State [θ, θ̇, θ̈] of the crank, input the slider's acceleration, output the crank's angle; no mass, no force
-(spec 004, section 3.1; C12 to C19). The model comes from the mechanism; the closed form of the source is in the tests.
+(Palomba 2016, section 2.3.1). The model comes from the mechanism; the closed form printed there is in the tests.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Drawn as a machine and as a finite-element frame; tested with hammer and shaker (simulated); identified; its masses,
 stiffnesses and damping found; its vibration held down by LQG through a pendulum, and its top floor held by
-servo-constraints, on the state and on the estimate of an extended Kalman filter (spec 000, chapter 5).
+servo-constraints, on the state and on the estimate of an extended Kalman filter (Pappalardo 2011, ch. 5).
 """
 
 from __future__ import annotations

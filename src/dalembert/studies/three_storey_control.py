@@ -1,4 +1,4 @@
-"""Vibration of the three-storey rig held down by its pendulum: LQG on an identified model (spec 000, items 81, 82).
+"""Vibration of the three-storey rig held down by its pendulum: LQG on an identified model.
 
     M = B_xᵀ M̂ B_x + B₄ᵀ M₄ B₄ ,   K, R alike ,   outputs: accelerations of the floors, angle of the pendulum
 
@@ -17,13 +17,13 @@ from dalembert.control import OutputFeedback, lqg
 from dalembert.core.arrays import FloatArray
 from dalembert.studies.three_storey_rig import ACCELERATIONS, ALPHA, BETA, SAMPLING, Pendulum, with_pendulum
 
-# Found by the source from its measured data (eq 5.177, 5.178), force and acceleration in its own calibration.
+# Found by Pappalardo 2011 from measured data (eqs. 5.177, 5.178), force and acceleration in calibrations of their own.
 M_PRINTED = np.array([[0.3871, -0.0156, 0.0011], [-0.0156, 0.2621, -0.0323], [0.0011, -0.0323, 0.3790]])
 K_PRINTED = np.array([[534.061, -221.931, 25.696], [-221.931, 614.564, -432.792], [25.696, -432.792, 422.005]])
 PRINTED_F = (-3.0331, -0.4309, 7.4299, 0.0584, -0.2140, -0.4318, 1.3853, -0.0068)
 """Gains of its regulator, u = F z."""
 PRINTED_REDUCTION = (71.09, 74.95, 56.94, 73.59, 80.49, 70.48)
-"""Of the largest x1, x2, x3, x1', x2', x3' [%], one run of the source."""
+"""Of the largest x1, x2, x3, x1', x2', x3' [%], one run of Pappalardo 2011."""
 RECOMPUTED_REDUCTION = (65.6, 65.6, 55.0, 71.5, 76.1, 65.2)
 """Mean of 60 seeds of an independent program."""
 STATES = ("x1", "x2", "x3", "phi", "x1.rate", "x2.rate", "x3.rate", "phi.rate")
@@ -58,18 +58,18 @@ class Loop:
 
 
 def hinge_reading() -> Pendulum:
-    """The pendulum whose stated inertia is that about the hinge: what the source's gains were found with (T-15)."""
+    """The pendulum whose stated inertia is that about the hinge: what the printed gains were found with."""
     stated = Pendulum()
     return Pendulum(inertia=stated.inertia - stated.mass * stated.arm**2)
 
 
 def printed_structure() -> da.SecondOrder:
-    """The structure as the source identified it, with proportional damping."""
+    """The structure as Pappalardo 2011 identified it, with proportional damping."""
     return da.SecondOrder(M_PRINTED, K_PRINTED, C=ALPHA * M_PRINTED + BETA * K_PRINTED, coordinates=STATES[:3])
 
 
 def model(structure: da.SecondOrder, pendulum: Pendulum) -> da.StateSpace:
-    """Structure and pendulum, sampled: states x1, x2, x3, phi and their rates (item 81)."""
+    """Structure and pendulum, sampled: states x1, x2, x3, phi and their rates."""
     named = da.SecondOrder(structure.M, structure.K, C=structure.C, coordinates=STATES[:3])
     whole = with_pendulum(named, pendulum, "x3")
     accelerations, position = np.zeros((4, 4)), np.zeros((4, 4))
@@ -85,13 +85,13 @@ def model(structure: da.SecondOrder, pendulum: Pendulum) -> da.StateSpace:
 
 
 def design(plant: da.StateSpace) -> OutputFeedback:
-    """Weights and noise of the source (eq 5.217 to 5.224)."""
+    """Weights and noise of Pappalardo 2011 (eqs. 5.217 to 5.224)."""
     Q = np.diag([1e2, 1e2, 1e2, 1e-2] * 2)
     return lqg(plant, Q=Q, R=1e-4, Qn=NOISE**2, Rn=NOISE**2, inputs="torque", known="force")
 
 
 def force(t: Any) -> Any:
-    """On floor 1 [N]: a tenth of a newton near each mode (eq 5.208, with the t that the print lost)."""
+    """On floor 1 [N]: a tenth of a newton near each mode (eq. 5.208 of Pappalardo 2011, with its t put back)."""
     return 0.1 * (da.sin(2 * da.pi * 1.9 * t) + da.sin(2 * da.pi * 5.7 * t) + da.sin(2 * da.pi * 8.8 * t))
 
 

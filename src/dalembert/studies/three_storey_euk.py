@@ -1,9 +1,9 @@
-"""The top floor of the three-storey rig held by servo-constraints (spec 000, items 75 to 77; AT-8, AT-9).
+"""The top floor of the three-storey rig held by servo-constraints (Pappalardo 2011, ch. 5).
 
 Virtual constraint: the top floor does not move. Case P, a torque on the pendulum keeps it until the pendulum is
 horizontal and has no grip; case F, a force on the floor itself keeps it for good. With an extended Kalman filter in
 between, case F runs on the estimate from three accelerations and the pendulum's angle.
-Dampers of the storeys are not given in the source: 0.5 N s/m is a guess.
+Dampers of the storeys are not given there: 0.5 N s/m is a guess.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ COORDINATES = ("floor1.x", "floor2.x", "floor3.x", "hinge.angle")
 RATES = ("floor1.vx", "floor2.vx", "floor3.vx", "hinge.rate")
 MEASURED = (*COORDINATES[:3], *RATES[:3])
 PRINTED_EKF = (75.90, 78.16, 93.45, 71.95, 66.04, 99.94)
-"""Reductions of x1, x2, x3, x1', x2', x3' in the source [%]."""
+"""Reductions of x1, x2, x3, x1', x2', x3' in Pappalardo 2011 [%]."""
 RECOMPUTED_EKF = (71.1, 68.0, 90.5, 70.3, 60.5, 98.8)
 """By an independent program, with the same stabilisation as here."""
 STEP = 2e-3
 """Of the filter and of the sampled law [s]."""
 NOISE = 1e-3
-"""Of every sensor, and of every rate of change (trap T-21)."""
+"""Of every sensor, and of every rate of change at each step: as an intensity it would move a floor by centimetres."""
 STABILISED = 5.0
 """ω of how deviations of the constraint die out where noise drives it [rad/s]."""
 SETTLED = 1.0
@@ -100,9 +100,9 @@ def _rest() -> da.Event:
 
 
 def estimated(span: float = SPAN, *, continuous: bool = False) -> Estimated:
-    """Case F on the estimate of an extended Kalman filter (item 77), switched on after half of the time.
+    """Case F on the estimate of an extended Kalman filter, switched on after half of the time.
 
-    continuous : by the filter of the source, which sees its sensors all the time (item 76: R_cw = W₀², R_cv = V₀² as
+    continuous : by the filter of Pappalardo 2011, which sees its sensors all the time (R_cw = W₀², R_cv = V₀² as
         intensities), instead of one sample after the other.
     """
     eqs = machine()

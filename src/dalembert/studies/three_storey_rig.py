@@ -1,7 +1,7 @@
 """The three-storey rig: three rigid floors on six upright leaf springs, a pendulum with a motor on the top floor.
 
-Data of spec 000, 3.1; the lumped machine of items 78 and 79 and the finite-element frame of item 80. Floors move along
-x only; the pendulum hangs from the top floor.
+Data of Pappalardo 2011 (ch. 5), as a lumped machine and as a finite-element frame. Floors move along x only; the
+pendulum hangs from the top floor.
 
     k_i = 24 E J / L_i³ (two clamped-clamped leaves per storey),   J = b h³ / 12
 """
@@ -21,7 +21,7 @@ ACCELERATIONS = ("a1", "a2", "a3")
 MASSES = (1.281, 0.814, 1.380)
 """Of the floors [kg]."""
 STATED, FITTED = (0.23, 0.28, 0.23), (0.225, 0.28, 0.225)
-"""Storey heights [m]: as stated, and as the published finite-element figures want them (trap T-16)."""
+"""Storey heights [m]: as stated, and as the published finite-element figures want them."""
 WIDTH, THICKNESS, STEEL_E, STEEL_DENSITY = 0.035, 1e-3, 207e9, 7860.0
 """Of the leaves [m], their modulus [N/m²] and density [kg/m³]."""
 ALPHA, BETA = 0.9751, -2.8815e-4
@@ -53,7 +53,7 @@ def stiffnesses(lengths: tuple[float, ...] = STATED) -> FloatArray:
 def mechanism(
     *, pendulum: Pendulum | None = None, dampers: tuple[float, float, float] = (0.0, 0.0, 0.0)
 ) -> da.Mechanism:
-    """The lumped machine (item 78).
+    """The lumped machine.
 
     Inputs: ``force`` on floor 1, ``push`` on floor 3, ``torque`` on the pendulum. Sensors: ``a1.x`` .. ``a3.x``,
     accelerations of the floors, and ``phi``, the angle of the pendulum from hanging. ``dampers`` of the storeys in
@@ -81,7 +81,7 @@ def mechanism(
 
 
 def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.SecondOrder:
-    """Small motions of the machine (item 79), by linearization; ``damped``: α M + β K of the structure alone."""
+    """Small motions of the machine, by linearization; ``damped``: α M + β K of the structure alone."""
     names = [f"{name}.x" for name in FLOORS]
     if pendulum is not None:
         names.append("hinge.angle")
@@ -99,7 +99,7 @@ def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.Seco
 
 
 def frame(lengths: tuple[float, ...] = STATED, elements: int = 3) -> Structure:
-    """The finite-element model (item 80) without pendulum: thin leaves, floors that only translate along x."""
+    """The finite-element model without pendulum: thin leaves, floors that only translate along x."""
     section = da.Section.rectangle(height=THICKNESS, width=WIDTH).without_shear()
     steel = da.Material("spring steel", E=STEEL_E, density=STEEL_DENSITY)
     model = da.Frame("three storeys", planar=True)

@@ -1,4 +1,4 @@
-"""Simulated tests of the three-storey rig, and what identification finds in them (spec 000, items 52 to 61, 82).
+"""Simulated tests of the three-storey rig, and what identification finds in them.
 
 The structure alone, the pendulum taken off: a hammer and a shaker on floor 1, accelerations of the floors at 32 Hz,
 2048 samples each, 40 dB signal to noise. Forces are held from sample to sample.
@@ -60,7 +60,7 @@ class Found:
     damping: ProportionalDamping
     """α and β nearest to the modes of the refined model."""
     warnings: tuple[str, ...]
-    """What was said of it: β is negative, as the source's own is (trap T-22)."""
+    """What was said of it: β is negative, as it is in Pappalardo 2011."""
 
 
 def campaign() -> Campaign:

@@ -1,7 +1,7 @@
 """A two-link arm watched by its kinematics: an encoder in each joint, an accelerometer on each link.
 
-State [θ₁ θ₂ θ̇₁ θ̇₂ θ̈₁ θ̈₂], inputs the accelerations normal to the links, outputs the joint angles (spec 004, section
-3.2; C21). The source measured on a test bench; its recordings are not available, so the motion is simulated here with
+State [θ₁ θ₂ θ̇₁ θ̇₂ θ̈₁ θ̈₂], inputs the accelerations normal to the links, outputs the joint angles (Palomba 2016,
+section 2.3.2). There a test bench was measured; its recordings are not available, so the motion is simulated here with
 the sensors of the source.
 """
 

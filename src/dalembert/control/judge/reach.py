@@ -1,4 +1,4 @@
-"""Which modes an input reaches and which an output sees, in words (spec 000, 63, 68).
+"""Which modes an input reaches and which an output sees, in words.
 
 A mode λ is reached where rank [A - λ I, B] = n, seen where rank [A - λ I; C] = n (Popov, Belevitch and Hautus). The
 states are balanced first, and B and C brought to the size of A, so that one tolerance fits all units. A system is

@@ -1,4 +1,4 @@
-"""The extended Udwadia-Kalaba method as the source writes it (spec 000, 75).
+"""The extended Udwadia-Kalaba method (Pappalardo 2011, after Udwadia 2003).
 
 The unactuated equations of motion are appended to the virtual constraints as further rows, A = [A₁; M_U],
 b = [b₁; Q_U]:  Q_c = Aᵀ (A M⁻¹ Aᵀ)⁺ (b - A M⁻¹ Q).
@@ -21,7 +21,7 @@ RANK = 1e-10
 def control_forces(
     M: FloatArray, Q: FloatArray, A: FloatArray, b: FloatArray, unactuated: Iterable[int] = ()
 ) -> tuple[FloatArray, FloatArray]:
-    """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates (spec 000, 75).
+    """Q_c and a_c = M⁻¹ Q_c of the extended Udwadia-Kalaba method in independent coordinates.
 
     M (n, n) positive definite, Q (n,), virtual constraints A (m, n) q̈ = b (m,); rows of ``unactuated`` coordinates are
     appended, so that no control force acts there: the general formula with the Moore-Penrose inverse, whatever the

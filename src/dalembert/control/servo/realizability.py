@@ -1,4 +1,4 @@
-"""Whether inputs can keep virtual constraints along a run, and what it takes (spec 000, 75; trap T-23)."""
+"""Whether inputs can keep virtual constraints along a run, and what it takes."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Servo-constraints: inputs that make a machine keep virtual constraints (spec 000, 75; Udwadia and Kalaba).
+"""Servo-constraints: inputs that make a machine keep virtual constraints (Udwadia 2003).
 
 What is wanted is J u = r (`virtual_constraints`). Of all inputs that do it those with the least (G u)ᵀ M (G u) are
 taken, Gauss's measure of what the control force changes:
 
     u = W⁻¹ Jᵀ (J W⁻¹ Jᵀ)⁻¹ r ,     J = A₁ G ,   W = Gᵀ M G .
 
-The source appends the unactuated equations of motion as further rows, A = [A₁; M_U], b = [b₁; Q_U], and takes
+Pappalardo 2011 appends the unactuated equations of motion as further rows, A = [A₁; M_U], b = [b₁; Q_U], and takes
 Q_c = Aᵀ (A M⁻¹ Aᵀ)⁺ (b - A M⁻¹ Q): the same law (:func:`control_forces`), which needs independent coordinates and an
 actuator on each of the others. Where J is square both are u = J⁻¹ r.
 
@@ -64,7 +64,7 @@ def udwadia_kalaba(
         a :class:`VirtualConstraint`.
     actuated : names of the inputs the law drives; None: all. What the others do is read (a measured force).
     frequency, damping : ω [rad/s] and ζ with which deviations die out. Without (ω = 0) accelerations alone are held,
-        and a speed that is left at switch-on makes the constraint drift (trap T-23).
+        and a speed that is left at switch-on makes the constraint drift.
     dt : sample time [s] of the law; None: it acts continuously.
 
     Returns

@@ -1,4 +1,4 @@
-"""Virtual constraints of a machine, and what its inputs can do about them, as expressions (spec 000, 75).
+"""Virtual constraints of a machine, and what its inputs can do about them, as expressions.
 
 A machine M v̇ = f + B u + Aᵀλ, A v̇ = b, answers its inputs by v̇ = a + G u, with a its motion without them (joints
 included). Virtual constraints φ(q,t) = 0 or c(q,v,t) = 0 are wanted at acceleration level, with feedback on what is

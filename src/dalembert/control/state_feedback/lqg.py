@@ -1,4 +1,4 @@
-"""Linear-quadratic Gaussian regulators: an optimal gain on the estimate of a Kalman filter (spec 000, 72, 73).
+"""Linear-quadratic Gaussian regulators: an optimal gain on the estimate of a Kalman filter (Athans 1971).
 
 What the two do together is told in `output_feedback`. Over a finite horizon K(k) runs backwards from Q_T and L(k)
 forwards from the covariance P0 of the first estimate.

@@ -1,12 +1,12 @@
-"""Linear-quadratic regulators (spec 000, 65, 66, 67).
+"""Linear-quadratic regulators (Anderson and Moore 1990).
 
 continuous   J = ∫₀ᵀ (xᵀ Q x + uᵀ R u + 2 xᵀ N u) dt + x(T)ᵀ Q_T x(T)
 sampled      J = Σ (xᵀ Q x + uᵀ R u + 2 xᵀ N u)     + x_Nᵀ Q_T x_N
 
-(twice the cost of the source, whose gains are the same). Infinite horizon: the algebraic Riccati equation. Finite:
+(where a book halves the cost, the gains are the same). Infinite horizon: the algebraic Riccati equation. Finite:
 its differential or difference form from X(T) = Q_T backwards, by doubling (`numerics.doubling`), never through
-X⁻¹ (trap T-30). Prescribed degree of stability α: the problem of A + α I (sampled: e^{α dt} A and e^{α dt} B), whose
-closed loop has every pole left of -α. Integral action and references as in `state_feedback`.
+X⁻¹, which a singular Q_T does not have. Prescribed degree of stability α: the problem of A + α I (sampled: e^{α dt} A
+and e^{α dt} B), whose closed loop has every pole left of -α. Integral action and references as in `state_feedback`.
 """
 
 from __future__ import annotations

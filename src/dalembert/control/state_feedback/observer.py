@@ -1,10 +1,10 @@
-"""Observers of a linear model: by poles (Luenberger) or by noise (steady Kalman filter) (spec 000, 68 to 71).
+"""Observers of a linear model: by poles (Luenberger) or by noise (steady Kalman filter) (Kwakernaak and Sivan 1972).
 
 continuous   x̂′ = A x̂ + B u + L (y - C x̂ - D u)                              error: A - L C
 sampled      x̂(k+1) = A x̂(k) + B u(k) + L (y(k) - C x̂(k) - D u(k))             predictor; error: A - L C
              x̂(k|k) = x̂(k) + M (y(k) - C x̂(k) - D u(k)),  L = A M              with the sample of now ("current")
 
-The source writes G = -L, and calls L the gain K (trap T-14). By noise of covariance Qn on the states and Rn on the
+By noise of covariance Qn on the states and Rn on the
 outputs (sampled: per sample; continuous: intensities), E w vᵀ = Nn:
 
     L = (A P Cᵀ + Nn) (Rn + C P Cᵀ)⁻¹ ,  M = P Cᵀ (Rn + C P Cᵀ)⁻¹        continuous: L = (P Cᵀ + Nn) Rn⁻¹
@@ -150,7 +150,7 @@ def observer_gain(
     method: str = "robust",
     form: str = "current",
 ) -> LinearObserver:
-    """Luenberger observer whose error has the given poles (spec 000, 68, 69): the dual of :func:`place`.
+    """Luenberger observer whose error has the given poles: the dual of :func:`place`.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def kalman_gain(
     noise: str = "sample",
     form: str = "current",
 ) -> LinearObserver:
-    """Steady Kalman filter of a linear model (spec 000, 70, 71).
+    """Steady Kalman filter of a linear model.
 
     Parameters
     ----------

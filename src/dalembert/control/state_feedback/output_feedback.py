@@ -1,4 +1,4 @@
-"""State feedback on the estimate of an observer (spec 000, 72, 73, 74).
+"""State feedback on the estimate of an observer.
 
 predictor    u(k) = -K x̂(k) ,       x̂(k+1) = A x̂ + B u + B_e u_e + L (y - C x̂ - D u - D_e u_e)
 current      u(k) = -K x̂(k|k) ,     x̂(k|k) = x̂(k) + M (y - ŷ),  x̂(k+1) = A x̂(k|k) + B u + B_e u_e

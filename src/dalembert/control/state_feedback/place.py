@@ -1,8 +1,8 @@
-"""Poles where they are wanted (spec 000, 63, 64, 69).
+"""Poles where they are wanted.
 
 null-space   for each wanted λ the closed-loop vector lies in the null space of [A - λ I, B], φ = V₀ c with c free:
-             its upper n entries φ̄ are the eigenvector, its lower ones φ̿ = -K φ̄, so K = -Φ̿ Φ̄⁻¹ (trap T-28: the
-             lower block is the numerator). c is chosen so that the eigenvectors are as far from each other as can be,
+             its upper n entries φ̄ are the eigenvector, its lower ones φ̿ = -K φ̄, so K = -Φ̿ Φ̄⁻¹ (the lower
+             block is the numerator). c is chosen so that the eigenvectors are as far from each other as can be,
              by least ‖Φ̄⁻¹‖ with columns of length 1; then the poles move least when the model is wrong.
 robust       Tits and Yang's method of `scipy.signal.place_poles`, which does the same by rotations, for poles no more
              often repeated than there are independent inputs

@@ -1,8 +1,8 @@
-"""State feedback as a law for a machine (spec 000, 63).
+"""State feedback as a law for a machine.
 
     u = u₀ - K (x - x₀) - K_i ξ + F (r - r₀) ,      ξ′ = y_i - r_i    (sampled: ξ⁺ = ξ + dt (y_i - r_i))
 
-K may change with time (finite horizon). The source writes u = +F z, so its F is our -K (trap T-14).
+K may change with time (finite horizon).
 The feedforward F follows from the static map: where the machine is to rest with the outputs at r,
 
     [A  B; C  D] [N_x; N_u] = [0; I] ,      F = N_u + K N_x      (sampled: A - I in place of A).

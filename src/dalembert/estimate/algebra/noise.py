@@ -1,6 +1,6 @@
 """Q and R: how much of a model and of its sensors is noise.
 
-    x_k = f(x_{k-1}, u_{k-1}) + w , w ~ (0, Q + G R_u Gᵀ) , G = ∂f/∂u ;   y_k = g(x_k) + v , v ~ (0, R)   (spec 004, C9)
+    x_k = f(x_{k-1}, u_{k-1}) + w , w ~ (0, Q + G R_u Gᵀ) , G = ∂f/∂u ;   y_k = g(x_k) + v , v ~ (0, R)
 
 Q is the covariance one step adds, R that of one sample: variances, not standard deviations. Each is a number (the same
 for all), a vector (the diagonal), a matrix, a mapping name -> variance, or a function of the state. The numbers are

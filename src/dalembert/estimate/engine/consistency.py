@@ -3,7 +3,8 @@
     NIS  = eᵀ S⁻¹ e ~ χ²(ny) ,   white ;           NEES = (x - x̂)ᵀ P⁻¹ (x - x̂) ~ χ²(nx)
 
 Over N samples (or N runs, at one time) the mean lies in χ²-quantiles of N n degrees of freedom, divided by N.
-Innovations of a consistent filter are independent, so that their autocorrelations lie within ± z/√N (spec 004, C11).
+Innovations of a consistent filter are independent, so that their autocorrelations lie within ± z/√N
+(Bar-Shalom, Li and Kirubarajan 2001).
 """
 
 from __future__ import annotations

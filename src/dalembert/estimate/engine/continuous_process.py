@@ -2,7 +2,7 @@
 
 ẋ = f(x, u, t) ,   y = g(x, u, t) ;      in errors about a state x₀ of a manifold (x = x₀ ⊞ e)
 
-ė = d/ds [ (x₀ ⊞ e + s f(x₀ ⊞ e)) ⊟ x₀ ] = f₀ + A e + ... ,    A = ∂ė/∂e                    (spec 000, item 76)
+ė = d/ds [ (x₀ ⊞ e + s f(x₀ ⊞ e)) ⊟ x₀ ] = f₀ + A e + ... ,    A = ∂ė/∂e
 """
 
 from __future__ import annotations

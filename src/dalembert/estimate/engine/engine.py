@@ -2,7 +2,7 @@
 
 A filter carries one column m: the state x first, then its covariance in the filter's own form. One sample is
 
-    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)     (spec 004, C2)
+    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)
 
 with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was
 not measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.

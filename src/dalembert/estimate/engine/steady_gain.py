@@ -1,7 +1,7 @@
 """The gain a filter of a constant model settles to.
 
     P⁻ = A (P⁻ - P⁻ Cᵀ S⁻¹ C P⁻) Aᵀ + Q ,   S = C P⁻ Cᵀ + R          (discrete Riccati equation on Aᵀ, Cᵀ)
-    K = P⁻ Cᵀ S⁻¹  (filter) ,   L = A K  (predictor, the K of spec 000-71) ,   P = P⁻ - K S Kᵀ
+    K = P⁻ Cᵀ S⁻¹  (filter) ,   L = A K  (predictor) ,   P = P⁻ - K S Kᵀ
 
 What the outputs do not show: λ with rank [A - λ I ; C] < n and |λ| ≥ 1 (Popov, Belevitch, Hautus) has no settled
 variance.

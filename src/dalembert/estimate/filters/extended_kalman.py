@@ -1,13 +1,13 @@
 """The extended Kalman filter, with exact Jacobians in the space of errors.
 
-    x⁻ = f(x, u) ,   P⁻ = F P Fᵀ + Q ,           F = ∂/∂e [ f(x ⊞ e) ⊟ f(x) ]                          (spec 004, C5)
+    x⁻ = f(x, u) ,   P⁻ = F P Fᵀ + Q ,           F = ∂/∂e [ f(x ⊞ e) ⊟ f(x) ]
     S = H P⁻ Hᵀ + R ,   K = P⁻ Hᵀ S⁻¹ ,          H = ∂/∂e g(x⁻ ⊞ e)
     x = x⁻ ⊞ K (y - g(x⁻)) ,   P = (I - K H) P⁻ (I - K H)ᵀ + K R Kᵀ   (Joseph's form)
 
 Iterated, the correction linearises again where it has come to, e_{i+1} = K_i (y - g(x⁻ ⊞ e_i) + H_i e_i): Gauss-Newton
 steps to the most likely state. On a manifold P is carried to the errors about the corrected state.
 
-Between samples the covariance may follow the continuous equation, Q being an intensity (spec 000, item 76):
+Between samples the covariance may follow the continuous equation, Q being an intensity (Simon 2006, ch. 13):
 
     Ṗ = A P + P Aᵀ + Q  ⇒  P(t+h) = F P Fᵀ + ∫ Φ(t+h, s) Q Φ(t+h, s)ᵀ ds ,
 

@@ -1,4 +1,4 @@
-"""The continuous extended Kalman filter: nonlinear model, continuous sensors (spec 000, item 76).
+"""The continuous extended Kalman filter: nonlinear model, continuous sensors (Simon 2006, ch. 13).
 
     x̂̇ = f(x̂, u) + K (y - g(x̂, u)) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   A = ∂f/∂x, C = ∂g/∂x at x̂
 
@@ -8,7 +8,7 @@ not differentiated. Over a sample, inputs are held and innovations run straight 
     1. about x̂, the linear filter goes half the interval, exactly (`riccati_element`): x̂ₘ;
     2. about x̂ₘ, f and g are linearised, and the linear filter goes the whole interval, exactly.
 
-This is of order two, on linear models the Kalman-Bucy filter itself, and stable however small R is (T-20), because
+This is of order two, on linear models the Kalman-Bucy filter itself, and stable however small R is, because
 nothing stiff is left to a difference formula. On a manifold both work in the errors about x̂ and x̂ₘ.
 
 A sample y was read while some inputs acted, an interval is run under others: an accelerometer jumps with them. So it is

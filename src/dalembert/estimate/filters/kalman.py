@@ -1,6 +1,6 @@
 """The Kalman filter of a linear model.
 
-    x⁻ = A x + B u_{k-1} ,   x = x⁻ + K (y - C x⁻ - D u_k)               (spec 004, C4; as a predictor 000-71)
+    x⁻ = A x + B u_{k-1} ,   x = x⁻ + K (y - C x⁻ - D u_k)               (Kalman 1960)
 
 Four forms of the same thing: `kalman_forms`.
 """

@@ -1,4 +1,4 @@
-"""The Kalman-Bucy filter: continuous model, continuous sensors (spec 000, 70).
+"""The Kalman-Bucy filter: continuous model, continuous sensors (Kalman and Bucy 1961).
 
     x̂̇ = A x̂ + B u + K (y - C x̂ - D u) ,   K = P Cᵀ R⁻¹ ,   Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q ,   P(0) = P₀
 

@@ -1,6 +1,6 @@
 """The Kalman-Bucy filter over an interval, exactly.
 
-    x̂̇ = A x̂ + B u + P Cᵀ R⁻¹ (y - C x̂ - D u) ,     Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q               (spec 000, 70)
+    x̂̇ = A x̂ + B u + P Cᵀ R⁻¹ (y - C x̂ - D u) ,     Ṗ = A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q
 
 are the sweep x = x̂ + P λ of the linear equations
 
@@ -10,7 +10,7 @@ whose exponential gives, for u constant and y linear over an interval, an elemen
 
     W = P (I + J P)⁻¹ ,   x̂₁ = Ψ (x̂₀ + W (η - J x̂₀)) + b ,   P₁ = Ψ W Ψᵀ + N .
 
-The exponential itself overflows over a long interval of a stiff equation (spec 000, T-20: rates of 1e7 per second), so
+The exponential itself overflows over a long interval of a stiff equation (rates of 1e7 per second occur), so
 it is taken of a short one and the element is doubled; J and N are positive semidefinite throughout.
 """
 

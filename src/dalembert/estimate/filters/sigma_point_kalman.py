@@ -1,11 +1,11 @@
 """Sigma-point Kalman filters: unscented (symmetric, scaled, spherical simplex), central-difference, cubature.
 
-    X_i = x ⊞ L χ_i ,  X⁻_i = f(X_i, u) ,  x⁻ = mean of X⁻_i ,  P⁻ = Σ v_k V_k V_kᵀ + Q                  (spec 004, C7)
+    X_i = x ⊞ L χ_i ,  X⁻_i = f(X_i, u) ,  x⁻ = mean of X⁻_i ,  P⁻ = Σ v_k V_k V_kᵀ + Q
     Y_i = g(X_i) ,  S = Σ v_k W_k W_kᵀ + R ,  K = (Σ v_k V_k W_kᵀ) S⁻¹ ,  x = x⁻ ⊞ K (y - ŷ) ,  P = P⁻ - K S Kᵀ
 
 The X_i of the second line are drawn anew from x⁻ and P⁻, so that S sees Q (redraw=True), or are the X⁻_i themselves as
-in the source (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the first
-point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
+in Palomba 2016 (redraw=False; S and K then know nothing of Q). Everything is written with deviations from the
+first point, so that angles of outputs and manifolds need no care and huge weights lose no digits.
 
 Square-root form: L is carried, never P. Reflections of [√v V, √Q] give L⁻; those of the joint array
 
@@ -56,7 +56,7 @@ class SigmaPointKalman(Filter):
     points : `Symmetric(kappa)`, `Scaled(alpha, beta, kappa)`, `SphericalSimplex(w0)`, `CentralDifference(h)` or
         `Cubature()`, or anything with their method.
     square_root : carry the factor of P: for covariances of very different size.
-    redraw : draw new points after Q was added; False uses the propagated ones again, as spec 004 (C7) has it.
+    redraw : draw new points after Q was added; False uses the propagated ones again, as Palomba 2016 has it.
 
     Examples
     --------

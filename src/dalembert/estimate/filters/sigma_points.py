@@ -3,8 +3,8 @@
     X_i = x + L χ_i ,   L Lᵀ = P ;     mean = Σ w_i Y_i ;     covariance = Σ v_k V_k V_kᵀ
 
 V are the deviations Y_i - mean with weights v_i, except for central differences, where they are the sums and
-differences of opposite points. Every set has Σ w_i χ_i = 0 and reproduces I as covariance of χ (spec 004, C6 and C8).
-The printed formula of the spherical simplex has numerator 1 where j is right (spec 004, trap of C6).
+differences of opposite points. Every set has Σ w_i χ_i = 0 and reproduces I as covariance of χ.
+Spherical simplex: Julier 2003; the formula is often printed with numerator 1 where j is right.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class SphericalSimplex:
-    """n + 2 points: the mean with weight w0 and a simplex around it (spec 004, C6). The fewest evaluations.
+    """n + 2 points: the mean with weight w0 and a simplex around it (Julier 2003). The fewest evaluations.
 
     Examples
     --------

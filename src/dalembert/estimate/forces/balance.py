@@ -1,4 +1,4 @@
-"""Forces of a machine from its motion, in independent coordinates z (spec 004, C24).
+"""Forces of a machine from its motion, in independent coordinates z.
 
 Along the motions W that the joints allow, v = W ż + …, reactions do no work, and what is left of M v̇ = f + Aᵀλ is
 

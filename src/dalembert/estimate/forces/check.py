@@ -1,4 +1,4 @@
-"""Whether unknown forces can be told along a motion, and where not, in words (spec 004, C26)."""
+"""Whether unknown forces can be told along a motion, and where not, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POOR = 100.0  # errors of measured forces and motion grow by more than this: a f
 
 
 class ForceCheck(Frozen):
-    """How well forces can be told along a motion (C26): condition numbers, and the verdict in words."""
+    """How well forces can be told along a motion: condition numbers, and the verdict in words."""
 
     known: tuple[str, ...]
     unknown: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How an unknown force is expected to go on from one sample to the next (spec 004, C27).
+"""How an unknown force is expected to go on from one sample to the next.
 
 random walk     F⁺ = F + δ ,                     δ ~ σ² per step
 Gauss-Markov    F⁺ = a F + δ ,                   a = exp(-2π f_c Δt),  δ ~ σ² (1 - a²): σ is what F spreads over

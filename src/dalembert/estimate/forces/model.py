@@ -1,11 +1,11 @@
-"""Unknown forces from an estimated motion and measured forces: the second stage (spec 004, C23 to C28).
+"""Unknown forces from an estimated motion and measured forces: the second stage (Palomba 2016, ch. 3).
 
 State F = (F₁ measured inputs, F₂ unknown ones), told the motion ξ = (z, ż, z̈); what is measured is F₁.
 
     "known-from-unknown"   F₁⁺ = f₁₂(F₂, ξ) = B₁⁻¹ (h - B₂ F₂) + δ ,   F₂⁺ = law(F₂) + δ*
     "unknown-from-known"   F₁⁺ = F₁ + δ* ,                             F₂⁺ = f₂₁(F₁, ξ) = B₂⁺ (h - B₁ F₁) + δ
 
-(eq. 3.8 of the source prints f₁₂ in the second row of the second form: trap 15.) The first needs B₁ square and regular
+(Eq. 3.8 there prints f₁₂ in the second row of the second form, where f₂₁ belongs.) The first needs B₁ square, regular
 and sees F₂ where -B₁⁻¹ B₂ has full rank; the second needs B₂ of full column rank, and F₂ does not act on the output.
 """
 
@@ -104,7 +104,7 @@ class ForceModel(Frozen):
         self._freeze(reference=self._workspace())
         self._check_somewhere()
 
-    # -- well-posedness (C26) ----------------------------------------------------------------------------------------
+    # -- well-posedness -----------------------------------------------------------------------------------------------
     def _check_counts(self) -> None:
         n, k1, k2 = self.balance.n, len(self.known), len(self.unknown)
         freedom = f"{self.eqs.name!r} has {n} degree{'s' * (n != 1)} of freedom, that is {n} equation{'s' * (n != 1)}"
@@ -246,7 +246,7 @@ class ForceModel(Frozen):
         return q
 
     def algebraic(self, motion: Record, measured: Record) -> Record:
-        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer (C30).
+        """F₂ at once from the motion and the measured forces, without a filter: a disturbance observer.
 
         NaN where they cannot be told at all.
         """

@@ -1,4 +1,4 @@
-"""Motion first, forces after it: two filters, coupled one way only (spec 004, C23 and C28).
+"""Motion first, forces after it: two filters, coupled one way only (Palomba 2016, ch. 3).
 
 The first, which knows joints and no masses, finds z, ż, z̈; the second takes them as inputs and finds forces. Nothing
 goes back, so an error of a mass or of a force cannot spoil the motion.
@@ -32,7 +32,7 @@ class TwoStage(Frozen):
     ----------
     motion : filter of a kinematic model that estimates accelerations (scheme 1, 2 or 3).
     forces : filter of a :class:`ForceModel` of the same machine.
-    current : the forces at sample k follow from the motion at k; else, as in the source, from that at k - 1, which
+    current : the forces at sample k follow from the motion at k; else, as in Palomba 2016, from that at k - 1, which
         makes them late by one sample.
     """
 

@@ -1,4 +1,4 @@
-"""Can these sensors see the machine move? Observability along a motion, in words (spec 004, C15).
+"""Can these sensors see the machine move? Observability along a motion, in words.
 
 A state is observable along a motion if no small change of it leaves all outputs as they are: if O of
 `process_slopes` has full column rank. How well it is seen is told by `visibility`: by how much readings

@@ -2,7 +2,7 @@
 
 With F_k = ∂(x_{k+1})/∂e and H_k = ∂y_k/∂e along a motion, in a window of n samples
 
-    O = [H₀; H₁ F₀; H₂ F₁F₀; …] ,     W = Oᵀ R⁻¹ O                                              (spec 004, C15)
+    O = [H₀; H₁ F₀; H₂ F₁F₀; …] ,     W = Oᵀ R⁻¹ O
 
 and, without any slope, from motions that start ε_i to both sides of the reference (empirical gramian)
 

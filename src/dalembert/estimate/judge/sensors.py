@@ -1,11 +1,10 @@
-"""Sensors as they are: noise, then steps (spec 004, C10).
+"""Sensors as they are: noise, then steps.
 
     reading = steps(limited(value + bias + σ ξ)) ,    steps(v) = r ⌊v / r + ½⌋ ,    σ of steps alone: r / √12
 
 Encoder: r = 2π / ppr. Accelerometer: r = LSB / sensitivity, LSB = range / 2^bits. Force: σ = percentage of full scale.
-The amplitude the source quotes is taken as the standard deviation (spec 004, trap 62): where no noise is said, σ is one
-step. Every sensor is a function of numbers, arrays or expressions, fits ``da.Noise(sensors=...)``, and its `variance`
-is what a filter takes as R.
+The noise of a sensor is its standard deviation σ; where none is given, σ is one step. Every sensor is a function
+of numbers, arrays or expressions, fits ``da.Noise(sensors=...)``, and its `variance` is what a filter takes as R.
 """
 
 from __future__ import annotations

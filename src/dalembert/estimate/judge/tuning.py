@@ -1,4 +1,4 @@
-"""Q and R from data (spec 004, C9): by likelihood, or against a reference trajectory.
+"""Q and R from data: by likelihood, or against a reference trajectory.
 
 The unknowns are logarithms of variances, θ: of every diagonal entry that is not zero, or one factor for a full matrix.
 

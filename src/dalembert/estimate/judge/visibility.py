@@ -2,7 +2,7 @@
 
 With O of `process_slopes`, a start known to P₀ = L Lᵀ and readings with noise R = N Nᵀ, the singular values s of
 
-    A = N⁻¹ O L = Σ s u vᵀ ,     P = L (1 + AᵀA)⁻¹ Lᵀ                                                (spec 004, C15)
+    A = N⁻¹ O L = Σ s u vᵀ ,     P = L (1 + AᵀA)⁻¹ Lᵀ
 
 compare what an uncertainty makes of the readings with their noise: along L v the standard deviation falls from 1 to
 1/√(1 + s²). A sensor is judged by that with its own rows added to A: by what it takes off the directions that are seen

@@ -1,4 +1,4 @@
-"""Do the sensors suffice? Rules for the inputs and outputs of a kinematics-based model (spec 004, C15).
+"""Do the sensors suffice? Rules for the inputs and outputs of a kinematics-based model.
 
 With n independent coordinates: at least n inputs with rank S = n, so that SᵀS can be inverted; at least n outputs of
 position whose gradient has rank n; so 2n measurements, none twice; and the sampled model observable,
@@ -88,7 +88,7 @@ class KinematicCheck(Frozen):
 def check_levels(
     relations: Relations, inputs: tuple[str, ...], outputs: tuple[str, ...], level: int, scheme: str | None
 ) -> None:
-    """The rules of C15 that need no numbers; all that are broken are told at once."""
+    """The rules that need no numbers; all that are broken are told at once."""
     n, known = len(relations.coordinates), relations.known
     problems = []
     wrong = [name for name in inputs if known[name].order != level]
@@ -248,7 +248,7 @@ def along(model: KinematicModel, motion: Record, poses: int) -> tuple[Array, Arr
 
 
 def survey(model: KinematicModel, motion: Record | None, workspace: Any, dt: float, poses: int) -> KinematicCheck:
-    """The rules of C15 along a motion, or over the workspace with speeds of about a turn per second."""
+    """The rules along a motion, or over the workspace with speeds of about a turn per second."""
     s, r = model.stepper, model.relations
     n = s.n
     if motion is None:

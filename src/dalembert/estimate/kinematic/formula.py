@@ -1,4 +1,4 @@
-"""Relations given as formulas h = Φ(z), instead of a machine with joints (spec 004, C12)."""
+"""Relations given as formulas h = Φ(z), instead of a machine with joints."""
 
 from __future__ import annotations
 

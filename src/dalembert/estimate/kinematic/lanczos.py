@@ -1,4 +1,4 @@
-"""Derivatives of samples without a model, to compare an observer with (spec 004, C17).
+"""Derivatives of samples without a model, to compare an observer with.
 
 Lanczos' low-noise differentiator fits a line through 2M + 1 points by least squares and takes its slope,
 

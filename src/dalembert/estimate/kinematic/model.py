@@ -1,4 +1,4 @@
-"""A kinematics-based model as a noun, and as the process a filter takes (spec 004, C13 to C18).
+"""A kinematics-based model as a noun, and as the process a filter takes (Palomba 2016, ch. 2).
 
 The error is that of z and its derivatives; the pose of the mechanism is carried beside them and closed anew wherever z
 moves, so x lives on a manifold: x ⊞ e adds e to z, ż, z̈ and closes the pose there.
@@ -150,7 +150,7 @@ class KinematicModel:
         self, motion: Record | None = None, *, workspace: Mapping[str, tuple[float, float]] | None = None,
         dt: float = 1e-3, poses: int = 400,
     ) -> KinematicCheck:  # fmt: skip
-        """Whether inputs and outputs suffice (spec 004, C15); raises `ModelError` if they do not.
+        """Whether inputs and outputs suffice; raises `ModelError` if they do not.
 
         motion : record of the independent coordinates and their rates to look along; None: all over the workspace.
         workspace : range of every independent coordinate; None: a turn about the start, as far as the joints let go.

@@ -1,4 +1,4 @@
-"""Observers that know a machine by its joints alone: no mass, no friction, no force (spec 004, C12 to C18).
+"""Observers that know a machine by its joints alone: no mass, no friction, no force (Palomba 2016, ch. 2).
 
 Measured velocities or accelerations are the inputs u, measured positions the outputs y; the independent coordinates z
 and their derivatives are estimated, and with them every joint and sensor of the machine. `kinematic` makes the model;
@@ -54,7 +54,7 @@ def kinematic(
     outputs : measured positions (and rates), at least as many; another set than the inputs.
     order : ``"acceleration"`` or ``"velocity"``: what the inputs are.
     scheme : how the highest derivative enters the state: 1 ``"constraint"``, 2 ``"newmark"``, 3 ``"both"``, or None for
-        a state without it (spec 004, C16).
+        a state without it.
     method : ``"euler"``, ``"heun"`` or ``"rk4"``, of the other rows, with the input held over the step; Euler's pairs
         every input with the pose it was measured at.
     form, beta, gamma : ``"velocity"`` (gamma) or ``"displacement"`` (beta) form of Newmark's formula.

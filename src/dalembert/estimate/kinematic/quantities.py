@@ -1,4 +1,4 @@
-"""What a kinematics-based model may measure, and what it needs to know of a machine (spec 004, C12)."""
+"""What a kinematics-based model may measure, and what it needs to know of a machine."""
 
 from __future__ import annotations
 

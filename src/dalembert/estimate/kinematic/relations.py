@@ -1,4 +1,4 @@
-"""What the joints say about measured quantities, in the independent coordinates z of a machine (spec 004, C12).
+"""What the joints say about measured quantities, in the independent coordinates z of a machine.
 
     h = Φ(z) ,     ḣ = S ż + … ,     ḧ = S z̈ + Ṡ ż + … ,     S = ∂Φ/∂z
 

@@ -1,4 +1,4 @@
-"""One step of a kinematics-based model (spec 004, C3, C13, C14, C16, C18).
+"""One step of a kinematics-based model (Palomba 2016, ch. 2).
 
     velocities measured       x = z          ż = (SᵀWS)⁻¹SᵀW (u - …)
     accelerations measured    x = [z; ż]     z̈ = (SᵀWS)⁻¹SᵀW (u - Ṡż - …)
@@ -12,10 +12,10 @@ the classical Runge-Kutta method; then
                              w_k = (z_k - z)/(βΔt²) - ż/(βΔt) + (1 - 1/(2β)) w           displacement form
     scheme 3, "both"         scheme 2 with w° in place of w
 
-with y_k, z_k predicted by the step. The input is held over a step (C3): Heun's and Runge-Kutta's later stages then pair
+with y_k, z_k predicted by the step. The input is held over a step: Heun's and Runge-Kutta's later stages then pair
 it with poses it was not measured at, which near singular poses costs more than their order gains. Eqs. 2.15, 2.17 and
-2.18 of the source print y instead of y_k - y, which is wrong by three orders of magnitude (trap 6). Under Euler's
-method scheme 3 is scheme 1 for any γ (trap 13).
+2.18 there print y instead of y_k - y, which is wrong by three orders of magnitude. Under Euler's method scheme 3 is
+scheme 1 for any γ: y_k - y is then Δt w°.
 
 All of these lag by one sample, for w_k comes from u_{k-1}. With ``use_current`` the step is told u_k instead: the rows
 below go on with the w of the state (which fits u_{k-1}), and then w_k = w° at the new state with u_k.

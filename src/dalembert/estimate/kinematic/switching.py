@@ -1,13 +1,13 @@
-"""Poses where the measured inputs say nothing about the independent coordinates (spec 004, C18).
+"""Poses where the measured inputs say nothing about the independent coordinates (Palomba 2016, ch. 2).
 
 At a dead point S loses rank and z̈ = (SᵀS)⁻¹Sᵀ(u - Ṡż) blows up. Inside a set Ω around such poses the constraint is
 not used; the chain of integrators is kept and its highest derivative walks at random:
 
-    z_k = z + Δt ż ,   ż_k = ż + Δt z̈ ,   z̈_k = z̈ + δ             (trap 9: not the whole state, as printed)
+    z_k = z + Δt ż ,   ż_k = ż + Δt z̈ ,   z̈_k = z̈ + δ             (eqs. 2.20, 2.21 there let the whole state walk)
 
 Ω is where a distance from the singular poses is small: the determinant det(SᵀS) over its largest value in the
-workspace (trap 12: the printed one has units), a window of an angle, or any expression. With ``leave`` above ``enter``
-the distance must grow to ``leave`` before the constraint is used again: no chattering.
+workspace (so that units do not matter), a window of an angle, or any expression. With ``leave`` above ``enter`` the
+distance must grow to ``leave`` before the constraint is used again: no chattering.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A machine as a filter takes it: x = (q, v, z) on the joints, its step and outputs as expressions.
 
-    x_{k+1} = Π(x_k + Δt Σ bᵢ kᵢ) ,   kᵢ = ẋ(x_k + Δt Σ aᵢⱼ kⱼ, u_k)         (spec 004, C1 to C3)
+    x_{k+1} = Π(x_k + Δt Σ bᵢ kᵢ) ,   kᵢ = ẋ(x_k + Δt Σ aᵢⱼ kⱼ, u_k)
 
 Π closes the joints and steers the speeds, as `da.simulate` does after every step; the input is held. What covariances
-speak of is told in `manifold`. Inputs named ``unknown`` are states too: d_{k+1} = d_k plus noise, random walks
-(spec 004, C27, C29). Where forces depend on reactions x carries λ along, for the next step to start from.
+speak of is told in `manifold`. Inputs named ``unknown`` are states too: d_{k+1} = d_k plus noise, random walks.
+Where forces depend on reactions x carries λ along, for the next step to start from.
 """
 
 from __future__ import annotations

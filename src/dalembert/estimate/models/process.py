@@ -1,6 +1,6 @@
 """What a filter knows of a machine.
 
-    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}, Δt) + w ,     y_k = g(x_k, u_k, t_k) + v            (spec 004, C1 to C3)
+    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}, Δt) + w ,     y_k = g(x_k, u_k, t_k) + v
 
 x may live on a manifold (closed loops, Euler parameters): then an error is a vector e of fewer entries, put on a state
 by ``retract`` and read from two states by ``difference``,

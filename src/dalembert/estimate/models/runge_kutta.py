@@ -1,6 +1,6 @@
 """Runge-Kutta steps of any tableau as expressions.
 
-    x_k = x_{k-1} + Δt Σ b_i κ_i ,    κ_i = f(x_{k-1} + Δt Σ a_ij κ_j, u_{k-1}, t_{k-1} + c_i Δt)         (spec 004, C3)
+    x_k = x_{k-1} + Δt Σ b_i κ_i ,    κ_i = f(x_{k-1} + Δt Σ a_ij κ_j, u_{k-1}, t_{k-1} + c_i Δt)
 
 with u held over the step. Stages that depend on themselves or on later ones are solved together by Newton's method,
 with a limit of iterations; a step whose stages do not close gives NaN, which a filter reports with its time, never a

@@ -1,9 +1,9 @@
 """A process from a user's own functions.
 
-    ẋ = f(x, u, t) ,   y = g(x, u, t)                                                                 (spec 004, C1)
-    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}) ,   y_k = g(x_k, u_k, t_k)                                      (spec 004, C2)
+    ẋ = f(x, u, t) ,   y = g(x, u, t)
+    x_k = f(x_{k-1}, u_{k-1}, t_{k-1}) ,   y_k = g(x_k, u_k, t_k)
 
-The first is made discrete by a Runge-Kutta tableau of any kind, with u held over the step (`tableau`, spec 004, C3).
+The first is made discrete by a Runge-Kutta tableau of any kind, with u held over the step (`tableau`).
 """
 
 from __future__ import annotations

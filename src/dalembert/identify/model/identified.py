@@ -1,4 +1,4 @@
-"""What identification returns: a sampled state-space model, its noise, and how it was found (spec 000, 58, 61).
+"""What identification returns: a sampled state-space model, its noise, and how it was found.
 
 x[k+1] = A x[k] + B u[k] + K e[k]        e white, covariance ``innovation``
 y[k]   = C x[k] + D u[k] + e[k]
@@ -159,7 +159,7 @@ class Identified(Frozen):
     # ---- modes
 
     def modes(self) -> Modes:
-        """Continuous-time eigenvalues ln(z)/dt and shapes C Ψ at the outputs, largest component 1 (spec 000, 58)."""
+        """Continuous-time eigenvalues ln(z)/dt and shapes C Ψ at the outputs, largest component 1."""
         return self.system.modes()
 
     def underdamped(self) -> Modes:

@@ -1,4 +1,4 @@
-"""Mass, stiffness and damping matrices from the complex modes of a realization (spec 000, 60; "MKR").
+"""Mass, stiffness and damping matrices from the complex modes of a realization (De Angelis et al. 2002).
 
 Columns w of W, scaled so that Ψᵀ [[R, M], [M, 0]] Ψ = I for Ψ = [W; W Λ], one for each of the 2n eigenvalues, give
 

@@ -1,4 +1,4 @@
-"""A mechanical model M, C, K from an identified state space (spec 000, 59, 60; AT-4, AT-5).
+"""A mechanical model M, C, K from an identified state space (De Angelis, Lus, Betti and Longman 2002).
 
 Needed: as many coordinates as pairs of poles, each with a sensor or an actuator, one of them with both, and every mode
 underdamped. What is more or less than that is refused in words, because the matrices would not be unique.

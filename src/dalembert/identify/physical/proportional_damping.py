@@ -1,4 +1,4 @@
-"""Proportional damping from identified modes (spec 000, 59; trap T-22).
+"""Proportional damping from identified modes.
 
 ξ_j = α / (2 ω_j) + β ω_j / 2,    least squares over the modes
 """

@@ -3,7 +3,7 @@
 free decay      y(k) = C Aᵏ x₀, one column of initial states per test
 NExT            white excitation makes R(τ) = E[y(t + τ) y_ref(t)ᵀ] = C A^{τ-1} G for τ ≥ 1: a free decay as well, one
                 column per reference. R(0) is left out: it holds the white sensor noise (James, Carne & Lauffer 1995).
-ERA             as with Markov parameters, spec 000, 55, decays in their place
+ERA             as with Markov parameters (Juang and Pappa 1985), decays in their place
 Ibrahim (ITD)   Φ₁, Φ₂ the decays and the decays one sample later, stacked with delays; A Φ₁ = Φ₂ solved by the mean of
                 two least squares, ½ [Φ₂ Φ₁ᵀ (Φ₁ Φ₁ᵀ)⁻¹ + Φ₂ Φ₂ᵀ (Φ₁ Φ₂ᵀ)⁻¹], whose damping biases cancel to first order
 

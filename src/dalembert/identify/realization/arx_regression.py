@@ -1,4 +1,4 @@
-"""Least squares of the observer form, block by block (spec 000, 50, 52).
+"""Least squares of the observer form, block by block.
 
     y(k) = D u(k) + Σ_{j=1}^p [Ȳ¹_j u(k-j) - Ȳ²_j y(k-j)] + ε(k)
 

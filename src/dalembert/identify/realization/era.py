@@ -1,4 +1,4 @@
-"""Realizations with names: ERA, ERA/DC, and OKID followed by either (spec 000, 52-58; trap T-12).
+"""Realizations with names: ERA, ERA/DC, and OKID followed by either.
 
 From Y_k alone the model of noise-free data is exact for every observer order p. The combined form, which realizes
 Γ_k = [Y_k, Yᵒ_k] at once, is biased for p > n/ny: the gain sequence of minimum norm is not that of an order-n system

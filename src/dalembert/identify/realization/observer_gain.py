@@ -1,4 +1,4 @@
-"""Observer gain of a known model from its Markov parameters (spec 000, 51, 53; trap T-14).
+"""Observer gain of a known model from its Markov parameters (Juang, Phan, Horta and Longman 1993).
 
     Yᵒ_k = C A^{k-1} G,   P_p = [C; C A; ...; C A^{p-1}],   G = P_p⁺ [Yᵒ_1; ...; Yᵒ_p],   K = -G
 
@@ -32,7 +32,7 @@ def gain_from_markov(A: FloatArray, C: FloatArray, markov: FloatArray) -> FloatA
 
 
 def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> FloatArray:
-    """K of the innovation form x⁺ = A x + B u + K e of a known model (spec 000, 53).
+    """K of the innovation form x⁺ = A x + B u + K e of a known model.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> Flo
 
     Returns
     -------
-    (nx, ny); spec 000 writes G = -K.
+    (nx, ny); the OKID literature writes G = -K.
     """
     if not isinstance(system, StateSpace):
         raise DataError(f"observer_gain needs a StateSpace (such as fit.system), got {type(system).__name__}.")

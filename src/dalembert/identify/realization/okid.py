@@ -1,4 +1,4 @@
-"""OKID: Markov parameters through those of an observer (spec 000, 50-52).
+"""OKID: Markov parameters through those of an observer (Juang, Phan, Horta and Longman 1993).
 
 An observer x̂⁺ = A x̂ + B u - G (y - ŷ) makes the response short, Ā = A + G C, Āᵖ ≈ 0, so that
 

@@ -1,4 +1,4 @@
-"""ERA and ERA/DC: a state-space model from Markov parameters (spec 000, 54-57).
+"""ERA and ERA/DC: a state-space model from Markov parameters (Juang and Pappa 1985; Juang, Cooper and Wright 1988).
 
     H(k)   = block (i, j) = Y_{k+1+i+j},  i < a, j < b        H(k) = P_a Aᵏ Q_b
     ERA      H(0) = R S Vᵀ,  P = R_n S_n^½,  Q = S_n^½ V_nᵀ,  A = S_n^-½ R_nᵀ H(1) V_n S_n^-½,
@@ -7,7 +7,7 @@
              A as above from X(1),  P_a = first rows of R_n S_n^½,  Q_b = P_a⁺ H(0)
 
 Correlating averages noise that differs from sample to sample. Without correlations and with γ = δ = 0 it is ERA.
-The selector of eq. 3.158 must have (δ + 1) a ny rows (trap T-13).
+The selector of eq. 3.158 in Pappalardo 2011 must have (δ + 1) a ny rows, one per column of X(0).
 """
 
 from __future__ import annotations

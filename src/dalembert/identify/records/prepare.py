@@ -1,4 +1,4 @@
-"""Signal conditioning of records before identification (spec 000, item 62).
+"""Signal conditioning of records before identification.
 
 Every function takes a Record or a sequence of them, keeps names and units, and appends what it did to
 ``provenance["preparation"]``. Outputs and inputs must pass the same linear filter, else the filter becomes part of the
@@ -271,7 +271,7 @@ def cut(record: Record, *bad: tuple[float, float], shortest: int = 2) -> tuple[R
 
 
 def average(records: Sequence[Record]) -> Record:
-    """Mean of repeated tests, sample by sample: noise falls with the root of their number (spec 000, item 62).
+    """Mean of repeated tests, sample by sample: noise falls with the root of their number.
 
     The tests must be repetitions: the same input at the same instants of each record (:func:`synchronise` aligns them).
     Times are those of the first.

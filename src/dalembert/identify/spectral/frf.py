@@ -1,4 +1,4 @@
-"""Frequency responses and coherences from measured inputs and outputs (spec 000, item 62).
+"""Frequency responses and coherences from measured inputs and outputs (Bendat and Piersol 2010).
 
 With the densities S_ab = E[conj(A) B] and y = H u + noise:
 

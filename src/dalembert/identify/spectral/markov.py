@@ -1,4 +1,4 @@
-"""Markov parameters (pulse responses) from records (spec 000, item 49).
+"""Markov parameters (pulse responses) from records.
 
 y(k) = Σ_j Y_j u(k - j),   Y_0 = D,   Y_j = C A^{j-1} B      (m x r; the same in all coordinates of the state)
 

@@ -1,4 +1,4 @@
-"""Markov parameters by division of transforms, averaged as H1 (spec 000, items 49 and 62).
+"""Markov parameters by division of transforms, averaged as H1.
 
 Steady response to inputs of period P:   Y(ω_k) = H(ω_k) U(ω_k), ω_k = 2πk/P, exactly;  S_uu Hᵀ = S_uy over all periods
 pulse response = inverse transform of H; a response longer than P wraps round, Σ_i Y_{j+iP}

@@ -1,4 +1,4 @@
-"""Auto and cross spectral densities by Welch's averages (spec 000, item 62).
+"""Auto and cross spectral densities by averages over segments (Welch 1967).
 
 X_k = FFT(w · x) of blocks k of every record; one-sided densities per Hz
 

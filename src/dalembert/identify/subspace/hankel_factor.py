@@ -1,4 +1,4 @@
-"""Block-Hankel data compressed to a triangular factor, block by block (spec 000, 61).
+"""Block-Hankel data compressed to a triangular factor, block by block.
 
 w[k] = (u[k], y[k]), q numbers per sample; column j of the block-Hankel matrix H is (w[j], ..., w[j + 2i - 1]), and a
 subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however long the record.

@@ -1,4 +1,4 @@
-"""Projections of block-Hankel data and the observability matrix they give (spec 000, 61).
+"""Projections of block-Hankel data and the observability matrix they give.
 
 With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
 

@@ -1,4 +1,4 @@
-"""Subspace identification with inputs: MOESP, N4SID and CVA (spec 000, 61).
+"""Subspace identification with inputs: MOESP, N4SID and CVA (Van Overschee and De Moor 1996).
 
 Every method compresses the block-Hankel data once (``compress.py``), takes the extended observability matrix Γ from a
 projection of the future on the past (``projections.py``), then
@@ -82,7 +82,7 @@ def n4sid(
     order: int | None = None, rows: int | None = None, feedthrough: bool = True,
     delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
 ) -> Identified:  # fmt: skip
-    """State-space model by N4SID: oblique projection, two state sequences, least squares (spec 000, 61).
+    """State-space model by N4SID: oblique projection, two state sequences, least squares.
 
     The robust algorithm of Van Overschee and De Moor (1996): all that the future inputs explain is left out of the
     projection and of both state sequences, so periodic and coloured inputs do no harm. Done so, A and C are those of

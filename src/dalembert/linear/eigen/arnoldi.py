@@ -1,4 +1,4 @@
-"""Modes of large sparse systems with damping, gyroscopic, circulatory or hysteretic terms (spec 003, C-08, C-14).
+"""Modes of large sparse systems with damping, gyroscopic, circulatory or hysteretic terms.
 
     Q(s) φ = (s² M + s (C+G) + K+H + i K_loss) φ = 0
 

@@ -1,7 +1,7 @@
-"""What kind of system it is, and the definiteness of its matrices (spec 003, C-03, C-17).
+"""What kind of system it is, and the definiteness of its matrices (Genta 2012, app. A).
 
 natural ⇔ G = 0;  noncirculatory ⇔ H = 0;  conservative ⇔ C = H = K_loss = 0
-M, C, K ≥ 0 (H = 0): no eigenvalue with Re s > 0;  all > 0: asymptotically stable (Remark A.11)
+M, C, K ≥ 0 (H = 0): no eigenvalue with Re s > 0;  all > 0: asymptotically stable
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Systems whose mass matrix is singular (spec 003, C-18), and the first-order form of any second-order system.
+"""Systems whose mass matrix is singular, and the first-order form of any second-order system.
 
     M x″ + C x′ + K x = f        here C = C + G and K = K + H, not symmetric in general
 
 Coordinates ξ, ``x = T ξ``, and combinations of the equations, ``Wᵀ(...)``, are chosen that fall into three kinds:
 
 - a: M_aa invertible, no mass elsewhere;
-- p: no mass, C_pp invertible: a first-order equation of its own, one state, no rate (trap 10: the source leaves
-  this condition unsaid);
+- p: no mass, C_pp invertible: a first-order equation of its own, one state, no rate;
 - q: neither mass nor damping among the massless: an algebraic equation.
 
 With ``w = a′ + M_aa⁻¹ C_aq q`` (the plain rate where the q take no part in the damping of a) nothing needs the

@@ -1,11 +1,11 @@
-"""The quadratic eigenproblem ``(s² M + s (C+G) + K+H) φ = 0`` (spec 003, C-08, C-09, C-14, C-19).
+"""The quadratic eigenproblem ``(s² M + s (C+G) + K+H) φ = 0``.
 
 Each case goes to the solver that keeps its structure:
 
 - G = H = 0 and C diagonal in the undamped modes (C = 0 included): symmetric, ``K φ = μ M φ``,
   then one scalar quadratic ``s² + d s + μ = 0`` per mode. Real shapes; critical damping is exact.
 - C = H = 0, K ≥ 0: with M = I and K = R Rᵀ the matrix ``[[0, Rᵀ], [-R, -G]]`` is skew, so the
-  eigenvalues are exactly imaginary. (The source's form is singular with K, trap 11; this one is not.)
+  eigenvalues are exactly imaginary. A singular K does no harm.
 - complex stiffness K + i K_loss, K_loss (and C) diagonal in the undamped modes: ``s² + d s + μ + iκ = 0`` per mode,
   the root with Im s > 0; a loss factor η gives s = i ω √(1 + iη).
 - anything else, massless coordinates included: first-order companion form.

@@ -1,4 +1,4 @@
-"""Poles, zeros and modes of a state-space system (spec 000, 48; spec 003, C-14).
+"""Poles, zeros and modes of a state-space system.
 
 poles   det(A - λ I) = 0
 zeros   rank [[A - λ I, B], [C, D]] below its normal rank: the invariant zeros, which for a minimal system are

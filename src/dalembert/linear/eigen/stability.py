@@ -1,4 +1,4 @@
-"""Stability of linear systems, right also where eigenvalues are defective (spec 003, C-15 and trap 9).
+"""Stability of linear systems, right also where eigenvalues are defective.
 
 An eigenvalue on the imaginary axis (unit circle) bounds the motion only if it is semisimple, that is, has as many
 eigenvectors as its multiplicity; else the motion grows like a power of time: a free body (s² = 0), a flutter boundary.

@@ -1,4 +1,4 @@
-"""Undamped modes of a large sparse system, ``K φ = μ M φ``, by shift-invert Lanczos (spec 003, C-09; trap 9).
+"""Undamped modes of a large sparse system, ``K φ = μ M φ``, by shift-invert Lanczos.
 
     (K - σ M)⁻¹ M φ = θ φ,    μ = σ + 1/θ
 

@@ -1,4 +1,4 @@
-"""Where a linear model holds: regions of its configuration space (spec 003, C-04, E1, Remark A.2).
+"""Where a linear model holds: regions of its configuration space (Genta 2012, app. A).
 
 A measure is a linear form of the coordinates, e = a·x: the elongation of a spring, a rotation, a clearance.
 Around the equilibrium x = 0 every measure has a range in which the model is linear, inside a range in which the machine

@@ -1,4 +1,4 @@
-"""Duhamel's integral, mode by mode, in closed form (spec 000, item 20; spec 003, C-22).
+"""Duhamel's integral, mode by mode, in closed form (Meirovitch 1997).
 
 m q″ + c q′ + k q = Q(t),   a = c/2m,   ω² = k/m
 q(t) = q₀ k g(t) + q₀′ m h(t) + ∫₀ᵗ Q(τ) h(t - τ) dτ
@@ -6,9 +6,10 @@ q(t) = q₀ k g(t) + q₀′ m h(t) + ∫₀ᵗ Q(τ) h(t - τ) dτ
 h  unit impulse response,  m h = (e^{s₁t} - e^{s₂t}) / (s₁ - s₂),   s = -a ± √(a² - ω²)
 g  release of a unit force held before,  k g = m h′ + 2a m h
 
-Over a step on which Q is linear the integral needs only J₁ = ∫ m h and J₂ = ∫∫ m h. The source gives ω > a alone; the
-branches critical (s₁ = s₂), overdamped, ω = 0, k < 0 and c < 0 are one formula here, with series where it would cancel:
-s₁ ≈ s₂, and short steps. Independent of the matrix exponential, so either can judge the other.
+Over a step on which Q is linear the integral needs only J₁ = ∫ m h and J₂ = ∫∫ m h. The usual closed
+form is that of ω > a; the branches critical (s₁ = s₂), overdamped, ω = 0, k < 0 and c < 0 are one formula here, with
+series where it would cancel: s₁ ≈ s₂, and short steps. Independent of the matrix exponential, so either can
+judge the other.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def impulse_function(mass: ArrayLike, damping: ArrayLike, stiffness: ArrayLike, 
 def release_function(mass: ArrayLike, damping: ArrayLike, stiffness: ArrayLike, times: ArrayLike) -> FloatArray:
     """k g(t) [1]: motion after release from a unit displacement at rest; 1 before t = 0.
 
-    The source's g is this divided by k; times k it exists for k = 0 too.
+    Times k, so that it exists for k = 0 too.
 
     Examples
     --------

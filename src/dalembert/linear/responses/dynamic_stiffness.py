@@ -1,4 +1,4 @@
-"""Solving with the dynamic stiffness and with the resolvent, at many frequencies (spec 003, C-21).
+"""Solving with the dynamic stiffness and with the resolvent, at many frequencies.
 
 Z(ω) X = F,  Z = K + H + i K_loss + iω (C + G) - ω² M        SecondOrder
 (s I - A) X = B,  s = iω, or e^{iω dt} in discrete time      StateSpace

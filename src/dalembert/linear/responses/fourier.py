@@ -1,7 +1,7 @@
-"""Fourier series of periodic signals and the steady response to them (spec 000, item 21; spec 003, C-22).
+"""Fourier series of periodic signals and the steady response to them.
 
 f(t) = a₀/2 + Σ (aₙ cos nω₀t + bₙ sin nω₀t) = Re Σ Fₙ e^{inω₀t},   ω₀ = 2π/T
-F₀ = mean,   Fₙ = aₙ - i bₙ = (2/T) ∫ f e^{-inω₀t} dt               (the source writes T = 2π only)
+F₀ = mean,   Fₙ = aₙ - i bₙ = (2/T) ∫ f e^{-inω₀t} dt
 y(t) = Re Σ H(nω₀) Fₙ e^{inω₀t}
 
 The integrals are exact for sampled signals, held or linear between samples; functions are integrated by Gauss' rule

@@ -1,6 +1,6 @@
 """Frequency responses as a frozen result: complex amplitudes of outputs per unit input, with names and units.
 
-y = H(ω) u   for   u = Re(u₀ e^{iωt}), y = Re(y₀ e^{iωt})   (spec 003, C-21)
+y = H(ω) u   for   u = Re(u₀ e^{iωt}), y = Re(y₀ e^{iωt})
 
 kind         H is ... per unit input
 receptance   displacement

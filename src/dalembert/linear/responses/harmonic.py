@@ -1,4 +1,4 @@
-"""Frequency responses of second-order and state-space systems (spec 003, C-21).
+"""Frequency responses of second-order and state-space systems.
 
 x₀ = [-ω² M + iω (C + G) + K + H + i K_loss]⁻¹ B u₀
 y₀ = (Y_position + iω Y_velocity - ω² Y_acceleration) x₀ + D u₀

@@ -1,4 +1,4 @@
-"""Modal coordinates and modal damping (spec 003, C-11, C-13, C-23; spec 000, items 19 and 21).
+"""Modal coordinates and modal damping (Meirovitch 1997).
 
     x = Φ η:   M̄ η″ + (C̄ + Ḡ) η′ + (K̄ + H̄) η = Φᵀ B u,   X̄ = Φᵀ X Φ
 

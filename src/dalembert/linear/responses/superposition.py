@@ -1,4 +1,4 @@
-"""Responses on a basis of modes, with what the left-out modes do statically (spec 000, item 21; spec 003, C-13, C-23).
+"""Responses on a basis of modes, with what the left-out modes do statically.
 
 x ≈ V η + R B u,   Vᵀ (M, C+G, K+H) V η = Vᵀ B u        V: real span of the kept shapes
 R = K⁻¹ - V (Vᵀ K V)⁻¹ Vᵀ                                static correction (residual flexibility), K meaning K + H

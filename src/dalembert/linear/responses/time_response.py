@@ -1,11 +1,11 @@
-"""Time responses of linear systems as records (spec 000, items 18, 47; spec 003, C-07, C-16, C-22).
+"""Time responses of linear systems as records.
 
 z(t) = e^{A t} z(0) + ∫₀ᵗ e^{A (t-τ)} B u(τ) dτ,   y = C z + D u
 
 Forced: the integral is exact between samples for inputs held constant (zero-order hold) or linear (first-order hold),
 by the exponential of an augmented matrix that needs no inverse of A. Free: Σ cᵢ ψᵢ e^{λᵢ t} where the eigenvectors
-are well conditioned; where they are not (critical damping, rigid-body motion, flutter boundary: trap 9 of spec 003
-denies that eigenvectors always exist) by steps of the matrix exponential.
+are well conditioned; where they are not (critical damping, rigid-body motion, flutter boundary: there
+are then too few eigenvectors) by steps of the matrix exponential.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class _Plan:
         assert isinstance(self.asked, SecondOrder)
         names = self.asked.coordinates
         z = initial_state(start, [*names, *(f"{name}.rate" for name in names)], self.where)
-        # M-weighted projection (spec 003, C-13)
+        # M-weighted projection
         momentum = self.basis.V.T @ (self.asked.M @ z.reshape(2, -1).T)
         result: FloatArray = np.linalg.solve(self.basis.mass, momentum).T.ravel()
         return result

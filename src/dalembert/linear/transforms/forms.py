@@ -1,6 +1,6 @@
-"""Other states for the same system (spec 000, 45, 46, 48).
+"""Other states for the same system.
 
-similarity     x = T z:  T⁻¹ A T,  T⁻¹ B,  C T,  D      (the source prints T A T⁻¹: wrong, spec 000, 45)
+similarity     x = T z:  T⁻¹ A T,  T⁻¹ B,  C T,  D
 modal          T = Ψ: Λ, Ψ⁻¹ B, C Ψ; or real, each pair σ ± iω as the block [[σ, ω], [-ω, σ]]
 symmetric      V z′ = S z + N u of a second-order system, z = (x, x′), V and S symmetric:
                form 1   V = [[C, M], [M, 0]],   S = [[-K, 0], [0, M]],    N = [B; 0]

@@ -1,4 +1,4 @@
-"""Between continuous and sampled systems (spec 000, 47).
+"""Between continuous and sampled systems.
 
 zero-order hold    exp([[A_c, B_c], [0, 0]] dt) = [[A, B], [0, I]]         exact for inputs held over each step
 first-order hold   the same with a ramp; the state becomes ξ = x - Γ₂ u     exact for inputs linear over each step

@@ -1,8 +1,8 @@
 """Equations of a Mechanism in absolute coordinates.
 
 Every body brings its own coordinates and a constant mass block; every joint brings rows that touch two bodies
-(spec 000-31; its block-diagonal A of eq. 2.245 holds only for body-to-ground joints, trap T-08).
-Gyroscopic torque of a spatial body in its own axes: -ω × I ω (spec 002-B1).
+(the block-diagonal A of eq. 2.245 in Pappalardo 2011 holds only for joints between a body and the ground).
+Gyroscopic torque of a spatial body in its own axes: -ω × I ω.
 """
 
 from __future__ import annotations

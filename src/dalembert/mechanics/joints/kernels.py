@@ -7,7 +7,7 @@ With frames a and b of a joint: d = (point b) - (point a) in world axes, e_k and
   planar      e₃·d = 0, e₁·g₃ = e₂·g₃ = 0    rod  (d·d - L²)/2L = 0 (so that its multiplier is the rod's force)
   screw       cylindrical, and the angle wrapped: (lead/2π) angle(2π e₃·d/lead - angle) = 0, right over many turns
 Rolling kinds add velocity rows: the material point of the body at the contact does not move along the plane.
-(spec 000-31; rows 'dot-1' and coincidence.)
+(The rows 'dot-1' and coincidence of Haug 1989.)
 """
 
 from __future__ import annotations

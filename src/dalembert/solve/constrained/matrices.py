@@ -2,13 +2,14 @@
 
     M (n, n) symmetric, f (n,), A (m, n), b (m,).  Rows may be dependent, M may be singular where rank [M; A] = n.
 
-Udwadia-Kalaba (spec 000-12, 000-13, 002-D5), with M = L Lᵀ and Ac = A L⁻ᵀ:
+Udwadia-Kalaba (Udwadia and Kalaba 1992), with M = L Lᵀ and Ac = A L⁻ᵀ:
     a = M⁻¹ f ,  e = b - A a ,  H = (A M⁻¹ Aᵀ)⁺ ,  λ = H e ,  a_c = M⁻¹ Aᵀ H e = L⁻ᵀ Ac⁺ e ,  v̇ = a + a_c .
-Singular mass (spec 000-14; α of 002-D5): M + α² A⁺A and f + α² A⁺b in place of M and f.
-Null space (Maggi, 002-A11, G1): A S = 0 , A c = b , Sᵀ M S z = Sᵀ (f - M c) , v̇ = S z + c .
-Augmented Lagrangian (002-C7): (M + α AᵀA) v̇ = f + Aᵀ(α b + λ) , λ ← λ + α (b - A v̇) ; its first pass is the penalty.
+Singular mass: M + α² A⁺A and f + α² A⁺b in place of M and f, which adds α² A⁺ (A v̇ - b) = 0.
+Null space (Maggi): A S = 0 , A c = b , Sᵀ M S z = Sᵀ (f - M c) , v̇ = S z + c .
+Augmented Lagrangian (Bayo, García de Jalón and Serna 1988):
+    (M + α AᵀA) v̇ = f + Aᵀ(α b + λ) , λ ← λ + α (b - A v̇) ; its first pass is the penalty.
 
-Here b stands on the right and λ pushes (spec 002 writes A v̇ + b = 0, and λ in its eq. 3.95 and in 003-C34 pulls).
+Here b stands on the right and λ pushes (Orsino 2016 writes A v̇ + b = 0, and λ in eq. 3.95 there pulls).
 Inconsistent rows are met in least squares (all but the plain KKT system): the length of a row is its weight.
 """
 
@@ -70,7 +71,7 @@ def scales(M: Array, A: Array) -> tuple[Array, Array]:
 
 
 def is_singular(M: Array) -> bool:
-    """Whether M lacks rank (spec 000-14), judged with unit diagonal so that units do not matter."""
+    """Whether M lacks rank, judged with unit diagonal so that units do not matter."""
     if not len(M):
         return False
     diagonal = np.diag(M)
@@ -83,7 +84,7 @@ def is_singular(M: Array) -> bool:
 def realizability(
     M: Array, A: Array, names: Sequence[str] | None = None, *, tolerance: float = RANK_TOLERANCE
 ) -> float:
-    """Smallest singular value of [M; A] (scaled); ModelError naming the coordinates when it is zero (spec 000-15)."""
+    """Smallest singular value of [M; A] (scaled); ModelError naming the coordinates when it is zero."""
     n = M.shape[0]
     if n == 0:
         return 1.0
@@ -113,7 +114,7 @@ def _labels(numbers: Sequence[int], names: Sequence[str] | None) -> str:
 def heavier(
     M: Array, f: Array, A: Array, b: Array, alpha: float = 1.0, tolerance: float = RANK_TOLERANCE
 ) -> tuple[Array, Array]:
-    """M + α² A⁺A and f + α² A⁺b: the same v̇ and λ, and no longer singular (spec 000-14; 002-D5 for α ≠ 1)."""
+    """M + α² A⁺A and f + α² A⁺b: the same v̇ and λ, and no longer singular."""
     inverse = pseudo_inverse(A, tolerance)
     return M + alpha**2 * (inverse @ A), f + alpha**2 * (inverse @ b)
 
@@ -127,7 +128,7 @@ def udwadia_kalaba(
     alpha: float = 1.0,
     tolerance: float = RANK_TOLERANCE,
 ) -> Constrained:
-    """The fundamental equations (spec 000-12 to 000-14, 002-D5).
+    """The fundamental equations (Udwadia and Kalaba 1992).
 
     alpha : share of A⁺A added to a singular mass matrix; the result does not depend on it.
     """
@@ -153,7 +154,7 @@ def udwadia_kalaba(
 def udwadia_phohomsiri(
     M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE
 ) -> tuple[Array, Array]:
-    """(v̇, λ) with v̇ = [(1 - A⁺A) M; A]⁺ [f; b], for a mass matrix of any rank (spec 002-D5)."""
+    """(v̇, λ) with v̇ = [(1 - A⁺A) M; A]⁺ [f; b], for a mass matrix of any rank (Udwadia and Phohomsiri 2006)."""
     inverse = pseudo_inverse(A, tolerance)
     stack = np.vstack(((np.eye(M.shape[0]) - inverse @ A) @ M, A))
     acceleration: Array = pseudo_inverse(stack, tolerance) @ np.concatenate((f, b))
@@ -170,7 +171,7 @@ def multipliers(A: Array, lam: Array, tolerance: float = RANK_TOLERANCE) -> Arra
 
 
 def kkt(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE) -> tuple[Array, Array]:
-    """(v̇, λ) of [[M, -Aᵀ], [A, 0]] (v̇; λ) = (f; b) (spec 000-11, 002-C5, 003-C32).
+    """(v̇, λ) of [[M, -Aᵀ], [A, 0]] (v̇; λ) = (f; b).
 
     Solved by LU with one refinement; by least squares where rows are dependent.
     """
@@ -190,7 +191,7 @@ def kkt(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLER
 
 
 def independent_columns(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[list[int], list[int]]:
-    """(independent, dependent) speeds by QR with pivoting, so that A_dep is far from singular (002-A11)."""
+    """(independent, dependent) speeds by QR with pivoting, so that A_dep is far from singular."""
     if not A.size:
         return list(range(A.shape[1])), []
     sizes, order = ties.pivoted(A)
@@ -199,7 +200,7 @@ def independent_columns(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[li
 
 
 def independent_rows(A: Array, tolerance: float = RANK_TOLERANCE) -> tuple[list[int], list[int]]:
-    """(rows kept, rows that repeat them) by QR of Aᵀ with pivoting (spec 002-A7)."""
+    """(rows kept, rows that repeat them) by QR of Aᵀ with pivoting."""
     others, kept = independent_columns(A.T, tolerance)
     return kept, others
 
@@ -212,7 +213,7 @@ def complement(
     names: Sequence[str] | None = None,
     tolerance: float = RANK_TOLERANCE,
 ) -> Array:
-    """S (n, n - rank A) with A S = 0 (spec 002-A11).
+    """S (n, n - rank A) with A S = 0.
 
     method : "svd" or "qr" for orthonormal columns; "partition" for S_ind = 1, S_dep = -A_dep⁻¹ A_ind, with the
         `independent` speeds given or found by QR with pivoting.
@@ -263,7 +264,7 @@ def null_space(
     names: Sequence[str] | None = None,
     tolerance: float = RANK_TOLERANCE,
 ) -> tuple[Array, Array]:
-    """(v̇, λ) by Maggi's equations: motion on the null space of A, then the reactions (spec 002-G1, 003-C40 c)."""
+    """(v̇, λ) by Maggi's equations: motion on the null space of A, then the reactions."""
     inverse = pseudo_inverse(A, tolerance)
     particular = inverse @ b
     S = complement(A, method, independent=independent, names=names, tolerance=tolerance)
@@ -276,7 +277,7 @@ def null_space(
 
 
 def projected(M: Array, f: Array, A: Array, b: Array, *, tolerance: float = RANK_TOLERANCE) -> Array:
-    """v̇ of the stacked system [SᵀM; A] v̇ = [Sᵀf; b] (spec 002-G1, the practical equivalent)."""
+    """v̇ of the stacked system [SᵀM; A] v̇ = [Sᵀf; b]."""
     S = complement(A, tolerance=tolerance)
     return np.asarray(np.linalg.lstsq(np.vstack((S.T @ M, A)), np.concatenate((S.T @ f, b)), rcond=None)[0])
 
@@ -291,7 +292,7 @@ def augmented_lagrangian(
     tolerance: float = PENALTY_TOLERANCE,
     iterations: int = PENALTY_ITERATIONS,
 ) -> tuple[Array, Array]:
-    """(v̇, λ) by penalty and multiplier updates, to convergence (spec 002-C7).
+    """(v̇, λ) by penalty and multiplier updates, to convergence.
 
     Written in corrections of v̇ and λ, so that a large penalty costs no digits. ConvergenceError when the last change
     stays above `tolerance`; that happens near a singular pose, where the other methods decide the rank.

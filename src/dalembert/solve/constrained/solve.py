@@ -8,7 +8,7 @@ The regularisation keeps redundant rows and singular poses well posed, with mult
 remove its error wherever H is not singular: a singular value σ of the scaled H is missed by (ε/(σ+ε))^(k+1).
 Starting from the multipliers of the stage before would spare refinements but winds up where rows are inconsistent, as
 they are, slightly, near a dead point; so every solve starts from zero.
-Where the mass matrix is singular (spec 000-14) M and f become M + α AᵀA and f + α Aᵀb, which changes neither
+Where the mass matrix is singular M and f become M + α AᵀA and f + α Aᵀb, which changes neither
 accelerations nor multipliers, and the quasi-definite KKT matrix is factored instead.
 """
 
@@ -33,7 +33,7 @@ TINY = 1e-60
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """φ̈ + 2 b₁ b₂ φ̇ + b₂² φ = 0 and ċ + b₃ c = 0 instead of φ̈ = 0 and ċ = 0 (spec 002-G6).
+    """φ̈ + 2 b₁ b₂ φ̇ + b₂² φ = 0 and ċ + b₃ c = 0 instead of φ̈ = 0 and ċ = 0 (Baumgarte 1972).
 
     penalty : None solves for the multipliers. A number, 1e4 to 1e8, takes this multiple of the left-hand sides above
         for the forces of the joints instead, λ = -α (φ̈ + 2 b₁ b₂ φ̇ + b₂² φ), α being the number times the largest
@@ -51,7 +51,7 @@ class Baumgarte:
 
 
 def mass_is_singular(eqs: EquationsOfMotion) -> bool:
-    """Whether M, at the drawing's pose and the present parameters, lacks rank (spec 000-14)."""
+    """Whether M, at the drawing's pose and the present parameters, lacks rank."""
 
     def find() -> bool:
         kernel = eqs.kernel("inertia")

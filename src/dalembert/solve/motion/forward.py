@@ -243,7 +243,7 @@ def forward_dynamics(
         lam, efforts = lam[:count], lam[count:]
     f = _forces(eqs, state, system.u, lam)
     heavy_M, heavy_f = M, f
-    if matrices.is_singular(M):  # a and e of spec 000-12 with the mass of 000-14
+    if matrices.is_singular(M):  # a mass made regular by the rows
         heavy_M, heavy_f = matrices.heavier(M, f, A, b, tolerance=tolerance)
     free: Array = np.asarray(np.linalg.solve(heavy_M, heavy_f))
     unique = _unique(eqs, Z)

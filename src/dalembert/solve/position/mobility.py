@@ -1,7 +1,7 @@
 """Degrees of freedom: counted, and true; redundant joints; distance to singular poses; one check of everything.
 
-    count  ν = d n - Σ (d - k) J(k)        (Chebychev-Gruebler-Kutzbach, spec 002-A17)
-    true   n_v - rank A                     (spec 002-A8), rank decided from singular values
+    count  ν = d n - Σ (d - k) J(k)        (Chebychev-Gruebler-Kutzbach)
+    true   n_v - rank A                    (rank decided from singular values)
 
 Before the rank is taken, turning speeds are multiplied by the largest arm that occurs in the rows (so that neither
 metres nor millimetres matter) and rows are brought to unit length.
@@ -35,7 +35,7 @@ PROBE = 1e-2  # rad (or times the arm, m): how far a neighbouring pose is looked
 
 
 def gruebler(bodies: int, freedoms: Mapping[int, int], *, planar: bool) -> int:
-    """d n - Σ (d - k) J(k) for `bodies` moving bodies and ``freedoms[k]`` joints with k freedoms (spec 002-A17).
+    """d n - Σ (d - k) J(k) for `bodies` moving bodies and ``freedoms[k]`` joints with k freedoms.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def _is_singular(eqs: EquationsOfMotion, state: State, A: Array, rank: int, tole
 
 
 def rank_report(eqs: EquationsOfMotion, run: Record, *, tolerance: float = RANK_TOLERANCE) -> Record:
-    """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run (spec 002-A8, G2).
+    """Rank of the constraint rows, freedoms, distance to a singular pose and residuals along a run.
 
     Returns a Record with channels ``rank``, ``dof``, ``distance`` (smallest singular value that counts) and
     ``smallest`` (smallest of all: passes near zero where rank is about to drop), each relative to the largest. A run

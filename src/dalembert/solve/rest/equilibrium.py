@@ -1,4 +1,4 @@
-"""Equilibrium: where a machine stays at rest, and motions that stay the same (spec 003, C-04, C-26).
+"""Equilibrium: where a machine stays at rest, and motions that stay the same.
 
 Rest: f(q, 0, z, u, t, λ) + Aᵀ λ = 0, φ = 0, g = 0. From a pose the machine sinks as if in honey: steps of
 (K + μ M) δξ - Aᵀ δλ = f + Aᵀ λ with μ falling from large (short steps along the force) to zero (Newton's method),

@@ -1,4 +1,4 @@
-"""Linear models about an equilibrium or a steady motion (spec 003, C-26; idea of 002-G7).
+"""Linear models about an equilibrium or a steady motion.
 
 With independent coordinates s, independent speeds w and internal states z, every small motion the joints allow is
 
@@ -7,8 +7,8 @@ With independent coordinates s, independent speeds w and internal states z, ever
 and the linearized equations M δa - (f_λ + Aᵀ) δλ = -δR₁ , A δa = -δR₂ give δa and δλ exactly, without differentiating
 a factorization. Where nothing rolls and there are no internal states the same is written as a second-order system by
 projection on W: M̄ = Wᵀ M W, K̄ = Wᵀ (∂R₁/∂ξ X + ∂R₁/∂v V + M P), with P the accelerations that go with δs at s̈ = 0.
-Deviations are meant throughout: the constant term vanishes only at an equilibrium (spec 003, trap 4), and the result is
-the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked for (trap 5).
+Deviations are meant throughout: the constant term vanishes only at an equilibrium, and the result is
+the Jacobian, not the coefficients A(x) frozen at a point, unless that is asked for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Structures that turn: in a frame that turns with them, or a round rotor seen from the ground.
 
-In the turning frame (constant Ω about an axis), with the matrices of spec 003, C-29 from T₁ and T₀,
+In the turning frame (constant Ω about an axis), with the matrices of the parts T₁ and T₀ of the kinetic energy,
 
     M ẍ + (C + G) ẋ + (K + K_g - M_g) x = 0 :
 

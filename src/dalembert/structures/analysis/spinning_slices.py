@@ -2,7 +2,7 @@
 
 A body of mass m at a point that moves by u and turns by θ; its centre of mass C is at the offset c from the
 point, its inertia about C is J; r is the place of C from a point of the axis. With W = Ω×, A = W² and
-a₀ = A r, linear in u, θ (rotations as vectors; the source of G, M_g is T₁, T₀ of spec 003, C-29):
+a₀ = A r, linear in u, θ (rotations as vectors; G and M_g come from the parts T₁, T₀ of the kinetic energy):
 
     force   m [ü + θ̈×c + 2 W (u̇ + θ̇×c) + A (u + θ×c) + a₀]
     moment  c × force + (θ×c) × m a₀ + J θ̈ + [(tr J - 2 J) Ω]× θ̇ + W [J W - (JΩ)×] θ + Ω × JΩ

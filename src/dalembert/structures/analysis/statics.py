@@ -1,8 +1,8 @@
 """Static solution of a structure: displacements, reactions, energy, and what happens inside its beams.
 
-    TᵀKT x = Tᵀ (f − K u₀),   u = T x + u₀,   reactions r = T_hᵀ (K u − f)      (spec 003, C-65)
+    TᵀKT x = Tᵀ (f − K u₀),   u = T x + u₀,   reactions r = T_hᵀ (K u − f)
 
-Reactions come from the deleted rows and balance the loads (P21). A structure that is not held has no static
+Reactions come from the deleted rows and balance the loads. A structure that is not held has no static
 solution: the free motions are found and named. With inertia relief the loads that would accelerate it are taken up
 by its own inertia, f − M V (VᵀMV)⁻¹ Vᵀ f, and the displacements are those without rigid motion, VᵀM x = 0.
 """

@@ -1,6 +1,6 @@
 """Inputs and outputs of a structure by coordinate name: what :meth:`Structure.system` is asked for.
 
-B = [T_iᵀ, −Tᵀ M r],    y = T_i x,  T_i ẋ,  T_i ẍ  or  T_i ẍ + r_i a      (spec 003, C-49)
+B = [T_iᵀ, −Tᵀ M r],    y = T_i x,  T_i ẋ,  T_i ẍ  or  T_i ẍ + r_i a
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Damping of a whole structure: Rayleigh and modal (spec 003, C-66; spec 000, item 37).
+"""Damping of a whole structure: Rayleigh and modal.
 
 Rayleigh   C = α M + β K,                 ζᵢ = (α/ωᵢ + β ωᵢ)/2
 modal      C = Σ 2 ζᵢ ωᵢ M φᵢ φᵢᵀ M,      φᵢᵀ M φᵢ = 1
@@ -27,7 +27,7 @@ MODAL_LIMIT = 3000
 class Rayleigh:
     """``C = alpha M + beta K``; alpha [1/s], beta [s].
 
-    A negative beta makes every mode above ω = √(−α/β) unstable (spec 000, trap T-22): it is accepted, because
+    A negative beta makes every mode above ω = √(−α/β) unstable: it is accepted, because
     identified models have it, and seen by ``stability()``.
 
     Examples

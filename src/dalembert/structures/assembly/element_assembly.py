@@ -1,4 +1,4 @@
-"""Element matrices into sparse global ones: point by point, not number by number (spec 003, C-64).
+"""Element matrices into sparse global ones: point by point, not number by number.
 
     A = Σₑ Lₑᵀ Aₑ Lₑ,   Lₑ Boolean
 

@@ -1,4 +1,4 @@
-"""Cross-sections of beams (spec 003, C-53): areas, second moments, torsion constants and shear factors.
+"""Cross-sections of beams: areas, second moments, torsion constants and shear factors.
 
 Local axes of a beam: x along it, y the height direction of the section, z its width direction, origin at the centroid.
 

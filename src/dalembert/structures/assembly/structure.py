@@ -2,9 +2,9 @@
 
     u = T x + u₀,      TᵀMT ẍ + TᵀCT ẋ + TᵀKT x = Tᵀ (f − K u₀)
 
-u: all coordinates, x: the free ones, u₀: prescribed displacements of supports (spec 003, C-64, C-65).
+u: all coordinates, x: the free ones, u₀: prescribed displacements of supports.
 Supports are deleted rows, rigid links are eliminated exactly; nothing is a penalty.
-Base motion a(t) with coordinates relative to the base: f = −M r a, r the rigid motion (spec 003, C-49).
+Base motion a(t) with coordinates relative to the base: f = −M r a, r the rigid motion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The beams and bars of a frame, numbered: from points to element ends and back (spec 003, C-64).
+"""The beams and bars of a frame, numbered: from points to element ends and back.
 
     u_e = P A R u_points
 

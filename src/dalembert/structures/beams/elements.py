@@ -1,4 +1,4 @@
-"""Beam and bar elements of constant section in their own axes, vectorised over elements (spec 003, C-57 to C-61).
+"""Beam and bar elements of constant section in their own axes, vectorised over elements (Przemieniecki 1968).
 
 Axis x from start to end, y the height and z the width of the section. Twelve coordinates:
 
@@ -7,11 +7,11 @@ Axis x from start to end, y the height and z the width of the section. Twelve co
     axial    u  [0, 6]           N = [1 − ξ, ξ]
     torsion  θx [3, 9]           the same
     plane xy v, θz [1, 5, 7, 11]   v′ = θz − γ,   Φ = 12 E I_z χ_y / (G A l²)
-    plane xz w, θy [2, 4, 8, 10]   w′ = −θy + γ,  signs S = diag(1, −1, 1, −1)   (C-60)
+    plane xz w, θy [2, 4, 8, 10]   w′ = −θy + γ,  signs S = diag(1, −1, 1, −1)
 
 The shape functions solve the homogeneous static Timoshenko equations, so the values at the ends are exact for loads
-at the ends, whatever the slenderness; Φ = 0 is Euler-Bernoulli. The source has its axis along z and the section in
-x and y: its z, x, y are x, y, z here (a cyclic change, no sign changes).
+at the ends, whatever the slenderness; Φ = 0 is Euler-Bernoulli. Genta 2012 (app. B) has the axis along z and the
+section in x and y: z, x, y there are x, y, z here (a cyclic change, no sign changes).
 
 All lengths in m; arrays carry one entry per element, (ne,) unless said otherwise.
 """
@@ -78,7 +78,7 @@ def mass(b: BeamNumbers) -> FloatArray:
 
 
 def lumped_mass(b: BeamNumbers) -> FloatArray:
-    """(ne, 12, 12) diagonal: half the mass, and half the inertia about the axis, at each end (C-55)."""
+    """(ne, 12, 12) diagonal: half the mass, and half the inertia about the axis, at each end."""
     M = np.zeros((len(b.length), 12, 12))
     for start in (0, 6):
         for way in range(3):
@@ -88,7 +88,7 @@ def lumped_mass(b: BeamNumbers) -> FloatArray:
 
 
 def bar_stiffness(b: BeamNumbers) -> FloatArray:
-    """(ne, 12, 12) stiffness along the axis only (C-57)."""
+    """(ne, 12, 12) stiffness along the axis only."""
     K = np.zeros((len(b.length), 12, 12))
     _put(K, AXIAL, two_point(b.EA / b.length))
     return K
@@ -107,11 +107,11 @@ def bar_mass(b: BeamNumbers, lumped: NDArray[np.bool_]) -> FloatArray:
 
 
 def shapes(b: BeamNumbers, xi: FloatArray) -> FloatArray:
-    """(ne, g, 6, 12): displacement and rotation at ξ = x/l, (g,) or (ne, g), from the twelve coordinates (C-59)."""
+    """(ne, g, 6, 12): displacement and rotation at ξ = x/l, (g,) or (ne, g), from the twelve coordinates."""
     N = _linear_shapes(len(b.length), xi)
     for plane, row, phi, sign in ((PLANE_XY, (1, 5), b.phi_y, 1.0), (PLANE_XZ, (2, 4), b.phi_z, -1.0)):
         v, turn = bending_shapes(b.length, phi, xi)
-        # C-60: displacements of the xz-plane take the coordinates with signs S, rotations are −θy
+        # displacements of the xz-plane take the coordinates with signs S, rotations are −θy
         N[:, :, row[0], plane] = v if sign > 0 else v * SIGNS
         N[:, :, row[1], plane] = turn if sign > 0 else -turn * SIGNS
     return N
@@ -127,7 +127,7 @@ def bar_shapes(b: BeamNumbers, xi: FloatArray) -> FloatArray:
 
 
 def bending_stiffness(EI: FloatArray, length: FloatArray, phi: FloatArray) -> FloatArray:
-    """(ne, 4, 4) on (v₁, θ₁, v₂, θ₂) (C-59)."""
+    """(ne, 4, 4) on (v₁, θ₁, v₂, θ₂)."""
     one = np.ones_like(length)
     k = np.stack(
         [
@@ -143,7 +143,7 @@ def bending_stiffness(EI: FloatArray, length: FloatArray, phi: FloatArray) -> Fl
 
 
 def bending_mass(rhoA: FloatArray, rhoI: FloatArray, length: FloatArray, phi: FloatArray) -> FloatArray:
-    """(ne, 4, 4) translation and rotary inertia on (v₁, θ₁, v₂, θ₂) (C-59)."""
+    """(ne, 4, 4) translation and rotary inertia on (v₁, θ₁, v₂, θ₂)."""
     L, f, one = length, phi, np.ones_like(length)
     m1, m2 = 156 + 294 * f + 140 * f**2, (22 + 38.5 * f + 17.5 * f**2) * L
     m3, m4 = 54 + 126 * f + 70 * f**2, (13 + 31.5 * f + 17.5 * f**2) * L
@@ -163,7 +163,7 @@ def bending_mass(rhoA: FloatArray, rhoI: FloatArray, length: FloatArray, phi: Fl
 
 
 def bending_shapes(length: FloatArray, phi: FloatArray, xi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(ne, g, 4) rows of v and θ from (v₁, θ₁, v₂, θ₂) (C-59)."""
+    """(ne, g, 4) rows of v and θ from (v₁, θ₁, v₂, θ₂)."""
     z = np.broadcast_to(np.asarray(xi, dtype=np.float64), (len(length), np.shape(xi)[-1]))
     L, f = length[:, None], phi[:, None]
     v = np.stack(
@@ -201,7 +201,7 @@ def linear_mass(total: FloatArray) -> FloatArray:
 
 
 def flipped(matrix: FloatArray) -> FloatArray:
-    """``S A S``: from the xy-plane to the xz-plane (C-60)."""
+    """``S A S``: from the xy-plane to the xz-plane."""
     turned: FloatArray = matrix * np.outer(SIGNS, SIGNS)
     return turned
 

@@ -14,7 +14,7 @@ between elements are the same in both of them (semitangential; Argyris 1979). Pr
 rotation θ of an element turns its end forces F into F + θ × F and its end moments M into M + ½ θ × M (work with
 rotation vectors), and a frame that spins freely, stiffened by its own tension, turns as one rigid body.
 
-v, w, θ are the static shape functions of the Timoshenko element (spec 003, C-59), so that Φ = 0 gives the
+v, w, θ are the static shape functions of the Timoshenko element, so that Φ = 0 gives the
 classical matrix N/(30 l) [[36, 3l, -36, 3l], ...]; ξ = x/l and
 
     Φ_xy = 12 E I_z χ_y/(G A l²) (bending in the x-y plane),  Φ_xz = 12 E I_y χ_z/(G A l²).

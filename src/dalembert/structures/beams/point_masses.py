@@ -1,6 +1,6 @@
 """Point masses read back from the mass matrix: what is left of M when the beams are taken away.
 
-A rigid body at a point has the block [[m, -m c×], [m c×, J - m (c×)²]] (spec 003, C-63): m, the offset c of its
+A rigid body at a point has the block [[m, -m c×], [m c×, J - m (c×)²]]: m, the offset c of its
 centre and its inertia J about it follow from the block, also from the part of it that a planar point has.
 """
 

@@ -1,4 +1,4 @@
-"""Elements whose section varies: exact static stiffness by integrating the flexibility (extends spec 003, C-59).
+"""Elements whose section varies: exact static stiffness by integrating the flexibility.
 
 Forces at the end (V, M) give moment M + V (l − s) and shear V at s, hence curvature and shear strain
 
@@ -7,7 +7,7 @@ Forces at the end (V, M) give moment M + V (l − s) and shear V at s, hence cur
     F = ∫ [(l−s)²/EI + χ/GA, (l−s)/EI; (l−s)/EI, 1/EI] ds,   K = Bᵀ F⁻¹ B,   B = [−1 −l 1 0; 0 −1 0 1]
 
 and the shape functions by integrating κ and γ from the start. All integrals go over the same Gauss points, so that
-the functions meet the ends exactly; with a constant section they are those of C-59 to rounding.
+the functions meet the ends exactly; with a constant section they are those of `elements` to rounding.
 
 The section along a taper is ``Section.between`` of its two ends.
 """

@@ -1,4 +1,4 @@
-"""Assumed modes (Ritz) for beams of any taper, with axial force and bodies on them (spec 000, item 25).
+"""Assumed modes (Ritz) for beams of any taper, with axial force and bodies on them (Meirovitch 1997).
 
     v(z, t) = φ(z)ᵀ q(t):
     M = ∫ ρA φφᵀ dz + Σ m φφᵀ + Σ J φ′φ′ᵀ (+ ∫ ρI φ′φ′ᵀ),      K = ∫ EI φ″φ″ᵀ dz + ∫ N φ′φ′ᵀ dz + Σ k φφᵀ + Σ k_r φ′φ′ᵀ.

@@ -8,7 +8,7 @@ mass μ (in m l); a = π/2 for a held end, 0 for a free one. The right end gives
     g(κ) = κ - a_left(κ) - a_right(κ) = nπ,   n = 0, 1, 2, ...
 
 and g grows with κ, so every n has exactly one root and none can be missed; κ = 0 is the rigid-body mode of a body
-whose ends are both without spring. (The source has no axial or torsional continua; beams: spec 003, C-42.)
+whose ends are both without spring.
 """
 
 from __future__ import annotations

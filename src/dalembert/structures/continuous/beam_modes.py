@@ -1,4 +1,4 @@
-"""Modes of a uniform beam between two ends (spec 003, C-44 to C-47; 000 item 23)."""
+"""Modes of a uniform beam between two ends (Genta 2012, app. B)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Numbers:
 class BeamModes(ContinuousModes):
     """Natural modes of a beam; see :class:`ContinuousModes` for the attributes.
 
-    Scaled so that the largest deflection is 1 and positive where it first occurs, as in the catalogue of the spec
-    (C-46); a mode that only turns its sections (thickness shear) has its largest rotation times length 1.
+    Scaled so that the largest deflection is 1 and positive where it first occurs, as in
+    Genta 2012 (app. B); a mode that only turns its sections (thickness shear) has its largest rotation times length 1.
     Rigid-body modes come first: the translation, then the rotation about the centre of mass.
 
     Examples
@@ -107,7 +107,7 @@ class BeamModes(ContinuousModes):
         return self._field(MOMENT, z, self._numbers.EI / self.length**2)
 
     def shear_force(self, z: ArrayLike) -> FloatArray:
-        """Shear force F of spec 003, C-43 (F = -dM/dz without rotary inertia)."""
+        """Shear force F (F = -dM/dz without rotary inertia)."""
         return self._field(SHEAR, z, self._numbers.EI / self.length**3)
 
     def mass_matrix(self) -> FloatArray:

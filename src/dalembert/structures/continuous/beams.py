@@ -1,13 +1,13 @@
-"""Uniform straight beams, exactly (spec 003, C-41 to C-49, C-51, C-52; spec 000, items 23 and 24).
+"""Uniform straight beams, exactly (Genta 2012, app. B).
 
-As a continuum operator (C-41), D[u] = f with homogeneous conditions at the ends:
+As a continuum operator, D[u] = f with homogeneous conditions at the ends:
 
     Euler-Bernoulli:  ρA ü + EI u″″ = f,     M = EI u″,  F = -EI u‴,  φ = u′
     Timoshenko:       ρA ü = (GA/χ)(u″ - φ′) + f,     ρI φ̈ = (GA/χ)(u′ - φ) + EI φ″.
 
-Separation of variables, u = q(z) sin ωt (C-44), leaves an eigenvalue problem in z; its roots β give
-ω = (β/l)² √(EI/ρA). The source prints the sign of ω² wrong (trap 15) and takes the first instead of the second
-derivative in the modal stiffness (trap 16).
+Separation of variables, u = q(z) sin ωt, leaves an eigenvalue problem in z; its roots β give
+ω = (β/l)² √(EI/ρA). The sign of ω² in eq. B.17 there is wrong, and eq. B.36 takes the first
+instead of the second derivative in the modal stiffness ∫ EI q″² dz.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dalembert.structures.continuous.line_modes import checked_count
 from dalembert.structures.continuous.modal_system import Loads, Places, modal_system, named_places
 from dalembert.structures.continuous.wittrick_williams import Held
 
-# Which of rotary inertia and shear a theory has (spec 003, C-51, P16).
+# Which of rotary inertia and shear a theory has.
 THEORIES = {
     "euler-bernoulli": (False, False),
     "rayleigh": (True, False),
@@ -45,7 +45,7 @@ THEORIES = {
 
 _UNITS = {"displacement": "m", "slope": "rad", "moment": "N m", "shear force": "N"}
 
-# Motions of a section and the force that belongs to each (C-42, Table B.1), with this package's beam axis x.
+# Motions of a section and the force that belongs to each (Genta 2012, table B.1), with this package's beam axis x.
 BEHAVIOURS = (
     ("axial", ("x",), ("Fx",)),
     ("torsion", ("rx",), ("Mx",)),
@@ -131,7 +131,7 @@ class Beam(Frozen):
 
     @property
     def slenderness(self) -> float:
-        """α = l √(A/I) = length over radius of gyration (C-52); inf where rotary inertia is unknown or left out."""
+        """α = l √(A/I) = length over radius of gyration; inf where rotary inertia is unknown or left out."""
         if self.section is not None:
             inertia = self.section.I_z if self.direction == "y" else self.section.I_y
             return self.length * math.sqrt(self.section.area / inertia)

@@ -1,4 +1,4 @@
-"""Ends of a continuous beam, bar or shaft (spec 003, C-45): free, held, or carrying springs and masses.
+"""Ends of a continuous beam, bar or shaft: free, held, or carrying springs and masses.
 
 Every end is a spring against ground and a mass for each of its motions; an infinite spring holds it:
 

@@ -1,4 +1,4 @@
-"""Modes of a continuous line body (beam, bar, shaft, string) as a frozen result (spec 003, C-47, C-49).
+"""Modes of a continuous line body (beam, bar, shaft, string) as a frozen result.
 
     M_i = ∫ m q_i² dz (+ end masses),   K_i = ∫ k (q_i″)² dz (+ end springs),   ω_i² = K_i/M_i,
     participation r_i = ∫ m q_i dz,     effective mass r_i²/M_i, whose sum over all modes is the mass that can move.
@@ -111,7 +111,7 @@ class ContinuousModes(Frozen, ABC):
         return z, self.shape(z)
 
     def project(self, load: Callable[[FloatArray], ArrayLike], *, breaks: Sequence[float] = ()) -> FloatArray:
-        """Modal forces ∫ q_i f(z) dz of a distributed load, (k,) (spec 003, C-48).
+        """Modal forces ∫ q_i f(z) dz of a distributed load, (k,).
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class ContinuousModes(Frozen, ABC):
         return total
 
     def coordinates(self, deflection: Callable[[FloatArray], ArrayLike]) -> FloatArray:
-        """Modal coordinates η_i = (1/M_i) ∫ m q_i u dz of a deflection u(z) (C-47), (k,).
+        """Modal coordinates η_i = (1/M_i) ∫ m q_i u dz of a deflection u(z), (k,).
 
         End masses and, for a Timoshenko beam, the rotation of the sections are not part of this projection.
         """

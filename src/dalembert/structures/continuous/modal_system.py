@@ -1,9 +1,9 @@
-"""Forced motion of continuous bodies by their modes (spec 003, C-48, C-49; spec 000, item 24).
+"""Forced motion of continuous bodies by their modes (Meirovitch 1997).
 
     u(z, t) = Σ q_i(z) η_i(t),     M_i η̈_i + 2ζ_i ω_i M_i η̇_i + K_i η_i = Σ_k q_i(z_k) f_k + ∫ q_i f dz - r_i ẍ_base
 
 A bending moment m at z works on the slope there, q_i′(z) m. With a moving base the deflection is relative to it
-(the source prints the operator of an axial bar here, trap 18). What the modes left out do statically can be added
+(Genta 2012, app. B, prints the operator of an axial bar here). What the modes left out do statically can be added
 exactly: the difference between the static flexibility of the continuum and that of the modes goes straight through.
 """
 

@@ -1,4 +1,4 @@
-"""Simply supported Timoshenko beam in closed form (spec 003, C-52, E8).
+"""Simply supported Timoshenko beam in closed form (Timoshenko 1921).
 
 With x = (iπ/α)², α = l √(A/I) the slenderness, χ* = χ E/G and W = (ω/ω_i*)² the squared ratio to Euler-Bernoulli,
 ω_i* = (iπ/l)² √(EI/ρA):
@@ -6,7 +6,7 @@ With x = (iπ/α)², α = l √(A/I) the slenderness, χ* = χ E/G and W = (ω/�
     χ* x² W² - (1 + x (1 + χ*)) W + 1 = 0.
 
 The lower root is the bending branch, the upper one the shear branch; both have u = sin(iπz/l). i = 0 is the thickness
-shear ω = √(GA/(χ ρI)), all sections turning alike (trap 24: a discretised model contains all three). The lower root
+shear ω = √(GA/(χ ρI)), all sections turning alike (a discretised model contains all three). The lower root
 is computed as 2/(b + √(b² - 4χ*x²)), and b² - 4χ*x² as the sum of squares it is, so that nothing cancels.
 """
 

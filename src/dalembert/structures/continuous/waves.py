@@ -1,4 +1,4 @@
-"""Fields of a uniform beam that vibrates harmonically, stable at any frequency (spec 003, C-43, C-44, C-51, trap 17).
+"""Fields of a uniform beam that vibrates harmonically, stable at any frequency.
 
 Lengths in units of the beam, z from 0 to 1; forces in units of EI/l², moments in units of EI/l:
 

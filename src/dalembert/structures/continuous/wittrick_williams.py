@@ -1,4 +1,4 @@
-"""All eigenvalues of a uniform beam between any two ends, none skipped and none twice (spec 003, C-45, trap 17).
+"""All eigenvalues of a uniform beam between any two ends, none skipped and none twice.
 
 In the units of :mod:`dalembert.structures.continuous.waves`, with springs κ, mass μ and inertia ι at the ends:
 

@@ -86,7 +86,7 @@ def end_places(beams: Beams, start: FloatArray, end: FloatArray) -> tuple[FloatA
 
 
 def orient(frame: Frame, beams: Beams, start: FloatArray, end: FloatArray) -> Orientation:
-    """Axes of beams between points: x along the beam, y the direction of the height, z = x × y (C-64)."""
+    """Axes of beams between points: x along the beam, y the direction of the height, z = x × y."""
     first, last = end_places(beams, start, end)
     along = last - first
     length = np.linalg.norm(along, axis=1)

@@ -1,4 +1,4 @@
-"""From a frame to its structure: assembly, links, supports, loads (spec 003, C-63 to C-66)."""
+"""From a frame to its structure: assembly, links, supports, loads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def frame_structure(frame: Frame) -> Structure:
         C=matrices["C"], K_loss=matrices["K_loss"], held=held, prescribed=prescribed, links=links, inactive=inactive,
         loads=_loads(frame, group, numbering, keep, matrices["M"]), groups=() if group is None else (group,),
         damping=frame.damping,
-        provenance={"source": "frame", "name": frame.name, "theory": "12-dof Timoshenko beams (spec 003, C-61)"},
+        provenance={"source": "frame", "name": frame.name, "theory": "12-dof Timoshenko beams (Przemieniecki 1968)"},
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _kept(blocks: FloatArray, keep: Any) -> FloatArray:
 
 
 def _masses(frame: Frame, index: dict[str, int]) -> tuple[IntArray, FloatArray]:
-    """Point and (6, 6) mass of each lump: ``Aᵀ diag(m, J) A`` with ``A = [1, −[c]×; 0, 1]`` (C-63)."""
+    """Point and (6, 6) mass of each lump: ``Aᵀ diag(m, J) A`` with ``A = [1, −[c]×; 0, 1]``."""
     count = len(frame.masses)
     inner = np.zeros((count, 6, 6))
     inner[:, [0, 1, 2], [0, 1, 2]] = [lump.mass for lump in frame.masses]

@@ -1,6 +1,6 @@
-"""Component-mode reductions: fixed interface, free interface, modal truncation (spec 003, C-71; spec 004, C-48, C-49).
+"""Component-mode reductions: fixed interface, free interface, modal truncation.
 
-Fixed interface (Hurty, Craig-Bampton), masters 1, slaves 2:
+Fixed interface (Hurty 1965, Craig and Bampton 1968), masters 1, slaves 2:
 
     B = -K22⁻¹ K21,   K22 Φ = M22 Φ Ω,   Φᵀ M22 Φ = I,   T = [[I, 0], [B, Φ]]
     M_red = [[M11 + Bᵀ M21 + M12 B + Bᵀ M22 B, (M12 + Bᵀ M22) Φ], [., I]],   K_red = diag(K11 + K12 B, Ω)
@@ -75,7 +75,7 @@ def craig_bampton(
     modes : how many interior modes to keep (all there are, where there are fewer), or their numbers from 1, or
         ``None`` for all
     up_to : highest frequency of interest [rad/s], optional
-        Instead of ``modes``: keeps interior modes up to ``margin`` times this frequency (spec 004, C-49).
+        Instead of ``modes``: keeps interior modes up to ``margin`` times this frequency.
     margin : factor on ``up_to``, 2 as usual
 
     Returns
@@ -96,7 +96,7 @@ def craig_bampton(
     M22, K22 = split.part(system.M, 2, 2), split.part(system.K, 2, 2)
     found = choose(M22, K22, modes, up_to, margin, factor)
     T = split.basis(B, found.shapes[:, found.at])
-    # Held exactly: the source's block structure (P23) would otherwise have rounding between its blocks.
+    # Held exactly: the block structure of K_red would otherwise have rounding between its blocks.
     K = _block_diagonal(split, system.K, T, found.squares[found.at])
     names = (*split.names, *reduction.modal_names(split.names, found.numbers))
     method = "Craig-Bampton"

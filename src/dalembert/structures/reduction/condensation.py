@@ -1,4 +1,4 @@
-"""Condensation onto masters: static, Guyan, dynamic, IRS, SEREP (spec 003, C-67 to C-70).
+"""Condensation onto masters: static, Guyan, dynamic, IRS, SEREP.
 
 Masters 1, slaves 2:
 
@@ -18,7 +18,7 @@ SEREP is M = WᵀW, K = WᵀΩ²W with W = Φ₁⁻¹; IRS is K = K_guyan + Dᵀ
 
 Which one, or none? To know the lowest modes alone, ``system.modes(count)`` on the full sparse matrices (shift-invert
 Lanczos) costs one factorization and is exact; a reduction costs the same factorization. Reduce where the small model
-is used again: in time, in a control loop, as a part of other systems (C-67).
+is used again: in time, in a control loop, as a part of other systems.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Partition:
 
 
 def guyan(system: SecondOrder, masters: Names) -> Reduction:
-    """Slaves follow the masters statically (Guyan 1965; spec 003, C-70).
+    """Slaves follow the masters statically (Guyan 1965).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def guyan(system: SecondOrder, masters: Names) -> Reduction:
 
 
 def condense_static(system: SecondOrder, masters: Names, *, loads: Mapping[str, Any] | None = None) -> Reduction:
-    """Static condensation, exact in statics whatever is loaded (spec 003, C-68).
+    """Static condensation, exact in statics whatever is loaded.
 
     The part of the inputs that acts on slaves is kept: as forces on the masters, as direct feedthrough to the
     outputs, and in ``Reduction.expand(x, inputs=u)``. Where the slaves have neither mass nor damping the result
@@ -201,7 +201,7 @@ def condense_substructures(
     *,
     loads: Mapping[str, Any] | None = None,
 ) -> Reduction:
-    """Static substructuring: a frame of masters and parts that touch only it, one after the other (spec 003, C-69).
+    """Static substructuring: a frame of masters and parts that touch only it, one after the other.
 
         Kc = K00 - Σ K0i Kii⁻¹ Ki0,   fc = f0 - Σ K0i Kii⁻¹ f_i,   q_i = -Kii⁻¹ Ki0 q0 + Kii⁻¹ f_i
 

@@ -1,4 +1,4 @@
-"""Superelement assembly: parts, full or reduced, joined at their boundary coordinates (spec 003, C-72).
+"""Superelement assembly: parts, full or reduced, joined at their boundary coordinates.
 
     x_p = S_p x          S_p picks the coordinates of part p from those of the whole
     X = Σ S_pᵀ X_p S_p   X = M, C, G, K, H, K_loss;   B = [S_pᵀ B_p],   Y = [Y_p S_p]

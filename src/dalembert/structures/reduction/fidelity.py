@@ -1,8 +1,8 @@
-"""How well one set of modes stands for another (spec 004, C-47, C-53).
+"""How well one set of modes stands for another (Allemang and Brown 1982).
 
     e_f = |f - f*| / f · 100            frequency error [%]
     NCO = (uᵀ M u*)² / (uᵀ M u · u*ᵀ M u*)      normalised cross orthogonality
-    MAC = (uᵀ u*)² / (uᵀ u · u*ᵀ u*)            modal assurance criterion (the source prints the norms unsquared)
+    MAC = (uᵀ u*)² / (uᵀ u · u*ᵀ u*)            modal assurance criterion
 
 Modes are paired by the largest NCO (MAC where there is no mass matrix), not by their number. Modes of one frequency
 (rigid-body motions, symmetric structures) have no shapes of their own, only a common space: their NCO and MAC are
@@ -101,7 +101,7 @@ class Fidelity(Frozen):
 
 
 def correlate(reference: Modes, model: Modes, *, mass: Matrix | None = None) -> Fidelity:
-    """Compare two sets of modes on the same coordinates: measured and computed, full and reduced (spec 004, C-47).
+    """Compare two sets of modes on the same coordinates: measured and computed, full and reduced.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which coordinates of which parts are one and the same: the bookkeeping of every coupling (spec 003, C-72).
+"""Which coordinates of which parts are one and the same: the bookkeeping of every coupling.
 
 Parts meet at coordinates of equal names, or at differently named ones that a mapping joins. Modal coordinates are
 private to their part and never meet.

@@ -4,7 +4,7 @@
     greedy   drop the largest K_ii / M_ii of the *condensed* matrices, one at a time (n ≤ 1000); the choice after
              each elimination sees what the earlier ones left
 
-(spec 003, C-70: the quality of Guyan's reduction depends on the masters.)
+The quality of Guyan's reduction depends on the masters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reduced second-order systems and the way back (spec 003, C-68, C-70, C-71; spec 004, C-48).
+"""Reduced second-order systems and the way back.
 
     x = T x_red + R u          T (n, r);  R (n, nu) what the inputs do statically beyond T, mostly 0
 
@@ -177,7 +177,7 @@ class Reduction(Frozen):
         return np.asarray(self.expand(factor.solve(self.system.B @ u), inputs=u))
 
     def fidelity(self, count: int | None = None, *, modes: Modes | None = None) -> Fidelity:
-        """How well the modes of the full system come out: frequency error, NCO and MAC (spec 004, C-47, C-53).
+        """How well the modes of the full system come out: frequency error, NCO and MAC.
 
         Parameters
         ----------

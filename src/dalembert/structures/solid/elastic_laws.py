@@ -1,4 +1,4 @@
-"""Elastic law of solids in six strains (spec 000, 35).
+"""Elastic law of solids in six strains.
 
     σ = D ε,   ε = (xx, yy, zz, xy, yz, zx), shear strains γ = 2 ε_ij ("engineering")
 
@@ -8,7 +8,7 @@ the material,
     S = [[1/E1, −ν12/E1, −ν13/E1], [., 1/E2, −ν23/E2], [., ., 1/E3]] ⊕ diag(1/G12, 1/G23, 1/G13)
 
 turned into the axes of the body by D = Tᵀ D' T with ε' = T ε: the strains are taken in the axes of the material
-before the law is applied (the source mixes the two frames; trap T-06).
+before the law is applied (Pappalardo 2011 mixes the two frames).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matrices of solid elements, many at a time (spec 003, C-54; spec 000, 34 and 35).
+"""Matrices of solid elements, many at a time (Bathe 1996).
 
     K = ∫ Bᵀ D B dV,   M = ∫ ρ Nᵀ N dV,   f = ∫ Nᵀ b dV + ∫ Nᵀ t dA,   K_g = ∫ ∇Nᵀ σ ∇N dV ⊗ 1
 

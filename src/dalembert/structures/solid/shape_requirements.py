@@ -1,4 +1,4 @@
-"""Do shape functions of solid elements meet what finite elements ask of them? (spec 003, C-56)
+"""Do shape functions of solid elements meet what finite elements ask of them? (Bathe 1996)
 
     continuous     functions of points off a face vanish on that face, so neighbours that share it move alike
     rigid          every rigid motion of the points strains nothing:      ε(u_rigid) = 0

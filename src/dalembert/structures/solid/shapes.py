@@ -1,6 +1,6 @@
 """Shape functions and integration points of solid elements, from scikit-fem, in the point order of mesh files.
 
-    x(ξ) = Σ N_i(ξ) x_i,   u(ξ) = Σ N_i(ξ) u_i        (isoparametric; spec 003, C-54)
+    x(ξ) = Σ N_i(ξ) x_i,   u(ξ) = Σ N_i(ξ) u_i        (isoparametric; Bathe 1996)
 
 ``kind``    points  scikit-fem element            integration of K, of M (degree)
 tet4         4      linear                        1, 2

@@ -1,7 +1,7 @@
 """What the page draws of the modes of a machine: its bodies at rest, and how each of them moves in every mode.
 
-A small motion that the joints allow is δξ = X δs with the independent coordinates s of the linear model (spec 003,
-C-26); of a mode s = φ exp(iωt), so that a body is displaced by Re(X φ exp(iωt)): its origin along δr, turned by δθ
+A small motion that the joints allow is δξ = X δs with the independent coordinates s of the linear model;
+of a mode s = φ exp(iωt), so that a body is displaced by Re(X φ exp(iωt)): its origin along δr, turned by δθ
 about axes of the world. Shapes are as the eigenvectors are, complex where points do not move in step.
 """
 
