@@ -1,4 +1,4 @@
-"""The command line: which commands there are. Nothing heavy is imported before a command needs it."""
+"""The command line: the commands of `app/commands/`. Nothing heavy is imported before a command needs it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ from typing import Annotated
 
 import typer
 
-from dalembert.app.commands import (
-    authoring,
-    identifying,
-    installation,
-    live,
-    observing,
-    showing,
-    simulating,
-    small_motions,
-    sweeping,
-)
-from dalembert.app.commands.running import CODES, FLAG, command
+from dalembert.app import commands
+from dalembert.app.command_line.common_options import FLAG, with_common_options
+from dalembert.app.command_line.exit_codes import CODES
+from dalembert.app.command_line.registry import find_commands
 
 app = typer.Typer(
     name="dalembert",
@@ -30,13 +22,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-BEGIN, MACHINES, DATA, MODELS, HERE = "To begin with", "Machines", "Data", "Model files", "This installation"
 COMPLETION = ("--install-completion", "--show-completion")
 
 
-def tell_version(asked: bool) -> None:
+def print_version(asked: bool) -> None:
     if asked:
-        installation.version()
+        from dalembert import __version__
+
+        typer.echo(__version__)
         raise typer.Exit
 
 
@@ -44,29 +37,14 @@ def tell_version(asked: bool) -> None:
 def whole(
     _: Annotated[
         bool,
-        typer.Option("--version", metavar=FLAG, help="Print the version.", callback=tell_version, is_eager=True),
+        typer.Option("--version", metavar=FLAG, help="Print the version.", callback=print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Machines of rigid and flexible bodies: motion, identification, estimation and control."""
 
 
-command(app, BEGIN)(showing.demo)
-command(app, BEGIN)(showing.study)
-command(app, MACHINES)(simulating.simulate)
-command(app, MACHINES)(simulating.animate)
-command(app, MACHINES)(live.view)
-command(app, MACHINES)(small_motions.equilibrium)
-command(app, MACHINES)(small_motions.modes)
-command(app, MACHINES)(small_motions.linearize)
-command(app, MACHINES)(sweeping.sweep)
-command(app, DATA)(identifying.identify)
-command(app, DATA)(observing.estimate)
-command(app, DATA)(observing.export)
-command(app, MODELS)(authoring.new)
-command(app, MODELS)(authoring.library)
-command(app, MODELS)(authoring.schema)
-command(app, HERE)(installation.doctor)
-command(app, HERE)(installation.version)
+for one in find_commands(commands):
+    app.command(one.name, rich_help_panel=one.group, epilog=CODES)(with_common_options(one.function))
 
 
 def main() -> None:

@@ -13,9 +13,9 @@ import pytest
 import typer.main
 
 import dalembert as da
-from dalembert.app.commands import terminal
-from dalembert.app.commands.running import told
-from dalembert.app.commands.wording import OPTION, in_options, without_python
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.advice import OPTION, in_options, without_python
+from dalembert.app.command_line.exit_codes import report_errors
 from dalembert.cli import app
 from tests.helpers.commands import run
 from tests.helpers.commands import told as said
@@ -109,7 +109,7 @@ def test_a_stretch_and_block_rows_are_options(dropouts: Path) -> None:
 
 def test_warnings_are_given_once_and_advise_options(capsys: pytest.CaptureFixture[str]) -> None:
     text = "the decay is odd. Use noise='innovations', or another one. Use order=4."
-    with told(False, False, ["--order"]):
+    with report_errors(False, False, ["--order"]):
         warnings.warn(text, stacklevel=2)
         terminal.warn(text)  # of the result, as `identify` prints it
     assert capsys.readouterr().err == "warning: the decay is odd. Use --order 4.\n"

@@ -243,10 +243,10 @@ def test_the_version_is_an_option_too():
 
 
 def test_the_page_on_the_command_line_tells_the_codes_and_every_command():
-    from dalembert.app.commands import running
+    from dalembert.app.command_line import exit_codes
 
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md").read_text(encoding="utf-8")
-    for code in (0, running.WRONG, running.MISUSED, running.NOT_CONVERGED, running.INTERRUPTED):
+    for code in (0, exit_codes.WRONG, exit_codes.MISUSED, exit_codes.NOT_CONVERGED, exit_codes.INTERRUPTED):
         assert f"| {code} |" in page
     assert all(f"`dalembert {command}" in page for command in COMMANDS)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dalembert as da
-from dalembert.app.commands.models import offered, ready
+from dalembert.app.command_line.model_options import offered, ready
 from dalembert.studies import runner
 from tests.helpers.commands import document, installed, run
 
@@ -73,7 +73,7 @@ def test_listing_the_library_loads_nothing_numerical():
     import subprocess
     import sys
 
-    code = "import sys\nfrom dalembert.app.commands.models import offered\noffered('f')\nprint(*sys.modules)"
+    code = "import sys\nfrom dalembert.app.command_line.model_options import offered\noffered('f')\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "casadi", "pydantic"} & set(loaded)
 
@@ -109,9 +109,9 @@ def test_doctor_tells_versions_compiler_and_optional_packages():
 
 
 def test_doctor_says_how_to_get_what_is_missing(monkeypatch):
-    from dalembert.app.commands import installation
+    from dalembert.app.commands import doctor
 
-    monkeypatch.setattr(installation, "_version", lambda package, module: None)
+    monkeypatch.setattr(doctor, "_version", lambda package, module: None)
     assert 'pip install "dalembert[netcdf]"' in run("doctor").stdout
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import dalembert
-from dalembert.app.commands import running, showing, terminal
+from dalembert.app.command_line import exit_codes, terminal
+from dalembert.app.commands.study import studies
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, FileFormatError, Interrupted, ModelError
 from dalembert.studies import crank_rocker
 from tests.helpers.commands import COMMANDS, entry, installed, run
@@ -201,8 +202,8 @@ def test_the_shell_is_told_commands_and_models(shell):
 
 
 def test_names_of_studies_complete():
-    assert showing.studies("shake") == ["shake-table"]
-    assert "list" in showing.studies("l")
+    assert studies("shake") == ["shake-table"]
+    assert "list" in studies("l")
 
 
 def test_numbers_that_are_not_finite_are_null_in_json(capsys):
@@ -211,7 +212,7 @@ def test_numbers_that_are_not_finite_are_null_in_json(capsys):
 
 
 def test_the_codes_are_as_documented():
-    assert (running.WRONG, running.MISUSED, running.NOT_CONVERGED, running.INTERRUPTED) == (1, 2, 3, 130)
+    assert (exit_codes.WRONG, exit_codes.MISUSED, exit_codes.NOT_CONVERGED, exit_codes.INTERRUPTED) == (1, 2, 3, 130)
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback():

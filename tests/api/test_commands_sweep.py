@@ -7,7 +7,7 @@ import pytest
 import typer
 
 import dalembert as da
-from dalembert.app.commands import values
+from dalembert.app.command_line import option_values
 from tests.helpers.commands import document, installed, run
 from tests.helpers.commands import told as said
 
@@ -130,26 +130,26 @@ def test_sweep_refuses_what_makes_no_sense(arguments, code, told):
 def test_a_quantity_is_a_number_a_unit_or_arithmetic(text, value):
     if value is None:
         with pytest.raises(typer.BadParameter):
-            values.quantity(text, "--set")
+            option_values.quantity(text, "--set")
     else:
-        assert values.quantity(text, "--set") == pytest.approx(value, rel=1e-15)
+        assert option_values.quantity(text, "--set") == pytest.approx(value, rel=1e-15)
 
 
 @pytest.mark.parametrize("text", ["", "1/0", "__import__('os')", "x", "1 m 2", "nan", "1e999", "(" * 5000])
 def test_what_is_no_quantity_is_refused_and_never_executed(text):
     with pytest.raises(typer.BadParameter):
-        values.quantity(text, "--set")
+        option_values.quantity(text, "--set")
 
 
 def test_a_weight_is_one_number_or_one_per_name():
-    assert values.weight(["1e-3"], "--Q") == 1e-3
-    assert values.weight(["A.angle=1, A.rate=2"], "--Q") == {"A.angle": 1.0, "A.rate": 2.0}
-    assert values.weight(None, "--Q") is None
+    assert option_values.weight(["1e-3"], "--Q") == 1e-3
+    assert option_values.weight(["A.angle=1, A.rate=2"], "--Q") == {"A.angle": 1.0, "A.rate": 2.0}
+    assert option_values.weight(None, "--Q") is None
 
 
 def test_a_drive_is_a_number_or_a_law_of_time():
-    assert values.drive("u", "2*3", "--input") == 6.0
-    law = values.drive("u", "where(t < 1, 2*t, 2)", "--input")
+    assert option_values.drive("u", "2*3", "--input") == 6.0
+    law = option_values.drive("u", "where(t < 1, 2*t, 2)", "--input")
     eqs = da.equations(da.read_model("four-bar"))
     run_ = da.simulate(eqs, 2.0, inputs={"torque": law}, every=0.5)
     assert run_["torque"].tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]

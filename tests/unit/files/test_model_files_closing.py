@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
-from dalembert.app.commands.models import load
+from dalembert.app.command_line.loaded_machine import load
 from tests.helpers.commands import run
 
 SCISSOR = """planar = true

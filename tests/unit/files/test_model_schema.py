@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dalembert.app.commands.authoring import STARTER
+from dalembert.app.commands.new import STARTER
 from dalembert.files.models import library, library_path, model_schema, read_model
 from dalembert.files.models.text.toml_text import toml_text
 from dalembert.files.models.writing.document import model_document

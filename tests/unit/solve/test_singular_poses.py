@@ -141,7 +141,7 @@ def test_a_tree_is_not_watched_and_a_loop_or_a_driver_is() -> None:
 
 
 def test_the_command_and_the_report_tell_of_singular_poses() -> None:
-    from dalembert.app.commands.simulating import trust
+    from dalembert.app.commands.simulate import trust
     from dalembert.view.reports.run_words import singular_table
 
     eqs, start = four_bars(1, False)

@@ -1,1 +1,1 @@
-"""The commands, one module per family; each function of a command imports what it needs when it runs."""
+"""The commands, one file each, named for its command; a command imports what it needs when it runs."""

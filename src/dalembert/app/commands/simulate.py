@@ -1,4 +1,4 @@
-"""``simulate`` and ``animate``: a model to a record, a report, a moving picture."""
+"""``simulate``: a model to a record, a figure, a report."""
 
 from __future__ import annotations
 
@@ -11,29 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import (
-    SUFFIXES,
-    Input,
-    Machine,
-    Model,
-    Near,
-    Set,
-    Start,
-    completed,
-    load,
-    offered,
-    until_of,
-)
-from dalembert.app.commands.running import Json
-from dalembert.app.commands.values import TIME
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.loaded_machine import Machine, load, run_of, until_of
+from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start
+from dalembert.app.command_line.option_values import FIGURES, TABLES, TIME
+from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
     from dalembert.record import Record
 
+
 MOST_ROWS = 20
-TABLES = (".csv", ".parquet", ".nc", ".tsv", ".txt", ".pq", ".nc4", ".netcdf")
-FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
 class Method(StrEnum):
@@ -49,6 +38,7 @@ class Method(StrEnum):
 NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
 
 
+@command("Machines", position=1)
 def simulate(
     model: Model,
     until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
@@ -91,9 +81,9 @@ def simulate(
     JSON: {"model", "status", "start", "end", "samples", "channels": {name: {"unit", "first", "last", "smallest",
     "largest"}}, "statistics", "seconds", "files"}.
     """
-    values.writable(out, "--out", *TABLES)
-    values.writable(report, "--report", ".html")
-    values.writable(figure, "--figure", *FIGURES)
+    option_values.writable(out, "--out", *TABLES)
+    option_values.writable(report, "--report", ".html")
+    option_values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)
     began = time.perf_counter()
     run = run_of(machine, until, every, method_of(method, step, rtol, max_steps, machine), start, guess, inputs, out)
@@ -107,7 +97,7 @@ def simulate(
     if figure is not None:
         from dalembert.view import plot as draw
 
-        draw(run, *values.names(plot), file=figure)
+        draw(run, *option_values.names(plot), file=figure)
         files.append(figure)
     if report is not None:
         from dalembert.view.reports.run_report import run_report
@@ -116,7 +106,7 @@ def simulate(
             "until": until_of(machine, until, say=False), "every": every, "method": method, "step": step, "rtol": rtol,
             "max-steps": max_steps, "set": changes, "start": start, "guess": guess, "input": inputs,
         })}  # fmt: skip
-        run_report(report, run, machine.mechanism, machine.eqs, names=values.names(plot), provenance=told)
+        run_report(report, run, machine.mechanism, machine.eqs, names=option_values.names(plot), provenance=told)
         files.append(report)
     terminal.wrote(*files)
     chosen = summary_channels(run, machine)
@@ -136,29 +126,6 @@ def simulate(
         left=(0, 1),
     )
     terminal.say(trust(run, seconds))
-
-
-def run_of(
-    machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
-    guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
-) -> Record:  # fmt: skip
-    """The run; where it fails, what it had is written where the whole was to go."""
-    from dalembert.core.errors import DalembertError
-    from dalembert.loop.simulate import simulate as solve
-
-    own = machine.mechanism.simulation
-    try:
-        return solve(
-            machine.eqs, until_of(machine, until), start=machine.start(start, guess), inputs=machine.inputs(inputs),
-            method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
-        )  # fmt: skip
-    except DalembertError as error:
-        if out is not None and error.record is not None and len(error.record):
-            from dalembert.files.records.records import write_record
-
-            write_record(error.record, out)
-            terminal.say(f"wrote {out}: what was computed up to {error.record.time[-1]:g} s")
-        raise
 
 
 def method_of(
@@ -251,63 +218,3 @@ def command_line(model: str, given: Mapping[str, Any]) -> str:
                 one.value if isinstance(one, Method) else f"{one:.12g}" if isinstance(one, float) else str(one),
             ]
     return shlex.join(parts)
-
-
-def shown(incomplete: str) -> list[str]:
-    """Models and records, for the shell's completion."""
-    return completed(incomplete, (*SUFFIXES, ".nc", ".parquet"))
-
-
-def animate(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL|RECORD",
-            help="A model, or a record that `dalembert simulate --out` wrote.",
-            autocompletion=shown,
-        ),
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="The model of a record in a .csv file.", autocompletion=offered),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The page to write; NAME-animation.html when left out.")] = None,
-    until: Annotated[float | None, typer.Option(**TIME, help="End time (s); the model's own, else 10.")] = None,
-    changes: Set = None,
-    start: Start = None,
-    guess: Near = None,
-    inputs: Input = None,
-    trail: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAMES", help="Points that leave a trail, as bodies or sensors name them; repeatable."),
-    ] = None,
-    speed: Annotated[float, typer.Option(help="How fast it plays: seconds of the run per second.")] = 1.0,
-    as_json: Json = False,
-) -> None:
-    """Write an animation: one HTML page that opens from disk, of a model's motion or of a stored run.
-
-    Example: dalembert animate four-bar --until 5 --out four-bar.html
-
-    JSON: {"source", "end", "samples", "files"}.
-    """
-    out = Path(f"{Path(source).stem}-animation.html") if out is None else out
-    values.writable(out, "--out", ".html")
-    drawing = None
-    if Path(source).suffix.lower() in values.RECORDS:
-        for option, given in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
-                              ("--set", changes if model is None else None)):  # fmt: skip
-            if given:
-                raise typer.BadParameter("is for models; this is a record.", param_hint=option)
-        run = values.record(source)
-        drawing = None if model is None else load(model, changes).eqs
-    elif model is not None:
-        raise typer.BadParameter("is for records; this is a model.", param_hint="--model")
-    else:
-        machine = load(source, changes)
-        run = run_of(machine, until, None, machine.mechanism.simulation.get("method"), start, guess, inputs)
-    from dalembert.view import animate as play
-
-    play(run, out, speed=speed, trail=values.names(trail), structure=drawing)
-    terminal.wrote(out)
-    if as_json:
-        terminal.give({"source": source, "end": run.time[-1], "samples": len(run), "files": [out]})

@@ -10,12 +10,15 @@ from typing import Annotated
 
 import typer
 
-from dalembert.app.commands import terminal
-from dalembert.app.commands.models import Model, Near, Set, Start, load
-from dalembert.app.commands.running import FLAG, Json
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.loaded_machine import load
+from dalembert.app.command_line.model_options import Model, Near, Set, Start
+from dalembert.app.command_line.registry import command
 from dalembert.core.errors import MissingExtraError
 
 
+@command("Machines", position=3)
 def view(
     model: Model,
     changes: Set = None,

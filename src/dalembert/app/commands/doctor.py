@@ -1,12 +1,13 @@
-"""``doctor`` and ``version``: what is installed here."""
+"""``doctor``: what this installation computes with."""
 
 from __future__ import annotations
 
 import importlib.util
 from typing import Any
 
-from dalembert.app.commands import terminal
-from dalembert.app.commands.running import Json
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.registry import command
 
 # package -> (module, what it is for, extra that brings it)
 OPTIONAL = {
@@ -19,6 +20,7 @@ OPTIONAL = {
 }
 
 
+@command("This installation", position=1)
 def doctor(as_json: Json = False) -> None:
     """Tell what this installation computes with: engine, compiler, cache, pictures, optional packages.
 
@@ -86,16 +88,3 @@ def _version(package: str, module: str) -> str | None:
         return installed(package)
     except PackageNotFoundError:
         return "?"
-
-
-def version(as_json: Json = False) -> None:
-    """Print the version.
-
-    JSON: {"version"}.
-    """
-    from dalembert import __version__
-
-    if as_json:
-        terminal.give({"version": __version__})
-    else:
-        terminal.show(__version__)

@@ -11,26 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.app.commands import terminal, values
-from dalembert.app.commands.models import (
-    Input,
-    Machine,
-    Model,
-    Near,
-    Set,
-    Start,
-    declared_unit,
-    load,
-    ready,
-    started,
-    until_of,
-)
-from dalembert.app.commands.running import NOT_CONVERGED, WRONG, Json
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.exit_codes import NOT_CONVERGED, WRONG
+from dalembert.app.command_line.loaded_machine import Machine, declared_unit, load, started, until_of
+from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start, ready
+from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion
     from dalembert.model import Mechanism
     from dalembert.sweeps import Design, Swept
+
 
 DEFAULT_SAMPLES = 64
 DEFAULT_ALONG = 5  # values along an axis of a grid
@@ -44,6 +36,7 @@ class Plan(StrEnum):
     sobol = "sobol"
 
 
+@command("Machines", position=7)
 def sweep(
     model: Model,
     over: Annotated[
@@ -69,7 +62,7 @@ def sweep(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the design.")] = 0,
     until: Annotated[
-        float | None, typer.Option(**values.TIME, help="End time of a run (s); the model's own, else 10.")
+        float | None, typer.Option(**option_values.TIME, help="End time of a run (s); the model's own, else 10.")
     ] = None,
     changes: Set = None,
     start: Start = None,
@@ -77,7 +70,7 @@ def sweep(
     inputs: Input = None,
     every: Annotated[
         float | None,
-        typer.Option(**values.TIME, help="Sampling interval of a run (s); peaks between samples are not seen."),
+        typer.Option(**option_values.TIME, help="Sampling interval of a run (s); peaks between samples are not seen."),
     ] = None,
     store: Annotated[
         Path | None, typer.Option(help="Folder that keeps every finished point; run again to go on.")
@@ -97,7 +90,7 @@ def sweep(
     """
     from dalembert.sweeps import sweep as run
 
-    values.writable(out, "--out", ".csv", ".nc")
+    option_values.writable(out, "--out", ".csv", ".nc")
     machine = load(model, changes)
     plan = design_of(over, design, samples, seed, lambda name: machine.unit_of(name) or declared_unit(model, name))
     options = {
@@ -141,7 +134,7 @@ def design_of(
 
     from dalembert.sweeps import Grid, LatinHypercube, Normal, Sobol
 
-    axes = dict(values.axis(text, "--over", unit_of) for text in over)
+    axes = dict(option_values.axis(text, "--over", unit_of) for text in over)
     if len(axes) < len(over):
         raise typer.BadParameter("an axis is given twice.", param_hint="--over")
     listed = any(kind[0] == "values" or (kind[0] == "range" and kind[3] is not None) for kind in axes.values())
@@ -202,7 +195,7 @@ def tell_done(store: Path | None, count: int) -> None:
 def outputs_of(given: list[str]) -> dict[str, tuple[str, str]]:
     """What every run gives: name -> (channel, how)."""
     found = {}
-    for name, text in values.pairs(given, "--output").items():
+    for name, text in option_values.pairs(given, "--output").items():
         channel, _, how = text.partition(":")
         found[name] = (channel.strip(), how.strip() or "last")
     return found

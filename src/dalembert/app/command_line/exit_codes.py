@@ -1,4 +1,4 @@
-"""How every command runs: common options, errors as one message, exit codes that mean something.
+"""How a command ends: errors as one message, exit codes that mean something.
 
 | code | meaning |
 |---|---|
@@ -12,93 +12,27 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Any
 
 import typer
 
-from dalembert.app.commands.terminal import settings, warn
-from dalembert.app.commands.wording import in_options
+from dalembert.app.command_line.advice import in_options
+from dalembert.app.command_line.terminal import settings, warn
 from dalembert.core.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
 WRONG, MISUSED, NOT_CONVERGED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
-FLAG = " "  # an option without a value: help would show <bool> beside it
 CODES = (
     "Exit codes: 0 done, 1 wrong model or data, 2 wrong usage or file, 3 not converged, 130 interrupted, "
     "143 terminated."
 )
-
-Quiet = Annotated[
-    bool, typer.Option("--quiet", metavar=FLAG, help="Say nothing but results and errors.", rich_help_panel="Common")
-]
-Debug = Annotated[
-    bool, typer.Option("--debug", metavar=FLAG, help="Show the traceback of an error.", rich_help_panel="Common")
-]
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", metavar=FLAG, help="Print one JSON document for programs to read.", rich_help_panel="Common"
-    ),
-]
-Outside = Annotated[
-    bool,
-    typer.Option(
-        "--allow-outside", metavar=FLAG, help="Let a model include files outside its folder.", rich_help_panel="Common"
-    ),
-]  # fmt: skip
-Function = TypeVar("Function", bound=Callable[..., None])
-
-
-def command(app: typer.Typer, panel: str, name: str | None = None) -> Callable[[Function], Function]:
-    """Register a function as a command that also takes --quiet and --debug and ends with the code that fits.
-
-    A command on a model (its first parameter) takes --allow-outside as well.
-    """
-
-    def register(function: Function) -> Function:
-        hints = {key: hint for key, hint in get_type_hints(function, include_extras=True).items() if key != "return"}
-        common = {"quiet": Quiet, "debug": Debug}
-        if next(iter(hints), None) in ("model", "source"):
-            common = {"outside": Outside, **common}
-        options = frozenset(name for key, hint in {**hints, **common}.items() for name in option_names(key, hint))
-
-        @functools.wraps(function)
-        def run(*, quiet: bool, debug: bool, outside: bool = False, **arguments: Any) -> None:
-            settings.allow_outside = outside
-            with told(quiet, debug, options), ended_by_signal():
-                function(**arguments)
-
-        own = [one.replace(annotation=hints[key]) for key, one in inspect.signature(function).parameters.items()]
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        further = [inspect.Parameter(key, keyword, default=False, annotation=hint) for key, hint in common.items()]
-        run.__signature__ = inspect.Signature([*own, *further])  # type: ignore[attr-defined]
-        run.__annotations__ = {**hints, **common}
-        # help keeps the line breaks of a docstring, but knows better where its lines end
-        run.__doc__ = "\n\n".join(
-            " ".join(part.split()) for part in inspect.cleandoc(function.__doc__ or "").split("\n\n")
-        )
-        app.command(name or function.__name__, rich_help_panel=panel, epilog=CODES)(run)
-        return function
-
-    return register
-
-
-def option_names(key: str, hint: Any) -> tuple[str, ...]:
-    """What a parameter of a command is called on the command line; nothing for an argument."""
-    (about,) = getattr(hint, "__metadata__", (None,))
-    if not isinstance(about, typer.models.OptionInfo):
-        return ()
-    given = [one for one in (about.default, *(about.param_decls or ())) if isinstance(one, str) and one[:2] == "--"]
-    return tuple(given) or (f"--{key.replace('_', '-')}",)
 
 
 @contextmanager
@@ -121,7 +55,7 @@ def ended_by_signal() -> Iterator[None]:
 
 
 @contextmanager
-def told(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[None]:
+def report_errors(quiet: bool, debug: bool, options: Collection[str] = ()) -> Iterator[None]:
     """Errors inside become one message, in the words of the command's options, and an exit code; warnings one line."""
     settings.quiet, settings.debug = quiet, debug or bool(os.environ.get("DALEMBERT_DEBUG"))
     settings.options, settings.warned = options, set()

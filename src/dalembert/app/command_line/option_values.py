@@ -8,11 +8,13 @@ from typing import Any
 
 import typer
 
-from dalembert.app.commands import terminal
+from dalembert.app.command_line import terminal
 from dalembert.core.errors import DataError
 
 MOST_ALONG = 1_000_000  # values along an axis of a sweep
-RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")
+RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")  # records that are read
+TABLES = (".csv", ".parquet", ".nc", ".tsv", ".txt", ".pq", ".nc4", ".netcdf")  # records that are written
+FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
 def seconds(text: str) -> float:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.app.commands import terminal, values
-from dalembert.app.commands.running import FLAG, Json
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.matrix_files import write_matrices
+from dalembert.app.command_line.registry import command
 
 if TYPE_CHECKING:
     from dalembert.identify import AutoIdentified, Identified
@@ -39,6 +41,7 @@ class Way(StrEnum):
 WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov)
 
 
+@command("Data", position=1)
 def identify(
     data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records: .csv, .parquet, .nc or .mat.")],
     inputs: Annotated[
@@ -61,9 +64,11 @@ def identify(
     ] = Way.auto,
     time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the files.")] = "time",
     dt: Annotated[
-        float | None, typer.Option(**values.TIME, help="Sample time (s) of files without a column of time.")
+        float | None, typer.Option(**option_values.TIME, help="Sample time (s) of files without a column of time.")
     ] = None,
-    resample: Annotated[float | None, typer.Option(**values.TIME, help="Resample to this interval (s) first.")] = None,
+    resample: Annotated[
+        float | None, typer.Option(**option_values.TIME, help="Resample to this interval (s) first.")
+    ] = None,
     between: Annotated[
         str | None, typer.Option(metavar="FROM:TO", help="Only this stretch of time (s) of every record.")
     ] = None,
@@ -100,14 +105,14 @@ def identify(
     "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",
     "warnings", "matrices": {"A", "B", "C", "D"}, "files"}.
     """
-    values.writable(out, "--out", ".json", ".npz", ".mat")
-    values.writable(report, "--report", ".html")
-    if method in WITHOUT_INPUTS and values.names(inputs):
+    option_values.writable(out, "--out", ".json", ".npz", ".mat")
+    option_values.writable(report, "--report", ".html")
+    if method in WITHOUT_INPUTS and option_values.names(inputs):
         raise typer.BadParameter(f"{method.value} takes no inputs.", param_hint="--inputs")
     places = read_places(place)
     if places and report is None:
         raise typer.BadParameter("places are for the report: give --report too.", param_hint="--place")
-    driving, responding = values.names(inputs), values.names(outputs)
+    driving, responding = option_values.names(inputs), option_values.names(outputs)
     records = prepared(read(data, time, dt, resample), between, repair, detrend, driving)
     result = found(records, driving, responding, order, method, hold_out, rows)
     files = []
@@ -116,8 +121,6 @@ def identify(
         write_report(result, records, data, report, places)
         files.append(report)
     if out is not None:
-        from dalembert.app.commands.small_motions import write_matrices
-
         write_matrices(document, out)
         files.append(out)
     terminal.wrote(*files)
@@ -131,7 +134,7 @@ def read(data: list[Path], time: str, dt: float | None, resample: float | None) 
     """The records, cut where time jumps, evenly sampled where asked for."""
     from dalembert.identify.records.gaps import cut_at_gaps
 
-    records = [*cut_at_gaps([values.record(path, time=time, dt=dt) for path in data])]
+    records = [*cut_at_gaps([option_values.record(path, time=time, dt=dt) for path in data])]
     return records if resample is None else [record.resample(every=resample) for record in records]
 
 

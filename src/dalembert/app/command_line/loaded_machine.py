@@ -1,84 +1,24 @@
-"""Machines from model files, as commands take them: read, changed, started."""
+"""Machines from model files, as commands use them: read, changed, started, simulated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from dalembert.app.commands import closing, terminal, values
-from dalembert.core.errors import DalembertError, ModelError, unknown_name
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.model_options import ready
+from dalembert.core.errors import DalembertError
 
 if TYPE_CHECKING:
     from dalembert.equations import EquationsOfMotion, State
     from dalembert.model import Mechanism
+    from dalembert.record import Record
 
-SUFFIXES = (".toml", ".json")
+
 DEFAULT_UNTIL = 10.0
-LIBRARY = Path(__file__).parents[2] / "library"
-
-
-def ready() -> dict[str, Path]:
-    """Files of the library by name, without loading what reads them: the shell waits for this."""
-    return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
-
-
-def ready_file(name: str) -> Path:
-    if name not in ready():
-        raise ModelError(unknown_name("library model", name, ready()))
-    return ready()[name]
-
-
-def offered(incomplete: str) -> list[str]:
-    """Library models and model files, for the shell's completion."""
-    return completed(incomplete, SUFFIXES)
-
-
-def completed(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Library models, files with these suffixes and folders that begin with what was typed."""
-    folder = Path(incomplete.rpartition("/")[0] or ("/" if incomplete.startswith("/") else "."))
-    inside = sorted(folder.glob("*")) if folder.is_dir() else []
-    files = [str(path) for path in inside if path.suffix in suffixes]
-    folders = [f"{path}/" for path in inside if path.is_dir()]
-    return [name for name in (*ready(), *files, *folders) if name.startswith(incomplete)]
-
-
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=offered),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help='Another value of a parameter, such as length="20 mm"; repeatable.'
-    ),
-]
-Start = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts, such as A.angle="90 deg"; repeatable.'
-    ),
-]
-Near = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--guess",
-        metavar="NAME=VALUE",
-        help="About where a coordinate is: decides which way the loops of a machine close (elbow up or down); "
-        "repeatable.",
-    ),
-]
-Input = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        metavar="NAME=VALUE",
-        help="What drives an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -95,18 +35,18 @@ class Machine:
         own, wanted, near = self.mechanism.start, self.wanted(given), self.wanted(guess, "--guess")
         state = started(self.eqs, own, wanted, near)
         hints = near or own.get("guess", {})
-        turned = closing.turned_bodies(
+        turned = turned_bodies(
             self.mechanism,
             state,
             lambda drawn: started(self.eqs, {**own, "restarts": 0}, wanted, {**drawn, **hints}),
         )
         if turned:
-            terminal.say(closing.warning(self.mechanism, turned))
+            terminal.say(turned_warning(self.mechanism, turned))
         return state
 
     def wanted(self, given: list[str] | None, option: str = "--start") -> dict[str, float]:
         """Values of coordinates and rates by name, in units that fit them."""
-        return values.quantities(given, option, self.unit_of)
+        return option_values.quantities(given, option, self.unit_of)
 
     def unit_of(self, name: str) -> str | None:
         """Unit of a coordinate, rate, speed, input or internal state; None where nothing has this name."""
@@ -130,17 +70,44 @@ class Machine:
 
     def inputs(self, given: list[str] | None = None) -> dict[str, Any]:
         """What drives the inputs: as the file says, with what was given instead."""
-        wanted = values.pairs(given, "--input")
+        wanted = option_values.pairs(given, "--input")
         own = dict(self.mechanism.simulation.get("inputs", {}))
         return {
             **own,
-            **{name: values.drive(name, text, "--input", self.unit_of(name)) for name, text in wanted.items()},
+            **{name: option_values.drive(name, text, "--input", self.unit_of(name)) for name, text in wanted.items()},
         }
 
     def constant_inputs(self) -> dict[str, float]:
         """Inputs of the file that may hold at rest: none where one changes in time, for then they are a manoeuvre."""
         own = self.mechanism.simulation.get("inputs", {})
         return {} if any(callable(value) for value in own.values()) else {k: float(v) for k, v in own.items()}
+
+
+def load(model: str, changes: list[str] | None = None) -> Machine:
+    """Read a machine and make its equations."""
+    from dalembert.files.models import read_model
+    from dalembert.mechanics import equations
+
+    wanted = option_values.quantities(changes, "--set", lambda name: declared_unit(model, name))
+    with terminal.waiting(f"reading {model}"):
+        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
+        eqs = equations(mechanism)
+    return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
+
+
+def declared_unit(model: str, name: str) -> str | None:
+    """Unit that a model file gives a parameter of its own, as a text; None where it gives none."""
+    from dalembert.files.models.text.arithmetic import dimension_of, parse
+    from dalembert.files.models.text.sources import Problems, read_source
+    from dalembert.record.units import unit_text
+
+    try:
+        source = read_source(ready().get(model, Path(model)), model, Problems())
+        raw = source.document["parameters"][name]
+        dimension = dimension_of(parse(raw), lambda name: None) if isinstance(raw, str) else None
+    except (DalembertError, KeyError, TypeError):  # whatever is wrong is told by what reads the model
+        return None
+    return None if dimension is None or not any(dimension) else unit_text(dimension)
 
 
 def started(
@@ -180,31 +147,40 @@ def started(
     return assemble(eqs, use.pop("position", None), **use)
 
 
-def load(model: str, changes: list[str] | None = None) -> Machine:
-    """Read a machine and make its equations."""
-    from dalembert.files.models import read_model
-    from dalembert.mechanics import equations
+def turned_bodies(m: Mechanism, state: State, again: Callable[[Mapping[str, float]], State]) -> dict[str, float]:
+    """Bodies of the plane turned by more than 90° from how they are drawn, without need: name -> turn [deg].
 
-    wanted = values.quantities(changes, "--set", lambda name: declared_unit(model, name))
-    with terminal.waiting(f"reading {model}"):
-        mechanism = read_model(model, allow_outside=terminal.settings.allow_outside)
-        eqs = equations(mechanism)
-    return Machine(model, mechanism, eqs.replace(**wanted) if wanted else eqs, wanted)
-
-
-def declared_unit(model: str, name: str) -> str | None:
-    """Unit that a model file gives a parameter of its own, as a text; None where it gives none."""
-    from dalembert.files.models.text.arithmetic import dimension_of, parse
-    from dalembert.files.models.text.sources import Problems, read_source
-    from dalembert.record.units import unit_text
-
+    ``again(guess)`` assembles once more from these angles. Only what then stays near the drawing is told: whoever asks
+    for a pendulum upside down gets no warning.
+    """
+    if not m.planar or len(m.joints) <= len(m.bodies):
+        return {}  # without a loop there is one way only
+    drawn = {f"{body.name}.angle": body.angle for body in m.bodies}
+    turned = {name: _turn(state[name] - angle) for name, angle in drawn.items()}
+    turned = {name: turn for name, turn in turned.items() if abs(turn) > math.pi / 2}
+    if not turned:
+        return {}
     try:
-        source = read_source(ready().get(model, Path(model)), model, Problems())
-        raw = source.document["parameters"][name]
-        dimension = dimension_of(parse(raw), lambda name: None) if isinstance(raw, str) else None
-    except (DalembertError, KeyError, TypeError):  # whatever is wrong is told by what reads the model
-        return None
-    return None if dimension is None or not any(dimension) else unit_text(dimension)
+        other = again({name: drawn[name] for name in turned})
+    except DalembertError:
+        return {}
+    return {
+        name.removesuffix(".angle"): math.degrees(turn)
+        for name, turn in turned.items()
+        if abs(_turn(other[name] - drawn[name])) <= math.pi / 2
+    }
+
+
+def turned_warning(m: Mechanism, turned: Mapping[str, float]) -> str:
+    """What to say of them, with the option that closes the loop the other way."""
+    told = ", ".join(f"{name} turned by {abs(turn):.0f} deg" for name, turn in turned.items())
+    guess = " ".join(f"--guess {name}.angle={math.degrees(m[name].angle):g}deg" for name in turned)
+    return f"warning: assembled far from the drawing: {told}. Nearer to it with {guess}"
+
+
+def _turn(angle: float) -> float:
+    """Between -π and π."""
+    return math.remainder(angle, math.tau)
 
 
 def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
@@ -217,3 +193,26 @@ def until_of(machine: Machine, until: float | None, say: bool = True) -> float:
             terminal.say(f"the model says nothing of how long: {DEFAULT_UNTIL:g} s; --until says otherwise")
         return DEFAULT_UNTIL
     return float(own)
+
+
+def run_of(
+    machine: Machine, until: float | None, every: float | None, method: Any, start: list[str] | None,
+    guess: list[str] | None, inputs: list[str] | None, out: Path | None = None,
+) -> Record:  # fmt: skip
+    """The run; where it fails, what it had is written where the whole was to go."""
+    from dalembert.core.errors import DalembertError
+    from dalembert.loop.simulate import simulate as solve
+
+    own = machine.mechanism.simulation
+    try:
+        return solve(
+            machine.eqs, until_of(machine, until), start=machine.start(start, guess), inputs=machine.inputs(inputs),
+            method=method, every=own.get("every") if every is None else every, progress=terminal.progress(),
+        )  # fmt: skip
+    except DalembertError as error:
+        if out is not None and error.record is not None and len(error.record):
+            from dalembert.files.records.records import write_record
+
+            write_record(error.record, out)
+            terminal.say(f"wrote {out}: what was computed up to {error.record.time[-1]:g} s")
+        raise

@@ -1,17 +1,17 @@
-"""``new``, ``library`` and ``schema``: writing models of one's own."""
+"""``new``: a commented model file to start from."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dalembert.app.commands import terminal
-from dalembert.app.commands.models import offered, ready, ready_file
-from dalembert.app.commands.running import FLAG, Json
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.model_options import offered, ready_file
+from dalembert.app.command_line.registry import command
 
 STARTER = """# A machine for dalembert. Check and run it with:
 #
@@ -92,6 +92,7 @@ inputs = {{ drive = "where(t < 2, 400, 0)" }}
 """
 
 
+@command("Model files", position=1)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine; NAME.toml is written.")],
     like: Annotated[
@@ -125,58 +126,3 @@ def new(
         terminal.give({"name": title, "files": [file]})
     else:
         terminal.say(f"try: dalembert simulate {file} --report {file.with_suffix('.html')}")
-
-
-def library(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show the file of this machine.", autocompletion=offered)
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """List the ready machines, or show the file of one.
-
-    JSON: {"models": [{"name", "description"}]}; of one machine {"name", "description", "file", "text"}.
-    """
-    if name is not None:
-        file = ready_file(name)
-        text = file.read_text(encoding="utf-8")
-        if as_json:
-            terminal.give({"name": name, "description": description(file), "file": file, "text": text})
-        else:
-            terminal.show(text.rstrip())
-        return
-    found = [(one, description(file)) for one, file in ready().items()]
-    if as_json:
-        terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
-    else:
-        terminal.show_table("Ready machines", ("model", "what it is"), found, left=(0, 1))
-
-
-def description(file: Path) -> str:
-    """What a model file says of itself."""
-    import tomllib
-
-    return str(tomllib.loads(file.read_text(encoding="utf-8")).get("description", ""))
-
-
-def schema(
-    out: Annotated[Path | None, typer.Option(help="Write it to a file.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Print the JSON Schema of model files, for completion and checks in editors.
-
-    Example: dalembert schema --out model.schema.json
-
-    JSON: the schema; with --out {"files"}.
-    """
-    from dalembert.core.atomic_files import write_text
-    from dalembert.files.models.schema.document import model_schema
-
-    text = json.dumps(model_schema(), indent=1, ensure_ascii=False)
-    if out is None:
-        terminal.show(text)
-    else:
-        write_text(out, text + "\n")
-        terminal.wrote(out)
-        if as_json:
-            terminal.give({"files": [out]})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalembert.app.commands.wording import in_options
+from dalembert.app.command_line.advice import in_options
 from dalembert.core.errors import printable
 
 if TYPE_CHECKING:

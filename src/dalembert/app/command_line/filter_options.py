@@ -1,0 +1,71 @@
+"""Options that describe a filter of a machine, and the filter they describe."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.loaded_machine import Machine
+
+if TYPE_CHECKING:
+    from dalembert.estimate.engine.filter import Filter
+
+
+class Kind(StrEnum):
+    """Filters of a machine."""
+
+    ekf = "ekf"
+    iekf = "iekf"
+    ukf = "ukf"
+    ckf = "ckf"
+
+
+Variances = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--Q", metavar="VARIANCE", help="Variances of the model per step: one number, or NAME=NUMBER,... by state."
+    ),
+]
+Measured = Annotated[
+    list[str] | None,
+    typer.Option("--R", metavar="VARIANCE", help="Variances of the sensors: one number, or NAME=NUMBER,... by sensor."),
+]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="What is measured: sensors or coordinates; all sensors when left out."),
+]
+Known = Annotated[
+    list[str] | None, typer.Option(metavar="NAMES", help='Inputs that are known; all when left out, none by "".')
+]
+
+
+def filter_of(
+    machine: Machine, kind: Kind, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
+    R: list[str] | None, P0: list[str] | None, start: list[str] | None, guess: list[str] | None,
+    dt: float | None = None,
+) -> Filter:  # fmt: skip
+    """The filter asked for, starting where the machine starts."""
+    from dalembert import estimate as room
+
+    noise = {"Q": option_values.weight(Q, "--Q"), "R": option_values.weight(R, "--R")}
+    for name, value in noise.items():
+        if value is None:
+            raise typer.BadParameter(
+                "a filter needs variances of the model and of the sensors.", param_hint=f"--{name}"
+            )
+    known = None if inputs is None else option_values.names(inputs)
+    options: dict[str, Any] = {
+        **noise, "outputs": option_values.names(outputs) or None, "inputs": known, "dt": dt,
+        "P0": option_values.weight(P0, "--P0"), "at": machine.start(start, guess),
+    }  # fmt: skip
+    with terminal.waiting("making the filter"):
+        if kind is Kind.ekf:
+            return room.ExtendedKalman(machine.eqs, **options)
+        if kind is Kind.iekf:
+            return room.ExtendedKalman(machine.eqs, iterations=3, **options)
+        if kind is Kind.ckf:
+            options["points"] = room.Cubature()
+        return room.SigmaPointKalman(machine.eqs, **options)

@@ -1,0 +1,31 @@
+"""Linear models as files: JSON, NumPy or MATLAB."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dalembert.app.command_line import terminal
+
+
+def write_matrices(document: dict[str, Any], out: Path) -> None:
+    """The linear model as a file, whole or not at all."""
+    import numpy as np
+
+    from dalembert.core.atomic_files import replacing, write_text
+
+    if out.suffix.lower() == ".json":
+        write_text(out, json.dumps(terminal.plain(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        return
+    arrays = {name: np.array(rows) for name, rows in document["matrices"].items()}
+    for key in ("coordinates", "states", "inputs", "outputs"):
+        if key in document:
+            arrays[key] = np.array(document[key], dtype=str)
+    with replacing(out) as fresh:
+        if out.suffix.lower() == ".npz":
+            np.savez(fresh, allow_pickle=False, **arrays)
+        else:
+            from scipy.io import savemat
+
+            savemat(fresh, {name: a.astype(object) if a.dtype.kind == "U" else a for name, a in arrays.items()})

@@ -1,0 +1,73 @@
+"""The model a command works on and the options that change it; names for the shell's completion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.core.errors import ModelError, unknown_name
+
+SUFFIXES = (".toml", ".json")
+LIBRARY = Path(__file__).parents[2] / "library"
+
+
+def ready() -> dict[str, Path]:
+    """Files of the library by name, without loading what reads them: the shell waits for this."""
+    return {path.stem: path for path in sorted(LIBRARY.glob("*.toml"))}
+
+
+def ready_file(name: str) -> Path:
+    if name not in ready():
+        raise ModelError(unknown_name("library model", name, ready()))
+    return ready()[name]
+
+
+def offered(incomplete: str) -> list[str]:
+    """Library models and model files, for the shell's completion."""
+    return completed(incomplete, SUFFIXES)
+
+
+def completed(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Library models, files with these suffixes and folders that begin with what was typed."""
+    folder = Path(incomplete.rpartition("/")[0] or ("/" if incomplete.startswith("/") else "."))
+    inside = sorted(folder.glob("*")) if folder.is_dir() else []
+    files = [str(path) for path in inside if path.suffix in suffixes]
+    folders = [f"{path}/" for path in inside if path.is_dir()]
+    return [name for name in (*ready(), *files, *folders) if name.startswith(incomplete)]
+
+
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="A model file, or a machine of `dalembert library`.", autocompletion=offered),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help='Another value of a parameter, such as length="20 mm"; repeatable.'
+    ),
+]
+Start = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--start", metavar="NAME=VALUE", help='Where a coordinate or rate starts, such as A.angle="90 deg"; repeatable.'
+    ),
+]
+Near = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--guess",
+        metavar="NAME=VALUE",
+        help="About where a coordinate is: decides which way the loops of a machine close (elbow up or down); "
+        "repeatable.",
+    ),
+]
+Input = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=VALUE",
+        help="What drives an input: a number, an expression of t, or FILE:CHANNEL of a record; repeatable.",
+    ),
+]

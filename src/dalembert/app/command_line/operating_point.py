@@ -1,0 +1,100 @@
+"""Operating points: the equilibrium or steady motion asked for, and the linear model about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.loaded_machine import Machine
+from dalembert.core.errors import ConvergenceError, DalembertError
+
+if TYPE_CHECKING:
+    from dalembert.equations import State
+    from dalembert.linear import SecondOrder, StateSpace
+
+
+Guess = Annotated[
+    list[str] | None,
+    typer.Option("--guess", metavar="NAME=VALUE", help="Near which equilibrium, stable or not; repeatable."),
+]
+From = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--start", metavar="NAME=VALUE", help="Pose to search from; that of the model, else its drawing; repeatable."
+    ),
+]
+Hold = Annotated[
+    list[str] | None, typer.Option("--hold", metavar="NAME=VALUE", help="A coordinate with this value; repeatable.")
+]
+Held = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=VALUE",
+        help="Value of an input; constant ones of the model hold, others are 0; repeatable.",
+    ),
+]
+Rates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rate",
+        metavar="NAME=VALUE",
+        help="Steady motion: constant rate of a coordinate, NAME=free for one to be found; repeatable.",
+    ),
+]
+
+
+def rest(
+    machine: Machine, inputs: list[str] | None = None, *, guess: list[str] | None = None,
+    hold: list[str] | None = None, rates: list[str] | None = None, start: list[str] | None = None,
+) -> tuple[State, dict[str, float]]:  # fmt: skip
+    """The equilibrium or steady motion asked for, and the values of the inputs there.
+
+    Constant inputs of the file hold (the force that carries an arm), unless the machine does not rest with them (a
+    motor that turns): then all that are not given are zero, and that is told.
+    """
+    from dalembert.solve.rest.equilibrium import equilibrium as find
+
+    steady = {
+        name: None if text.lower() == "free" else option_values.quantity(text, "--rate", rate_unit(machine, name))
+        for name, text in option_values.pairs(rates, "--rate").items()
+    }
+    near, kept = machine.wanted(guess, "--guess") or None, machine.wanted(hold, "--hold") or None
+    begin = machine.start(start) if rates else machine.still(start)
+    given = machine.wanted(inputs, "--input")
+
+    def found(held: dict[str, float]) -> State:
+        with terminal.waiting("looking for the steady motion" if steady else "looking for the equilibrium"):
+            return find(machine.eqs, start=begin, guess=near, inputs=held, hold=kept, rates=steady or None)
+
+    held = {**machine.constant_inputs(), **given}
+    try:
+        at = found(held)
+    except ConvergenceError as error:
+        if not any(held[name] for name in held if name not in given):
+            raise
+        held = given
+        try:
+            at = found(held)
+        except DalembertError:
+            raise error from None
+    left = [name for name in machine.mechanism.simulation.get("inputs", {}) if name not in held]
+    if left:
+        terminal.say(
+            f"inputs of the model's run are zero here: {', '.join(left)}; --input NAME=VALUE holds one at a value"
+        )
+    return at, held
+
+
+def rate_unit(machine: Machine, name: str) -> str | None:
+    """Unit of the rate of a coordinate, or of a rate or speed by its own name."""
+    return machine.unit_of(f"velocity {name}")
+
+
+def linear_model(machine: Machine, at: State, held: Mapping[str, float], **options: Any) -> SecondOrder | StateSpace:
+    from dalembert.solve.rest.linearize import linearize as make
+
+    return make(machine.eqs, at, inputs=held, **options)

@@ -1,0 +1,147 @@
+"""``estimate``: the motion of a machine from what was measured, by a filter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.filter_options import Kind, Known, Measured, Outputs, Variances, filter_of
+from dalembert.app.command_line.loaded_machine import load
+from dalembert.app.command_line.model_options import Model, Near, Set, Start
+from dalembert.app.command_line.option_values import FIGURES, TABLES
+from dalembert.app.command_line.registry import command
+from dalembert.core.errors import DataError
+
+MOST_ROWS = 20
+
+
+@command("Data", position=2)
+def estimate(
+    model: Model,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The record: .csv, .parquet, .nc or .mat.")],
+    kind: Annotated[
+        Kind, typer.Option("--filter", help="Extended, iterated extended, unscented or cubature Kalman filter.")
+    ] = Kind.ekf,
+    outputs: Outputs = None,
+    inputs: Known = None,
+    Q: Variances = None,
+    R: Measured = None,
+    P0: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
+        ),
+    ] = None,
+    start: Start = None,
+    guess: Near = None,
+    changes: Set = None,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", metavar=FLAG, help="Use the whole record at every sample.")
+    ] = False,
+    time: Annotated[str, typer.Option(metavar="NAME", help="Column of time in the data.")] = "time",
+    dt: Annotated[
+        float | None, typer.Option(**option_values.TIME, help="Sample time (s) of data without a column of time.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
+    plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate the motion of a machine from what was measured.
+
+    Example: dalembert estimate pendulum measured.csv --Q 1e-6 --R 1e-4 --out estimated.csv
+
+    JSON: {"model", "filter", "samples", "nis_per_output", "log_likelihood", "last": {name: {"value", "deviation",
+    "unit"}}, "errors": {name: rms} or null, "warning": text or null, "files"}.
+    """
+    from dalembert.files.records.records import write_record
+
+    option_values.writable(out, "--out", *TABLES)
+    option_values.writable(report, "--report", ".html")
+    option_values.writable(figure, "--figure", *FIGURES)
+    machine = load(model, changes)
+    record = option_values.record(data, time=time, dt=dt)
+    filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
+    found = filter_.run(record, progress=terminal.progress())
+    if smooth:
+        from dalembert.estimate import smooth as smoothed
+
+        found = smoothed(found)
+    true = None if truth is None else option_values.record(truth)
+    files = []
+    if out is not None:
+        write_record(found.to_record(), out)
+        files.append(out)
+    if figure is not None:
+        from dalembert.view import plot as draw
+
+        draw(found, *option_values.names(plot), truth=true, file=figure)
+        files.append(figure)
+    if report is not None:
+        from dalembert.view import report as tell
+
+        title = f"{machine.mechanism.name}: estimated by {kind.value}"
+        tell(found, report, truth=true, provenance={"model": machine.source, "data file": data.name}, title=title)
+        files.append(report)
+    terminal.wrote(*files)
+    errors = None if true is None else rms_errors(found, true)
+    used = int(found.measured.sum())
+    per = float(found.nis.sum()) / used if used else float("nan")
+    doubt = doubts(found)
+    if doubt is not None:
+        terminal.warn(doubt)
+    names = found.record.names
+    last = {
+        name: {"value": found.record.data[-1, k], "deviation": found.deviations.data[-1, k],
+               "unit": found.record.units[name]}
+        for k, name in enumerate(names)
+    }  # fmt: skip
+    if as_json:
+        terminal.give(
+            {
+                "model": machine.mechanism.name, "filter": kind.value, "samples": len(found), "nis_per_output": per,
+                "log_likelihood": found.log_likelihood, "last": last, "errors": errors,
+                "warning": doubt, "files": files,
+            }
+        )  # fmt: skip
+        return
+    chosen = [name for name in (*machine.eqs.measures.names, *machine.eqs.measure_rates.names) if name in last]
+    rows = [
+        (name, *(terminal.number(last[name][key]) for key in ("value", "deviation")), last[name]["unit"],
+         *(() if errors is None else (terminal.number(errors[name], 3) if name in errors else "-",)))
+        for name in (chosen or list(names))[:MOST_ROWS]
+    ]  # fmt: skip
+    head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
+    terminal.show_table(f"{machine.mechanism.name}: {kind.value} over {len(found)} samples", head, rows, left=(0, 3))
+    terminal.show(f"NIS {per:.3g} per sample and output (1 where the variances are right)")
+
+
+def doubts(found: Any) -> str | None:
+    """Why deviations of an estimate are not to be trusted, in the words of its report; None where they are."""
+    try:
+        judged = found.consistency()
+    except DataError:  # too few samples to judge
+        return None
+    if judged.consistent:
+        return None
+    low, high = judged.nis_band
+    band = f"NIS {judged.nis_mean:.3g}; {low:.3g} to {high:.3g} is consistent"
+    return f"its deviations are not to be trusted: {judged.verdict} ({band})."
+
+
+def rms_errors(found: Any, truth: Any) -> dict[str, float]:
+    """Root-mean-square errors by name, of what both know."""
+    import numpy as np
+
+    errors = {}
+    for name in found.record.names:
+        if name in truth.names:
+            true = np.interp(found.time, truth.time, truth[name])
+            errors[name] = float(np.sqrt(np.mean(np.square(found.record[name] - true))))
+    return errors

@@ -1,0 +1,113 @@
+"""``export``: filters and control laws as C."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.common_options import FLAG, Json
+from dalembert.app.command_line.filter_options import Kind, Known, Outputs, filter_of
+from dalembert.app.command_line.loaded_machine import Machine, load
+from dalembert.app.command_line.model_options import Model, Set, Start
+from dalembert.app.command_line.operating_point import linear_model, rest
+from dalembert.app.command_line.registry import command
+
+
+class Real(StrEnum):
+    """Numbers of the exported code."""
+
+    double = "double"
+    float = "float"
+
+
+@command("Data", position=3)
+def export(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="Folder for the C files.")],
+    dt: Annotated[float, typer.Option(**option_values.TIME, help="Sampling interval (s).")],
+    kind: Annotated[
+        Kind | None,
+        typer.Option("--filter", help="A Kalman filter: extended, iterated extended, unscented or cubature."),
+    ] = None,
+    lqr: Annotated[
+        bool, typer.Option("--lqr", metavar=FLAG, help="A linear-quadratic law about the equilibrium.")
+    ] = False,
+    outputs: Outputs = None,
+    inputs: Known = None,
+    Q: Annotated[
+        list[str] | None, typer.Option("--Q", metavar="NUMBERS", help="Variances of a step, or weights of the states.")
+    ] = None,
+    R: Annotated[
+        list[str] | None, typer.Option("--R", metavar="NUMBERS", help="Variances of a sample, or weights of inputs.")
+    ] = None,
+    P0: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--P0", metavar="VARIANCE", help="Variances at the start; those the filter settles at when left out."
+        ),
+    ] = None,
+    guess: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Near which equilibrium a law works, or pose a filter; repeatable.",
+        ),
+    ] = None,
+    start: Start = None,
+    changes: Set = None,
+    name: Annotated[str | None, typer.Option(help="Prefix of everything in C; the name of the machine.")] = None,
+    real: Annotated[Real, typer.Option(help="Type of numbers in C.")] = Real.double,
+    as_json: Json = False,
+) -> None:
+    """Write a filter or a control law of a machine as C99 for a microcontroller.
+
+    Example: dalembert export pendulum --filter ekf --Q 1e-6 --R 1e-4 --dt 0.01 --out c
+
+    One of --filter and --lqr says which. `make -C FOLDER test` builds the code and checks it.
+
+    JSON: {"model", "name", "folder", "state_bytes", "work_bytes", "files"}.
+    """
+    from dalembert.files.export.c_export import export_c, identifier
+
+    if (kind is None) == (not lqr):
+        raise typer.BadParameter("say what to export: --filter ekf or --lqr.", param_hint="--filter / --lqr")
+    machine = load(model, changes)
+    if kind is not None:
+        step: Any = filter_of(
+            machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess, dt=dt
+        )  # fmt: skip
+    else:
+        step = law_of(machine, guess, start, inputs, Q, R, dt)
+    with terminal.waiting("writing C"):
+        prefix = identifier(machine.mechanism.name)[:41] if name is None else name
+        written = export_c(step, out, name=prefix, dt=dt if kind is not None else None, real=real.value)
+    terminal.wrote(*written.files)
+    if as_json:
+        terminal.give(
+            {
+                "model": machine.mechanism.name, "name": written.name, "folder": written.folder,
+                "state_bytes": written.memory_bytes, "work_bytes": written.work_bytes, "files": written.files,
+            }
+        )  # fmt: skip
+        return
+    terminal.say(f"state {written.memory_bytes} bytes, work {written.work_bytes} bytes; check it: make -C {out} test")
+
+
+def law_of(
+    machine: Machine, guess: list[str] | None, start: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
+    R: list[str] | None, dt: float,
+) -> Any:  # fmt: skip
+    """The sampled linear-quadratic law about an equilibrium."""
+    from dalembert.control import lqr
+
+    Q_, R_ = option_values.weight(Q, "--Q"), option_values.weight(R, "--R")
+    if Q_ is None:
+        raise typer.BadParameter("a law needs weights of the states.", param_hint="--Q")
+    system = linear_model(machine, *rest(machine, guess=guess, start=start))
+    return lqr(
+        system, dt=dt, cost="integral", inputs=option_values.names(inputs) or None, Q=Q_, R=1.0 if R_ is None else R_
+    )

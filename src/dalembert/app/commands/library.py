@@ -1,0 +1,46 @@
+"""``library``: the ready machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.app.command_line import terminal
+from dalembert.app.command_line.common_options import Json
+from dalembert.app.command_line.model_options import offered, ready, ready_file
+from dalembert.app.command_line.registry import command
+
+
+@command("Model files", position=2)
+def library(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Show the file of this machine.", autocompletion=offered)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the ready machines, or show the file of one.
+
+    JSON: {"models": [{"name", "description"}]}; of one machine {"name", "description", "file", "text"}.
+    """
+    if name is not None:
+        file = ready_file(name)
+        text = file.read_text(encoding="utf-8")
+        if as_json:
+            terminal.give({"name": name, "description": description(file), "file": file, "text": text})
+        else:
+            terminal.show(text.rstrip())
+        return
+    found = [(one, description(file)) for one, file in ready().items()]
+    if as_json:
+        terminal.give({"models": [{"name": one, "description": about} for one, about in found]})
+    else:
+        terminal.show_table("Ready machines", ("model", "what it is"), found, left=(0, 1))
+
+
+def description(file: Path) -> str:
+    """What a model file says of itself."""
+    import tomllib
+
+    return str(tomllib.loads(file.read_text(encoding="utf-8")).get("description", ""))
