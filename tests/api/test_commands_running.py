@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import shlex
 import subprocess
 import sys
@@ -24,6 +25,16 @@ def test_help_names_every_command():
     assert result.exit_code == 0
     assert all(command in result.stdout for command in COMMANDS)
     assert "--install-completion" in result.stdout
+
+
+def test_every_file_of_the_commands_is_one_command_of_its_name_in_the_order_of_the_help():
+    from dalembert.app import commands
+    from dalembert.cli import app
+
+    own = [one for one in app.registered_commands if one.callback.__module__.startswith("dalembert.")]
+    assert [one.name for one in own] == list(COMMANDS)
+    assert [one.callback.__module__.rpartition(".")[2] for one in own] == list(COMMANDS)
+    assert {module.name for module in pkgutil.iter_modules(commands.__path__)} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
