@@ -1,4 +1,4 @@
-"""Digging forces and payload of an excavator arm (Palomba 2016): motion from joints, forces after it.
+"""Digging forces and payload of an excavator arm: motion from joints, forces after it (Palomba 2016, section 3.2.2).
 
 Boom, stick and bucket in a vertical plane; encoders and link-normal accelerometers, forces of the three cylinders
 measured. Unknown: the digging force at the tip (two components) and the weight of the payload in the bucket. The

@@ -4,7 +4,7 @@ null-space   for each wanted λ the closed-loop vector lies in the null space of
              its upper n entries φ̄ are the eigenvector, its lower ones φ̿ = -K φ̄, so K = -Φ̿ Φ̄⁻¹ (the lower
              block is the numerator). c is chosen so that the eigenvectors are as far from each other as can be,
              by least ‖Φ̄⁻¹‖ with columns of length 1; then the poles move least when the model is wrong.
-robust       Tits and Yang's method of `scipy.signal.place_poles`, which does the same by rotations, for poles no more
+robust       Tits and Yang 1996, as in `scipy.signal.place_poles`, which does the same by rotations, for poles no more
              often repeated than there are independent inputs
 one by one   more often repeated poles: Varga's (1981) Schur method, which needs no eigenvectors
 """

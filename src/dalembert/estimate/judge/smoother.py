@@ -1,4 +1,4 @@
-"""Smoothing: the estimate of every sample from the whole record (Rauch, Tung and Striebel).
+"""Smoothing: the estimate of every sample from the whole record (Rauch, Tung and Striebel 1965).
 
     G_k = C_k (P⁻_{k+1})⁻¹ ,   x̂ₖ = x_k ⊞ G_k (x̂_{k+1} ⊟ x⁻_{k+1}) ,   P̂_k = P_k + G_k (P̂_{k+1} - P⁻_{k+1}) G_kᵀ
 

@@ -9,7 +9,7 @@ elimination  c_j, D are linear for given λ, b, z₀ (variable projection): with
              G⊥ = G - G_zL G_LL⁻¹ G_Lz,  and the information on (ln λ, b, z₀) is M ∘ G⊥, M = Kᵀ R⁻¹ K with the K of c_j
              (since all outputs share L, R drops out of the elimination).
 
-Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung, System Identification, 7.4, 10.2.
+Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung 1999, 7.4, 10.2.
 """
 
 from __future__ import annotations

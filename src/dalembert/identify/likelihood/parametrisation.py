@@ -4,7 +4,7 @@ A = V Λ V⁻¹: one complex state z per pair, z[t+1] = λ z[t] + b u[t], ŷ = R
 real: block [[Re λ, Im λ], [-Im λ, Re λ]], states (Re z, -Im z), columns (Re c, Im c) of C.
 
 The one-step predictor of an innovation model is an output-error model with one more set of inputs, the outputs:
-    x̂[t+1] = (A - K C) x̂[t] + (B - K D) u[t] + K y[t],   ŷ = C x̂ + D u         (Ljung, System Identification, 4.3)
+    x̂[t+1] = (A - K C) x̂[t] + (B - K D) u[t] + K y[t],   ŷ = C x̂ + D u         (Ljung 1999, 4.3)
 so that one likelihood serves both.
 """
 

@@ -1,7 +1,7 @@
 """Standard deviations of frequencies and damping ratios.
 
-Fisher information S of (b, z₀, ln λ), C and D eliminated, R the covariance of the noise: covariance Σ = S⁻¹ (Ljung,
-System Identification, 9.4). Of the linear part Γ = [c, D]: Γ follows as -P θ, and has R ⊗ G_LL⁻¹ of its own.
+Fisher information S of (b, z₀, ln λ), C and D eliminated, R the covariance of the noise: covariance Σ = S⁻¹ (Ljung
+1999, 9.4). Of the linear part Γ = [c, D]: Γ follows as -P θ, and has R ⊗ G_LL⁻¹ of its own.
 modes        s = ln λ/dt,  f = |s|/2π,  ζ = -Re s/|s|; their covariance by the first derivative (delta method)
 innovations  the modes are those of A = Ã + K C, the parameters Ã, K, C those of the predictor:
              dλ = wᴴ (dÃ + dK C + K dC) v / wᴴ v

@@ -6,7 +6,7 @@ whiteness    r(τ) = Σ e[k] e[k-τ] / Σ e²; of white e, √N r(τ) → N(0, 1
              of one output Ljung and Box 1978).
 inputs       r(τ) = Σ e[k] u[k-τ] / √(Σe² Σu²); of independent e and u, N var r(τ) → Σ_j r_e(j) r_u(j) (Bartlett),
              and √N (r(0), ..., r(L)) has the covariance P_ab = Σ_j r_e(j) r_u(j + a - b): ζ = N rᵀ P⁻¹ r → χ²(L + 1)
-             (Ljung, System Identification, 16.6). Lags below zero tell of feedback and are shown, not judged.
+             (Ljung 1999, 16.6). Lags below zero tell of feedback and are shown, not judged.
 
 No degrees of freedom are taken off for fitted parameters: the tests are exact for a record the model was not fitted to,
 and somewhat lenient for the one it was.

@@ -1,4 +1,4 @@
-"""Generalized-α on a Lie group (Arnold and Brüls, Multibody Syst. Dyn. 18, 2007), index 3 and index 2.
+"""Generalized-α on a Lie group (Arnold and Brüls 2007), index 3 and index 2.
 
     q₁ = q ∘ exp(h v + h² ((½-β) α + β α₁)) ,   v₁ = v + h ((1-γ) α + γ α₁)
     (1-αm) α₁ + αm α = (1-αf) v̇₁ + αf v̇

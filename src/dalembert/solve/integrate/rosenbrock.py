@@ -1,4 +1,4 @@
-"""A linearly implicit step for stiff machines: Rodas5P of G. Steinebach (BIT Numer. Math. 63:27, 2023), order 5.
+"""A linearly implicit step for stiff machines: Rodas5P (Steinebach 2023), order 5.
 
 The equations in index-1 form, with the accelerations a and the multipliers as unknowns of their own:
 

@@ -2,7 +2,7 @@
 
 State of a run, one column: t, h, the next step to try; q, v, z; the work done by everything without a potential;
 derivatives at the state (v̇, ż, power), the multipliers λ; counters. The derivative is carried along, so the last
-stage of a step is the first of the next.
+stage of a step is the first of the next. The pairs of orders 5(4) and 8: Hairer, Nørsett and Wanner 1993.
 """
 
 from __future__ import annotations

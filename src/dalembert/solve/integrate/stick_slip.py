@@ -8,7 +8,7 @@ start of a run, the coordinates with zero rate are decided together: all stick; 
 released against its effort; one that was released and does not move off that way is taken back; until all agree. Where
 several coordinates hold one freedom, those released first keep their limit while the others hold the machine: Coulomb's
 law allows any effort up to the limit at rest. If this does not end, all combinations are tried.
-(Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts, Wiley, 1996, chapter 5, as a search over modes.)
+(Pfeiffer and Glocker 1996, ch. 5, as a search over modes.)
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ simulations step with, so that the others judge it. Where forces depend on react
 Newton's method on λ = Λ(f(λ)), Λ being any of the solves; its derivative is Λ applied to the columns of ∂f/∂λ.
 
 A wanted behaviour s̈ = a of named coordinates is a constraint too, S v̇ = a - bias: Sᵀμ is the force that enforces it, μ
-the effort along each coordinate (Udwadia and Kalaba, Analytical Dynamics, 1996, ch. 3). A force C that comes with the
+the effort along each coordinate (Udwadia and Kalaba 1996, ch. 3). A force C that comes with the
 joints and does work (not ideal) enters as f + C; what the joints exert is then C + Aᵀλ (ibid., ch. 5).
 """
 

@@ -6,7 +6,7 @@ With independent coordinates s and independent speeds w, K = [A; S] of the joint
     K W = [0; 1] ,   K c = [-∂φ/∂t; -∂s/∂t] ,   K γ = [b; -bias] ,
     Wᵀ M W ẇ = Wᵀ (f - M γ) ,   Aᵀ λ = M v̇ - f  (reactions, afterwards)
 
-(García de Jalón and Bayo, Kinematic and Dynamic Simulation of Multibody Systems, 1994, ch. 5). The pose q(s) is found
+(García de Jalón and Bayo 1994, ch. 5). The pose q(s) is found
 inside the graph: from a pose nearby, the seed, along a straight line in s, one Newton step for each of equal parts. A
 step much longer than the one before is not trusted: the pose becomes NaN and the run stops. The seed is carried along
 with the motion, so that a crank may turn as often as it likes; where the seed is does not change the result.

@@ -2,8 +2,8 @@
 
 χ is the reciprocal of the coefficient K in Cowper's paper. ν is Poisson's ratio.
 Web and flange sections: h, ta height and thickness of the web (of one web in a box), b, t1 width and thickness of a
-flange, n = b/h, and m the flange over the web area. For the I-section m = 2 b t1/(h ta), not b t1/(a ta) as
-Genta 2012 seems to print; for the box m = b t1/(h ta), for the T likewise.
+flange, n = b/h, and m the flange over the web area. For the I-section m = 2 b t1/(h ta), not b t1/(a ta) as table
+B.3 of Genta 2012 seems to print; for the box m = b t1/(h ta), for the T likewise.
 """
 
 from __future__ import annotations
