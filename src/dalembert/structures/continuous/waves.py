@@ -12,7 +12,7 @@ r = s = 0 is the Euler-Bernoulli beam with λ = b⁴, M = u″, V = -u‴. A wav
 σ₂ changes sign at the cut-off λ = 1/(r²s²). Wherever u = f(z) is such a wave, M = (σ + s²λ) f, and
 σ₁ + s²λ = d - R, σ₂ + s²λ = d + R are computed without cancellation. Three bases, each used where it is well
 conditioned: the Taylor series of exp(A z) for long waves, {cos, sin} with {e⁻ᵖᶻ, e⁻ᵖ⁽¹⁻ᶻ⁾} for short ones (the
-sinh/cosh forms of the print fail near mode 10), and {cos, sin} with {C, S} (entire functions of σ₂) around and above
+usual sinh/cosh forms fail near mode 10), and {cos, sin} with {C, S} (entire functions of σ₂) around and above
 the cut-off. The determinant of the four fields at one place is positive in all three bases, so that a determinant of
 end conditions keeps its sign from one basis to the next.
 """
