@@ -330,8 +330,9 @@ def test_accelerations_on_both_sides_of_the_cone(slope: Any) -> None:
 
 def test_many_steps_of_regularised_friction_give_advice() -> None:
     eqs = block(SLOPE, coulomb=MU, speed=1e-5)
-    with pytest.warns(da.SimulationWarning, match=r"'dry' \(speed=1e-05\) is stiff .*da\.Rosenbrock\(\)"):
+    with pytest.warns(da.SimulationWarning, match=r"'dry' \(speed=1e-05\) is stiff .*da\.Rosenbrock\(\)") as warned:
         run = da.simulate(eqs, 1.0, every=0.5)
+    assert warned[0].filename == __file__
     assert "Rosenbrock" in run.statistics["advice"]
     assert da.simulate(eqs, 1.0, every=0.5, method=da.Rosenbrock()).statistics["steps"] < 200
 

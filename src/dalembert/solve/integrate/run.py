@@ -352,7 +352,7 @@ class Run:
                 f"{steps} steps until t = {x[0]:.6g} s of {self.end:g} s: regularised friction {names} is stiff where "
                 f"it hardly slides. Use method=da.Rosenbrock().{exact}"
             )
-            warnings.warn(self.advice, SimulationWarning, stacklevel=5)
+            warnings.warn(self.advice, SimulationWarning, stacklevel=6)
 
     def _stuck(self, x: Array) -> ConvergenceError:
         text = f"the step size fell to {x[1]:.1e} s at t = {x[0]:.6g} s. "

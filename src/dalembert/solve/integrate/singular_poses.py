@@ -140,7 +140,7 @@ class SingularPoses:
 
     def warn(self) -> None:
         if self.found:
-            warnings.warn(in_words(self.eqs.name, self.found, self.more), SimulationWarning, stacklevel=4)
+            warnings.warn(in_words(self.eqs.name, self.found, self.more), SimulationWarning, stacklevel=5)
 
 
 def in_words(name: str, found: list[dict[str, Any]], more: bool = False) -> str:
