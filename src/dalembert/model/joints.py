@@ -22,6 +22,7 @@ from dalembert.model.bodies import (
     transpose,
     vector,
 )
+from dalembert.record import Record
 
 # kind -> (rows in space, rows in the plane); rolling kinds count their velocity rows too
 ROWS = {
@@ -348,19 +349,19 @@ class JointMethods:
         return coupler
 
     def add_driver(self, name: str, coordinate: str, motion: Any) -> Driver:
-        """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number or a function of time.
+        """Prescribe a coordinate (``"A.angle"``, ``"crank.x"``): a number, a function of time or a Record.
 
         ``"plate.rotation"`` prescribes the orientation of a body in space: a `da.rotation`, a rotation vector or a
         quaternion, or a function of time that gives one; ``"plate.pose"`` its x, y, z followed by one of these. Three
-        drivers of ``"plate.rx"``, ``"plate.ry"`` and ``"plate.rz"`` do the same, with an effort each.
+        drivers of ``"plate.rx"``, ``"plate.ry"`` and ``"plate.rz"`` do the same, with an effort each. A Record of up to
+        1000 samples prescribes them by splines of degree five; before and after its times the coordinate is held.
         """
         coordinate = name_of(coordinate, f"driver {name!r}: coordinate")
         what = f"motion of driver {name!r}"
-        if type(motion).__name__ == "Record":
-            raise ModelError(
-                f"{what} must be a function of time, not a Record. A Record prescribes a motion as "
-                "da.kinematics(eqs, motion=record) and da.inverse_dynamics(eqs, record)."
-            )
+        if isinstance(motion, Record):
+            from dalembert.model.recorded import recorded_driver
+
+            motion = recorded_driver(motion, coordinate, what)
         if not callable(motion) and coordinate.endswith((".rotation", ".pose")):
             from dalembert.model.orientation import as_rotation, split_pose
 

@@ -20,9 +20,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.mechanics.absolute.constraints import turn_between
 from dalembert.mechanics.rotations import exponential, rate_matrix
-from dalembert.model.measures import FORMS
 from dalembert.model.orientation import Rotation, as_rotation, logarithm, normalised, rotation, split_pose
-from dalembert.record import Record
 
 SX = ca.SX
 AXES = ("rx", "ry", "rz")
@@ -85,20 +83,6 @@ def rates_of_time(turned: Rotation, t: Any, what: str) -> tuple[Any, Any, Any]:
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------
-
-
-def recorded_orientation(record: Record, body: str) -> tuple[tuple[str, ...], Array] | None:
-    """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
-    for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
-        names = tuple(f"{body}.{part}" for part in parts)
-        if all(name in record.names for name in names):
-            values = record[list(names)]
-            key = {"quaternion": "quaternion", "rotation vector": "vector", "tait-bryan": "tait_bryan"}[form]
-            p = np.column_stack(np.broadcast_arrays(*rotation(**{key: values}).quaternion))
-            along = np.sign(np.einsum("ij,ij->i", p[1:], p[:-1]))
-            p[1:] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
-            return names, p
-    return None
 
 
 def to_omega(p: Array, rates: Array) -> Array:

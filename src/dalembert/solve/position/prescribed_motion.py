@@ -19,11 +19,11 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.model.orientation import Rotation, logarithm, rotation
+from dalembert.model.recorded import recorded_orientation
 from dalembert.record import Record
 from dalembert.solve.position.orientations import (
     between,
     rates_of_time,
-    recorded_orientation,
     take_poses,
     to_omega,
     turn_gap,

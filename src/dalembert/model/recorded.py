@@ -1,0 +1,106 @@
+"""Recorded coordinates: orientations in their channels, and samples as functions of time for drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.expressions import maximum, minimum
+from dalembert.model.measures import FORMS
+from dalembert.model.orientation import rotation
+from dalembert.record import Record
+
+DEGREE = 5  # of the splines: accelerations are smooth, their error goes with interval⁴
+MOST_SAMPLES = 1000  # the expression of a driver holds them all
+
+
+def recorded_orientation(record: Record, body: str) -> tuple[tuple[str, ...], FloatArray] | None:
+    """Channels of an orientation, and its quaternions (n, 4) of unit length without jumps of sign."""
+    for form, parts in (("quaternion", FORMS["quaternion"]), *FORMS.items()):
+        names = tuple(f"{body}.{part}" for part in parts)
+        if all(name in record.names for name in names):
+            values = record[list(names)]
+            key = {"quaternion": "quaternion", "rotation vector": "vector", "tait-bryan": "tait_bryan"}[form]
+            p = np.column_stack(np.broadcast_arrays(*rotation(**{key: values}).quaternion))
+            along = np.sign(np.einsum("ij,ij->i", p[1:], p[:-1]))
+            p[1:] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
+            return names, p
+    return None
+
+
+@dataclass(frozen=True)
+class Spline:
+    """A function of time through samples, twice differentiable; before and after them it keeps its end values.
+
+    starts : (n,) times at which the pieces begin; end : where the last one ends.
+    pieces : (6, n) coefficients of each piece in t - start, highest power first.
+    """
+
+    starts: FloatArray
+    end: float
+    pieces: FloatArray
+
+    @classmethod
+    def through(cls, times: FloatArray, values: FloatArray) -> Spline:
+        from scipy.interpolate import PPoly, make_interp_spline
+
+        found = PPoly.from_spline(make_interp_spline(times, values, k=DEGREE))
+        whole = np.diff(found.x) > 0.0  # knots at the ends are repeated
+        return cls(found.x[:-1][whole], float(found.x[-1]), found.c[:, whole])
+
+    def __call__(self, t: Any) -> Any:
+        t = minimum(maximum(t, float(self.starts[0])), self.end)
+        later = [t >= float(start) for start in self.starts[1:]]
+
+        def chosen(values: FloatArray) -> Any:
+            result = float(values[0])
+            for passed, change in zip(later, np.diff(values), strict=True):
+                result = result + passed * float(change)
+            return result
+
+        s = t - chosen(self.starts)
+        result: Any = 0.0
+        for row in self.pieces:
+            result = result * s + chosen(row)
+        return result
+
+
+def recorded_driver(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
+    """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record."""
+    if not DEGREE < len(record.time) <= MOST_SAMPLES:
+        raise ModelError(
+            f"{what}: a driver takes {DEGREE + 1} to {MOST_SAMPLES} samples, the record has {len(record.time)}. Take a "
+            "part with record.between(...) or fewer samples with record.resample(...); da.kinematics and "
+            "da.inverse_dynamics take records of any length as motion=."
+        )
+    owner, _, kind = coordinate.rpartition(".")
+    names, columns = [coordinate], []
+    turned = kind in ("rotation", "pose") and coordinate not in record.names
+    if turned:
+        found = recorded_orientation(record, owner)
+        if found is None:
+            forms = "; ".join(", ".join(f"{owner}.{part}" for part in parts) for parts in FORMS.values())
+            raise ModelError(f"{what}: the record has no orientation of {owner!r}. It needs {forms}.")
+        names = [f"{owner}.{axis}" for axis in "xyz"] if kind == "pose" else []
+        columns = list(found[1].T)
+    for name in names:
+        if name not in record.names:
+            raise ModelError(f"{what}: {unknown_name('channel', name, record.names, 'the record')}")
+    columns = [*(record[name] for name in names), *columns]
+    if not all(np.isfinite(column).all() for column in columns):
+        raise ModelError(f"{what}: the record has values that are not finite.")
+    splines = [Spline.through(record.time, column) for column in columns]
+    places, quaternion = splines[: len(names)], splines[len(names) :]
+
+    def motion(t: Any) -> Any:
+        if not turned:
+            return places[0](t)
+        orientation = rotation(quaternion=[spline(t) for spline in quaternion])
+        return [*(spline(t) for spline in places), orientation] if places else orientation
+
+    return motion
