@@ -163,7 +163,7 @@ def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
            "height": lambda s: da.sin(s["S.angle"]) + da.sin(s["S.angle"] + s["E.angle"])}  # fmt: skip
     law = da.control.udwadia_kalaba(eqs, tip, frequency=5.0)
     assert np.isfinite(law.inputs_at(da.assemble(eqs, {"E.angle": 0.5}))).all()
-    with pytest.raises(da.errors.ModelError, match="ts, te cannot keep reach, height at this state"):
+    with pytest.raises(da.ModelError, match="ts, te cannot keep reach, height at this state"):
         law.inputs_at(da.assemble(eqs))
 
 

@@ -149,7 +149,7 @@ def test_a_law_that_is_not_defined_somewhere_is_named_with_its_input() -> None:
 
 def test_a_law_that_drives_nothing_is_refused() -> None:
     for drives in ([], ["push", "push"]):
-        with pytest.raises(da.errors.ModelError, match="at least one input, each once"):
+        with pytest.raises(da.ModelError, match="at least one input, each once"):
             custom_law("idle", lambda s: [0.0, 0.0], drives)
 
 
