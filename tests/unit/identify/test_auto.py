@@ -238,7 +238,7 @@ def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
     assert page.count('src="data:image/png;base64,') == 6
     assert "<h1>A frame</h1>" in page
     assert "What was done, and why" in page
-    assert "http" not in page
+    assert "http:" not in page and "https:" not in page
 
 
 def test_a_report_is_made_of_automatic_results_only(tmp_path):
