@@ -4,23 +4,68 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from dalembert.core.findings import CODE, Advice, Finding
 
 _MOST_COMPARED = 5000  # names: a comparison takes microseconds, a hostile file has millions
 
 
-class DalembertError(Exception):
+class _Found:
+    """A finding that is raised or warned of: ``DataError("not-finite", "channel 'a' holds NaN.", Advice(...))``."""
+
+    def __init__(
+        self,
+        code: str,
+        problem: str | None = None,
+        *advice: Advice,
+        where: Mapping[str, Any] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+    ) -> None:
+        if problem is None:  # without a code
+            code, problem = "", code
+        self.finding = Finding(code, printable(problem), dict(where or {}), dict(evidence or {}), advice)
+        super().__init__(self.finding.text())  # type: ignore[call-arg]
+
+    @property
+    def code(self) -> str:
+        return self.finding.code
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        return self.finding.where
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        return self.finding.advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.finding, dict(self.__dict__))
+
+
+def _again(kind: type[_Found], finding: Finding, state: dict[str, Any]) -> Any:
+    made = kind.__new__(kind, finding.text())  # type: ignore[call-arg]
+    made.__dict__.update(state)
+    return made
+
+
+class DalembertError(_Found, Exception):
     """Root of every error this package raises on purpose.
 
-    ``record`` holds what a run had computed before it failed, or ``None``. Names in a message may come from a file:
-    what a terminal would act upon is written out.
+    code : what went wrong, a line of `core.codes`; tests and programs compare this, never the text.
+    where : joint, channel, time, path, line, ... of it.  advice : what to do, as values.
+    record : what a run had computed before it failed, or ``None``.
+
+    Names in a message may come from a file: control characters of a terminal are written out.
     """
 
     record: Any = None
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*(printable(one) if isinstance(one, str) else one for one in args))
+
+class DalembertWarning(_Found, UserWarning):
+    """Root of every warning: the result holds, but needs a second look. It has a code, as errors do."""
 
 
 class ModelError(DalembertError):
@@ -44,16 +89,19 @@ class MissingExtraError(DalembertError, ImportError):
 
 
 class FileFormatError(DalembertError):
-    """A file does not say what its format promises."""
+    """A file does not say what its format promises; ``path`` and ``line`` say where."""
 
-    def __init__(self, message: str, path: str | None = None, line: int | None = None) -> None:
+    def __init__(self, code: str, *rest: Any, path: str | None = None, line: int | None = None, **where: Any) -> None:
+        if not re.fullmatch(CODE, code) or not all(isinstance(one, Advice) for one in rest[1:]):  # message, path, line
+            path, line = (*rest, path, line)[:2] if rest else (path, line)
+            code, rest = "", (code,)
         place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
-        super().__init__(place + message)
+        super().__init__(code, place + rest[0], *rest[1:], **where)
         self.path = path
         self.line = line
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(DalembertWarning):
     """A result holds, but under a condition that the description of the machine does not show."""
 
 
@@ -61,7 +109,7 @@ class Interrupted(DalembertError, KeyboardInterrupt):
     """A run was stopped from the keyboard; ``record`` holds what it had."""
 
 
-class SimulationWarning(UserWarning):
+class SimulationWarning(DalembertWarning):
     """A run is complete, but its result is not to be trusted without a second look; the message says where."""
 
 

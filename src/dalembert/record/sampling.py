@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.errors import DalembertWarning
 from dalembert.record.checks import Array
 
 EVEN = 1e-3  # of a step: lets through times that a logger rounded, and no missing sample
@@ -25,7 +26,7 @@ _BLOCK = 1 << 16  # samples looked at together
 _HOLES_TOLD = 5
 
 
-class GapWarning(UserWarning):
+class GapWarning(DalembertWarning):
     """Values were made up where nothing was measured."""
 
 

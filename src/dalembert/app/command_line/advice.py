@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+
+from dalembert.core.findings import Call, Part
 
 NAMED = "NAME=VALUE"
 # keyword -> options that mean it, the first that the command has, and what they take (None: the value of the text)
@@ -33,6 +35,15 @@ MEANT: dict[str, tuple[tuple[str, ...], str | None]] = {
     "workers": (("--workers",), None),
     "allow_outside": (("--allow-outside",), ""),
 }
+# a function of the library -> what a user of the shell does instead
+COMMANDS = {
+    "da.check": "dalembert check",
+    "da.identify.repair": "--repair",
+    "da.identify.trim": "--between",
+    "da.identify.decimate": "--resample",
+    "Record.resample": "--resample",
+    "Mechanism.parameter": "the table [parameters] of the model file",
+}
 VALUE = r"""da\.(?P<kind>\w+)\((?P<inside>[^()]*)\)|\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|"[^"]*"|-?[\w+-]+(?:\.\w+)*"""
 KEYWORD = re.compile(rf"(?<![\w.'\"-])(?P<key>{'|'.join(MEANT)})=(?P<value>{VALUE})?(?P<dots>\.\.\.)?")
 METHOD = re.compile(r"(?<!=)\bda\.(RK4|DormandPrince|Rosenbrock|GeneralizedAlpha|Sundials)\(([^()]*)\)")
@@ -50,6 +61,41 @@ KEY = re.compile(r"(?<![\w.'\"`{-])([A-Za-z_]\w*)=(?!=)(?:\.\.\.|\[\.\.\.\]|\{\.
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(])")
 CLAUSE = re.compile(r"(?:[;:,]| or| and)? *\([^()]*\)|[;,:] [^;,:]*|(?: or| and) [^;,:]*")
 BARE = re.compile(r"(?<=[Gg]ive )P0\b(?!=)")
+
+
+def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
+    """Speaker of a command: an argument as its option, a function as the command or option that does the same.
+
+    Examples
+    --------
+    >>> speak = speak_options(["--method", "--step", "--start"])
+    >>> speak(Argument("method", Call("da.GeneralizedAlpha", Argument("step", 0.001)))), speak(Argument("start"))
+    ('--method generalized-alpha --step 0.001', '--start NAME=VALUE')
+    >>> speak(Argument("form", "square-root")) is None
+    True
+    """
+
+    def speak(part: Part) -> str | None:
+        if isinstance(part, Call):
+            said = COMMANDS.get(part.function)
+            return said if said is None or not said.startswith("--") or said in options else None
+        wanted, takes = MEANT.get(part.name, ((f"--{part.name.replace('_', '-')}",), None))
+        option = next((one for one in wanted if one in options), None)
+        if option is None:
+            return None
+        if isinstance(part.value, Call):
+            inside = [text for text in map(speak, part.value.arguments) if text]
+            return " ".join([option, _dashed(part.value.function.rpartition(".")[2]), *inside])
+        shown = takes if takes is not None else "" if part.value is None else str(part.value)
+        return f"{option} {'NAMES' if option == '--inputs' and shown == NAMED else shown}".strip()
+
+    return speak
+
+
+def words(found: BaseException | str, options: Collection[str]) -> str:
+    """The message of an error or a warning, with advice in the options of the command."""
+    finding = getattr(found, "finding", None)
+    return finding.text(speak_options(options)) if finding and finding.code else in_options(str(found), options)
 
 
 def in_options(message: str, options: Collection[str]) -> str:

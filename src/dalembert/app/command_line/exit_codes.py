@@ -24,7 +24,7 @@ from typing import Any
 
 import typer
 
-from dalembert.app.command_line.advice import in_options
+from dalembert.app.command_line.advice import words
 from dalembert.app.command_line.terminal import settings, warn
 from dalembert.core.errors import AssemblyError, ConvergenceError, DalembertError, FileFormatError, printable
 
@@ -69,7 +69,7 @@ def report_errors(quiet: bool, debug: bool, options: Collection[str] = ()) -> It
     except BrokenPipeError:  # `dalembert modes x | head`: whoever read has read enough
         raise
     except (DalembertError, OSError, KeyboardInterrupt) as error:
-        _tell(error, in_options(_message(error), options))
+        _tell(error, _message(error, options))
         raise typer.Exit(exit_code(error)) from None
     except Exception as error:
         # typer's own: usage errors, Exit, Abort, a closed pipe
@@ -90,9 +90,9 @@ def exit_code(error: BaseException) -> int:
     return WRONG
 
 
-def _message(error: BaseException) -> str:
+def _message(error: BaseException, options: Collection[str]) -> str:
     if isinstance(error, DalembertError):
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {words(error, options)}"
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     if isinstance(error, OSError) and error.strerror:
@@ -108,4 +108,4 @@ def _tell(error: BaseException, message: str) -> None:
 
 
 def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
-    warn(str(message))
+    warn(words(message, settings.options))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalembert.app.command_line.advice import in_options
 from dalembert.core.errors import printable
 
 if TYPE_CHECKING:
@@ -49,11 +48,10 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """A warning, once, with advice in the options of the command."""
-    told = in_options(text, settings.options)
-    if told not in settings.warned:
-        settings.warned.add(told)
-        say(f"warning: {told}")
+    """A warning, once."""
+    if text not in settings.warned:
+        settings.warned.add(text)
+        say(f"warning: {text}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DalembertWarning, DataError
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import drift_share
 from dalembert.record import Record
@@ -43,7 +43,7 @@ DEPENDENT = 1e-14
 ROWS = 16_384
 
 
-class IdentificationWarning(UserWarning):
+class IdentificationWarning(DalembertWarning):
     """The data allow a model, but something about them makes it doubtful."""
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DalembertWarning, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel, call_user
 from dalembert.model.orientation import Rotation, logarithm, rotation
@@ -38,7 +38,7 @@ _AXES = ("x", "y", "z")
 _ACCELERATION = {"rate": "acceleration", "speed": "acceleration", "parameter_rate": "parameter_acceleration"}
 
 
-class MotionWarning(UserWarning):
+class MotionWarning(DalembertWarning):
     """A recorded motion is sampled too coarsely, or contradicts itself."""
 
 

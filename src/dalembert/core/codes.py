@@ -1,0 +1,58 @@
+"""Codes of errors, warnings and findings, with their meaning: the same problem has the same code everywhere.
+
+Programs and tests compare codes; the words around them may change. A kind of problem that no line covers gets a line of
+its own: what is wrong, not where it was found (where it was found stands in ``where``).
+"""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    # names
+    "unknown-name": "no body, joint, channel, parameter, ... has this name",
+    "unknown-choice": "an option has a value that is none of its choices",
+    "unknown-argument": "an argument, key or option that does not exist",
+    "taken-name": "two things would have the same name",
+    "bad-name": "a name is empty, not a text, or holds characters that it must not",
+    "wrong-owner": "a body, joint or state belongs to another machine or model",
+    # arguments
+    "missing-argument": "something that is needed was not given",
+    "conflicting-arguments": "two arguments exclude each other, or contradict each other",
+    "ineffective-argument": "an argument that changes nothing here",
+    "wrong-type": "a value of a type that cannot be used here",
+    "wrong-shape": "an array with the wrong number of rows, columns, dimensions or entries",
+    "not-a-number": "a text, None or object where a number is needed",
+    "not-finite": "a value that is NaN or infinite",
+    "not-positive": "a value that must be above zero",
+    "negative": "a value that must not be below zero",
+    "not-a-count": "a value that must be a whole number",
+    "out-of-range": "a value beyond its limits",
+    "empty": "no element, where at least one is needed",
+    "unit-mismatch": "units that cannot be converted into each other, or a unit that is not known",
+    "not-increasing": "times or frequencies that do not increase",
+    "duplicate": "the same thing given twice",
+    # matrices
+    "not-symmetric": "a matrix that must be symmetric",
+    "not-positive-definite": "a matrix that must be positive (semi)definite",
+    "singular-matrix": "a matrix without an inverse",
+    "rank-deficient": "fewer independent rows or columns than needed",
+    # limits of use
+    "not-supported": "a combination that this function does not cover",
+    "needs-damping": "a result that exists only with damping",
+    "too-large": "a size or a count beyond the bounds that protect memory and time",
+    "missing-extra": "an optional package is not installed",
+    # iterations and runs
+    "no-convergence": "an iteration ended without reaching its tolerance",
+    "no-solution": "the equations have no solution",
+    "not-unique": "the equations have several solutions",
+    "diverged": "values grew beyond every bound",
+    "interrupted": "stopped from the keyboard or by a signal",
+    "timeout": "the time allowed is over",
+    "too-many-steps": "the number of steps allowed is used up",
+    # files
+    "no-such-file": "a file or folder that does not exist",
+    "not-readable": "a file that cannot be opened or decoded",
+    "not-writable": "a file that cannot be written",
+    "bad-syntax": "a text that its format does not allow",
+    "bad-version": "a file of a version that is not known",
+    "damaged": "a file that is cut off or contradicts itself",
+}

@@ -1,0 +1,107 @@
+"""Findings: what an error, a warning or a judgement reports, as values. Words are made of them once, at the door.
+
+A finding has a code (a short name that never changes), a problem in plain words, where it was met, the numbers behind
+it, and advice. Advice names arguments and functions as values, so that the command line can show its own options
+instead. No code reads the text of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CODE = r"[a-z0-9]+(-[a-z0-9]+)*"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument to give; a value left out is for the reader to choose.
+
+    Examples
+    --------
+    >>> in_python(Argument("step", 0.001)), in_python(Argument("start")), in_python(Argument("method", Call("da.RK4")))
+    ('step=0.001', 'start=', 'method=da.RK4(...)')
+    """
+
+    name: str
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or class, by its public name: ``Call("da.GeneralizedAlpha", Argument("step"))``."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+
+    def __init__(self, function: str, *arguments: Argument) -> None:
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "arguments", arguments)
+
+
+Part = Argument | Call
+Speaker = Callable[[Part], str | None]  # None: the reader has no such thing
+
+
+def in_python(part: Part) -> str:
+    """An argument or a call as it is written in Python."""
+    if isinstance(part, Call):
+        return f"{part.function}({', '.join(map(in_python, part.arguments)) or '...'})"
+    if part.value is None:
+        return f"{part.name}="
+    return f"{part.name}={in_python(part.value) if isinstance(part.value, Call) else repr(part.value)}"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One remedy in one sentence; ``{}`` in it stands for its parts, any of which helps.
+
+    Examples
+    --------
+    >>> Advice("Use a smaller {}.", Argument("step", 1e-4), Argument("method", Call("da.Rosenbrock"))).text()
+    'Use a smaller step=0.0001 or method=da.Rosenbrock(...).'
+    """
+
+    sentence: str
+    parts: tuple[Part, ...]
+
+    def __init__(self, sentence: str, *parts: Part) -> None:
+        object.__setattr__(self, "sentence", sentence)
+        object.__setattr__(self, "parts", parts)
+
+    def text(self, speak: Speaker = in_python) -> str:
+        """The sentence in the reader's language; empty where the reader has none of its parts."""
+        if not self.parts:
+            return self.sentence
+        spoken = [text for text in map(speak, self.parts) if text]
+        if not spoken:
+            return ""
+        *others, last = spoken
+        return self.sentence.replace("{}", f"{', '.join(others)} or {last}" if others else last)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found: in an argument, a file, a record, a run, a result.
+
+    code : its kind, a line of `core.codes`.  problem : what is wrong, in plain words without Python.
+    where : joint, channel, time, path, line, ...  evidence : the numbers behind it.  advice : what to do.
+
+    Examples
+    --------
+    >>> found = Finding("too-few-samples", "channel 'a1' has 3 samples, 20 are needed.", {"channel": "a1"},
+    ...                 {"samples": 3, "needed": 20}, (Advice("Record longer, or use a lower {}.", Argument("order")),))
+    >>> found.text()
+    "channel 'a1' has 3 samples, 20 are needed. Record longer, or use a lower order=."
+    """
+
+    code: str
+    problem: str
+    where: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
+
+    def text(self, speak: Speaker = in_python) -> str:
+        """Problem and advice, in the language of the reader: Python, or the options of a command."""
+        return " ".join(text for text in (self.problem, *(one.text(speak) for one in self.advice)) if text)

@@ -1,0 +1,33 @@
+"""Errors and warnings by their codes: wording is tested in one table, tests/api/test_wording.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+
+@contextmanager
+def raises(kind: type[BaseException] | tuple[type[BaseException], ...], code: str, *shown: str) -> Iterator[Any]:
+    """An error of the kind with the code, whose message names what is `shown`: names, numbers, units; not wording."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    check(caught.value, code, *shown)
+
+
+@contextmanager
+def warns(kind: type[Warning], code: str, *shown: str) -> Iterator[Any]:
+    """Warnings of the kind, one of them with the code and what is `shown`."""
+    with pytest.warns(kind) as caught:
+        yield caught
+    found = [one.message for one in caught if getattr(one.message, "code", "") == code]
+    assert found, f"no warning {code!r}: {[getattr(one.message, 'code', str(one.message)) for one in caught]}"
+    assert any(all(text in str(one) for text in shown) for one in found), [str(one) for one in found]
+
+
+def check(error: Any, code: str, *shown: str) -> None:
+    assert error.code == code, f"{error.code!r}, not {code!r}: {error}"
+    for text in shown:
+        assert text in str(error), str(error)
