@@ -24,12 +24,14 @@ def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: 
     try:
         raw = np.asarray(value)
         if np.iscomplexobj(raw):
-            raise DataError(f"{symbol} must be real, got complex numbers.")
+            raise DataError("wrong-type", f"{symbol} must be real, got complex numbers.")
         if raw.dtype.kind in "USO" and any(entry is None or isinstance(entry, str) for entry in raw.flat):
-            raise DataError(f"{symbol} must be a matrix of numbers, got text or None among them.")
+            raise DataError("not-a-number", f"{symbol} must be a matrix of numbers, got text or None among them.")
         array = np.array(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{symbol} must be a matrix of numbers, got {type(value).__name__}: {error}") from error
+        raise DataError(
+            "not-a-number", f"{symbol} must be a matrix of numbers, got {type(value).__name__}: {error}"
+        ) from error
     if array.ndim == 0:
         array = array.reshape(1, 1)
     elif array.ndim == 1 and vector:
@@ -38,7 +40,9 @@ def matrix(symbol: str, value: Any, rows: int | None, columns: int | None, why: 
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         i, j = bad[0]
-        raise DataError(f"{symbol}[{i}, {j}] is {array[i, j]}; every entry must be finite ({len(bad)} are not).")
+        raise DataError(
+            "not-finite", f"{symbol}[{i}, {j}] is {array[i, j]}; every entry must be finite ({len(bad)} are not)."
+        )
     return array
 
 
@@ -47,14 +51,14 @@ def fit(symbol: str, shape: tuple[int, ...], rows: int | None, columns: int | No
     if len(shape) == 2 and rows in (None, shape[0]) and columns in (None, shape[1]):
         return
     expected = f"({'any' if rows is None else rows}, {'any' if columns is None else columns})"
-    raise DataError(f"{symbol} has shape {shape}, expected {expected}: {why}.")
+    raise DataError("wrong-shape", f"{symbol} has shape {shape}, expected {expected}: {why}.")
 
 
 def square(symbol: str, value: Any) -> FloatArray:
     """As :func:`matrix`, for the matrix that sets the size of all others; at least 1 x 1."""
     array = matrix(symbol, value, None, None, "it must be square")
     if array.shape[0] != array.shape[1] or array.shape[0] == 0:
-        raise DataError(f"{symbol} has shape {array.shape}; it must be square and not empty.")
+        raise DataError("wrong-shape", f"{symbol} has shape {array.shape}; it must be square and not empty.")
     return array
 
 
@@ -65,16 +69,20 @@ def unique_names(kind: str, given: str | Iterable[str] | None, default: Sequence
     try:
         names = (given,) if isinstance(given, str) else tuple(given)
     except TypeError as error:
-        raise DataError(f"{kind} names must be strings, one per {kind}, got {given!r} in {where}.") from error
+        raise DataError(
+            "bad-name", f"{kind} names must be strings, one per {kind}, got {given!r} in {where}."
+        ) from error
     for name in names:
         if not isinstance(name, str) or not name:
-            raise DataError(f"{kind} names must be non-empty strings, got {name!r} in {where}.")
+            raise DataError("bad-name", f"{kind} names must be non-empty strings, got {name!r} in {where}.")
     if len(names) != len(default):
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-        raise DataError(f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}.")
+        raise DataError(
+            "wrong-shape", f"{where} has {len(default)} {kind}s but {len(names)} {kind} names were given: {shown}."
+        )
     if len(set(names)) < len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        raise DataError(f"{kind} names must differ; given twice in {where}: {listed(twice, {})}.")
+        raise DataError("taken-name", f"{kind} names must differ; given twice in {where}: {listed(twice, {})}.")
     return names
 
 
@@ -97,13 +105,15 @@ def known_units(units: Mapping[str, str] | None, known: Iterable[str], where: st
     if not units:
         return {}
     if not isinstance(units, Mapping):
-        raise DataError(f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}.")
+        raise DataError(
+            "wrong-type", f"units of {where} must be a mapping of names to units, such as {{'x1': 'm'}}, got {units!r}."
+        )
     names = set(known)
     for name, unit in units.items():
         if name not in names:
-            raise DataError(unknown_name("coordinate, state, input or output", name, names, where))
+            raise DataError("unknown-name", unknown_name("coordinate, state, input or output", name, names, where))
         if not isinstance(unit, str):
-            raise DataError(f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
+            raise DataError("wrong-type", f"the unit of {name!r} in {where} must be a string, got {unit!r}.")
     return dict(units)
 
 
@@ -122,7 +132,7 @@ def matching(wanted: str | Iterable[str], names: Sequence[str], where: str) -> l
         if not found:
             exact = exact if exact is not None else {known: i for i, known in enumerate(names)}
             if name not in exact:
-                raise DataError(unknown_name("coordinate", name, names, where))
+                raise DataError("unknown-name", unknown_name("coordinate", name, names, where), where={"name": name})
             found = [exact[name]]
         places += found
     return places
@@ -144,25 +154,35 @@ def names_asked(kind: str, given: str | Iterable[str]) -> tuple[str, ...]:
         names = (given,)  # type: ignore[assignment]
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{kind}s are given by name, such as {kind}s=[{kind[0] + '1'!r}]; got {name!r}.")
+            raise DataError(
+                "bad-name", f"{kind}s are given by name, such as {kind}s=[{kind[0] + '1'!r}]; got {name!r}."
+            )
     return names
 
 
 def real_number(what: str, value: Any) -> float:
     """A finite real number; ``what`` opens the message."""
     if isinstance(value, (bool, str)) or np.iscomplexobj(value) or np.ndim(value):
-        raise DataError(f"{what} must be a number, got {value!r}.")
+        raise DataError("not-a-number", f"{what} must be a number, got {value!r}.")
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what} must be a number, got {value!r}.") from error
+        raise DataError("not-a-number", f"{what} must be a number, got {value!r}.") from error
     if not np.isfinite(number):
-        raise DataError(f"{what} must be finite, got {value!r}.")
+        raise DataError("not-finite", f"{what} must be finite, got {value!r}.")
     return number
 
 
 def whole_number(what: str, value: Any, least: int = 0) -> int:
     """A whole number from ``least`` on."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise DataError(f"{what} must be a whole number from {least}, got {value!r}.")
+        raise DataError("not-a-count", f"{what} must be a whole number from {least}, got {value!r}.")
     return int(value)
+
+
+def one_of(what: str, value: Any, choices: Sequence[str]) -> str:
+    """One of the choices; ``what`` opens the message."""
+    if not isinstance(value, str) or value not in choices:
+        shown = " or ".join(filter(None, [", ".join(map(repr, choices[:-1])), repr(choices[-1])]))
+        raise DataError("unknown-choice", f"{what} must be {shown}, not {value!r}.", where={"argument": what})
+    return value

@@ -6,7 +6,7 @@ import difflib
 import importlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from dalembert.core.findings import CODE, Advice, Finding
 
@@ -28,6 +28,11 @@ class _Found:
             code, problem = "", code
         self.finding = Finding(code, printable(problem), dict(where or {}), dict(evidence or {}), advice)
         super().__init__(self.finding.text())  # type: ignore[call-arg]
+
+    @classmethod
+    def of(cls, finding: Finding) -> Self:
+        """The error or warning that reports a finding."""
+        return cls(finding.code, finding.problem, *finding.advice, where=finding.where, evidence=finding.evidence)
 
     @property
     def code(self) -> str:

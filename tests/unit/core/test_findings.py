@@ -5,9 +5,11 @@ import pickle
 import pytest
 
 from dalembert.core import errors
+from dalembert.core.arguments import one_of
 from dalembert.core.codes import CODES
-from dalembert.core.errors import DataError, FileFormatError, SimulationWarning
-from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.errors import DalembertWarning, DataError, FileFormatError, SimulationWarning
+from dalembert.core.findings import Advice, Argument, Call, Finding
+from tests.helpers.findings import raises
 
 STEP = Advice("Use {}.", Argument("step", 1e-3), Argument("method", Call("da.Rosenbrock")))
 
@@ -58,3 +60,16 @@ def test_codes_are_short_names_with_a_meaning() -> None:
     from dalembert.core.findings import CODE
 
     assert all(re.fullmatch(CODE, code) and meaning for code, meaning in CODES.items())
+
+
+def test_an_error_or_a_warning_is_made_of_a_finding() -> None:
+    found = Finding("empty", "no record was given.", {"argument": "record"}, {"records": 0}, (Advice("Give one."),))
+    for kind in (DataError, DalembertWarning):
+        assert kind.of(found).finding == found
+        assert str(kind.of(found)) == found.text()
+
+
+def test_a_choice_is_checked_by_name() -> None:
+    assert one_of("noise", "output", ("output", "innovations")) == "output"
+    with raises(DataError, "unknown-choice", "'output' or 'innovations'", "'white'"):
+        one_of("noise", "white", ("output", "innovations"))
