@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dalembert.app import commands
 from dalembert.app.command_line.common_options import FLAG, with_common_options
 from dalembert.app.command_line.exit_codes import CODES
-from dalembert.app.command_line.registry import find_commands
+from dalembert.app.command_line.registry import COMMANDS
 
 app = typer.Typer(
     name="dalembert",
@@ -43,7 +42,7 @@ def whole(
     """Machines of rigid and flexible bodies: motion, identification, estimation and control."""
 
 
-for one in find_commands(commands):
+for one in COMMANDS.values():
     app.command(one.name, rich_help_panel=one.group, epilog=CODES)(with_common_options(one.function))
 
 

@@ -40,6 +40,7 @@ CODES: dict[str, str] = {
     "needs-damping": "a result that exists only with damping",
     "too-large": "a size or a count beyond the bounds that protect memory and time",
     "missing-extra": "an optional package is not installed",
+    "kind-not-loaded": "an entry point of another package that cannot be imported",
     # iterations and runs
     "no-convergence": "an iteration ended without reaching its tolerance",
     "no-solution": "the equations have no solution",

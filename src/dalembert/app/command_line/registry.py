@@ -11,18 +11,16 @@ to load, and the rest inside its function.
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TypeVar
 
 import typer
 
+from dalembert.core.registry import Registry
+
 GROUPS = ("To begin with", "Machines", "Data", "Model files", "This installation")  # in the order of the help
-ENTRY_POINTS = "dalembert.commands"
 Function = TypeVar("Function", bound=Callable[..., None])
 
 
@@ -42,7 +40,13 @@ class Command:
         return GROUPS.index(self.group) if known else len(GROUPS), self.group, self.position, self.name
 
 
-_declared: dict[str, Command] = {}
+COMMANDS: Registry[Command] = Registry(
+    "command",
+    package="dalembert.app.commands",
+    group="dalembert.commands",
+    order=lambda one: one.order,
+    report=lambda message: typer.echo(f"warning: {message}", err=True),
+)
 
 
 def command(group: str, *, position: float = math.inf) -> Callable[[Function], Function]:
@@ -50,24 +54,7 @@ def command(group: str, *, position: float = math.inf) -> Callable[[Function], F
 
     def declare(function: Function) -> Function:
         name = function.__name__.replace("_", "-")
-        other = _declared.get(name)
-        if other is not None and other.function.__module__ != function.__module__:
-            raise ValueError(f"{other.function.__module__} already declares a command {name!r}.")
-        _declared[name] = Command(name, group, position, function)
+        COMMANDS.register(name, Command(name, group, position, function), module=function.__module__)
         return function
 
     return declare
-
-
-def find_commands(package: ModuleType) -> list[Command]:
-    """Commands of the files of a package and of the entry points, in the order of the help."""
-    from importlib.metadata import entry_points
-
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
-    for point in entry_points(group=ENTRY_POINTS):
-        try:
-            point.load()
-        except Exception as error:  # the other commands still work
-            typer.echo(f"warning: command {point.name!r} ({point.value}) does not load: {error}", err=True)
-    return sorted(_declared.values(), key=lambda one: one.order)
