@@ -173,6 +173,14 @@ def real_number(what: str, value: Any) -> float:
     return number
 
 
+def positive_number(what: str, value: Any) -> float:
+    """A finite number above zero."""
+    number = real_number(what, value)
+    if not number > 0:
+        raise DataError("not-positive", f"{what} must be a positive number, got {value!r}.", where={"argument": what})
+    return number
+
+
 def whole_number(what: str, value: Any, least: int = 0) -> int:
     """A whole number from ``least`` on."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
