@@ -195,7 +195,7 @@ def _add_link(m: da.Mechanism, name: str, link: Link, w: WorldFrame) -> None:
     if link.kind == "rod":
         other = w.point(link.other)
         length = float(np.linalg.norm(np.array(other) - np.array(point)))
-        m.add_rod(name, _at(bodies[0], other), _at(bodies[1], point), length=length)
+        m.add_massless_rod(name, _at(bodies[0], other), _at(bodies[1], point), length=length)
         return
     options: dict[str, Any] = {"at": point}
     axis = w.direction(link.axis)

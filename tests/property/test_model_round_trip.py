@@ -71,7 +71,7 @@ def mechanisms(draw: st.DrawFn) -> da.Mechanism:
             m.add_spherical(name("joint"), point(before), point(bodies[-1]))
     body = draw(st.sampled_from(bodies[1:]))
     if draw(st.booleans()):
-        m.add_rod(name("rod"), point(m.ground), point(body), length=value(positive))
+        m.add_massless_rod(name("rod"), point(m.ground), point(body), length=value(positive))
     if draw(st.booleans()):
         m.add_spring(
             name("spring"), point(m.ground), point(body), stiffness=value(positive), free_length=value(positive)

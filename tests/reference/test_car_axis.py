@@ -26,7 +26,7 @@ def eqs() -> da.EquationsOfMotion:
     m.add_revolute("road end", m.ground.at(0, 0), road.at(-L / 2, 0))
     m.add_driver("bump", "road end.angle", lambda t: da.asin(R * da.sin(W * t) / L))
     m.add_point_on_line("guide", road.frame(-L / 2, 0, angle=da.pi / 2), left.at(0, 0))
-    m.add_rod("axis", left.at(0, 0), right.at(0, 0), length=L)
+    m.add_massless_rod("axis", left.at(0, 0), right.at(0, 0), length=L)
     m.add_spring("left spring", m.ground.at(0, 0), left.at(0, 0), stiffness=1.0, free_length=L0)
     m.add_spring("right spring", road.at(L / 2, 0), right.at(0, 0), stiffness=1.0, free_length=L0)
     return da.equations(m)

@@ -22,7 +22,7 @@ def point_pendulum(kind: str) -> tuple[Any, dict[str, float]]:
     m = da.Mechanism("P1", planar=planar)
     if kind == "rod":
         bob = m.add_body("bob", mass=1.0, inertia=1.0)
-        m.add_rod("A", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
+        m.add_massless_rod("A", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
         return m, {"bob.x": -1.0, "bob.y": 0.0}
     if kind == "hinge":
         bob = m.add_body("bob", mass=1.0, inertia=0.0)
@@ -32,7 +32,7 @@ def point_pendulum(kind: str) -> tuple[Any, dict[str, float]]:
     if kind == "spatial hinge":
         m.add_revolute("A", m.ground.at(0, 0, 0), bob.at(-1, 0, 0), axis=(0, -1, 0))
         return m, {"A": np.pi}
-    m.add_rod("A", m.ground.at(0, 0, 0), bob.at(0, 0, 0), length=1.0)
+    m.add_massless_rod("A", m.ground.at(0, 0, 0), bob.at(0, 0, 0), length=1.0)
     m.add_constraint("no spin", lambda s: (s["bob.wx"], s["bob.wy"], s["bob.wz"]), level="velocity")
     return m, {"bob.x": -1.0, "bob.y": 0.0, "bob.z": 0.0}
 

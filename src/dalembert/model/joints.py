@@ -34,7 +34,7 @@ ROWS = {
     "spherical": (3, None),
     "planar": (3, None),
     "screw": (5, None),
-    "rod": (1, 1),
+    "massless rod": (1, 1),
     "point on line": (2, 1),
     "point on plane": (1, None),
     "point on curve": (2, 1),
@@ -239,14 +239,14 @@ class JointMethods:
             raise ModelError(f"screw joint {name!r}: lead must be a non-zero number of metres per turn, got {lead!r}.")
         return self._join("screw", name, a, b, at=at, axis=axis, lead=lead)
 
-    def add_rod(self, name: str, a: Any, b: Any, *, length: Any) -> Joint:
+    def add_massless_rod(self, name: str, a: Any, b: Any, *, length: Any) -> Joint:
         """Rigid massless rod: the distance of two points stays `length`."""
         if not is_number(length) or float(length) <= 0:
             raise ModelError(
-                f"rod {name!r}: length must be positive, got {length!r}; "
+                f"massless rod {name!r}: length must be positive, got {length!r}; "
                 "use a revolute or spherical joint for length 0."
             )
-        return self._join("rod", name, a, b, length=length)
+        return self._join("massless rod", name, a, b, length=length)
 
     def add_point_on_line(self, name: str, line: Any, point: Any, *, at: Any = None, axis: Any = None) -> Joint:
         """A point of the second body stays on a line of the first (along `axis`)."""

@@ -68,9 +68,13 @@ APPENDED = {
         "does not exist in a planar",
     ),
     "a body joined to itself": ('[joints.B]\ntype = "fixed"\na = "rod"\nb = "rod(1, 0)"', 1, "to itself"),
-    "a rod of no length": ('[joints.B]\ntype = "rod"\na = "rod"\nb = "ground"\nlength = 0', 1, "must be positive"),
+    "a rod of no length": (
+        '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = 0',
+        1,
+        "must be positive",
+    ),
     "a length in kilograms": (
-        '[joints.B]\ntype = "rod"\na = "rod"\nb = "ground"\nlength = "1 kg"',
+        '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = "1 kg"',
         5,
         "expected length [m]",
     ),

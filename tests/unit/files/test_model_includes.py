@@ -57,7 +57,7 @@ parameters = { place = -1, length = "2*size" }
 [include.right]
 file = "leg.toml"
 [joints.weld]
-type = "rod"
+type = "massless rod"
 a = "left.rod.tip"
 b = "right.rod.tip"
 length = 1

@@ -32,7 +32,7 @@ def planar_machine() -> da.Mechanism:
     m.add_revolute("A", m.ground.at(0, 0), bar.at(-length / 2, 0))
     m.add_prismatic("B", bar.frame(0.1, 0, angle=0.4), disc.at(0, 0), axis=(1, length))
     m.add_fixed("W", disc.at(0.1, 0.1), block.at(0, 0))
-    m.add_rod("R", block.at(0, 0.1), last.at(0, 0), length=da.sqrt(length) * 2)
+    m.add_massless_rod("R", block.at(0, 0.1), last.at(0, 0), length=da.sqrt(length) * 2)
     m.add_pin_in_slot("slot", bar.at(0, 0), last.at(0.1, 0), axis=(0.5, 0.5))
     m.add_rolling_wheel("roll", m.ground.at(0, -1), last, radius=length)
     m.add_rolling_discs("gears", bar.at(0, 0), last, radius=0.3, second_radius=0.1, inside=True)

@@ -113,7 +113,7 @@ def test_rod_of_a_falling_dumbbell_carries_the_centrifugal_force() -> None:
     m = da.Mechanism("dumbbell")
     a = free_body(m, "a", mass=1.0, position=(-0.5, 0, 0))
     b = free_body(m, "b", mass=1.0, position=(0.5, 0, 0))
-    m.add_rod("R", a.at(0, 0, 0), b.at(0, 0, 0), length=1.0)
+    m.add_massless_rod("R", a.at(0, 0, 0), b.at(0, 0, 0), length=1.0)
     eqs = da.equations(m)
     start = da.assemble(eqs, velocity={"a.y": -1.5, "b.y": 1.5})
     run = da.simulate(eqs, 2.0, start=start)

@@ -188,8 +188,16 @@ JOINTS: list[Case] = [
         ("'B'", "planar mechanism"),
     ),
     ("a rolling sphere in the plane", lambda m, r: m.add_rolling_sphere("B", m.ground, r, radius=1), ("'B'", "planar")),
-    ("a rod of no length", lambda m, r: m.add_rod("B", m.ground.at(0, 0), r.at(0, 0), length=0), ("rod 'B'", "0")),
-    ("a rod of text", lambda m, r: m.add_rod("B", m.ground.at(0, 0), r.at(0, 0), length="1"), ("rod 'B'", "'1'")),
+    (
+        "a rod of no length",
+        lambda m, r: m.add_massless_rod("B", m.ground.at(0, 0), r.at(0, 0), length=0),
+        ("rod 'B'", "0"),
+    ),
+    (
+        "a rod of text",
+        lambda m, r: m.add_massless_rod("B", m.ground.at(0, 0), r.at(0, 0), length="1"),
+        ("rod 'B'", "'1'"),
+    ),
     ("a wheel of no radius", lambda m, r: m.add_rolling_wheel("B", m.ground, r, radius=0), ("'B'", "radius", "0")),
     (
         "a disc that fills its ring",

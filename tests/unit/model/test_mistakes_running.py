@@ -48,7 +48,7 @@ def tied() -> da.EquationsOfMotion:
     """A rod 'stay' whose length is the parameter 'reach'."""
     m = da.Mechanism("tied", planar=True)
     body = m.add_body("bob", mass=1.0, inertia=1.0)
-    m.add_rod("stay", m.ground.at(0, 0), body.at(0, 0), length=m.parameter("reach", 1.0))
+    m.add_massless_rod("stay", m.ground.at(0, 0), body.at(0, 0), length=m.parameter("reach", 1.0))
     return da.equations(m)
 
 

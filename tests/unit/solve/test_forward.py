@@ -16,7 +16,7 @@ def string_pendulum(angle, rate, mass=2.0, length=1.5):
     """A point mass on a massless string, hanging along -y; its angle from there."""
     m = da.Mechanism("string pendulum", planar=True)
     bob = m.add_body("bob", mass=mass, inertia=1.0)
-    m.add_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=length)
+    m.add_massless_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=length)
     eqs = da.equations(m)
     q = [length * np.sin(angle), -length * np.cos(angle), 0.0]
     return eqs, eqs.state(q, [length * rate * np.cos(angle), length * rate * np.sin(angle), 0.0])
@@ -79,7 +79,7 @@ def test_a_spatial_hinge_carries_the_weight_and_moment_of_a_cantilevered_body():
 def test_a_body_without_inertia_that_nothing_holds_is_refused_by_name():
     m = da.Mechanism("loose", planar=True)
     bob = m.add_body("bob", mass=1.0, inertia=0.0)
-    m.add_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
+    m.add_massless_rod("string", m.ground.at(0, 0), bob.at(0, 0), length=1.0)
     eqs = da.equations(m)
     state = da.assemble(eqs, {"bob.x": 1.0})
     with pytest.raises(da.ModelError, match=r"bob\.rate"):

@@ -109,7 +109,7 @@ def lunar_rover():
             m.add_spherical(f"{tag} D", lower, strut, at=(x, outer, 0.35))
             start, end = np.array((x + 0.15, inner, 0.5)), np.array((x + 0.15, outer, 0.5))
             on_frame, on_strut = frame.at(*frame.local(tuple(start))), strut.at(*strut.local(tuple(end)))
-            m.add_rod(f"{tag} rod", on_frame, on_strut, length=float(np.linalg.norm(end - start)))
+            m.add_massless_rod(f"{tag} rod", on_frame, on_strut, length=float(np.linalg.norm(end - start)))
     return m
 
 

@@ -4,7 +4,7 @@ import { distance, three } from "./data.js";
 import { reach } from "./bodies.js";
 import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
-const SLIDING = new Set(["prismatic", "cylindrical", "screw", "point on line", "rod"]);
+const SLIDING = new Set(["prismatic", "cylindrical", "screw", "point on line", "massless rod"]);
 const SQUARE = new Set(["prismatic", "cylindrical", "point on line", "screw"]);
 const Z = new THREE.Vector3(0, 0, 1);
 
@@ -83,7 +83,7 @@ export function drawJoint(machine, joint) {
 
 function spatialJoint(machine, joint, square, s, steel) {
   if (joint.type === "fixed") return [];
-  if (joint.type === "spherical" || joint.type === "rod" || !joint.axis) return [ball([0, 0, 0], (joint.type === "rod" ? 0.6 : 1.35) * s, steel)];
+  if (joint.type === "spherical" || joint.type === "massless rod" || !joint.axis) return [ball([0, 0, 0], (joint.type === "massless rod" ? 0.6 : 1.35) * s, steel)];
   const way = new THREE.Vector3(...joint.axis).normalize(), turn = new THREE.Quaternion().setFromUnitVectors(Z, way);
   const body = machine.D.bodies[machine.index.get(joint.body)], shape = body && body.shape, point = three(joint.point);
   // long enough to stick out of the body at this place, unless it would be a pole

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 SX = ca.SX
-_BALLS = {"spherical": (0, 1), "rod": (0, 1), "point on line": (1,), "point on plane": (1,), "point on curve": (1,)}
+_BALLS = {
+    "spherical": (0, 1),
+    "massless rod": (0, 1),
+    "point on line": (1,),
+    "point on plane": (1,),
+    "point on curve": (1,),
+}
 _STIFF = ("fixed", "prismatic")  # joints that carry a spin on
 _EXACT = 1e-9  # of the length of a body: points closer than this coincide, or lie on a line
 

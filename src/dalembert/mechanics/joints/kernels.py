@@ -59,7 +59,7 @@ def wrapped(angle_from_lead: Any, sine: Any, cosine: Any) -> Any:
 
 def _holonomic(space: Space, kind: str, s: JointSides) -> Any:
     d, E, G = _axes(space, s)
-    if kind == "rod":
+    if kind == "massless rod":
         length = s.numbers[0]
         return (ca.dot(d, d) - length**2) / (2 * length)
     if space.planar:
@@ -180,7 +180,7 @@ def _coordinates(space: Space, kind: str, s: JointSides) -> Any:
     return ca.vertcat(*table[kind]()) if kind in table else SX.zeros(0, 1)
 
 
-NUMBERS = {"rod": 1, "screw": 1, "wheel on plane": 1, "sphere on plane": 1, "disc on disc": 3}
+NUMBERS = {"massless rod": 1, "screw": 1, "wheel on plane": 1, "sphere on plane": 1, "disc on disc": 3}
 
 
 @lru_cache(maxsize=64)

@@ -185,10 +185,10 @@ class Screw(_Axis):
     lead: Length = Field(description="metres per turn")
 
 
-class Rod(_Joint):
+class MasslessRod(_Joint):
     """A rigid massless rod: two points keep their distance."""
 
-    type: Literal["rod"]
+    type: Literal["massless rod"]
     length: Length = Field(description="distance of the two points")
 
 
@@ -245,8 +245,8 @@ class RollingDiscs(_Joint):
 
 
 AnyJoint = Annotated[
-    Fixed | Revolute | Prismatic | Cylindrical | Universal | Spherical | Planar | Screw | Rod | PointOnLine | PinInSlot
-    | PointOnPlane | PointOnCurve | RollingWheel | RollingSphere | RollingDiscs,
+    Fixed | Revolute | Prismatic | Cylindrical | Universal | Spherical | Planar | Screw | MasslessRod | PointOnLine
+    | PinInSlot | PointOnPlane | PointOnCurve | RollingWheel | RollingSphere | RollingDiscs,
     Field(discriminator="type"),
 ]  # fmt: skip
 

@@ -18,7 +18,7 @@ _METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
     "spherical": ("add_spherical", ()),
     "planar": ("add_planar", ("axis", "axis_b")),
     "screw": ("add_screw", ("axis", "lead")),
-    "rod": ("add_rod", ("length",)),
+    "massless rod": ("add_massless_rod", ("length",)),
     "point on line": ("add_point_on_line", ("axis",)),
     "pin in slot": ("add_pin_in_slot", ("axis",)),
     "point on plane": ("add_point_on_plane", ("axis",)),
