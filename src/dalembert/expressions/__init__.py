@@ -9,7 +9,7 @@ system's C compiler; any other kernel uses C when a build of the same content is
 
 from dalembert.expressions.building import build, cache_folder, cached_build, compiler, content_key, doctor
 from dalembert.expressions.calling import call_user, of_time, one_value
-from dalembert.expressions.kernels import Array, Kernel, kernel_family
+from dalembert.expressions.kernels import Array, Expr, Kernel, kernel_family
 from dalembert.expressions.quantities import (
     Quantity,
     absolute,
@@ -36,6 +36,7 @@ from dalembert.expressions.quantities import (
 
 __all__ = [
     "Array",
+    "Expr",
     "Kernel",
     "Quantity",
     "absolute",

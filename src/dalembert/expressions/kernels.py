@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,7 @@ from dalembert.core.errors import DataError
 from dalembert.expressions.building import build, cached_build
 
 Array = NDArray[np.float64]
+Expr: TypeAlias = "ca.SX | ca.MX | ca.DM"  # a scalar, column or matrix of symbols or numbers
 
 
 class Kernel:

@@ -16,6 +16,8 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.expressions import Expr
+
 SX, MX = ca.SX, ca.MX
 EPSILON = 2.0**-52
 LOST = 1e-8
@@ -31,12 +33,12 @@ def lower(n: int) -> ca.Sparsity:
     return ca.Sparsity.lower(n)
 
 
-def symmetric(P: Any) -> Any:
+def symmetric(P: Expr) -> Expr:
     """Full matrix of its lower triangle."""
     return ca.tril2symm(ca.tril(P))
 
 
-def half_product(A: Any, B: Any | None = None, *, unrolled: bool = False) -> Any:
+def half_product(A: Expr, B: Any | None = None, *, unrolled: bool = False) -> Expr:
     """Lower triangle of A Bᵀ (of A Aᵀ without B) where that product is symmetric.
 
     unrolled : from MX, by calls of one kernel that does half the work, a few columns at a time: for C, whose loops over
@@ -58,7 +60,7 @@ def half_product(A: Any, B: Any | None = None, *, unrolled: bool = False) -> Any
     return ca.vertcat(*rows)
 
 
-def _accumulated(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
+def _accumulated(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
     """A Bᵀ in the pattern, a few columns at a time."""
     columns = max(1, KERNEL // (2 * pattern.nnz()))
     total: Any = MX(pattern, MX.zeros(pattern.nnz()))
@@ -77,7 +79,7 @@ def accumulate_function(n: int, m: int, others: int, half: bool) -> ca.Function:
     return ca.Function(name, [P, A, B], [P + _masked(pattern, A, B)])
 
 
-def _masked(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
+def _masked(pattern: ca.Sparsity, A: Expr, B: Expr) -> Expr:
     """Entries of A Bᵀ in the pattern only; structural zeros cost nothing."""
     rows = [_row(A, i) for i in range(A.shape[0])]
     others = rows if B is A else [_row(B, i) for i in range(B.shape[0])]
@@ -91,7 +93,7 @@ def _masked(pattern: ca.Sparsity, A: Any, B: Any) -> Any:
     return SX(pattern, ca.vertcat(*entries)) if entries else SX(*pattern.shape)
 
 
-def _row(A: Any, i: int) -> dict[int, Any]:
+def _row(A: Expr, i: int) -> dict[int, Any]:
     row = A[i, :]
     values = row.nonzeros()
     return dict(zip(row.sparsity().get_col(), values, strict=True))
@@ -113,7 +115,7 @@ def unrolled(name: str, code: Callable[..., tuple[Any, ...]], cost: int, *argume
 # --- Cholesky -------------------------------------------------------------------------------------------------------
 
 
-def factor(P: Any) -> Any:
+def factor(P: Expr) -> Expr:
     """Lower L with L Lᵀ = P. A semidefinite P gives zero columns; an indefinite one gives NaN, which a run reports.
 
     P : (n, n), its lower triangle is read.  L : (n, n), lower triangular in its pattern.
@@ -134,7 +136,7 @@ def factor_function(n: int) -> ca.Function:
     return ca.Function(f"factor{n}", [P], [_factor(P)], ["P"], ["L"])
 
 
-def _factor(P: Any) -> Any:
+def _factor(P: Expr) -> Expr:
     n = P.shape[0]
     L: list[list[Any]] = [[] for _ in range(n)]
     inverses: list[Any] = []
@@ -153,7 +155,7 @@ def _factor(P: Any) -> Any:
     return SX(lower(n), ca.vertcat(*columns)) if n else SX(0, 0)
 
 
-def _blocked_factor(P: Any) -> Any:
+def _blocked_factor(P: Expr) -> Expr:
     """By blocks of rows: kernels on the diagonal, products of matrices beside it."""
     n = P.shape[0]
     rest = symmetric(P)
@@ -170,19 +172,19 @@ def _blocked_factor(P: Any) -> Any:
 # --- triangular systems -----------------------------------------------------------------------------------------------
 
 
-def solve_left(L: Any, B: Any) -> Any:
+def solve_left(L: Expr, B: Expr) -> Expr:
     """L⁻¹ B; a zero on the diagonal (of a semidefinite factor) gives a zero row.  B : (n, k)."""
     if isinstance(L, MX) or isinstance(B, MX):
         return solve_function(int(L.shape[0]), int(B.shape[1]))(ca.project(L, lower(L.shape[0])), ca.densify(B))
     return _solve(L, B)
 
 
-def solve_right(L: Any, B: Any) -> Any:
+def solve_right(L: Expr, B: Expr) -> Expr:
     """B L⁻ᵀ; B : (k, n)."""
     return solve_left(L, B.T).T
 
 
-def solve_positive(L: Any, B: Any) -> Any:
+def solve_positive(L: Expr, B: Expr) -> Expr:
     """(L Lᵀ)⁻¹ B."""
     if isinstance(L, MX) or isinstance(B, MX):
         n, k = int(L.shape[0]), int(B.shape[1])
@@ -206,12 +208,12 @@ def _by_columns(column: ca.Function, n: int, k: int) -> ca.Function:
     return ca.Function(f"{column.name()}by{k}", [L, B], [ca.horzcat(*solved)])
 
 
-def _inverse(d: Any) -> Any:
+def _inverse(d: Expr) -> Expr:
     """1/d, or 0 for 0. Written with comparisons as numbers: CasADi draws a conditional into every product it meets."""
     return (d != 0) / (d + (d == 0))
 
 
-def _solve(L: Any, B: Any) -> Any:
+def _solve(L: Expr, B: Expr) -> Expr:
     rows: list[Any] = []
     for i in range(L.shape[0]):
         right = B[i, :]
@@ -221,7 +223,7 @@ def _solve(L: Any, B: Any) -> Any:
     return ca.vertcat(*rows) if rows else B
 
 
-def _solve_transposed(L: Any, B: Any) -> Any:
+def _solve_transposed(L: Expr, B: Expr) -> Expr:
     n = L.shape[0]
     rows: list[Any] = [None] * n
     for i in reversed(range(n)):
@@ -235,7 +237,7 @@ def _solve_transposed(L: Any, B: Any) -> Any:
 # --- triangular form of a wide matrix, rank one -----------------------------------------------------------------------
 
 
-def triangular(A: Any, *, unrolled: bool = False) -> Any:
+def triangular(A: Expr, *, unrolled: bool = False) -> Expr:
     """Lower L with L Lᵀ = A Aᵀ, from Householder reflections: as exact as A itself, no product is formed.
 
     A : (n, m), any m; its structural zeros are used.  unrolled : a large one row by row, for C (see `half_product`).
@@ -256,7 +258,7 @@ def triangular_function(n: int, m: int) -> ca.Function:
     return ca.Function(f"triangular{n}x{m}", [A], [_triangular(A)], ["A"], ["L"])
 
 
-def _triangular(A: Any) -> Any:
+def _triangular(A: Expr) -> Expr:
     kind = MX if isinstance(A, MX) else SX
     n = A.shape[0]
     columns = []
@@ -270,7 +272,7 @@ def _triangular(A: Any) -> Any:
     return ca.project(ca.horzcat(*columns), lower(n)) if n else A
 
 
-def _by_rows(A: Any) -> Any:
+def _by_rows(A: Expr) -> Expr:
     """The same with one call of a kernel per row and reflection."""
     n, m = A.shape
     rows = [ca.vec(row) for row in ca.vertsplit(ca.densify(A))]
@@ -292,7 +294,7 @@ def mirror_functions(m: int) -> tuple[ca.Function, ca.Function]:
     return mirror, ca.Function(f"reflect{m}", [row, v, scale], [row - scale * ca.dot(row, v) * v])
 
 
-def _mirror(row: Any) -> tuple[Any, Any, Any, Any]:
+def _mirror(row: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     head, tail = row[0, 0], row[1:, 0]
     size = ca.sumsqr(tail)
     reflected = size > 0  # a row that is done already stays as it is, to the last bit
@@ -306,7 +308,7 @@ def _mirror(row: Any) -> tuple[Any, Any, Any, Any]:
     )  # fmt: skip
 
 
-def rank_one(L: Any, v: Any, *, remove: bool = False) -> Any:
+def rank_one(L: Expr, v: Expr, *, remove: bool = False) -> Expr:
     """Factor of L Lᵀ + v vᵀ, or of L Lᵀ - v vᵀ (NaN where that is indefinite, which a run reports)."""
     n = int(L.shape[0])
     if isinstance(L, MX) or isinstance(v, MX):
@@ -321,7 +323,7 @@ def rank_one_function(n: int, remove: bool) -> ca.Function:
     return ca.Function(f"{name}{n}", [L, v], [_rank_one(L, v, remove)])
 
 
-def _rank_one(L: Any, v: Any, remove: bool) -> Any:
+def _rank_one(L: Expr, v: Expr, remove: bool) -> Expr:
     n = L.shape[0]
     sign = -1.0 if remove else 1.0
     columns = []

@@ -7,12 +7,11 @@ are in `kernels`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
 
@@ -22,19 +21,19 @@ def triangle(n: int) -> int:
     return n * (n + 1) // 2
 
 
-def pack(P: Any) -> Any:
+def pack(P: Expr) -> Expr:
     """Lower triangle of a dense n × n matrix, column by column: (n(n+1)/2,)."""
     rows, columns = ca.Sparsity.lower(P.shape[0]).get_triplet()
     places = [i + P.shape[0] * j for i, j in zip(rows, columns, strict=True)]
     return ca.vec(ca.densify(P))[places]
 
 
-def unpack(entries: Any, n: int) -> Any:
+def unpack(entries: Expr, n: int) -> Expr:
     """Symmetric n × n matrix of its lower triangle."""
     return ca.reshape(entries[_places(n)], n, n)
 
 
-def unpack_factor(entries: Any, n: int) -> Any:
+def unpack_factor(entries: Expr, n: int) -> Expr:
     """Lower triangular n × n matrix (dense) of its lower triangle."""
     kind = MX if isinstance(entries, MX) else SX if isinstance(entries, SX) else ca.DM
     return ca.densify(kind(ca.Sparsity.lower(n), entries))

@@ -22,7 +22,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.estimate.algebra import covariance_factors as kernels
 from dalembert.estimate.algebra.matrices import packed, triangle, unpack, unpack_factor
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, call_user
+from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
 SYMMETRY = 1e-9  # relative
@@ -132,13 +132,13 @@ class Covariance:
     values: Array
     function: ca.Function | None = None
 
-    def matrix(self, numbers: Any, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def matrix(self, numbers: Expr, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         n = self.size
         if self.function is not None:
             return self.function(x, u, p, t, dt)
         return ca.diag(numbers[:n]) if self.diagonal else unpack(numbers[: triangle(n)], n)
 
-    def factor(self, numbers: Any, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def factor(self, numbers: Expr, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         n = self.size
         if self.function is not None:
             return ca.densify(kernels.factor(self.function(x, u, p, t, dt)))
@@ -218,7 +218,7 @@ class Noise:
         parts = [self.Q.values, self.R.values] + ([] if self.inputs is None else [self.inputs.values])
         return np.concatenate(parts)
 
-    def split(self, p: Any) -> tuple[Any, Any, Any, Any]:
+    def split(self, p: Expr) -> tuple[Expr, Expr, Expr, Expr]:
         """Parameters of the process, numbers of Q, of R, of the noise of the inputs."""
         a = len(self.process.parameters)
         b = a + len(self.Q.values)

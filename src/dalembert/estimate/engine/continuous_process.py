@@ -16,21 +16,22 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels
 from dalembert.estimate.engine.engine import Expressions
-from dalembert.estimate.models.process import Process, chosen, machine_names, operating_point, process
+from dalembert.estimate.models.process import Names, Process, chosen, machine_names, operating_point, process
 from dalembert.estimate.models.runge_kutta import step_function, tableau
+from dalembert.expressions import Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
 
 
 @singledispatch
-def continuous_process(model: Any, *, outputs: Any = None, inputs: Any = None, **options: Any) -> Process:
+def continuous_process(model: Any, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
     """A model as a continuous filter takes it: `process` of a model that has a rate, linear ones as they are."""
     return with_rate(process(model, outputs=outputs, inputs=inputs, **options))
 
 
 @continuous_process.register
-def with_rate(model: Process, *, outputs: Any = None, inputs: Any = None, **options: Any) -> Process:
+def with_rate(model: Process, *, outputs: Names = None, inputs: Names = None, **options: Any) -> Process:
     if outputs is not None or inputs is not None or options:
         raise ModelError("a Process has its inputs and outputs already; leave outputs= and inputs= out.")
     if "rate" not in model.functions:
@@ -47,7 +48,7 @@ def _(model: SecondOrder, **keywords: Any) -> Process:
 
 
 @continuous_process.register
-def _(model: StateSpace, *, outputs: Any = None, inputs: Any = None, deviations: bool = False) -> Process:
+def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviations: bool = False) -> Process:
     """ẋ = A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀), about the operating point of `da.linearize`."""
     if model.dt is not None:
         raise DataError(f"the model is sampled every {model.dt:g} s; a continuous filter needs a continuous one.")
@@ -71,7 +72,7 @@ def _(model: StateSpace, *, outputs: Any = None, inputs: Any = None, deviations:
     )  # fmt: skip
 
 
-def drift(model: Expressions, x: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+def drift(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
     """ė at x itself (ne,) and its slope A (ne, ne): exact."""
     return model._function("drift", lambda kind: _drift(model, kind))(x, u, model.own(p), t)  # type: ignore[no-any-return]
 
@@ -87,7 +88,9 @@ def _drift(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("drift", [x, u, p, t], [ca.densify(rate), ca.densify(slope)], {"cse": kind is SX})
 
 
-def _in_errors(model: Expressions, kind: Any, x: Any, e: Any, u: Any, p: Any, t: Any, moving: Any) -> tuple[Any, Any]:
+def _in_errors(
+    model: Expressions, kind: Any, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, moving: Expr
+) -> tuple[Expr, Expr]:
     """ė and A about x, which itself moves with the rate `moving`."""
     m = model.process
     s = kind.sym("s")
@@ -100,7 +103,7 @@ def _in_errors(model: Expressions, kind: Any, x: Any, e: Any, u: Any, p: Any, t:
     return rate, slope
 
 
-def moving_slope(model: Expressions, x: Any, u: Any, moving: Any, p: Any, t: Any) -> Any:
+def moving_slope(model: Expressions, x: Expr, u: Expr, moving: Expr, p: Expr, t: Expr) -> Expr:
     """A of errors about an estimate that moves with the rate ẋ̂ (nx,): with the turn of the space of errors."""
     if model.process.flat:
         return drift(model, x, u, p, t)[1]
@@ -115,7 +118,7 @@ def _moving_slope(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("moving", [x, u, moving, p, t], [ca.densify(slope)], {"cse": kind is SX})
 
 
-def pushed(model: Expressions, x: Any, e: Any, p: Any, t: Any) -> Any:
+def pushed(model: Expressions, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
     """(nx,) rate of x while an error grows at the rate e: ∂(x ⊞ e)/∂e e."""
     if model.process.flat:
         return e

@@ -22,7 +22,7 @@ from dalembert.equations import Channels, Watching
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
 from dalembert.estimate.algebra.noise import Noise
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, Kernel, kernel_family
+from dalembert.expressions import Array, Expr, Kernel, kernel_family
 
 MX, SX = ca.MX, ca.SX
 CHUNK = 256  # samples per native call
@@ -46,11 +46,11 @@ class Recursion(Protocol):
         """Memory of a state and its covariance: numbers."""
         ...
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """Memory after Δt, from the time t on, under constant u."""
         ...
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         """Memory after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were fresh.
 
         A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
@@ -58,11 +58,11 @@ class Recursion(Protocol):
         """
         ...
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         """(ne, ne) of the state's error."""
         ...
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """(ne, ne) covariance of the error at t with that at t + Δt: what a smoother needs."""
         ...
 
@@ -88,23 +88,23 @@ class Expressions:
         """Values of p: parameters of the process, then the numbers of the noise."""
         return np.concatenate([self.process.p, self.noise.values])
 
-    def step(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def step(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Any:
         return self.process.functions["step"](x, u, self.own(p), t, dt)
 
-    def outputs(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         return self.process.functions["outputs"](x, u, self.own(p), t)
 
-    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+    def retract(self, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
         return self.process.retract(x, e, self.own(p), t)
 
-    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+    def difference(self, x: Expr, x0: Expr, p: Expr, t: Expr) -> Expr:
         return self.process.difference(x, x0, self.own(p), t)
 
-    def own(self, p: Any) -> Any:
+    def own(self, p: Expr) -> Expr:
         """Parameters of the process alone."""
         return p[: len(self.process.parameters)]
 
-    def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
+    def transition(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr, Expr]:
         """x after the step, F = ∂f/∂x (ne, ne) in errors, G = ∂f/∂u (ne, nu): exact.
 
         G is None where the inputs have no noise: nobody needs it, and it costs a sixth of the step of a machine.
@@ -113,11 +113,11 @@ class Expressions:
             return *self._function("passage", self._make_passage)(x, u, self.own(p), t, dt), None
         return self._function("transition", self._make_transition)(x, u, self.own(p), t, dt)  # type: ignore[no-any-return]
 
-    def sensing(self, x: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def sensing(self, x: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """y, H = ∂g/∂x (ny, ne) in errors: exact."""
         return self._function("sensing", self._make_sensing)(x, u, self.own(p), t)  # type: ignore[no-any-return]
 
-    def Q(self, x: Any, u: Any, p: Any, t: Any, dt: Any, G: Any = None) -> Any:
+    def Q(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr, G: Expr = None) -> Expr:
         """(ne, ne) covariance that the step from (x, u, t) adds, with that of the inputs.
 
         G : ∂f/∂u at the same place, where the caller has it already.
@@ -129,7 +129,7 @@ class Expressions:
         G = self.transition(x, u, p, t, dt)[2] if G is None else G
         return total + G @ self.noise.inputs.matrix(w, x, u, own, t, dt) @ G.T
 
-    def Q_factor(self, x: Any, u: Any, p: Any, t: Any, dt: Any, G: Any = None) -> Any:
+    def Q_factor(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr, G: Expr = None) -> Expr:
         """(ne, ne or ne + nu) matrix B with B Bᵀ = Q."""
         own, q, _, w = self.noise.split(p)
         factor = self.noise.Q.factor(q, x, u, own, t, dt)
@@ -138,17 +138,17 @@ class Expressions:
         G = self.transition(x, u, p, t, dt)[2] if G is None else G
         return ca.horzcat(factor, G @ self.noise.inputs.factor(w, x, u, own, t, dt))
 
-    def R(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def R(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """(ny, ny) covariance of a sample."""
         own, _, r, _ = self.noise.split(p)
         return self.noise.R.matrix(r, x, u, own, t, 0.0)
 
-    def R_factor(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def R_factor(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """(ny, ny) lower triangular, times its transpose R."""
         own, _, r, _ = self.noise.split(p)
         return self.noise.R.factor(r, x, u, own, t, 0.0)
 
-    def innovation(self, y: Any, expected: Any, fresh: Any) -> Any:
+    def innovation(self, y: Expr, expected: Expr, fresh: Expr) -> Expr:
         """y - ŷ, angles in (-π, π], zero where there was no sample."""
         e = y - expected
         if any(self.process.wrapped):
@@ -157,11 +157,11 @@ class Expressions:
             )
         return ca.if_else(fresh, e, 0)
 
-    def report(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def report(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         function = self.process.functions.get("report")
         return x if function is None else function(x, u, self.own(p), t)
 
-    def report_slope(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def report_slope(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """∂report/∂e (nr, ne), or None where the report is the (flat) state itself."""
         if self.process.flat and "report" not in self.process.functions:
             return None
@@ -210,11 +210,11 @@ class Expressions:
         x, e, u, p, t, _ = self._symbols(kind)
         return ca.Function("report_slope", [x, u, p, t], [self._slope(kind, "report", x, e, u, p, t)])
 
-    def _slope(self, kind: Any, name: str, x: Any, e: Any, u: Any, p: Any, t: Any) -> Any:
+    def _slope(self, kind: Any, name: str, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """∂(function of x ⊞ e)/∂e at e = 0."""
         m = self.process
 
-        def value(at: Any) -> Any:
+        def value(at: Expr) -> Expr:
             return m.functions[name](at, u, p, t) if name in m.functions else at
 
         if m.flat:
@@ -222,7 +222,7 @@ class Expressions:
         return ca.substitute(ca.jacobian(value(m.retract(x, e, p, t)), e), e, kind.zeros(m.ne))
 
 
-def only_fresh(S: Any, fresh: Any) -> Any:
+def only_fresh(S: Expr, fresh: Expr) -> Expr:
     """S with the rows and columns that were not measured replaced by those of the identity.
 
     With the innovation zero there, and those rows of H zero, what is left is exactly the smaller problem.

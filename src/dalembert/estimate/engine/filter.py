@@ -21,8 +21,8 @@ from dalembert.estimate.engine.described import described
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.stepper import Stepper
 from dalembert.estimate.kinematic.sensor_inputs import reading_inputs
-from dalembert.estimate.models.process import SAME_TIME, Process, process
-from dalembert.expressions import Array, Kernel, compiler
+from dalembert.estimate.models.process import SAME_TIME, Names, Process, process
+from dalembert.expressions import Array, Expr, Kernel, compiler
 from dalembert.linear.transforms.riccati import dare
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Filter(ABC):
     explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
 
     def __init__(
-        self, model: Any, *, outputs: Any = None, inputs: Any = None, Q: Any = None, R: Any = None,
+        self, model: Any, *, outputs: Names = None, inputs: Names = None, Q: Any = None, R: Any = None,
         input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None,
         compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
@@ -91,22 +91,22 @@ class Filter(ABC):
         """Memory of a state and its covariance: numbers."""
 
     @abstractmethod
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """Memory after Δt, from the time t on, under constant u: an expression."""
 
     @abstractmethod
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         """Memory after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
 
     @abstractmethod
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         """(ne, ne) of the error of the state: an expression of the memory."""
 
     @abstractmethod
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
 
-    def covariance_before(self, m: Any) -> Any:
+    def covariance_before(self, m: Expr) -> Expr:
         """(ne, ne) of the error before a sample, of the memory that `predict` gave: an expression."""
         return self.covariance(m)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.estimate.engine.engine import Expressions
 from dalembert.estimate.models.process import Process
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Array, Expr, Kernel
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
@@ -18,7 +18,7 @@ SX, MX = ca.SX, ca.MX
 SAME = 1e-6
 
 
-def sensing_away(model: Expressions, x: Any, e: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+def sensing_away(model: Expressions, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
     """g(x ⊞ e) and its slope with respect to e, at an e that is not zero."""
     if model.process.flat:
         return model.sensing(x + e, u, p, t)
@@ -33,13 +33,13 @@ def _sensing_away(model: Expressions, kind: Any) -> ca.Function:
     return ca.Function("sensing_away", [x, e, u, p, t], [y, ca.densify(ca.jacobian(y, e))], {"cse": kind is SX})
 
 
-def carried(model: Expressions, P: Any, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+def carried(model: Expressions, P: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
     """P of errors about x, for errors about x₁ = x ⊞ shift: J P Jᵀ with J = ∂/∂e [(x ⊞ e) ⊟ x₁] at the shift."""
     J = slope_of_shift(model, x, shift, x1, p, t)
     return P if J is None else J @ P @ J.T
 
 
-def slope_of_shift(model: Expressions, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+def slope_of_shift(model: Expressions, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
     """J, or None where it is the identity: errors in independent coordinates or of a flat process."""
     if model.process.flat:
         return None

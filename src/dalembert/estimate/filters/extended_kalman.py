@@ -28,7 +28,7 @@ from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.tangent import carried, sensing_away
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 
 class ExtendedKalman(Filter):
@@ -77,10 +77,10 @@ class ExtendedKalman(Filter):
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.process.nx :], self.process.ne)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x, P = m[: self.process.nx], self.covariance(m)
         if self.continuous:
             h = dt / self.substeps
@@ -93,14 +93,14 @@ class ExtendedKalman(Filter):
         carried_on = half_product(ca.mtimes(F, P), F, unrolled=self.compiled and dense)
         return ca.vertcat(after, pack(carried_on + ca.tril(self.model.Q(x, u, p, t, dt, G))))
 
-    def transition(self, x: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any, Any]:
+    def transition(self, x: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr, Expr]:
         """x after the step, F with its structural zeros, G."""
         after, F, G = self.model.transition(x, u, p, t, dt)
         if self.process.flat:
             F = ca.project(F, self.process.functions["step"].jac_sparsity(0, 0))
         return after, F, G
 
-    def _substep(self, x: Any, P: Any, u: Any, p: Any, t: Any, h: Any) -> tuple[Any, Any, Any]:
+    def _substep(self, x: Expr, P: Expr, u: Expr, p: Expr, t: Expr, h: Expr) -> tuple[Expr, Expr, Expr]:
         """State, covariance and transition after h, through the middle."""
         middle, F1, _ = self.transition(x, u, p, t, h / 2)
         after, F2, _ = self.transition(middle, u, p, t + h / 2, h / 2)
@@ -109,7 +109,7 @@ class ExtendedKalman(Filter):
         inside = F @ (P + h / 6 * ends[0]) @ F.T + F2 @ (2 * h / 3 * ends[1]) @ F2.T
         return after, inside + h / 6 * ends[2], F
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, P = m[: self.process.nx], self.covariance(m)
         R = self.model.R(x, u, p, t)
         expected, H = self.model.sensing(x, u, p, t)
@@ -129,13 +129,13 @@ class ExtendedKalman(Filter):
         after = carried(self.model, after, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(after)), first, S_first
 
-    def _gain(self, P: Any, H: Any, R: Any, fresh: Any) -> tuple[Any, Any, Any]:
+    def _gain(self, P: Expr, H: Expr, R: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
         """K (columns of rows that were not measured are zero), H P, S."""
         HP = H @ P
         S = HP @ H.T + R
         return solve_positive(factor(only_fresh(S, fresh)), ca.diag(fresh) @ HP).T, HP, S
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x, P = m[: self.process.nx], self.covariance(m)
         if not self.continuous:
             return P @ self.model.transition(x, u, p, t, dt)[1].T

@@ -34,7 +34,8 @@ from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
 from dalembert.estimate.filters.riccati_element import sweep
-from dalembert.expressions import Array, Kernel
+from dalembert.estimate.models.process import Names
+from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import care
 from dalembert.record import Record
 
@@ -75,7 +76,7 @@ class ExtendedKalmanBucy(Filter):
     needs_interval = False
 
     def __init__(
-        self, model: Any, *, Q: Any = None, R: Any = None, outputs: Any = None, inputs: Any = None,
+        self, model: Any, *, Q: Any = None, R: Any = None, outputs: Names = None, inputs: Names = None,
         input_noise: Any = None, dt: float | None = None, start: Any = None, P0: Any = None, substeps: int = 1,
         compiled: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
@@ -125,13 +126,13 @@ class ExtendedKalmanBucy(Filter):
             m[-2] = dt  # what the noise of the first sample is told by
         return m
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.process.nx : self.carried], self.process.ne)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return ca.vertcat(m[: self.carried + 2 * self.process.ny + self.process.nu], u, dt, 1)
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         model = self.process
         sizes = [model.nx, triangle(model.ne), model.ny, model.ny, model.nu, model.nu, 1, 1]
         x, entries, y0, fresh0, u0, held, dt, passed = ca.vertsplit(m, np.cumsum([0, *sizes]).tolist())
@@ -158,7 +159,7 @@ class ExtendedKalmanBucy(Filter):
         stay = ca.Function("stay", arguments, [s["x"], s["P"]])
         return ca.Function.if_else("interval", go, stay)
 
-    def _substep(self, x: Any, P: Any, s: dict[str, Any], a: float, b: float, t: Any, h: Any) -> tuple[Any, Any]:
+    def _substep(self, x: Expr, P: Expr, s: dict[str, Any], a: float, b: float, t: Expr, h: Expr) -> tuple[Expr, Expr]:
         model, p, held = self.model, s["p"], s["held"]
         middle = t + h / 2
         none = MX.zeros(self.process.ne)
@@ -170,7 +171,7 @@ class ExtendedKalmanBucy(Filter):
         after = self._moved(about, shift, held, p, middle, t + h)
         return after, carried(model, P, about, shift, after, p, t + h)
 
-    def _linear(self, x: Any, s: dict[str, Any], a: float, b: float, t: Any, h: Any) -> tuple[Any, ...]:
+    def _linear(self, x: Expr, s: dict[str, Any], a: float, b: float, t: Expr, h: Expr) -> tuple[Any, ...]:
         """A, Q, Cᵀ R⁻¹ C, f, and r, s with Cᵀ R⁻¹ (y - g(x)) = r + s τ over a part of h seconds: what `sweep` takes.
 
         a, b : where the part begins and ends in the interval, 0 to 1.
@@ -186,11 +187,11 @@ class ExtendedKalmanBucy(Filter):
         CR = self._weight(C, model.R(x, held, p, t), seen)
         return A, model.Q(x, held, p, t, h), CR @ C, f, CR @ (first + a * change), CR @ (change * ((b - a) / h))
 
-    def _weight(self, C: Any, R: Any, seen: Any) -> Any:
+    def _weight(self, C: Expr, R: Expr, seen: Expr) -> Expr:
         """Cᵀ R⁻¹ of the rows that are seen."""
         return solve_positive(factor(only_fresh(R, seen)), ca.diag(seen) @ C).T
 
-    def _moved(self, x: Any, e: Any, u: Any, p: Any, t: Any, later: Any) -> Any:
+    def _moved(self, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, later: Expr) -> Expr:
         """x ⊞ e at a later time."""
         model = self.model
         after = model.retract(x, e, p, later)
@@ -207,7 +208,7 @@ class ExtendedKalmanBucy(Filter):
         moved = set(retract.jac_sparsity(0, 1).row())
         return len(moved) < self.process.nx or bool(retract.jac_sparsity(0, 3).nnz())
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         raise ModelError("ExtendedKalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
 
     # -- use ---------------------------------------------------------------------------------------------------------

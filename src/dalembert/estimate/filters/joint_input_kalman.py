@@ -26,8 +26,8 @@ from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.models.process import Process, chosen, process
-from dalembert.expressions import Array
+from dalembert.estimate.models.process import Names, Process, chosen, process
+from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 SX = ca.SX
@@ -59,7 +59,7 @@ class JointInputKalman(Filter):
     """
 
     def __init__(
-        self, model: Any, *, unknown: str | Iterable[str], inputs: Any = None, outputs: Any = None,
+        self, model: Any, *, unknown: str | Iterable[str], inputs: Names = None, outputs: Names = None,
         dt: float | None = None, Q: Any = None, P0: Any = None, start: Any = None, **keywords: Any,
     ) -> None:  # fmt: skip
         made, G, H = _augmented(model, unknown, inputs, outputs, dt)
@@ -100,10 +100,10 @@ class JointInputKalman(Filter):
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.nx + self.nd :], self.nx + self.nd)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x, d, P = m[: self.nx], m[self.nx : self.nx + self.nd], self.covariance(m)
         after, F, _ = self.model.transition(ca.vertcat(x, d), u, p, t, dt)
         on = F[: self.nx, :]
@@ -114,7 +114,7 @@ class JointInputKalman(Filter):
         whole = ca.diagcat(ahead, P[self.nx :, self.nx :])
         return ca.vertcat(after[: self.nx], d, pack(ca.densify(whole)))
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         nx, nd = self.nx, self.nd
         z, P = m[:nx], self.covariance(m)[:nx, :nx]
         still = ca.vertcat(z, ca.DM.zeros(nd))
@@ -149,11 +149,13 @@ class JointInputKalman(Filter):
         spread = np.ones(len(acts)) if R is None else np.diag(R)
         return np.asarray(FAINT * np.einsum("ij,ij,i->j", acts, acts, 1.0 / np.where(spread > 0, spread, 1.0)))
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         raise ModelError("inputs of which nothing is assumed have no smoother; use a random walk (unknown=).")
 
 
-def _augmented(model: Any, unknown: Any, inputs: Any, outputs: Any, dt: float | None) -> tuple[Process, Array, Array]:
+def _augmented(
+    model: Any, unknown: Any, inputs: Names, outputs: Names, dt: float | None
+) -> tuple[Process, Array, Array]:
     """A process with the unknown inputs beside the states, and G, H."""
     if isinstance(model, SecondOrder):
         model = model.state_space()

@@ -18,7 +18,7 @@ from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.steady_gain import Steady, hidden_modes, steady_gain
 from dalembert.estimate.filters.kalman_forms import FORMS, SteadyForm
 from dalembert.estimate.filters.settled import Settled, can_settle
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 
 class Kalman(Filter):
@@ -67,21 +67,21 @@ class Kalman(Filter):
     def begin(self, x0: Array, P0: Array) -> Array:
         return self.algebra.begin(x0, P0)  # type: ignore[no-any-return]
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.algebra.predict(m, u, p, t, dt)
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         return self.algebra.correct(m, u, y, fresh, p, t)  # type: ignore[no-any-return]
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return self.algebra.covariance(m)
 
-    def covariance_before(self, m: Any) -> Any:
+    def covariance_before(self, m: Expr) -> Expr:
         if isinstance(self.algebra, SteadyForm):  # its memory is x alone
             return ca.MX(ca.DM(self.algebra.steady.P_before))
         return self.covariance(m)
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.algebra.cross(m, u, p, t, dt)
 
     def settled(self) -> Settled | None:

@@ -25,8 +25,8 @@ from dalembert.estimate.engine.filter import Filter, deviation_names
 from dalembert.estimate.engine.steady_gain import Steady, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
 from dalembert.estimate.filters.riccati_flow import interval
-from dalembert.estimate.models.process import Process, chosen, operating_point, process
-from dalembert.expressions import Array
+from dalembert.estimate.models.process import Names, Process, chosen, operating_point, process
+from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
 from dalembert.record import Record
@@ -53,7 +53,7 @@ class KalmanBucy:
     """
 
     def __init__(
-        self, model: Any, *, Q: Any, R: Any, outputs: Any = None, inputs: Any = None, form: str = "covariance",
+        self, model: Any, *, Q: Any, R: Any, outputs: Names = None, inputs: Names = None, form: str = "covariance",
         start: Any = None, P0: Any = None, compiled: bool = False, deviations: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(model, SecondOrder):
@@ -156,7 +156,7 @@ class KalmanBucy:
             )
         return self.sampled(record.sample_time).run(record, start=start, P0=P0, progress=progress)
 
-    def stepper(self, dt: float | None = None, **keywords: Any) -> Any:
+    def stepper(self, dt: float | None = None, **keywords: Any) -> Expr:
         """The filter sample by sample, every `dt` seconds."""
         if dt is None:
             raise DataError("KalmanBucy.stepper needs dt=, the sampling interval [s].")
@@ -222,14 +222,14 @@ class Sampled(Filter):
         P = np.empty(0) if self.P is not None else packed(P0)
         return np.concatenate([x0, P, np.zeros(self.memory - self.carried)])
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         n = self.process.nx
         return ca.MX(ca.DM(self.P)) if self.P is not None else unpack(m[n : self.carried], n)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return ca.vertcat(m[: self.carried + self.process.ny], u, 1)
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         n, ny = self.process.nx, self.process.ny
         x0, u0, y0 = self.about
         x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
@@ -250,5 +250,5 @@ class Sampled(Filter):
         S = ca.DM(self.S) + C @ P @ C.T
         return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         raise ModelError("KalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")

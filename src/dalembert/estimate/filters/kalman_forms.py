@@ -25,7 +25,7 @@ from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack, 
 from dalembert.estimate.algebra.noise import root
 from dalembert.estimate.engine.engine import Expressions, only_fresh
 from dalembert.estimate.engine.steady_gain import Steady, steady_gain
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 SINGULAR = 1e-13  # reciprocal condition of A
 
@@ -45,12 +45,12 @@ class CovarianceForm:
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
         P = half_product(self.A @ self.covariance(m), self.A) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(P))
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, P = m[: self.n], self.covariance(m)
         R = self.model.R(x, u, p, t)
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
@@ -60,10 +60,10 @@ class CovarianceForm:
         left = P - K @ CP  # Joseph's form from its cheap side: (I - K C) P (I - K C)ᵀ = left - (left Cᵀ) Kᵀ
         return ca.vertcat(x + K @ e, pack(left - (left @ self.C.T) @ K.T + K @ R @ K.T)), e, S
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return unpack(m[self.n :], self.n)
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.covariance(m) @ self.A.T
 
 
@@ -75,15 +75,15 @@ class SquareRootForm(CovarianceForm):
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(root(P0))])
 
-    def _factor(self, m: Any) -> Any:
+    def _factor(self, m: Expr) -> Expr:
         return unpack_factor(m[self.n :], self.n)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
         L = triangular(ca.horzcat(self.A @ self._factor(m), self.model.Q_factor(x, u, p, t, dt)))
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(L))
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, L = m[: self.n], self._factor(m)
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
         top = ca.horzcat(fresh_factor(self.model, x, u, p, t, fresh), ca.diag(fresh) @ self.C @ L)
@@ -91,7 +91,7 @@ class SquareRootForm(CovarianceForm):
         S, K = array[: self.ny, : self.ny], array[self.ny :, : self.ny]
         return ca.vertcat(x + K @ solve_left(S, e), pack(array[self.ny :, self.ny :])), e, S
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         L = self._factor(m)
         return L @ L.T
 
@@ -125,10 +125,10 @@ class InformationForm(CovarianceForm):
         upper = np.asarray(np.linalg.qr(inverse, mode="r"))  # P⁻¹ = L⁻ᵀ L⁻¹ = Λ Λᵀ
         return np.concatenate([x0, packed(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))])
 
-    def _factor(self, m: Any) -> Any:
+    def _factor(self, m: Expr) -> Expr:
         return unpack_factor(m[self.n :], self.n)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.n]
         moved = self.A_inverse.T @ self._factor(m)
         B = ca.densify(self.model.Q_factor(x, u, p, t, dt))
@@ -138,7 +138,7 @@ class InformationForm(CovarianceForm):
         )
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(ca.densify(array)[k:, k:]))
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, root_ = m[: self.n], self._factor(m)
         e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
         R = fresh_factor(self.model, x, u, p, t, fresh)
@@ -155,7 +155,7 @@ class InformationForm(CovarianceForm):
         S = triangular(ca.horzcat(R, solve_left(root_, C.T).T))
         return ca.vertcat(x + solve_transposed(after, array[self.n, : self.n].T), pack(after)), e, ca.densify(S)
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         inverse = solve_left(self._factor(m), ca.MX.eye(self.n) if isinstance(m, ca.MX) else ca.SX.eye(self.n))
         return inverse.T @ inverse
 
@@ -196,18 +196,18 @@ class SteadyForm(CovarianceForm):
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.array(x0, dtype=float)
 
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.model.step(m, u, p, t, dt)
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         e = self.model.innovation(y, self.model.outputs(m, u, p, t), fresh)
         return m + ca.DM(self.steady.K) @ e, e, ca.MX(ca.DM(self.steady.S))
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         return ca.MX(ca.DM(self.steady.P))
 
 
-def fresh_factor(model: Expressions, x: Any, u: Any, p: Any, t: Any, fresh: Any) -> Any:
+def fresh_factor(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr, fresh: Expr) -> Expr:
     """Factor of R, with rows that were not measured replaced by those of the identity."""
     R = model.noise.R
     if R.diagonal:
@@ -215,7 +215,7 @@ def fresh_factor(model: Expressions, x: Any, u: Any, p: Any, t: Any, fresh: Any)
     return ca.densify(factor(only_fresh(model.R(x, u, p, t), fresh)))
 
 
-def solve_transposed(L: Any, b: Any) -> Any:
+def solve_transposed(L: Expr, b: Expr) -> Expr:
     """L⁻ᵀ b."""
     n = int(L.shape[0])
     flip = ca.DM.eye(n)[::-1, :]

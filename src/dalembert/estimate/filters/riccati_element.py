@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
+from dalembert.expressions import Expr
 
 SX, MX = ca.SX, ca.MX
 PADE = (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0)
@@ -24,7 +25,7 @@ SWEEPS = 3  # of balancing
 DOUBLINGS = 32  # at most: intervals up to 4e9 times as long as the fastest rate are exact, longer ones still stable
 
 
-def sweep(x: Any, P: Any, linear: tuple[Any, ...], h: Any) -> tuple[Any, Any]:
+def sweep(x: Expr, P: Expr, linear: tuple[Any, ...], h: Expr) -> tuple[Expr, Expr]:
     """x̂ and P after h seconds.
 
     linear : A, Q, S (n, n), f, r, s (n,); r + s τ is Cᵀ R⁻¹ y, τ from the start on.
@@ -36,7 +37,7 @@ def sweep(x: Any, P: Any, linear: tuple[Any, ...], h: Any) -> tuple[Any, Any]:
     return Psi @ (x + W @ (eta - J @ x)) + b, after
 
 
-def _inside(L: Any, J: Any) -> Any:
+def _inside(L: Expr, J: Expr) -> Expr:
     """(I + Lᵀ J L)⁻¹ Lᵀ: L times this is (I + P J)⁻¹ P for P = L Lᵀ, symmetric and definite by construction."""
     inner = ca.DM.eye(L.shape[0]) + ca.mtimes(L.T, ca.mtimes(J, L))
     return solve_positive(factor(inner), L.T)
@@ -58,7 +59,7 @@ def element_function(n: int) -> ca.Function:
     return ca.Function(f"element{n}", [A, Q, S, f, r, s, h], [Psi, N, J, b[:, 0], eta[:, 0]])
 
 
-def _short(hamiltonian: Any, signals: Any, scale: Any, h: Any, n: int) -> tuple[Any, ...]:
+def _short(hamiltonian: Expr, signals: Expr, scale: Expr, h: Expr, n: int) -> tuple[Any, ...]:
     """Element of a short interval; b and η act on (1, τ) at its start."""
     size = 2 * n
     turned = ca.diag(1 / scale) @ hamiltonian @ ca.diag(scale)

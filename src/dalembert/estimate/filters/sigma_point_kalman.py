@@ -41,7 +41,7 @@ from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
 from dalembert.estimate.filters.sigma_points import PointRule, Symmetric
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
 MEAN_PASSES = 3  # towards the mean on a manifold; each leaves about the cube of what was left
@@ -96,18 +96,18 @@ class SigmaPointKalman(Filter):
             parts.append((L @ self.set.positions).ravel(order="F"))
         return np.concatenate(parts)
 
-    def _entries(self, m: Any) -> Any:
+    def _entries(self, m: Expr) -> Expr:
         first = self.process.nx
         return m[first : first + triangle(self.process.ne)]
 
-    def _factor(self, m: Any) -> Any:
+    def _factor(self, m: Expr) -> Expr:
         n = self.process.ne
         if self.square_root:
             kind = MX if isinstance(m, MX) else SX if isinstance(m, SX) else ca.DM
             return kind(lower(n), self._entries(m))
         return factor(unpack(self._entries(m), n))
 
-    def covariance(self, m: Any) -> Any:
+    def covariance(self, m: Expr) -> Expr:
         n = self.process.ne
         if self.square_root:
             L = self._factor(m)
@@ -115,7 +115,7 @@ class SigmaPointKalman(Filter):
         return unpack(self._entries(m), n)
 
     # -- the recursion -----------------------------------------------------------------------------------------------
-    def predict(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x = m[: self.process.nx]
         mean, E = self._propagated(x, self._factor(m), u, p, t, dt)
         V = self.set.spread(E)
@@ -125,7 +125,7 @@ class SigmaPointKalman(Filter):
             kept = half_product(self._weighted(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
-    def correct(self, m: Any, u: Any, y: Any, fresh: Any, p: Any, t: Any) -> tuple[Any, Any, Any]:
+    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, count = m[: self.process.nx], self.process.ne * self.set.count
         if self.redraw:
             L = self._factor(m)
@@ -146,7 +146,7 @@ class SigmaPointKalman(Filter):
         kept = self._moved(kept, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
 
-    def _plain_gain(self, P: Any, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+    def _plain_gain(self, P: Expr, L: Expr, W: Expr, R: Expr, e: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected P (lower triangle), S."""
         S = ca.tril2symm(half_product(self._weighted(W), W)) + R
         # V = L Ξ for points just drawn: the sums over the points come first, and are few
@@ -160,7 +160,7 @@ class SigmaPointKalman(Filter):
         kept = kept - ca.diag(left * (ca.fabs(left) <= 4 * self.process.ne * EPSILON * before))
         return U @ solve_left(Ls, e), kept, ca.densify(S)
 
-    def _square_root_gain(self, L: Any, W: Any, R: Any, e: Any, fresh: Any) -> tuple[Any, Any, Any]:
+    def _square_root_gain(self, L: Expr, W: Expr, R: Expr, e: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""
         ny = self.process.ny
         both = ca.vertcat(ca.mtimes(ca.diag(fresh), W), ca.mtimes(L, ca.sparsify(self.set.own_spread)))
@@ -168,7 +168,7 @@ class SigmaPointKalman(Filter):
         S, gain = joint[:ny, :ny], joint[ny:, :ny]
         return gain @ solve_left(S, e), ca.tril(joint[ny:, ny:]), ca.densify(S)
 
-    def _moved(self, kept: Any, x: Any, shift: Any, x1: Any, p: Any, t: Any) -> Any:
+    def _moved(self, kept: Expr, x: Expr, shift: Expr, x1: Expr, p: Expr, t: Expr) -> Expr:
         """P (or L) of errors about the corrected state."""
         if self.process.flat:
             return kept
@@ -177,14 +177,14 @@ class SigmaPointKalman(Filter):
         J = slope_of_shift(self.model, x, shift, x1, p, t)
         return kept if J is None else triangular(ca.mtimes(J, kept))
 
-    def cross(self, m: Any, u: Any, p: Any, t: Any, dt: Any) -> Any:
+    def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         L = self._factor(m)
         _, E = self._propagated(m[: self.process.nx], L, u, p, t, dt)
         own = ca.sparsify(self.set.own_spread * self.set.weights)
         return ca.mtimes(L, ca.mtimes(own, self.set.spread(E).T))
 
     # -- points ------------------------------------------------------------------------------------------------------
-    def _around(self, x: Any, L: Any, p: Any, t: Any) -> Any:
+    def _around(self, x: Expr, L: Expr, p: Expr, t: Expr) -> Expr:
         """(nx, N): x ⊞ L χ_i for every point."""
         chi = ca.sparsify(self.set.positions)
         n, many = chi.shape
@@ -193,13 +193,13 @@ class SigmaPointKalman(Filter):
         cost = n * many + 2 * sum(n - row for row in chi.sparsity().row())
         return unrolled("draw", lambda x, L: (ca.densify(ca.repmat(x, 1, many) + ca.mtimes(L, chi)),), cost, x, L)[0]
 
-    def _at(self, x: Any, E: Any, p: Any, t: Any) -> Any:
+    def _at(self, x: Expr, E: Expr, p: Expr, t: Expr) -> Expr:
         """(nx, N): x ⊞ E_i for every point."""
         if self.process.flat:
             return ca.repmat(x, 1, E.shape[1]) + E
         return ca.horzcat(*[self.model.retract(x, e, p, t) if e.nnz() else x for e in ca.horzsplit(E)])
 
-    def _propagated(self, x: Any, L: Any, u: Any, p: Any, t: Any, dt: Any) -> tuple[Any, Any]:
+    def _propagated(self, x: Expr, L: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> tuple[Expr, Expr]:
         """Mean of the states after the step, and the deviation of each from it (ne, N)."""
         after = self._each("step", self._around(x, L, p, t), u, self.model.own(p), t, dt)
         if self.process.flat:
@@ -212,10 +212,10 @@ class SigmaPointKalman(Filter):
             centre = self.model.retract(centre, shift, p, late)
         return centre, ca.horzcat(*[self.model.difference(point, centre, p, late) for point in points])
 
-    def _centred(self, values: Any) -> tuple[Any, Any]:
+    def _centred(self, values: Expr) -> tuple[Any, Any]:
         """Mean of columns and their deviations from it, both by way of the first column."""
 
-        def code(values: Any) -> tuple[Any, Any]:
+        def code(values: Expr) -> tuple[Any, Any]:
             first = values[:, 0]
             D = values - ca.repmat(first, 1, values.shape[1])
             shift = self.set.mean(D)
@@ -224,7 +224,7 @@ class SigmaPointKalman(Filter):
         mean, E = unrolled("centre", code, 4 * values.numel(), values)
         return mean, E
 
-    def _each(self, name: str, points: Any, *arguments: Any) -> Any:
+    def _each(self, name: str, points: Expr, *arguments: Any) -> Expr:
         """A function of the process for every column of points."""
         function = self.process.functions[name]
         if not isinstance(points, MX):
@@ -234,10 +234,10 @@ class SigmaPointKalman(Filter):
         mapped = _of_point_and_rest(function).map(f"{name}{count}", "serial", count, [1], [])
         return mapped(points, rest)
 
-    def _weighted(self, V: Any) -> Any:
+    def _weighted(self, V: Expr) -> Expr:
         return V * ca.repmat(ca.DM(self.set.weights).T, V.shape[0], 1)
 
-    def _seen(self, states: Any, u: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def _seen(self, states: Expr, u: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """Mean of the outputs and W (ny, K); angles as the nearest to those of the first point."""
         seen = self._each("outputs", states, u, self.model.own(p), t)
         if any(self.process.wrapped):
@@ -247,7 +247,7 @@ class SigmaPointKalman(Filter):
         mean, E = self._centred(seen)
         return mean, self.set.spread(E)
 
-    def _root(self, V: Any, noise: Any) -> Any:
+    def _root(self, V: Expr, noise: Expr) -> Expr:
         """Factor of Σ v_k V_k V_kᵀ + noise noiseᵀ."""
         weights = self.set.weights
         more, less = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.expressions.quantities import is_real
 
 
@@ -40,7 +40,7 @@ class PointSet:
     def __repr__(self) -> str:
         return f"PointSet({self.count} points for {len(self.positions)} states)"
 
-    def mean(self, D: Any) -> Any:
+    def mean(self, D: Expr) -> Expr:
         """Σ w_i D_i of deviations D (rows, N) from the first point; equal weights are added first."""
         total: Any = 0
         for weight in dict.fromkeys(self.mean_weights[1:]):
@@ -49,7 +49,7 @@ class PointSet:
                 total = total + float(weight) * ca.sum2(D[:, same])
         return total
 
-    def spread(self, E: Any) -> Any:
+    def spread(self, E: Expr) -> Expr:
         """V (rows, K) of deviations E (rows, N) from the mean."""
         if not self.opposite:
             return E

@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.expressions import Expr
 from dalembert.expressions.quantities import is_real
 
 
@@ -33,7 +34,7 @@ class RandomWalk:
     def __post_init__(self) -> None:
         _positive("RandomWalk", deviation=self.deviation)
 
-    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         return force
 
     def variance(self, dt: float) -> float:
@@ -50,7 +51,7 @@ class GaussMarkov:
     def __post_init__(self) -> None:
         _positive("GaussMarkov", cutoff=self.cutoff, deviation=self.deviation)
 
-    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         return ca.exp(-2 * ca.pi * self.cutoff * dt) * force
 
     def variance(self, dt: float) -> float:
@@ -67,7 +68,7 @@ class LowPassed:
     def __post_init__(self) -> None:
         _positive("LowPassed", cutoff=self.cutoff, deviation=self.deviation)
 
-    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         a = ca.exp(-2 * ca.pi * self.cutoff * dt)
         return a * force + (1 - a) * at_once
 
@@ -92,7 +93,7 @@ class ForceLaw:
         if not callable(self.function):
             raise ModelError(f"ForceLaw needs a function of the motion, got {self.function!r}.")
 
-    def goes_on(self, force: Any, at_once: Any, dt: Any, view: Any) -> Any:
+    def goes_on(self, force: Expr, at_once: Expr, dt: Expr, view: Any) -> Expr:
         from dalembert.expressions import call_user
 
         return ca.SX(call_user(self.function, "law of an unknown force", view))

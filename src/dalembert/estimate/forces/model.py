@@ -25,8 +25,8 @@ from dalembert.estimate.forces.check import FORMS, ForceCheck
 from dalembert.estimate.forces.laws import ForceLaw, GaussMarkov, Law, LowPassed, RandomWalk
 from dalembert.estimate.kinematic.check import rays
 from dalembert.estimate.kinematic.quantities import listed
-from dalembert.estimate.models.process import Process, process
-from dalembert.expressions import Array, Kernel
+from dalembert.estimate.models.process import Names, Process, process
+from dalembert.expressions import Array, Expr, Kernel
 from dalembert.model import Mechanism
 from dalembert.record import Record
 
@@ -78,7 +78,7 @@ class ForceModel(Frozen):
     reference: tuple[Array, Array]
 
     def __init__(
-        self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Any, form: str,
+        self, eqs: EquationsOfMotion, independent: Any, known: Any, unknown: Any, inputs: Names, form: str,
         start: State | None = None,
     ) -> None:  # fmt: skip
         if form not in FORMS:
@@ -299,7 +299,7 @@ def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
 class _Motion:
     """The argument ``s`` of a force law: the motion by name, and the time."""
 
-    def __init__(self, values: Mapping[str, Any], t: Any) -> None:
+    def __init__(self, values: Mapping[str, Any], t: Expr) -> None:
         self._values, self.t = values, t
 
     def __getitem__(self, name: str) -> Any:
@@ -309,7 +309,7 @@ class _Motion:
 
 
 @process.register
-def _(model: ForceModel, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: float | None = None) -> Process:
     if outputs is not None and tuple([outputs] if isinstance(outputs, str) else outputs) != model.known:
         raise ModelError(f"the outputs of a force model are its measured forces: {', '.join(model.known)}.")
     eqs, motion, n = model.eqs, model.motion, model.balance.n
@@ -351,14 +351,14 @@ def _(model: ForceModel, *, outputs: Any = None, inputs: Any = None, dt: float |
     )  # fmt: skip
 
 
-def _motion_values(model: ForceModel, q: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> dict[str, Any]:
+def _motion_values(model: ForceModel, q: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> dict[str, Any]:
     r = model.balance.relations
     names = [*r.coordinates.names, *r.rates.names, *r.accelerations.names, *r.told]
     values = r.values(names, q, z, zd, zdd, p, t)
     return {name: values[k] for k, name in enumerate(names)}
 
 
-def _least(B: Any, right: Any) -> Any:
+def _least(B: Expr, right: Expr) -> Expr:
     if B.shape[0] == B.shape[1]:
         return ca.solve(B, right)
     return ca.solve(B.T @ B, B.T @ right)

@@ -20,6 +20,7 @@ from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.stepper import Stepper
 from dalembert.estimate.forces.model import ForceModel
 from dalembert.estimate.kinematic.model import KinematicModel
+from dalembert.expressions import Expr
 from dalembert.record import Record
 
 MX = ca.MX
@@ -89,7 +90,7 @@ class TwoStage(Frozen):
     def _coordinates(self) -> tuple[str, ...]:
         return self.model.balance.relations.coordinates.names
 
-    def _begin(self, z: Mapping[str, float] | None = None) -> Any:
+    def _begin(self, z: Mapping[str, float] | None = None) -> Expr:
         """The forces as the filter begins, at z, or at the pose where the motion begins."""
         r, source = self.model.balance.relations, self.motion.process.source
         x = np.array(self.forces.start, dtype=float)
@@ -158,7 +159,7 @@ def both_watching(stages: TwoStage, dt: float | None) -> Watching:
     p = MX.sym("p", len(a.parameters) + len(b.parameters))
     ma, mb, last, begun = ca.vertsplit(memory, np.cumsum([0, *sizes]).tolist())
 
-    def of(u: Any, names: Iterable[str]) -> Any:
+    def of(u: Expr, names: Iterable[str]) -> Expr:
         return ca.vertcat(MX(0, 1), *[u[known.index(name)] for name in names])
 
     after_a, moved = a.function(ma, of(u0, a.known), of(u1, a.known), y, fresh, p[: len(a.parameters)], t, step)

@@ -45,7 +45,7 @@ from dalembert.estimate.judge.visibility import (
     shortly,
     together,
 )
-from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.expressions import Array
 from dalembert.expressions.quantities import is_real
 from dalembert.record import Record
@@ -349,7 +349,7 @@ def _named(names: tuple[str, ...], values: Array) -> dict[str, float]:
 # ---- what was given
 
 
-def _process(model: Any, along: Any, outputs: Any, dt: float | None, options: dict[str, Any]) -> Process:
+def _process(model: Any, along: Any, outputs: Names, dt: float | None, options: dict[str, Any]) -> Process:
     if isinstance(model, Process):
         if outputs is not None or options:
             raise ModelError("a Process has its outputs and options already; leave them out.")

@@ -17,7 +17,7 @@ import casadi as ca
 
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
-from dalembert.expressions import Kernel
+from dalembert.expressions import Expr, Kernel
 from dalembert.solve.constrained.solve import normalised
 from dalembert.solve.position.prescribed_motion import Targets, target_function
 
@@ -28,7 +28,7 @@ CORRECTIONS = 3  # of Newton's method from one sample to the next: 0.1 rad -> 5e
 class SparseRows:
     """J x = r, J with at least as many rows as columns (SX)."""
 
-    def __init__(self, J: Any) -> None:
+    def __init__(self, J: Expr) -> None:
         J = ca.sparsify(J)
         sparsity = J.sparsity()
         self.shape = J.shape
@@ -64,7 +64,7 @@ class SparseRows:
                 self.rest[k, place[j]] = value
         self.orthogonal = _Blocks(self.rest) if self.columns else None
 
-    def solve(self, right: Any) -> Any:
+    def solve(self, right: Expr) -> Expr:
         """x for a column or for several side by side."""
         y: list[Any] = [right[i, :] for i in range(self.shape[0])]
         for i, _, _, _, below in self.pivots:
@@ -86,7 +86,7 @@ class SparseRows:
 class _Blocks:
     """A x = r: one block after another where A can be ordered block triangular, else all at once."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Expr) -> None:
         self.columns = matrix.shape[1]
         count, rows, columns = 1, list(range(matrix.shape[0])), list(range(self.columns))
         row_ends, column_ends = [0, matrix.shape[0]], [0, self.columns]
@@ -99,7 +99,7 @@ class _Blocks:
             beside = matrix[mine, solved] if solved else None
             self.parts.append((mine, own, solved, beside, _Orthogonal(matrix[mine, own])))
 
-    def solve(self, right: Any) -> Any:
+    def solve(self, right: Expr) -> Expr:
         x: list[Any] = [None] * self.columns
         for rows, own, solved, beside, block in self.parts:
             r = right[rows, :]
@@ -114,7 +114,7 @@ class _Blocks:
 class _Orthogonal:
     """Least squares by modified Gram-Schmidt, on the right-hand side too; columns in an order that fills in little."""
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Expr) -> None:
         ones = ca.DM(matrix.sparsity(), 1.0)
         self.order = (ones.T @ ones).sparsity().amd()
         dense = ca.densify(matrix)
@@ -130,7 +130,7 @@ class _Orthogonal:
                 self.R[j, k] = ca.dot(q, columns[k])
                 columns[k] = columns[k] - q * self.R[j, k]
 
-    def solve(self, right: Any) -> Any:
+    def solve(self, right: Expr) -> Expr:
         y = []
         for q in self.Q:
             part = q.T @ right
@@ -147,7 +147,7 @@ class _Orthogonal:
         return ca.vertcat(*[x[place[k]] for k in range(n)])
 
 
-def least_squares(matrix: Any, right: Any) -> Any:
+def least_squares(matrix: Expr, right: Expr) -> Expr:
     """x that brings matrix @ x nearest to ``right`` (SX)."""
     return _Orthogonal(matrix).solve(right)
 
@@ -199,21 +199,21 @@ class Closing:
                    "enable_forward": False, "enable_reverse": False}  # fmt: skip
         self.close = ca.Function("close", [q, z, p, t], [pose], ["q", "z", "p", "t"], ["closed"], options)
 
-    def residual(self, q: Any, z: Any, p: Any, t: Any) -> Any:
+    def residual(self, q: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         h = self.prescribed(q, SX.zeros(self.eqs.nv), p, t)[0]
         return ca.vertcat(self.eqs.functions["position"](q, p, t), h - z)
 
-    def gap(self, q: Any, z: Any, p: Any, t: Any) -> Any:
+    def gap(self, q: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return ca.norm_inf(self.residual(q, z, p, t))
 
-    def gradient(self, q: Any, p: Any, t: Any) -> Any:
+    def gradient(self, q: Expr, p: Expr, t: Expr) -> Expr:
         """J (SX, sparse); rows of holonomic joints do not depend on speeds."""
         eqs = self.eqs
         still = SX.zeros(eqs.nv)
         A, _ = eqs.functions["rows"](q, still, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)
         return ca.sparsify(ca.vertcat(A, self.prescribed(q, still, p, t)[2]))
 
-    def rows(self, q: Any, p: Any, t: Any) -> SparseRows:
+    def rows(self, q: Expr, p: Expr, t: Expr) -> SparseRows:
         return SparseRows(self.gradient(q, p, t))
 
     def numbers(self) -> tuple[Kernel, Kernel]:
@@ -225,7 +225,7 @@ class Closing:
         pose = self.close(q, z, p, t)
         return Kernel(stack), Kernel(ca.Function("lead", [q, z, p, t], [pose, self.gap(pose, z, p, t)]))
 
-    def motion(self, q: Any, zd: Any, zdd: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def motion(self, q: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """v and v̇ (SX)."""
         eqs = self.eqs
         still = SX.zeros(eqs.nv)

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import Channels, State
 from dalembert.estimate.kinematic.quantities import Quantity, listed, per_second
-from dalembert.expressions import Array, call_user
+from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
 
@@ -65,16 +65,16 @@ class FormulaRelations:
                 raise ModelError(f"{what}: {unknown_name('quantity', name, self.known, repr(self.name))}")
         return found
 
-    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return pose
 
-    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def gap(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return SX(0)
 
-    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
+    def values(self, names: Sequence[str], pose: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> Expr:
         return self._function(z, zd, zdd, t)[[self._place[name] for name in names]]
 
-    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def slopes(self, names: Sequence[str], pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         n = len(self.coordinates)
         return ca.densify(ca.jacobian(self.values(names, pose, z, SX.zeros(n), SX.zeros(n), p, t), z))
 
@@ -91,7 +91,7 @@ class FormulaRelations:
 class _View:
     """The argument ``s`` of a formula: ``s["crank"]``, ``s.t``."""
 
-    def __init__(self, coordinates: Channels, z: Any, t: Any) -> None:
+    def __init__(self, coordinates: Channels, z: Expr, t: Expr) -> None:
         self._coordinates, self._z, self.t = coordinates, z, t
 
     def __getitem__(self, name: str) -> Any:

@@ -19,7 +19,7 @@ from dalembert.equations import Channels, State
 from dalembert.estimate.kinematic.check import KinematicCheck, check_levels, most_singular, survey
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
 from dalembert.estimate.kinematic.step import Stepper
-from dalembert.estimate.models.process import Process, process
+from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
 from dalembert.record import Record
@@ -261,7 +261,7 @@ class StateNoise:
 
 
 @process.register
-def _(model: KinematicModel, *, outputs: Any = None, inputs: Any = None, dt: float | None = None) -> Process:
+def _(model: KinematicModel, *, outputs: Names = None, inputs: Names = None, dt: float | None = None) -> Process:
     s, r = model.stepper, model.relations
     if inputs is not None:
         asked = tuple(r.names(inputs, "inputs"))

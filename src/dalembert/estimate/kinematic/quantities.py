@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dalembert.core.errors import ModelError
 from dalembert.equations import Channels, State
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 LEVEL = ("position", "velocity", "acceleration")
 
@@ -37,16 +37,16 @@ class Relations(Protocol):
     def names(self, given: Any, what: str) -> list[str]:
         """Full names of quantities, in order; refuses unknown ones."""
 
-    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         """The pose at z, from one nearby (expressions)."""
 
-    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def gap(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         """How far the pose is from closed [m or rad]."""
 
-    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
+    def values(self, names: Sequence[str], pose: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> Expr:
         """The named quantities (SX column)."""
 
-    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def slopes(self, names: Sequence[str], pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         """∂h/∂z of quantities of position level (SX matrix)."""
 
     def start(self, values: Mapping[str, float], begin: Array | None = None) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
 from dalembert.estimate.kinematic.formula import FormulaRelations
 from dalembert.estimate.kinematic.quantities import Quantity, Relations, listed, per_second
-from dalembert.expressions import Array, Kernel
+from dalembert.expressions import Array, Expr, Kernel
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import projection_function
 from dalembert.solve.motion.kinematics import null_space, rank
@@ -167,13 +167,13 @@ class MachineRelations:
             found += [full] if full in self.known else parts
         return found
 
-    def close(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def close(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return self.closing.close(pose, z, p, t)
 
-    def gap(self, pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def gap(self, pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         return self.closing.gap(pose, z, p, t)
 
-    def values(self, names: Sequence[str], pose: Any, z: Any, zd: Any, zdd: Any, p: Any, t: Any) -> Any:
+    def values(self, names: Sequence[str], pose: Expr, z: Expr, zd: Expr, zdd: Expr, p: Expr, t: Expr) -> Expr:
         eqs = self.eqs
         v, a = self.closing.motion(pose, zd, zdd, p, t)
         s, rate, S, bias = eqs.functions["measures"](pose, v, p, t)
@@ -196,7 +196,7 @@ class MachineRelations:
                 entries.append(second[seconds[name]])
         return ca.densify(ca.vertcat(*entries)) if entries else SX.zeros(0, 1)
 
-    def slopes(self, names: Sequence[str], pose: Any, z: Any, p: Any, t: Any) -> Any:
+    def slopes(self, names: Sequence[str], pose: Expr, z: Expr, p: Expr, t: Expr) -> Expr:
         n = len(self.coordinates)
         zd = SX.sym("zd", n)
         v, _ = self.closing.motion(pose, zd, SX.zeros(n), p, t)

@@ -33,7 +33,7 @@ from dalembert.core.errors import ModelError
 from dalembert.estimate.kinematic.closing import least_squares
 from dalembert.estimate.kinematic.quantities import Relations
 from dalembert.estimate.kinematic.switching import Switching, gram_determinant
-from dalembert.expressions import call_user
+from dalembert.expressions import Expr, call_user
 
 SX, MX = ca.SX, ca.MX
 METHODS = {  # weights of the last stage of all, and where each stage stands (explicit, one below the diagonal)
@@ -86,14 +86,16 @@ class Stepper:
             sym("pose", len(r.pose)), sym("z", self.n), sym("zd", self.n), sym("p", len(r.parameters)), sym("t"),
         )  # fmt: skip
 
-    def split(self, x: Any) -> tuple[list[Any], Any, Any]:
+    def split(self, x: Expr) -> tuple[list[Any], Any, Any]:
         """Blocks of z and its derivatives, pose, and whether the last step walked at random."""
         n, k = self.n, self.blocks
         end = k * n + len(self.relations.pose)
         return [x[j * n : (j + 1) * n] for j in range(k)], x[k * n : end], x[end:] if self.remembers else MX(0)
 
     # -- the constraint ------------------------------------------------------------------------------------------------
-    def affine(self, names: Sequence[str], order: int, pose: Any, z: Any, zd: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def affine(
+        self, names: Sequence[str], order: int, pose: Expr, z: Expr, zd: Expr, p: Expr, t: Expr
+    ) -> tuple[Expr, Expr]:
         """S and c with h⁽ᵒʳᵈᵉʳ⁾ = S z⁽ᵒʳᵈᵉʳ⁾ + c (SX); gravity in an accelerometer's reading stands in c."""
         top, zero = SX.sym("top", self.n), SX.zeros(self.n)
         if order == 1:
@@ -148,12 +150,12 @@ class Stepper:
         blocks, pose, before = self.split(x)
         zero = MX.zeros(n)
 
-        def inside(pose: Any, y: Sequence[Any], t: Any) -> Any:
+        def inside(pose: Expr, y: Sequence[Any], t: Expr) -> Expr:
             if self.switching is None:
                 return MX(0)
             return self.switching.inside(distance(pose, y[0], y[1] if len(y) > 1 else zero, p, t), before)
 
-        def top(near: Any, pose: Any, y: Sequence[Any], t: Any) -> Any:
+        def top(near: Expr, pose: Expr, y: Sequence[Any], t: Expr) -> Expr:
             found = constraint(pose, y[0], y[1] if order == 2 else zero, u, near, p, t)
             return found if self.switching is None else ca.if_else(near, held, found)
 
@@ -186,7 +188,9 @@ class Stepper:
         parts = [*end, pose_end, *([near] if self.remembers else [])]
         return ca.Function("step", [x, u, p, t, dt], [ca.densify(ca.vertcat(*parts))])
 
-    def _highest(self, start: Sequence[Any], end: Sequence[Any], given: Any, held: Any, inside: Any, dt: Any) -> Any:
+    def _highest(
+        self, start: Sequence[Any], end: Sequence[Any], given: Any, held: Expr, inside: Expr, dt: Expr
+    ) -> Expr:
         """The highest derivative after the step."""
         if self.scheme == "constraint":
             return given
@@ -203,7 +207,7 @@ class Stepper:
 class _View:
     """The argument ``s`` of a distance: ``s["B.angle"]``, ``s["A.rate"]``, ``s.t``."""
 
-    def __init__(self, relations: Relations, pose: Any, z: Any, zd: Any, p: Any, t: Any) -> None:
+    def __init__(self, relations: Relations, pose: Expr, z: Expr, zd: Expr, p: Expr, t: Expr) -> None:
         self._all = (relations, pose, z, zd, p, t)
         self.t = t
 

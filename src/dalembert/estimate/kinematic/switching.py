@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.expressions import Expr
 from dalembert.expressions.quantities import is_real
 
 SX = ca.SX
@@ -85,7 +86,7 @@ class Switching:
         """Whether being inside depends on having been inside."""
         return self.leave is not None and self.leave > self.enter
 
-    def inside(self, distance: Any, before: Any) -> Any:
+    def inside(self, distance: Expr, before: Expr) -> Expr:
         """1 where the random walk is used, 0 elsewhere (expression)."""
         near = distance <= self.enter
         if not self.remembers:
@@ -93,7 +94,7 @@ class Switching:
         return ca.if_else(near, 1, ca.if_else(distance >= self.leave, 0, before))
 
 
-def gram_determinant(S: Any) -> Any:
+def gram_determinant(S: Expr) -> Expr:
     """det(SᵀS) as the product of squared lengths of the columns of S made orthogonal one after another (SX)."""
     basis: list[Any] = []
     result = SX(1)

@@ -9,11 +9,9 @@ exact, so that Q and P0 speak of the others. Before a record begins inputs are t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dalembert.estimate.models.process import Process, chosen, linear_process, process
+from dalembert.estimate.models.process import Names, Process, chosen, linear_process, process
 from dalembert.expressions import Array
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import StateSpace
@@ -21,7 +19,7 @@ from dalembert.linear import StateSpace
 
 @process.register
 def _(
-    model: Identified, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, deviations: bool = False
+    model: Identified, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, deviations: bool = False
 ) -> Process:
     told = [model.inputs[k] for k in chosen(inputs, model.inputs, "input")]
     delays = {name: count for name, count in model.delays.items() if name in told}

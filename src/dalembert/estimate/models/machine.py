@@ -12,7 +12,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_model import Machine, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
-from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.estimate.models.runge_kutta import Tableau, tableau
 from dalembert.expressions import Array
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
@@ -148,7 +148,7 @@ def _start(eqs: EquationsOfMotion, at: State | None) -> State:
     return at
 
 
-def _drives(eqs: EquationsOfMotion, inputs: Any, unknown: Any) -> tuple[list[int], list[int]]:
+def _drives(eqs: EquationsOfMotion, inputs: Names, unknown: Any) -> tuple[list[int], list[int]]:
     estimated = [] if unknown is None else chosen(unknown, eqs.inputs.names, "input")
     if inputs is None:
         return [k for k in range(eqs.nu) if k not in estimated], estimated
@@ -159,7 +159,7 @@ def _drives(eqs: EquationsOfMotion, inputs: Any, unknown: Any) -> tuple[list[int
     return free, estimated
 
 
-def _measured(eqs: EquationsOfMotion, outputs: Any) -> tuple[list[tuple[str, int]], list[str], list[str]]:
+def _measured(eqs: EquationsOfMotion, outputs: Names) -> tuple[list[tuple[str, int]], list[str], list[str]]:
     """Where every output is found, its name and unit."""
     if outputs is None:
         outputs = eqs.outputs.names

@@ -20,7 +20,7 @@ from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
 from dalembert.estimate.models.manifold import Manifold, settled
 from dalembert.estimate.models.runge_kutta import Tableau
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.runge_kutta import INLINE_LIMIT
 
@@ -57,16 +57,16 @@ class Machine:
     def ne(self) -> int:
         return len(self.manifold.positions) + len(self.manifold.speeds) + self.eqs.nz + len(self.unknown)
 
-    def split(self, x: Any) -> tuple[Any, Any, Any, Any, Any]:
+    def split(self, x: Expr) -> tuple[Expr, Expr, Expr, Expr, Expr]:
         """q, v, z, λ to start from, unknown inputs."""
         a, b, c, d, e = self.ends
         lam = x[c:d] if self.nl else type(x).zeros(len(self.eqs.rows))
         return x[:a], x[a:b], x[b:c], lam, x[d:e]
 
-    def join(self, q: Any, v: Any, z: Any, lam: Any, d: Any) -> Any:
+    def join(self, q: Expr, v: Expr, z: Expr, lam: Expr, d: Expr) -> Expr:
         return ca.densify(ca.vertcat(q, v, z, *([lam] if self.nl else []), d))
 
-    def drive(self, u: Any, d: Any) -> Any:
+    def drive(self, u: Expr, d: Expr) -> Expr:
         """All inputs of the machine: those told, those estimated, zero for the rest."""
         full = [type(u)(0)] * self.eqs.nu
         for k, place in enumerate(self.known):
@@ -110,7 +110,9 @@ class Machine:
         after = self.join(settled(self.eqs, q, p, t + h) if flat else q, v, z, lam, d)
         return ca.Function("step", list(symbols), [after], {"cse": True} if flat else {})
 
-    def substep(self, q: Any, v: Any, z: Any, lam: Any, u: Any, p: Any, t: Any, h: Any) -> tuple[Any, Any, Any, Any]:
+    def substep(
+        self, q: Expr, v: Expr, z: Expr, lam: Expr, u: Expr, p: Expr, t: Expr, h: Expr
+    ) -> tuple[Expr, Expr, Expr, Expr]:
         eqs, nodes, weights = self.eqs, self.tableau.nodes, self.tableau.weights
         rows = [row[:k].tolist() for k, row in enumerate(self.tableau.matrix)]
         F = rates_function(eqs)
@@ -129,13 +131,13 @@ class Machine:
         lam = F(q, v, new[2], u, p, t + h, stages[-1][3])[3] if self.nl else lam
         return q, v, new[2], lam
 
-    def rate(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def rate(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         """ẋ; unknown inputs stay, and so does the λ to start from."""
         q, v, z, lam, d = self.split(x)
         qdot, vdot, zdot, _ = rates_function(self.eqs)(q, v, z, self.drive(u, d), p, t, lam)
         return self.join(qdot, vdot, zdot, lam * 0, d * 0)
 
-    def instant(self, x: Any, u: Any, p: Any, t: Any) -> dict[str, Any]:
+    def instant(self, x: Expr, u: Expr, p: Expr, t: Expr) -> dict[str, Any]:
         """Everything that can be asked for at one state."""
         eqs, F = self.eqs, self.eqs.functions
         q, v, z, lam, d = self.split(x)
@@ -148,21 +150,21 @@ class Machine:
             "d": d, "reaction": F["reactions"](q, v, lam, p, t), "energy": ca.vertcat(kinetic, potential),
         }  # fmt: skip
 
-    def outputs(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def outputs(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         table = self.instant(x, u, p, t)
         return ca.vertcat(*[table[kind][k] for kind, k in self.places])
 
-    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+    def retract(self, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
         q, v, z, lam, d = self.split(x)
         e_s, e_w, e_z, e_d = self.split_error(e)
         q, v = self.manifold.retract(q, v, e_s, e_w, p, t)
         return self.join(q, v, z + e_z, lam, d + e_d)
 
-    def split_error(self, e: Any) -> tuple[Any, Any, Any, Any]:
+    def split_error(self, e: Expr) -> tuple[Expr, Expr, Expr, Expr]:
         ns, nw = len(self.manifold.positions), len(self.manifold.speeds)
         return e[:ns], e[ns : ns + nw], e[ns + nw : ns + nw + self.eqs.nz], e[ns + nw + self.eqs.nz :]
 
-    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+    def difference(self, x: Expr, x0: Expr, p: Expr, t: Expr) -> Expr:
         q, v, z, _, d = self.split(x)
         q0, v0, z0, _, d0 = self.split(x0)
         return ca.vertcat(*self.manifold.difference(q, v, q0, v0, p, t), z - z0, d - d0)
@@ -192,7 +194,7 @@ class Machine:
         needs = any(sensor in F.jac_sparsity(0, k).row() for k in (2, 3))
         return not needs or ("sensor", sensor) in self.places or self.eqs.outputs.names[sensor] in self.more
 
-    def report(self, x: Any, u: Any, p: Any, t: Any) -> Any:
+    def report(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         table = self.instant(x, u, p, t)
         return ca.vertcat(*[table[kind][k] for kind, k, *_ in self.reported()])
 

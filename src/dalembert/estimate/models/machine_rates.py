@@ -20,6 +20,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.equations import EquationsOfMotion, Symbols
+from dalembert.expressions import Expr
 from dalembert.solve.constrained.solve import (
     Evaluation,
     Factor,
@@ -34,7 +35,7 @@ SX = ca.SX
 GRAIN = 2.0**40  # above 8192 doubles are coarser than 1/GRAIN and stay as they are
 
 
-def still(x: Any) -> Any:
+def still(x: Expr) -> Expr:
     """The same numbers, within 2⁻⁴⁰, without a derivative."""
     return ca.floor(x * GRAIN) * (1 / GRAIN)
 
@@ -43,7 +44,7 @@ def stilled(s: Symbols) -> Symbols:
     return replace(s, q=still(s.q), v=still(s.v), z=still(s.z), u=still(s.u))
 
 
-def factor_at(eqs: EquationsOfMotion, rows: Any, q: Any, p: Any, t: Any) -> Factor:
+def factor_at(eqs: EquationsOfMotion, rows: Expr, q: Expr, p: Expr, t: Expr) -> Factor:
     """Factor of rows (and the mass) at a pose."""
     return Factor(eqs.functions["inertia"](q, p, t), ca.sparsify(rows), singular_mass=mass_is_singular(eqs))
 
@@ -56,7 +57,7 @@ class Held:
     M: Any
     factor: Factor
 
-    def correction(self, residual: Any) -> Any:
+    def correction(self, residual: Expr) -> Expr:
         """δ with M δ = Aᵀ μ and A δ = -residual."""
         change, mu = self.factor.accelerations(SX.zeros(self.M.shape[0]), -still(residual), 0)
         rest, _ = self.factor.accelerations(self.A.T @ mu - self.M @ change, -residual - self.A @ change, 0)
@@ -130,7 +131,7 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
     return eqs.cached("projection of a filter", make)
 
 
-def _onto(eqs: EquationsOfMotion, s: Symbols, held: Held) -> tuple[Any, Any]:
+def _onto(eqs: EquationsOfMotion, s: Symbols, held: Held) -> tuple[Expr, Expr]:
     """q and v on the joints, with what holds the machine at a pose an integration error away."""
     q, v = normalised(eqs, s.q), s.v
     if eqs.holonomic_rows:

@@ -26,7 +26,7 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.coordinates import lasting
 from dalembert.estimate.models.machine_rates import factor_at, still
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
 from dalembert.solve.position.chart import Chart
 from dalembert.solve.position.tangent import Candidate, Point, accelerations, turn_columns
@@ -45,11 +45,11 @@ class Manifold(Protocol):
     @property
     def speeds(self) -> Channels: ...
 
-    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]: ...
+    def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]: ...
 
-    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]: ...
+    def difference(self, q: Expr, v: Expr, q0: Expr, v0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]: ...
 
-    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def move(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """ξ and δv of a small error, to first order: N ξ and δv are ∂(q, v)/∂e e."""
         ...
 
@@ -71,7 +71,7 @@ def counters(eqs: EquationsOfMotion) -> list[tuple[int, int]]:
     return [(k, eqs.measures.index[name.removesuffix(".turned")]) for k, name in names]
 
 
-def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, share: Any = 1) -> Any:
+def settled(eqs: EquationsOfMotion, q: Expr, p: Expr, t: Expr, share: Expr = 1) -> Expr:
     """q whose counters of turns hold the angles themselves: what moves a pose leaves them off by a little."""
     pairs = counters(eqs)
     if not pairs:
@@ -83,7 +83,7 @@ def settled(eqs: EquationsOfMotion, q: Any, p: Any, t: Any, share: Any = 1) -> A
     return q
 
 
-def shifted(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any) -> Any:
+def shifted(eqs: EquationsOfMotion, q: Expr, xi: Expr, p: Expr, t: Expr) -> Expr:
     """q ⊞ ξ."""
     N, _ = eqs.functions["kinematics"](q, p, t)
     moved = SX(q + N @ xi)
@@ -92,7 +92,7 @@ def shifted(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any) -> Any:
     return moved
 
 
-def apart(eqs: EquationsOfMotion, q: Any, q0: Any, p: Any, t: Any) -> Any:
+def apart(eqs: EquationsOfMotion, q: Expr, q0: Expr, p: Expr, t: Expr) -> Expr:
     """ξ with q = q₀ ⊞ ξ."""
     turns = turn_columns(eqs)
     plain = [k for k in range(eqs.nv) if not any(k in columns for *_, columns in turns)]
@@ -137,7 +137,7 @@ class Tangent:
     def speeds(self) -> Channels:
         return self.eqs.speeds
 
-    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs = self.eqs
         xi, dv = self.move(q, v, e_s, e_w, p, t)
         q, v = shifted(eqs, q, xi, p, t), v + dv
@@ -156,10 +156,10 @@ class Tangent:
             v = v + going * factor.correction(slip)
         return settled(eqs, q, p, t, going), v
 
-    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def difference(self, q: Expr, v: Expr, q0: Expr, v0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         return apart(self.eqs, q, q0, p, t), v - v0
 
-    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def move(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs = self.eqs
         if not eqs.rows:
             return e_s, e_w
@@ -200,7 +200,7 @@ class Independent:
             return self.eqs.speeds.names[k], self.eqs.speeds.units[k]
         return (f"{c.name}.speed", "rad/s") if c.kind == "world turn" else (c.rate_name, c.rate_unit)
 
-    def _values(self, q: Any, q0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def _values(self, q: Expr, q0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """s(q) - s(q₀) and its rows S."""
         eqs = self.eqs
         still = SX.zeros(eqs.nv)
@@ -222,7 +222,7 @@ class Independent:
             rows.append(row)
         return _stack(values), _stack(rows, eqs.nv)
 
-    def _speeds(self, q: Any, v: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def _speeds(self, q: Expr, v: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         """w(q, v) and its rows."""
         eqs = self.eqs
         _, rate, S, _ = eqs.functions["measures"](q, v, p, t)
@@ -241,7 +241,7 @@ class Independent:
             rows.append(row)
         return _stack(values), _stack(rows, eqs.nv)
 
-    def retract(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def retract(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs, F = self.eqs, self.eqs.functions
         q0, v0, w0 = q, v, self._speeds(q, v, p, t)[0]
         xi, dv = self.move(q, v, e_s, e_w, p, t)
@@ -262,7 +262,7 @@ class Independent:
             v = v + going * factor.correction(slip)
         return self._put((q0, v0), (settled(eqs, q, p, t, going), v), e_s, e_w)
 
-    def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Any, e_w: Any) -> tuple[Any, Any]:
+    def _put(self, start: tuple[Any, Any], moved: tuple[Any, Any], e_s: Expr, e_w: Expr) -> tuple[Expr, Expr]:
         """The moved state, with entries of q and v that the error alone decides written so.
 
         Newton's method has brought them there but for rounding; in this form x ⊞ e ⊟ x₁ is seen to be e + constant.
@@ -302,10 +302,10 @@ class Independent:
                 shares[place] = np.asarray(share / row[place])
         return found
 
-    def difference(self, q: Any, v: Any, q0: Any, v0: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def difference(self, q: Expr, v: Expr, q0: Expr, v0: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         return self._values(q, q0, p, t)[0], self._speeds(q, v, p, t)[0] - self._speeds(q0, v0, p, t)[0]
 
-    def move(self, q: Any, v: Any, e_s: Any, e_w: Any, p: Any, t: Any) -> tuple[Any, Any]:
+    def move(self, q: Expr, v: Expr, e_s: Expr, e_w: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr]:
         eqs = self.eqs
         rows = _rows(eqs, q, v, p, t)
         A, S = rows[eqs.holonomic_rows, :], self._values(q, q, p, t)[1]
@@ -343,11 +343,11 @@ def _stack(parts: list[Any], width: int = 1) -> Any:
     return ca.vertcat(*parts) if parts else SX(0, width)
 
 
-def _rows(eqs: EquationsOfMotion, q: Any, v: Any, p: Any, t: Any) -> Any:
+def _rows(eqs: EquationsOfMotion, q: Expr, v: Expr, p: Expr, t: Expr) -> Expr:
     return eqs.functions["rows"](q, v, SX.zeros(eqs.nz), SX.zeros(eqs.nu), p, t)[0]
 
 
-def _along(eqs: EquationsOfMotion, function: ca.Function, at: tuple[Any, ...], xi: Any) -> Any:
+def _along(eqs: EquationsOfMotion, function: ca.Function, at: tuple[Any, ...], xi: Expr) -> Expr:
     """Change of a function (q, v, p, t) with the pose, along N ξ."""
     symbols = [SX.sym(function.name_in(i), function.size1_in(i)) for i in range(4)]
     direction = SX.sym("dq", eqs.nq)
@@ -355,6 +355,6 @@ def _along(eqs: EquationsOfMotion, function: ca.Function, at: tuple[Any, ...], x
     return slope(*at, eqs.functions["kinematics"](at[0], at[2], at[3])[0] @ xi)
 
 
-def is_going(e_s: Any, e_w: Any) -> Any:
+def is_going(e_s: Expr, e_w: Expr) -> Expr:
     """1, and 0 where the error is zero: there a move is nothing but its slope, and all else folds away."""
     return ca.sumsqr(ca.vertcat(e_s, e_w)) > 0

@@ -12,7 +12,7 @@ and covariances speak of e. A flat process has neither function: x₀ + e and x 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
@@ -22,10 +22,11 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 
 Point = Callable[[StateSpace, list[str], list[str]], "tuple[Array, Array, Array] | None"]
+Names = str | Iterable[str] | None  # of channels; None: all
 SX = ca.SX
 SAME_TIME = 1e-9  # relative
 ARGUMENTS = {
@@ -111,10 +112,10 @@ class Process:
     def p(self) -> Array:
         return np.array(self.parameter_values, dtype=float)
 
-    def retract(self, x: Any, e: Any, p: Any, t: Any) -> Any:
+    def retract(self, x: Expr, e: Expr, p: Expr, t: Expr) -> Expr:
         return x + e if self.flat else self.functions["retract"](x, e, p, t)
 
-    def difference(self, x: Any, x0: Any, p: Any, t: Any) -> Any:
+    def difference(self, x: Expr, x0: Expr, p: Expr, t: Expr) -> Expr:
         return x - x0 if self.flat else self.functions["difference"](x, x0, p, t)
 
     def __repr__(self) -> str:
@@ -127,7 +128,9 @@ class Process:
 
 
 @singledispatch
-def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+def process(
+    model: Any, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
+) -> Process:
     """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
     `Model` or a kinematic model.
 
@@ -146,8 +149,8 @@ def process(model: Any, *, outputs: Any = None, inputs: Any = None, dt: float | 
 def _(
     model: SecondOrder,
     *,
-    outputs: Any = None,
-    inputs: Any = None,
+    outputs: Names = None,
+    inputs: Names = None,
     dt: float | None = None,
     deviations: bool = False,
 ) -> Process:
@@ -158,8 +161,8 @@ def _(
 def _(
     model: StateSpace,
     *,
-    outputs: Any = None,
-    inputs: Any = None,
+    outputs: Names = None,
+    inputs: Names = None,
     dt: float | None = None,
     deviations: bool = False,
 ) -> Process:
@@ -170,8 +173,8 @@ def _(
 
 
 def linear_process(
-    model: StateSpace, outputs: Any, inputs: Any, dt: float | None, point: Point | None, *, deviations: bool = False,
-    held: Mapping[int, int] | None = None,
+    model: StateSpace, outputs: Names, inputs: Names, dt: float | None, point: Point | None, *,
+    deviations: bool = False, held: Mapping[int, int] | None = None,
 ) -> Process:  # fmt: skip
     """x⁺ = x₀ + A (x - x₀) + B (u - u₀), y = y₀ + C (x - x₀) + D (u - u₀).
 
@@ -230,7 +233,7 @@ def operating_point(model: StateSpace, outputs: list[str], inputs: list[str]) ->
     return (point[0], point[1], point[2]) if any(part.any() for part in point) else None
 
 
-def chosen(wanted: Any, known: tuple[str, ...], kind: str) -> list[int]:
+def chosen(wanted: Names, known: tuple[str, ...], kind: str) -> list[int]:
     """Places of the wanted names, in the order asked for; all of them for None."""
     if wanted is None:
         return list(range(len(known)))

@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.expressions import Array
+from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
 
@@ -113,7 +113,7 @@ def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.F
     return ca.Function("step", [x, u, p, t, dt], [ca.densify(after)])
 
 
-def _explicit(rate: ca.Function, method: Tableau, x: Any, u: Any, p: Any, t: Any, h: Any) -> Any:
+def _explicit(rate: ca.Function, method: Tableau, x: Expr, u: Expr, p: Expr, t: Expr, h: Expr) -> Expr:
     stages: list[Any] = []
     for row, node in zip(method.matrix, method.nodes, strict=True):
         stages.append(rate(x + h * _combined(row, stages) if row.any() else x, u, p, t + node * h))

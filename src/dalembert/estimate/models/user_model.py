@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
-from dalembert.estimate.models.process import Process, chosen, process
+from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.estimate.models.runge_kutta import Tableau, step_function, tableau
 from dalembert.expressions import Array, call_user
 from dalembert.expressions.quantities import is_real
@@ -105,7 +105,7 @@ class Model:
 
 
 @process.register
-def _(model: Model, *, outputs: Any = None, inputs: Any = None, dt: float | None = None, **options: Any) -> Process:
+def _(model: Model, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any) -> Process:
     for option in options:
         raise ModelError(unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}"))
     rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")
