@@ -64,7 +64,7 @@ def four_bar(gravity: float = 9.81) -> Any:
     m.add_revolute("B", crank.at(1, 0), coupler.at(-4, 0))
     m.add_revolute("C", coupler.at(4, 0), rocker.at(2.5, 0))
     m.add_revolute("D", m.ground.at(10, 0), rocker.at(-2.5, 0))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     m.add_sensor("gyroscope", da.gyroscope(coupler))
     m.add_sensor("acceleration", da.acceleration(coupler.at(0, 0)))

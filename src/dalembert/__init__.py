@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from dalembert.loop.simulate import simulate as simulate
     from dalembert.model.actuators import DCMotor as DCMotor
     from dalembert.model.actuators import FirstOrderLag as FirstOrderLag
-    from dalembert.model.actuators import Ideal as Ideal
     from dalembert.model.inertia import box as box
     from dalembert.model.inertia import composite as composite
     from dalembert.model.inertia import cylinder as cylinder

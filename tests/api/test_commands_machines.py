@@ -367,7 +367,7 @@ type = "revolute"
 a = "ground"
 b = "rotor"
 [forces.motor]
-type = "torque"
+type = "actuator"
 joint = "axle"
 input = "torque"
 [forces.oil]

@@ -166,7 +166,7 @@ def spinning_part() -> da.Record:
     mesh = corners[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
     part = m.add_body("part", mass=1.0, inertia=(0.01, 0.02, 0.02), center=(0.07, 0.05, 0.025), mesh=mesh)
     m.add_revolute("axle", m.ground.frame(0, 0, 0, axis=(0, 1, 1)), part.frame(0, 0, 0, axis=(0, 1, 1)))
-    m.add_torque("motor", joint="axle", torque=0.4)
+    m.add_actuator("motor", joint="axle", effort=0.4)
     return da.simulate(da.equations(m), until=0.5)
 
 

@@ -18,7 +18,7 @@ def four_bar(gravity: float = 9.81, motor: bool = False) -> da.EquationsOfMotion
     m.add_revolute("C", coupler.at(4, 0), rocker.at(2.5, 0))
     m.add_revolute("D", m.ground.at(10, 0), rocker.at(-2.5, 0))
     if motor:
-        m.add_torque("motor", joint="A", input="torque")
+        m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     m.add_sensor("gyroscope", da.gyroscope(coupler))
     m.add_sensor("accelerometer", da.accelerometer(coupler.at(0, 0)))

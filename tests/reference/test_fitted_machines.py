@@ -119,7 +119,7 @@ def crank_rocker(mass: float, friction: float) -> da.EquationsOfMotion:
     m.add_revolute("C", coupler.at(0.3, 0), rocker.at(0.25, 0))
     m.add_revolute("D", m.ground.at(0.7, 0), rocker.at(-0.25, 0))
     m.add_friction("bearing", "D", viscous=m.parameter("friction", friction))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     return da.equations(m)
 

@@ -23,7 +23,7 @@ def block(mu: Any, slope: float = SLOPE, **friction: Any) -> da.Mechanism:
     body = m.add_body("block", mass=MASS, inertia=0.1)
     m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0), axis=(np.cos(slope), np.sin(slope)))
     m.add_friction("dry", "rail", coulomb=mu, **friction)
-    m.add_torque("push", joint="rail", input="push")
+    m.add_actuator("push", joint="rail", input="push")
     return m
 
 
@@ -32,7 +32,7 @@ def slope() -> da.EquationsOfMotion:
     m = block(0.0)
     m.forces.clear()
     m.add_friction("dry", "rail", coulomb=m.parameter("mu", MU))
-    m.add_torque("push", joint="rail", input="push")
+    m.add_actuator("push", joint="rail", input="push")
     return da.equations(m)
 
 

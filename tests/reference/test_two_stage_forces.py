@@ -225,7 +225,7 @@ def test_the_single_stage_of_two_freedoms_is_that_of_the_arm_in_closed_form() ->
     m.add_revolute("A", m.ground.at(0, 0), upper.at(-L1 / 2, 0))
     m.add_revolute("B", upper.at(L1 / 2, 0), lower.at(-L2 / 2, 0))
     for joint in "AB":
-        m.add_torque(f"motor {joint}", joint=joint, input=f"T{joint}")
+        m.add_actuator(f"motor {joint}", joint=joint, input=f"T{joint}")
     for name, way in (("F.x", (1, 0)), ("F.y", (0, 1))):
         m.add_force(name, lower.at(L2 / 2, 0), way, input=name)
     m.add_sensor("tip", da.acceleration(lower.at(L2 / 2, 0)))

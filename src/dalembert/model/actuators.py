@@ -7,13 +7,6 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Ideal:
-    """The input is the effort, times a gain: F = gain u."""
-
-    gain: Any = 1.0
-
-
-@dataclass(frozen=True)
 class FirstOrderLag:
     """The effort follows the input with a lag: T F' + F = gain u. One internal state, the effort [N or N m]."""
 

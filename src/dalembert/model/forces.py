@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2
-from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
+from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.bodies import Body, Frame, Point, axes_from, is_number, name_of, not_negative, number, vector
 
 
@@ -65,11 +66,10 @@ class PointForce:
 
 @dataclass(frozen=True)
 class Torque:
-    """A torque on a body, or an effort along a joint coordinate."""
+    """A torque on a body: constant, function of the state, or an input times a direction."""
 
     name: str
-    body: Body | None
-    coordinate: str | None
+    body: Body
     torque: Any
     axes: str
     input: str | None
@@ -126,12 +126,13 @@ class Contact:
 
 @dataclass(frozen=True)
 class Actuator:
-    """An input acting along a joint coordinate through an actuator model."""
+    """An effort along a joint coordinate: constant, function of the state, times an input, or through a model."""
 
     name: str
     coordinate: str
-    input: str
-    model: Ideal | FirstOrderLag | DCMotor
+    input: str | None
+    effort: Any = 1.0
+    model: FirstOrderLag | DCMotor | None = None
 
 
 def _not_negative(what: str, **values: Any) -> None:
@@ -271,38 +272,28 @@ class ForceMethods:
         return result
 
     def add_torque(
-        self,
-        name: str,
-        body: Any = None,
-        torque: Any = None,
-        *,
-        joint: str | None = None,
-        input: str | None = None,
-        axes: str = "world",
+        self, name: str, body: Any = None, torque: Any = None, *, input: str | None = None, axes: str = "world"
     ) -> Torque:
-        """Torque on a body, or effort along a joint coordinate (on the second body, opposite on the first)."""
+        """Torque on a body: a vector (a number in the plane), a function of the state, or an input along `torque`."""
         what = f"torque {name!r}"
-        if (body is None) == (joint is None):
-            raise ModelError(f"{what}: give either a body or a joint.")
-        if body is not None and not isinstance(body, Body):
-            hint = f"; for a joint write joint={body!r}" if isinstance(body, str) else ""
-            raise ModelError(f"{what}: expected a body, got {body!r}{hint}.")
+        if not isinstance(body, Body):
+            advice = [Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", body)))]
+            problem = f"{what}: expected a body, got {body!r}."
+            raise ModelError("wrong-type", problem, *(advice if isinstance(body, str) else []), where={"force": name})
         if axes not in ("world", "body"):
             raise ModelError(f"{what}: axes must be 'world' or 'body', not {axes!r}.")
-        scalar = self.planar or joint is not None
         if torque is None:
             if input is None:
                 raise ModelError(f"{what}: give torque=, or input= with the name of an input channel.")
-            torque = 1.0 if scalar else None
-            if torque is None:
+            if not self.planar:
                 raise ModelError(f"{what}: with input=, give the direction as torque=(x, y, z).")
+            torque = 1.0
         if not callable(torque):
-            if scalar:
+            if self.planar:
                 _numbers(what, torque=torque)
             else:
                 torque = vector(torque, 3, what)
-        target = None if joint is None else name_of(joint, f"{what}: joint")
-        result = Torque(name, body, target, torque, axes, _channel(what, input))
+        result = Torque(name, body, torque, axes, _channel(what, input))
         self.forces.append(result)
         return result
 
@@ -402,29 +393,47 @@ class ForceMethods:
         return contact
 
     def add_actuator(
-        self, name: str, joint: str, *, input: str, model: Ideal | FirstOrderLag | DCMotor | None = None
+        self,
+        name: str,
+        joint: str,
+        *,
+        input: str | None = None,
+        effort: Any = None,
+        model: FirstOrderLag | DCMotor | None = None,
     ) -> Actuator:
-        """Drive a joint coordinate from an input channel through an actuator model (ideal by default)."""
+        """Drive a joint: a torque about a hinge, a force along a slide, on the second body and opposite on the first.
+
+        The effort is the value of the channel `input`, times `effort` (a number or a function of the state) where that
+        is given; without an input it is `effort` itself. With a `model` (`da.FirstOrderLag`, `da.DCMotor`) the input
+        drives that model. Of a joint with several coordinates name one: ``joint="C.angle"``.
+        """
         what = f"actuator {name!r}"
-        model = Ideal() if model is None else model
-        if not isinstance(model, (Ideal, FirstOrderLag, DCMotor)):
-            raise ModelError(
-                f"{what}: model must be da.Ideal(), da.FirstOrderLag(...) or da.DCMotor(...), got {model!r}."
-            )
-        for field in fields(model):
-            if getattr(model, field.name) is not None:
-                _numbers(what, **{field.name: getattr(model, field.name)})
-        if isinstance(model, FirstOrderLag) and not float(model.time_constant) > 0:
-            raise ModelError(f"{what}: time_constant must be positive, got {model.time_constant!r}.")
-        if isinstance(model, DCMotor):
-            _not_negative(
-                what, inductance=model.inductance, rotor_inertia=model.rotor_inertia, rotor_damping=model.rotor_damping
-            )
-            if not float(model.resistance) > 0:
-                raise ModelError(f"{what}: resistance must be positive, got {model.resistance!r}.")
         channel = _channel(what, input)
-        if channel is None:
+        if channel is None and (effort is None or model is not None):
             raise ModelError(f"{what}: input must be the name of a channel, got None.")
-        actuator = Actuator(name, name_of(joint, f"{what}: joint"), channel, model)
+        if model is not None and effort is not None:
+            raise ModelError(f"{what}: give effort= or model=, not both.")
+        effort = 1.0 if effort is None else effort
+        if not callable(effort):
+            _numbers(what, effort=effort)
+        if model is not None:
+            _check_model(what, model)
+        actuator = Actuator(name, name_of(joint, f"{what}: joint"), channel, effort, model)
         self.forces.append(actuator)
         return actuator
+
+
+def _check_model(what: str, model: Any) -> None:
+    if not isinstance(model, (FirstOrderLag, DCMotor)):
+        raise ModelError(f"{what}: model must be da.FirstOrderLag(...) or da.DCMotor(...), got {model!r}.")
+    for field in fields(model):
+        if getattr(model, field.name) is not None:
+            _numbers(what, **{field.name: getattr(model, field.name)})
+    if isinstance(model, FirstOrderLag) and not float(model.time_constant) > 0:
+        raise ModelError(f"{what}: time_constant must be positive, got {model.time_constant!r}.")
+    if isinstance(model, DCMotor):
+        _not_negative(
+            what, inductance=model.inductance, rotor_inertia=model.rotor_inertia, rotor_damping=model.rotor_damping
+        )
+        if not float(model.resistance) > 0:
+            raise ModelError(f"{what}: resistance must be positive, got {model.resistance!r}.")

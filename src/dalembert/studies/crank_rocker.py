@@ -40,7 +40,7 @@ def mechanism() -> da.Mechanism:
     m.add_revolute("B", crank.at(0.1, 0), coupler.at(-0.3, 0))
     m.add_revolute("C", coupler.at(0.3, 0), rocker.at(0.25, 0))
     m.add_revolute("D", m.ground.at(0.7, 0), rocker.at(-0.25, 0))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     return m
 

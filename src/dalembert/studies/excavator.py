@@ -66,7 +66,7 @@ def mechanism(loads: dict[str, Any] | None = None) -> da.Mechanism:
     for joint, length, mass, lever, cylinder in zip(JOINTS, LENGTHS, MASSES, LEVERS, CYLINDERS, strict=True):
         body = m.add_body(f"{joint} link", mass=mass, inertia=da.rod(length))
         m.add_revolute(joint, before, body.at(-length / 2, 0.0))
-        m.add_torque(cylinder, joint=joint, torque=lever, input=cylinder)
+        m.add_actuator(cylinder, joint=joint, effort=lever, input=cylinder)
         m.add_sensor(f"{joint} encoder", da.angle(joint))
         m.add_sensor(f"{joint} acc", da.accelerometer(body.at(0.3 * length, 0.0)))
         before = body.at(length / 2, 0.0)

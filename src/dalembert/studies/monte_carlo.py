@@ -47,7 +47,7 @@ def equations() -> da.EquationsOfMotion:
         m.add_revolute("B", crank.at(a / 2, 0), coupler.at(-b / 2, 0))
         m.add_revolute("C", coupler.at(b / 2, 0), rocker.at(c / 2, 0))
         m.add_revolute("D", m.ground.at(d, 0), rocker.at(-c / 2, 0))
-        m.add_torque("motor", joint="A", input="torque")
+        m.add_actuator("motor", joint="A", input="torque")
         _built["machine"], _built["eqs"] = m, da.equations(m)
     return _built["eqs"]  # type: ignore[no-any-return]
 

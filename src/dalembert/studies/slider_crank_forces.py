@@ -94,7 +94,7 @@ def mechanism(sizes: Sizes = NOMINAL, load: Any = None) -> da.Mechanism:
     m.add_revolute("B", crank.at(sizes.crank / 2, 0), rod.at(-sizes.rod / 2, 0))
     m.add_revolute("C", rod.at(sizes.rod / 2, 0), slider.at(0, 0))
     m.add_prismatic("guide", m.ground.at(0, sizes.offset), slider.at(0, 0), axis=(1, 0))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     if load is None:
         m.add_force("load", slider.at(0, 0), (1, 0), input="force")
     else:

@@ -75,7 +75,7 @@ def mechanism(
         rod = m.add_body("pendulum", mass=pendulum.mass, inertia=pendulum.inertia)
         m.add_revolute("hinge", below.at(0, 0), rod.at(0, pendulum.arm))
         m.add_damper("hinge damper", joint="hinge", damping=pendulum.damping)
-        m.add_torque("motor", joint="hinge", input="torque")
+        m.add_actuator("motor", joint="hinge", input="torque")
         m.add_sensor("phi", da.angle("hinge"))
     return m
 

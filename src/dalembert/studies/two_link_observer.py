@@ -86,7 +86,7 @@ def machine(*, driven: bool = False, hit: bool = False) -> da.Mechanism:
         m.add_driver("sweep", "A", lambda t: SWEEP * da.sin(2 * np.pi * (10 * t - t**2 / 2)))
     if hit:
         m.add_spring("hold", joint="A", stiffness=4.0, damping=0.1)
-        m.add_torque("blow", joint="A", input="blow")
+        m.add_actuator("blow", joint="A", input="blow")
     return m
 
 

@@ -75,7 +75,7 @@ def test_a_closed_loop_rests_where_its_law_was_designed() -> None:
     load = m.add_body("load", mass=2.0, inertia=0.1)
     m.add_prismatic("rail", m.ground.at(0, 0), load.at(0, 0), axis=(0, 1))
     m.add_spring("rope", m.ground.at(0, 3), load.at(0, 0), stiffness=100.0, free_length=1.0)
-    m.add_torque("lift", joint="rail", input="force")
+    m.add_actuator("lift", joint="rail", input="force")
     m.add_sensor("height", da.displacement("rail"))
     eqs = da.equations(m)
     point = da.equilibrium(eqs, inputs={"force": 5.0})

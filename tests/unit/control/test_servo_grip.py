@@ -15,9 +15,9 @@ def crank(*, brake: bool = False) -> da.EquationsOfMotion:
     m = da.Mechanism("wheel", planar=True, gravity=0.0)
     wheel = m.add_body("wheel", mass=1.0, inertia=0.5)
     m.add_revolute("hub", m.ground.at(0, 0), wheel.at(0, 0))
-    m.add_torque("motor", joint="hub", input="torque")
+    m.add_actuator("motor", joint="hub", input="torque")
     if brake:
-        m.add_torque("brake", joint="hub", input="brake")
+        m.add_actuator("brake", joint="hub", input="brake")
     return da.equations(m)
 
 
@@ -93,7 +93,7 @@ def test_grip_is_the_cosine_between_what_is_wanted_and_what_the_inputs_give() ->
     carts = [m.add_body(f"cart{k}", mass=2.0, inertia=1.0) for k in range(2)]
     for k, cart in enumerate(carts):
         m.add_prismatic(f"rail{k}", m.ground.at(0, k), cart.at(0, 0), axis=(1, 0))
-    m.add_torque("push", joint="rail0", input="force")
+    m.add_actuator("push", joint="rail0", input="force")
     eqs = da.equations(m)
     still = da.simulate(eqs, 0.1, every=0.1, controller=None)
     wanted = {"own": lambda s: 3.0 * s["rail0.displacement"],
@@ -110,8 +110,8 @@ def test_a_machine_with_as_many_inputs_as_freedoms_has_full_grip_at_every_pose()
     upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
     m.add_revolute("S", m.ground.at(0, 0), upper.at(-0.5, 0))
     m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
-    m.add_torque("shoulder", joint="S", input="ts")
-    m.add_torque("elbow", joint="E", input="te")
+    m.add_actuator("shoulder", joint="S", input="ts")
+    m.add_actuator("elbow", joint="E", input="te")
     eqs = da.equations(m)
     run = da.simulate(eqs, 0.5, start=da.assemble(eqs, {"E.angle": 1.0}), every=0.1)
     for wanted in ({"a": "S.angle", "b": "E.angle"}, {"tip": lambda s: da.sin(s["S.angle"] + s["E.angle"])}):

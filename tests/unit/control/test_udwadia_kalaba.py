@@ -16,9 +16,9 @@ def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:
     lower = m.add_body("lower", mass=1.0, inertia=da.rod(0.4))
     m.add_revolute("shoulder", m.ground.at(0, 0), upper.at(-0.25, 0))
     m.add_revolute("elbow", upper.at(0.25, 0), lower.at(-0.2, 0))
-    m.add_torque("motor 1", joint="shoulder", input="shoulder torque")
+    m.add_actuator("motor 1", joint="shoulder", input="shoulder torque")
     if elbow:
-        m.add_torque("motor 2", joint="elbow", input="elbow torque")
+        m.add_actuator("motor 2", joint="elbow", input="elbow torque")
     if tip:
         m.add_force("jet", lower.at(0.2, 0), (0, 1), input="jet")
     return da.equations(m)
@@ -156,8 +156,8 @@ def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
     upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
     m.add_revolute("S", m.ground.at(0, 0), upper.at(-0.5, 0))
     m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
-    m.add_torque("shoulder", joint="S", input="ts")
-    m.add_torque("elbow", joint="E", input="te")
+    m.add_actuator("shoulder", joint="S", input="ts")
+    m.add_actuator("elbow", joint="E", input="te")
     eqs = da.equations(m)
     tip = {"reach": lambda s: da.cos(s["S.angle"]) + da.cos(s["S.angle"] + s["E.angle"]),
            "height": lambda s: da.sin(s["S.angle"]) + da.sin(s["S.angle"] + s["E.angle"])}  # fmt: skip
@@ -178,8 +178,8 @@ def test_inputs_that_do_the_same_cannot_keep_two_constraints() -> None:
     upper, lower = m.add_body("upper", mass=2.0, inertia=0.2), m.add_body("lower", mass=1.0, inertia=0.1)
     m.add_revolute("S", m.ground.at(0, 0), upper.at(-0.5, 0))
     m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
-    m.add_torque("first", joint="S", input="first")
-    m.add_torque("second", joint="S", input="second")
+    m.add_actuator("first", joint="S", input="first")
+    m.add_actuator("second", joint="S", input="second")
     with pytest.raises(ModelError, match="fewer directions"):
         udwadia_kalaba(da.equations(m), {"a": "S.angle", "b": "E.angle"})
 

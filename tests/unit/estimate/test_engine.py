@@ -15,7 +15,7 @@ def swing(**options: object) -> ExtendedKalman:
     m = da.Mechanism("pendulum", planar=True)
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
-    m.add_torque("motor", joint="hinge", input="torque")
+    m.add_actuator("motor", joint="hinge", input="torque")
     m.add_sensor("encoder", da.angle("hinge"))
     return ExtendedKalman(da.equations(m), R=1e-4, Q=1e-6, P0=1e-2, dt=0.01, **options)
 

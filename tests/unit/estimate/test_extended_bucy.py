@@ -162,7 +162,7 @@ def test_about_an_operating_point_it_watches_as_the_kalman_bucy_filter_does() ->
     m = da.Mechanism("pendulum", planar=True)
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(1.0))
     m.add_revolute("A", m.ground.at(0, 0), rod.at(0, 0.5))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     eqs = da.equations(m)
     upright = da.linearize(eqs, da.assemble(eqs, {"A.angle": np.pi}), outputs=["encoder"])

@@ -26,7 +26,7 @@ def slider_crank(inclined: float) -> da.EquationsOfMotion:
     m.add_revolute("B", crank.at(0.15, 0), rod.at(-0.3, 0))
     m.add_revolute("C", rod.at(0.3, 0), slider.at(0, 0))
     m.add_prismatic("guide", m.ground.at(0, 0), slider.at(0, 0), axis=(c, s))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_force("push", slider.at(0, 0), (c, s), input="along")
     m.add_force("side", slider.at(0, 0), (-s, c), input="across")
     return da.equations(m)
@@ -64,8 +64,8 @@ def test_two_forces_that_do_the_same_are_not_told_apart(form: str) -> None:
     lower = m.add_body("lower", mass=1.0, inertia=da.rod(0.4), position=(0.6, 0))
     m.add_revolute("A", m.ground.at(0, 0), upper.at(-0.2, 0))
     m.add_revolute("B", upper.at(0.2, 0), lower.at(-0.2, 0))
-    m.add_torque("shoulder", joint="A", input="t1")
-    m.add_torque("elbow", joint="B", input="t2")
+    m.add_actuator("shoulder", joint="A", input="t1")
+    m.add_actuator("elbow", joint="B", input="t2")
     for k, place in enumerate((0.0, 0.1)):
         m.add_force(f"push{k}", upper.at(place, 0), (0, 1), axes="body", input=f"push{k}")
     with pytest.raises(ModelError, match=r"push0, push1 cannot be told apart .* one does the same as others"):

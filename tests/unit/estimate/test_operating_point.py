@@ -13,7 +13,7 @@ def pendulum() -> da.EquationsOfMotion:
     m = da.Mechanism("pendulum", planar=True)
     bob = m.add_body("bob", mass=1.0, inertia=0.1)
     m.add_revolute("A", m.ground.at(0, 0), bob.at(0, 1.0))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     return da.equations(m)
 
@@ -87,7 +87,7 @@ def test_an_unknown_input_is_found_about_an_operating_point() -> None:
     """Held out of its lowest place by 3 N m and pushed by 0.05 more."""
     m = da.Mechanism("pendulum", planar=True)
     m.add_revolute("A", m.ground.at(0, 0), m.add_body("bob", mass=1.0, inertia=0.1).at(0, 1.0))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     m.add_sensor("tachometer", da.rate("A"))
     pendulum = da.equations(m)

@@ -23,8 +23,8 @@ def built(loads: dict[str, float] | None) -> da.EquationsOfMotion:
     lower = m.add_body("lower", mass=1.0, inertia=da.rod(0.4), position=(0.6, 0))
     m.add_revolute("A", m.ground.at(0, 0), upper.at(-0.2, 0))
     m.add_revolute("B", upper.at(0.2, 0), lower.at(-0.2, 0))
-    m.add_torque("shoulder", joint="A", input="t1")
-    m.add_torque("elbow", joint="B", input="t2")
+    m.add_actuator("shoulder", joint="A", input="t1")
+    m.add_actuator("elbow", joint="B", input="t2")
     for name, point, along in (
         ("fx", lower.at(0.2, 0), (1, 0)), ("fy", lower.at(0.2, 0), (0, 1)), ("weight", upper.at(0.2, 0), (0, -1)),
     ):  # fmt: skip

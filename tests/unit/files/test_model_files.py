@@ -175,14 +175,14 @@ def test_a_composite_brings_its_mass_and_centre() -> None:
 
 def test_a_force_law_is_an_expression_of_the_state() -> None:
     text = (
-        PENDULUM + '[forces.k]\ntype = "torque"\njoint = "hinge"\ntorque = "-3*length*hinge.angle - 0.5*hinge.rate"\n'
+        PENDULUM + '[forces.k]\ntype = "actuator"\njoint = "hinge"\neffort = "-3*length*hinge.angle - 0.5*hinge.rate"\n'
     )
     law = da.equations(parse_model(text))
     m = da.Mechanism("pendulum", planar=True)
     length = m.parameter("length", 1.0)
     rod = m.add_body("rod", mass=1.0, inertia=da.rod(length))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-length / 2, 0))
-    m.add_torque("k", joint="hinge", torque=lambda s: -3 * s["length"] * s["hinge.angle"] - 0.5 * s["hinge.rate"])
+    m.add_actuator("k", joint="hinge", effort=lambda s: -3 * s["length"] * s["hinge.angle"] - 0.5 * s["hinge.rate"])
     assert difference(law, da.equations(m)) < ROUNDING
 
 
@@ -242,7 +242,7 @@ def test_start_and_simulation_defaults_run_the_machine() -> None:
         PENDULUM
         + """
 [forces.motor]
-type = "torque"
+type = "actuator"
 joint = "hinge"
 input = "u"
 [start]

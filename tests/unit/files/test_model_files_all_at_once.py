@@ -162,7 +162,7 @@ def test_names_offered_are_of_the_kind_that_is_asked_for() -> None:
     ((line, message),) = problems(text)
     assert line == 16 and message.startswith("no coordinate named 'hinge.angel'. Did you mean 'hinge.angle'? Known: ")
     assert message.endswith("Known: hinge.angle, rod.angle, rod.x, rod.y.")
-    law = GOOD + '[forces.f]\ntype = "torque"\njoint = "hinge"\ntorque = "-2*hinge.rat"\n'
+    law = GOOD + '[forces.f]\ntype = "actuator"\njoint = "hinge"\neffort = "-2*hinge.rat"\n'
     assert "f.effort" not in problems(law)[0][1] and "f.current" not in problems(law)[0][1]
 
 

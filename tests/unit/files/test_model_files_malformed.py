@@ -163,12 +163,12 @@ APPENDED = {
         "strictly increasing",
     ),
     "a law of an unknown name": (
-        '[forces.f]\ntype = "torque"\njoint = "A"\ntorque = "-k*A.angle"',
+        '[forces.f]\ntype = "actuator"\njoint = "A"\neffort = "-k*A.angle"',
         4,
         "no quantity named 'k'",
     ),
     "a law of a misspelt coordinate": (
-        '[forces.f]\ntype = "torque"\njoint = "A"\ntorque = "-2*A.angel"',
+        '[forces.f]\ntype = "actuator"\njoint = "A"\neffort = "-2*A.angel"',
         4,
         "Did you mean 'A.angle'?",
     ),
@@ -177,7 +177,7 @@ APPENDED = {
         1,
         "2 finite numbers",
     ),
-    "a torque on nothing": ('[forces.f]\ntype = "torque"\ntorque = 1', 1, "either a body or a joint"),
+    "a torque on nothing": ('[forces.f]\ntype = "torque"\ntorque = 1', 1, "needs the key 'body'"),
     "a stop without limits": ('[forces.f]\ntype = "stop"\njoint = "A"\nstiffness = 1', 1, "lower"),
     "a motor without resistance": (
         '[forces.f]\ntype = "actuator"\njoint = "A"\ninput = "u"\nmodel = { type = "dc motor", torque_constant = 1 }',

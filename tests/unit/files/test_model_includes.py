@@ -28,13 +28,13 @@ type = "revolute"
 a = "ground(place, 0)"
 b = "rod(-length/2, 0)"
 [forces.motor]
-type = "torque"
+type = "actuator"
 joint = "hip"
 input = "torque"
 [forces.soft]
-type = "torque"
+type = "actuator"
 joint = "hip"
-torque = "-mass*hip.angle"
+effort = "-mass*hip.angle"
 [start.position]
 "hip.angle" = 0.5
 """

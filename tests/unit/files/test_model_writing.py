@@ -47,7 +47,7 @@ def planar_machine() -> da.Mechanism:
     m.add_force("push", bar.at(0.1, 0.2), (1.0, -mass), axes="body")
     m.add_force("steer", last, (0.0, 2.0), input="u")
     m.add_torque("twist", bar, 0.3)
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_friction("rub", "A", viscous=0.1, coulomb=0.2, radius=length / 20, speed=0.01, preload=3.0)
     m.add_friction("dry", "B", coulomb=0.1, static=mass / 10)
     m.add_stop("end", "B", lower=-1.0, stiffness=1e4, damping=mass)
@@ -240,7 +240,7 @@ def test_odd_names_survive(tmp_path: Path) -> None:
     size = m.parameter("größe 1", 0.5)
     b = m.add_body("Körper (1)", mass=1.0, inertia=1.0)
     m.add_revolute("J, 1", m.ground.at(0, 0), b.at(size, 0))
-    m.add_torque("x=y", joint="J, 1", torque=-2 * size)
+    m.add_actuator("x=y", joint="J, 1", effort=-2 * size)
     copy = again(m, tmp_path)
     assert copy.name == m.name and copy.bodies[0].name == b.name
     assert difference(da.equations(m), da.equations(copy)) < ROUNDING

@@ -26,7 +26,7 @@ def pendulum(length: float = 1.0, damping: float = 0.05, mass: float = 1.0) -> d
     bob = m.add_body("bob", mass=weight, inertia=0.01 * weight)
     m.add_revolute("A", m.ground.at(0, 0), bob.at(0, m.parameter("length", length)))
     m.add_friction("bearing", "A", viscous=m.parameter("damping", damping))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     return da.equations(m)
 
@@ -42,7 +42,7 @@ def four_bar(mass: float = 0.6, friction: float = 0.02, length: float = 0.5) -> 
     m.add_revolute("C", coupler.at(0.3, 0), rod.at(rocker / 2, 0))
     m.add_revolute("D", m.ground.at(0.7, 0), rod.at(-rocker / 2, 0))
     m.add_friction("bearing", "D", viscous=m.parameter("friction", friction))
-    m.add_torque("motor", joint="A", input="torque")
+    m.add_actuator("motor", joint="A", input="torque")
     m.add_sensor("encoder", da.angle("A"))
     m.add_sensor("accelerometer", da.acceleration(coupler.at(0, 0)))
     return da.equations(m)

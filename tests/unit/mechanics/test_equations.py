@@ -190,7 +190,7 @@ def test_runs_of_every_kind_tell_the_hash_of_their_model() -> None:
     m = da.Mechanism("pendulum", planar=True)
     rod = m.add_body("rod", mass=1.0, inertia=0.1)
     m.add_revolute("pin", m.ground.at(0, 0), rod.at(-0.5, 0))
-    m.add_torque("motor", joint="pin", input="u")
+    m.add_actuator("motor", joint="pin", input="u")
     own = da.equations(m)
     law = gain_law(np.array([[1.0]]), ["pin.angle"], ["u"], 0.05)
     runs = [

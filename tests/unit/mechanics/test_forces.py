@@ -190,7 +190,7 @@ def test_effort_along_a_joint_between_free_bodies_keeps_both_momenta(planar: boo
     m, a, b, _ = two_free(planar)
     pa, pb = ((0.5, 0.1), (-0.5, 0.1)) if planar else ((0.5, 0.1, 0.0), (-0.5, 0.1, 0.2))
     m.add_revolute("J", a.at(pa), b.at(pb))
-    m.add_torque("motor", joint="J", torque=0.7)
+    m.add_actuator("motor", joint="J", effort=0.7)
     m.add_spring("torsion", joint="J", stiffness=3.0, damping=0.2)
     eqs = da.equations(m)
     start = da.assemble(eqs, velocity={"a.x": 0.3, "J": 1.0})
@@ -394,7 +394,7 @@ def test_contact_normal_may_point_anywhere() -> None:
 
 def test_ideal_actuator_has_its_gain() -> None:
     m, _ = wheel()
-    m.add_actuator("motor", "A", input="u", model=da.Ideal(gain=2.0))
+    m.add_actuator("motor", "A", input="u", effort=2.0)
     run = da.simulate(da.equations(m), 1.0, inputs={"u": 0.6})
     assert np.abs(run["A.rate"] - 4.0 * run.time).max() < RUN
 

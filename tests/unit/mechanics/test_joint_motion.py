@@ -177,7 +177,7 @@ def test_gear_train_of_two_stages_reflects_inertias_by_the_squares_of_the_ratios
         m.add_revolute(f"B{k}", m.ground.at(k, 0, 0), shaft.at(0, 0, 0), axis=(0, 0, 1))
     m.add_gear("first", "B0", "B1", ratio=-3.0)
     m.add_gear("second", "B1", "B2", ratio=-2.0)
-    m.add_torque("motor", joint="B0", torque=2.0)
+    m.add_actuator("motor", joint="B0", effort=2.0)
     run = da.simulate(da.equations(m), 3.0)
     exact = 0.5 * 2.0 / (0.5 + 9 * 0.2 + 36 * 0.1) * run.time**2
     assert np.abs(run["B0.angle"] - exact).max() < RUN

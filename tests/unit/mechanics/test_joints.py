@@ -145,7 +145,7 @@ def test_gear_keeps_its_ratio_over_many_turns(planar: bool, ratio: float) -> Non
     """J_a θ̈ = τ with J = J_a + n² J_b (both shafts free); 0.5 J ω² grows with τ θ. Constant torque: θ = τ t²/(2 J)."""
     m, _, _ = two_shafts(planar=planar)
     m.add_gear("gear", "A", "B", ratio=ratio, offset=0.2)
-    m.add_torque("motor", joint="A", torque=1.0)
+    m.add_actuator("motor", joint="A", effort=1.0)
     eqs = da.equations(m)
     assert freedoms(eqs, da.assemble(eqs)) == 1
     assert row_error(eqs, random_state(eqs)) < DIFFERENCE
@@ -178,7 +178,7 @@ def test_rack_and_pinion_moves_the_rack_by_the_arc(planar: bool) -> None:
     along = (1, 0) if planar else (1, 0, 0)
     m.add_prismatic("R", m.ground.at(zero), rack.at(zero), axis=along)
     m.add_rack_and_pinion("mesh", "P", "R", radius=0.1)
-    m.add_torque("motor", joint="P", torque=0.1)
+    m.add_actuator("motor", joint="P", effort=0.1)
     eqs = da.equations(m)
     assert row_error(eqs, random_state(eqs)) < DIFFERENCE
     run = da.simulate(eqs, 6.0, start=da.assemble(eqs, {"P": 0.0}), every=0.02)

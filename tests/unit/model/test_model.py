@@ -128,7 +128,7 @@ def test_a_joint_stands_for_its_name() -> None:
     m.add_damper("oil", joint=B, damping=1.0)
     m.add_stop("end", A, upper=1.0, stiffness=1.0)
     m.add_friction("rub", A, viscous=0.1)
-    m.add_torque("load", joint=B, torque=1.0)
+    m.add_actuator("load", joint=B, effort=1.0)
     m.add_actuator("motor", A, input="u")
     m.add_driver("drive", B, lambda t: t)
     for k, measure in enumerate((da.angle(A), da.rate(A), da.reaction(B), da.spring_force(spring))):

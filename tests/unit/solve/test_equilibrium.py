@@ -22,7 +22,7 @@ def pendulum(angle: float = 0.0) -> da.EquationsOfMotion:
     place = (float(np.sin(angle)), float(-np.cos(angle)))
     bob = m.add_body("bob", mass=2.0, position=place, angle=angle)
     m.add_revolute("hinge", m.ground.at(0, 0), bob.at(0, 1))
-    m.add_torque("motor", joint="hinge", input="torque")
+    m.add_actuator("motor", joint="hinge", input="torque")
     return da.equations(m)
 
 
@@ -240,7 +240,7 @@ def test_no_steady_motion_is_said_with_what_is_missed() -> None:
     # swinging through its lowest point its rate is constant, but at that instant only
     with pytest.raises(ConvergenceError, match=r"balance at one instant only, a moment later 'hinge\.rate' changes"):
         da.equilibrium(da.equations(m), rates={"hinge": 3.0})
-    m.add_torque("push", joint="hinge", torque=100.0)
+    m.add_actuator("push", joint="hinge", effort=100.0)
     with pytest.raises(ConvergenceError, match=r"no steady motion .* hinge.rate = 3"):
         da.equilibrium(da.equations(m), rates={"hinge": 3.0})
 

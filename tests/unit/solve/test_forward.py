@@ -312,7 +312,7 @@ def test_inputs_enter_as_numbers_and_functions_of_time():
     m = da.Mechanism("cart", planar=True, gravity=0)
     cart = m.add_body("cart", mass=2.0, inertia=1.0)
     m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
-    m.add_torque("drive", joint="rail", input="force")
+    m.add_actuator("drive", joint="rail", input="force")
     eqs = da.equations(m)
     assert da.forward_dynamics(eqs, inputs={"force": 3.0})["rail.speed"] == pytest.approx(1.5, abs=1e-13)
     late = eqs.state(t=2.0)

@@ -63,7 +63,7 @@ def test_rosenbrock_keeps_its_order_where_inputs_and_drivers_vary_in_time() -> N
     m.add_driver("drive", "rail", lambda t: 0.3 * da.sin(2 * t))
     m.add_damper("damper", joint="slide", damping=4.0)
     m.add_spring("spring", joint="slide", stiffness=10.0)
-    m.add_torque("push", joint="slide", input="force")
+    m.add_actuator("push", joint="slide", input="force")
     eqs = da.equations(m)
     start = da.assemble(eqs, {"slide": 0.0}, velocity={"slide": 3.0})
     force = {"force": lambda t: da.sin(3 * t) + 12 * da.cos(3 * t) - 1.2 * da.sin(2 * t)}
@@ -132,7 +132,7 @@ def stiff_slider(rate: float) -> da.EquationsOfMotion:
     m = da.Mechanism("stiff", planar=True, gravity=0)
     body = m.add_body("body", mass=1.0, inertia=1.0)
     m.add_prismatic("slide", m.ground.at(0, 0), body.at(0, 0), axis=(1, 0))
-    m.add_torque("drive", joint="slide", input="force")
+    m.add_actuator("drive", joint="slide", input="force")
     m.add_damper("damper", joint="slide", damping=rate)
     m.add_spring("spring", joint="slide", stiffness=rate)
     return da.equations(m)

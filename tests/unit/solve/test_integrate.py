@@ -28,8 +28,8 @@ def cart() -> da.EquationsOfMotion:
     m = da.Mechanism("cart", planar=True)
     body = m.add_body("cart", mass=m.parameter("mass", 2.0), inertia=1.0)
     m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0), axis=(1, 0))
-    m.add_torque("motor", joint="rail", input="force")
-    m.add_torque("other motor", joint="rail", input="wind")
+    m.add_actuator("motor", joint="rail", input="force")
+    m.add_actuator("other motor", joint="rail", input="wind")
     return da.equations(m)
 
 
@@ -218,7 +218,7 @@ def hinged_rod(stiffness: float = 0.0) -> Any:
     m = da.Mechanism("rod", planar=True)
     rod = m.add_body("rod", mass=1.0, inertia=1 / 12)
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
-    m.add_torque("motor", joint="hinge", input="torque")
+    m.add_actuator("motor", joint="hinge", input="torque")
     m.add_spring("spring", joint="hinge", stiffness=stiffness)
     return da.equations(m)
 

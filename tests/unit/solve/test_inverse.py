@@ -250,7 +250,7 @@ def test_too_few_inputs_leave_a_residual_and_say_so():
 @pytest.mark.spec("002-G4")
 def test_more_inputs_than_freedoms_share_the_load_with_least_norm():
     m = pendulum()
-    m.add_actuator("helper", "hinge", input="help", model=da.Ideal(gain=2.0))
+    m.add_actuator("helper", "hinge", input="help", effort=2.0)
     eqs = da.equations(m)
     run = da.inverse_dynamics(eqs, {"hinge": swing}, times=TIMES)
     need = exact_torque(TIMES)

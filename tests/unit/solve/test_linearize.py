@@ -258,7 +258,7 @@ def test_frozen_matrices_give_rates_and_outputs_exactly_with_inputs_and_time() -
     m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0))
     m.add_revolute("hinge", cart.at(0, 0), bob.at(0, 0.7))
     m.add_force("push", cart.at(0, 0), (1, 0), input="force")
-    m.add_torque("spring", joint="rail", torque=lambda s: -8.0 * (1 + 0.5 * s.t) * s["rail.displacement"])
+    m.add_actuator("spring", joint="rail", effort=lambda s: -8.0 * (1 + 0.5 * s.t) * s["rail.displacement"])
     m.add_damper("drag", joint="hinge", damping=0.1)
     m.add_sensor("shake", da.acceleration(bob.at(0, 0)))
     m.add_sensor("swing", da.angle("hinge"))

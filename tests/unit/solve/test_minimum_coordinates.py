@@ -152,7 +152,7 @@ def hardening():
     carts = [m.add_body(f"cart{k}", mass=1.0 + k, inertia=1.0) for k in range(2)]
     for k, cart in enumerate(carts):
         m.add_prismatic(f"P{k}", m.ground.at(0, 0), cart.at(0, 0))
-        m.add_torque(f"F{k}", joint=f"P{k}", input=f"f{k}")
+        m.add_actuator(f"F{k}", joint=f"P{k}", input=f"f{k}")
     m.add_spring("wall", joint="P0", stiffness=30.0, damping=0.4)
     m.add_spring("cubic", joint="P1", law=lambda x, v: 20 * x + 500 * x**3)
     m.add_spring("drag", joint="P0", law=lambda x, v: 2 * v * da.sqrt(v * v + 1e-300))

@@ -308,7 +308,7 @@ def test_every_problem_of_a_description_is_reported_at_once():
     a = m.add_body("a", mass=-1.0, inertia=0.1)
     m.add_body("a", mass=1.0, inertia=0.1)
     m.add_revolute("J", m.ground.at(0, 0), a.at(0, 0))
-    m.add_torque("motor", joint="K", input="u")
+    m.add_actuator("motor", joint="K", input="u")
     report = da.check(m)
     assert not report and len(report.problems) >= 3 and report.mobility is None
     text = repr(report)

@@ -72,7 +72,7 @@ def square(base: float) -> da.Mechanism:
 def test_joints_outside_the_loop_and_outside_work_are_not_counted() -> None:
     """A motor works on the way through the dead point, and a pendulum beside it keeps its rank."""
     m = square(1.0)
-    m.add_torque("motor", joint="A", torque=-20.0)
+    m.add_actuator("motor", joint="A", effort=-20.0)
     weight = m.add_body("weight", mass=1.0, inertia=0.01, position=(3, 0))
     m.add_revolute("P", m.ground.at(3, 1), weight.at(0, 1))
     eqs = da.equations(m)

@@ -21,7 +21,7 @@ def block(slope: float, name: str = "dry", **friction: Any) -> da.EquationsOfMot
     body = m.add_body("block", mass=MASS, inertia=0.1)
     m.add_prismatic("rail", m.ground.at(0, 0), body.at(0, 0), axis=(np.cos(slope), np.sin(slope)))
     m.add_friction(name, "rail", **friction)
-    m.add_torque("push", joint="rail", input="push")
+    m.add_actuator("push", joint="rail", input="push")
     m.add_sensor("rubbing", da.spring_force(name))
     return da.equations(m)
 

@@ -82,7 +82,7 @@ def swinging():
     m = da.Mechanism("pendulum", planar=True)
     rod = m.add_body("rod", mass=1.5, inertia=da.rod(1.0))
     m.add_revolute("pivot", m.ground.at(0, 0), rod.at(-0.5, 0))
-    m.add_torque("motor", joint="pivot", input="torque")
+    m.add_actuator("motor", joint="pivot", input="torque")
     m.add_sensor("encoder", da.angle("pivot"))
     eqs = da.equations(m)
     moving = Moving("swing", da.animate(da.simulate(eqs, 1.0)), "It swings.")

@@ -104,7 +104,7 @@ def driven_pendulum() -> Record:
     m = da.Mechanism("driven", planar=True)
     rod = m.add_body("rod", mass=2.0, inertia=da.rod(1.0))
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
-    m.add_torque("motor", joint="hinge", input="torque")
+    m.add_actuator("motor", joint="hinge", input="torque")
     m.add_torque("drag", rod, -0.5)
     return da.simulate(da.equations(m), until=0.5, inputs={"torque": 3.0})
 

@@ -79,7 +79,7 @@ def udwadia_kalaba(
     >>> cart, bob = m.add_body("cart", mass=1.0, inertia=0.1), m.add_body("bob", mass=0.2, inertia=1e-3)
     >>> rail = m.add_prismatic("rail", m.ground.at(0, 0), cart.at(0, 0), axis=(1, 0))
     >>> hinge = m.add_revolute("hinge", cart.at(0, 0), bob.at(0, 0.5))
-    >>> push = m.add_torque("motor", joint="rail", input="push")
+    >>> push = m.add_actuator("motor", joint="rail", input="push")
     >>> eqs = da.equations(m)
     >>> law = da.control.udwadia_kalaba(eqs, {"cart stands": "rail.displacement"}, frequency=5.0)
     >>> start = da.assemble(eqs, {"hinge.angle": 0.5}, velocity={"rail.displacement": 0.0})
@@ -287,7 +287,7 @@ def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
     else:
         names = [actuated] if isinstance(actuated, str) else list(actuated)
     if not names:
-        raise ModelError(f"equations {eqs.name!r} have no input to drive: add_force or add_torque with input=...")
+        raise ModelError(f"equations {eqs.name!r} have no input to drive: add_actuator or add_force with input=...")
     for name in names:
         if name not in eqs.inputs.index:
             raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))

@@ -21,9 +21,9 @@
     b = "rod(-half, 0)"                            #   or { body = "rod", at = [0, 0], angle = "tilt" }
 
     [forces.motor]
-    type = "torque"
+    type = "actuator"
     joint = "hinge"
-    torque = "-0.1*hinge.rate - 2*sin(3*t)"        # laws are expressions of t, coordinates, rates, inputs, parameters
+    effort = "-0.1*hinge.rate - 2*sin(3*t)"        # laws are expressions of t, coordinates, rates, inputs, parameters
 
     [sensors.encoder]
     type = "angle"

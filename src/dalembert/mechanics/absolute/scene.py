@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.model import Body, Mechanism
-from dalembert.model.actuators import Ideal
 from dalembert.model.forces import Actuator, JointSpring, PointForce, Spring, Torque
 from dalembert.model.joints import Joint
 
@@ -121,13 +120,9 @@ def _torques(m: Mechanism) -> list[dict[str, Any]]:
     ]
     found: list[dict[str, Any]] = []
     for force in m.forces:
-        if isinstance(force, Actuator) and isinstance(force.model, Ideal):
-            along.append((force.name, force.coordinate, force.model.gain, force.input))
-        if not isinstance(force, Torque) or callable(force.torque):
-            continue
-        if force.coordinate is not None:
-            along.append((force.name, force.coordinate, force.torque, force.input))
-        elif force.body is not None:
+        if isinstance(force, Actuator) and force.model is None and not callable(force.effort):
+            along.append((force.name, force.coordinate, force.effort, force.input))
+        if isinstance(force, Torque) and not callable(force.torque):
             vector = [0.0, 0.0, float(force.torque)] if m.planar else _place(force.torque)
             turned = {"body": force.body.name, "vector": vector, "axes": force.axes, "input": force.input}
             found.append({"name": force.name, **turned})

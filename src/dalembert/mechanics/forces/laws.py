@@ -20,7 +20,7 @@ from dalembert.mechanics.rotations import conjugate, logarithm_and_rate, multipl
 from dalembert.mechanics.rows import Measured
 from dalembert.mechanics.user_view import as_column
 from dalembert.model import Body
-from dalembert.model.actuators import DCMotor, FirstOrderLag
+from dalembert.model.actuators import FirstOrderLag
 from dalembert.model.forces import (
     Actuator,
     Bushing,
@@ -249,10 +249,6 @@ class ForceBuilder:
 
     def _torque(self, force: Torque) -> None:
         what = f"torque {force.name!r}"
-        if force.coordinate is not None:
-            self.drive(self.host.measure(force.coordinate), self._amount(force, force.torque, 1, what))
-            return
-        assert force.body is not None
         value = self._amount(force, force.torque, self.space.turns, what)
         if force.axes == "body" and not self.space.planar:
             value = self.host.body_state(force.body)[0].R @ value
@@ -348,12 +344,15 @@ class ForceBuilder:
     def _actuator(self, force: Actuator) -> None:
         host, model = self.host, force.model
         measured = host.measure(force.coordinate)
+        if model is None:
+            self.drive(measured, self._amount(force, force.effort, 1, f"effort of actuator {force.name!r}"))
+            return
         u = host.u[host.inputs.index[force.input]]
         if isinstance(model, FirstOrderLag):
             effort = host.z[host.internal.index[f"{force.name}.effort"]]
             self.internal_rates.append((host.number(model.gain) * u - effort) / host.number(model.time_constant))
             self.drive(measured, effort)
-        elif isinstance(model, DCMotor):
+        else:
             k_t, R, n = (host.number(x) for x in (model.torque_constant, model.resistance, model.gear_ratio))
             k_e = k_t if model.back_emf is None else host.number(model.back_emf)
             voltage = u - k_e * n * measured.rate
@@ -364,5 +363,3 @@ class ForceBuilder:
                 current = voltage / R
             drag = host.number(model.rotor_damping) * n * n * measured.rate
             self.drive(measured, SX(n * k_t * current - drag))
-        else:
-            self.drive(measured, SX(host.number(model.gain) * u))

@@ -92,11 +92,10 @@ class Force(Table):
 
 
 class Torque(Table):
-    """A torque on a body, or an effort along a joint coordinate (on the second body, opposite on the first)."""
+    """A torque on a body: given, an expression, or an input channel along a direction."""
 
     type: Literal["torque"]
-    body: Text | None = Field(None, description="on which it acts")
-    joint: Text | None = Field(None, description="a joint coordinate, instead of a body")
+    body: Text = Field(description="on which it acts")
     torque: OneOrMore | None = Field(
         None, description="given, an expression, or with an input its direction; three in space"
     )
@@ -145,13 +144,6 @@ class Contact(Table):
     speed: Speed = Field(1e-3, description="below which friction fades (regularisation)")
 
 
-class IdealTable(Table):
-    """The effort is the input times a gain."""
-
-    type: Literal["ideal"]
-    gain: Value = Field(1.0, description="effort per input")
-
-
 class LagTable(Table):
     """The effort follows the input with a lag, T F' + F = gain u."""
 
@@ -176,13 +168,14 @@ class MotorTable(Table):
 
 
 class Actuator(Table):
-    """An input channel that acts along a joint coordinate, through a model of the actuator."""
+    """Drives a joint: torque about a hinge, force along a slide, on the second body and opposite on the first."""
 
     type: Literal["actuator"]
-    joint: Text = Field(description="a joint coordinate")
-    input: Text = Field(description="name of the input channel")
-    model: Annotated[IdealTable | LagTable | MotorTable, Field(discriminator="type")] | None = Field(
-        None, description="ideal when left out"
+    joint: Text = Field(description="a joint, or one of its coordinates")
+    input: Text | None = Field(None, description="name of an input channel: the effort, or what drives the model")
+    effort: Law | None = Field(None, description="given, an expression, or with an input the effort per input")
+    model: Annotated[LagTable | MotorTable, Field(discriminator="type")] | None = Field(
+        None, description="between input and effort"
     )
 
 

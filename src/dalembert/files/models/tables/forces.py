@@ -10,7 +10,7 @@ from dalembert.files.models.values.laws import SPRING, TIME, SpringLaw, StateLaw
 from dalembert.files.models.values.places import place
 from dalembert.files.models.values.scopes import Scope, Where
 from dalembert.model import measures
-from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
+from dalembert.model.actuators import DCMotor, FirstOrderLag
 
 ALONG: Mapping[str, str] = {
     "stiffness": "stiffness", "damping": "damping", "viscous": "damping", "preload": "force", "free": "length",
@@ -119,11 +119,7 @@ def _torque(scope: Scope, name: str, table: Any, where: Where) -> None:
         amount = _amount(scope, [table.torque] if single else table.torque, (*where, "torque"))
         amount = amount[0] if single and isinstance(amount, list) else amount
     options = {"input": _input(scope, table), "axes": table.axes}
-    if table.body is not None:
-        options["body"] = scope.body(table.body, (*where, "body"))
-    if table.joint is not None:
-        options["joint"] = scope.full(table.joint)
-    scope.m.add_torque(name, torque=amount, **options)
+    scope.m.add_torque(name, scope.body(table.body, (*where, "body")), amount, **options)
 
 
 def _friction(scope: Scope, name: str, table: Any, where: Where) -> None:
@@ -150,8 +146,13 @@ def _actuator(scope: Scope, name: str, table: Any, where: Where) -> None:
     if table.model is not None:
         keys = [key for key in type(table.model).model_fields if key != "type"]
         options = _options(scope, table.model, (*where, "model"), *keys)
-        model = {"ideal": Ideal, "first-order lag": FirstOrderLag, "dc motor": DCMotor}[table.model.type](**options)
-    scope.m.add_actuator(name, scope.full(table.joint), input=scope.full(table.input), model=model)
+        model = {"first-order lag": FirstOrderLag, "dc motor": DCMotor}[table.model.type](**options)
+    effort = None
+    if table.effort is not None:
+        effort = _amount(scope, [table.effort], (*where, "effort"))
+        effort = effort[0] if isinstance(effort, list) else effort
+    joint, channel = scope.full(table.joint), _input(scope, table)
+    scope.m.add_actuator(name, joint, input=channel, effort=effort, model=model)
 
 
 _FORCES: dict[str, Callable[[Scope, str, Any, Where], None]] = {

@@ -11,12 +11,12 @@ from dalembert.expressions.quantities import PiecewiseLinear
 from dalembert.files.models.values.laws import SpringLaw, StateLaw
 from dalembert.model import Frame, Point
 from dalembert.model import forces as f
-from dalembert.model.actuators import DCMotor, FirstOrderLag, Ideal
+from dalembert.model.actuators import DCMotor, FirstOrderLag
 
 if TYPE_CHECKING:
     from dalembert.files.models.writing.document import Document
 
-_MODELS = {Ideal: "ideal", FirstOrderLag: "first-order lag", DCMotor: "dc motor"}
+_MODELS = {FirstOrderLag: "first-order lag", DCMotor: "dc motor"}
 _COORDINATE = {
     ("coordinate", "rad"): "angle",
     ("coordinate", "m"): "displacement",
@@ -74,7 +74,6 @@ def _force(document: Document, force: Any, what: str) -> dict[str, Any]:
 
 
 def _torque(document: Document, force: Any, what: str) -> dict[str, Any]:
-    target = {"joint": force.coordinate} if force.body is None else {"body": force.body.name}
     if callable(force.torque):
         amount: Any = document.law(force.torque, StateLaw, what)
         amount = amount[0] if len(amount) == 1 else amount
@@ -82,7 +81,7 @@ def _torque(document: Document, force: Any, what: str) -> dict[str, Any]:
         amount = document.values(force.torque, what)
     else:
         amount = document.number(force.torque, what)
-    return {"type": "torque", **target, "torque": amount, **_input(force)}
+    return {"type": "torque", "body": force.body.name, "torque": amount, **_input(force)}
 
 
 def _joint_force(document: Document, force: Any, what: str) -> dict[str, Any]:
@@ -117,8 +116,12 @@ def _normal(angle: Any) -> list[Any]:
 
 def _actuator(document: Document, force: Any, what: str) -> dict[str, Any]:
     model = force.model
+    table = {"type": "actuator", "joint": force.coordinate, **({} if force.input is None else {"input": force.input})}
+    if callable(force.effort):
+        return {**table, "effort": document.law(force.effort, StateLaw, what)[0]}
+    if model is None:
+        return {**table, "effort": document.number(force.effort, what)}
     numbers = _numbers(document, model, what, *(field.name for field in fields(model)))
-    table = {"type": "actuator", "joint": force.coordinate, "input": force.input}
     return {**table, "model": {"type": _MODELS[type(model)], **numbers}}
 
 
