@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dalembert.estimate.models.machine import machine_process as machine_process
     from dalembert.estimate.models.process import Process as Process
     from dalembert.estimate.models.process import process as process
-    from dalembert.estimate.models.runge_kutta import Tableau as Tableau
     from dalembert.estimate.models.user_model import Model as Model
+    from dalembert.numerics.runge_kutta import Tableau as Tableau
 
 __all__ = attach(__name__)

@@ -17,9 +17,10 @@ from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels
 from dalembert.estimate.engine.engine import Expressions
 from dalembert.estimate.models.process import Names, Process, chosen, machine_names, operating_point, process
-from dalembert.estimate.models.runge_kutta import step_function, tableau
+from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Expr
 from dalembert.linear import SecondOrder, StateSpace
+from dalembert.numerics.runge_kutta import CLASSIC
 
 SX = ca.SX
 
@@ -66,7 +67,7 @@ def _(model: StateSpace, *, outputs: Names = None, inputs: Names = None, deviati
         "linear model", states, states,
         Channels(drives, [model.units.get(name, "") for name in drives]),
         Channels(names, [model.units.get(name, "") for name in names]),
-        {"rate": rate, "outputs": read, "step": step_function(rate, tableau("rk4"))}, x0,
+        {"rate": rate, "outputs": read, "step": step_function(rate, CLASSIC)}, x0,
         reported=states if deviations else Channels(machine_names(model), units), wrapped=(False,) * len(names),
         about=about, source=model,
     )  # fmt: skip

@@ -34,13 +34,10 @@ from dalembert.estimate.kinematic.closing import least_squares
 from dalembert.estimate.kinematic.quantities import Relations
 from dalembert.estimate.kinematic.switching import Switching, gram_determinant
 from dalembert.expressions import Expr, call_user
+from dalembert.numerics.runge_kutta import TABLEAUX, combine
 
 SX, MX = ca.SX, ca.MX
-METHODS = {  # weights of the last stage of all, and where each stage stands (explicit, one below the diagonal)
-    "euler": ((1.0,), (0.0,)),
-    "heun": ((0.5, 0.5), (0.0, 1.0)),
-    "rk4": ((1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 0.5, 0.5, 1.0)),
-}
+METHODS = ("euler", "heun", "rk4")
 SCHEMES = {1: "constraint", 2: "newmark", 3: "both"}
 
 
@@ -173,15 +170,15 @@ class Stepper:
             end.append(new)
         else:
             near = inside(pose, blocks, t)
-            weights, places = METHODS[self.method]
+            table = TABLEAUX[self.method]
             slopes: list[list[Any]] = []
-            for where in places:
+            for node, row in zip(table.nodes, table.rows, strict=True):
                 at, here = start, pose
                 if slopes:
-                    at = [b + where * dt * k for b, k in zip(start, slopes[-1], strict=True)]
-                    here = r.close(pose, at[0], p, t + where * dt)
-                slopes.append([*at[1:], top(near, here, at, t + where * dt)])
-            end = [b + dt * sum(w * k[j] for w, k in zip(weights, slopes, strict=True)) for j, b in enumerate(start)]
+                    at = [b + dt * combine(row, slopes, j) for j, b in enumerate(start)]
+                    here = r.close(pose, at[0], p, t + node * dt)
+                slopes.append([*at[1:], top(near, here, at, t + node * dt)])
+            end = [b + dt * combine(table.weights, slopes, j) for j, b in enumerate(start)]
             pose_end = r.close(pose, end[0], p, t + dt)
             if self.scheme is not None:
                 end.append(self._highest(start, end, slopes[0][-1], held, near, dt))

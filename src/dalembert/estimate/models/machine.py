@@ -13,8 +13,8 @@ from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_model import Machine, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
 from dalembert.estimate.models.process import Names, Process, chosen, process
-from dalembert.estimate.models.runge_kutta import Tableau, tableau
 from dalembert.expressions import Array
+from dalembert.numerics.runge_kutta import Tableau, find_tableau
 from dalembert.solve.position.assemble import assemble, check_start, check_weightless
 
 NEWTON_STEPS = 2  # from a state to one an error away, after the first along the tangent
@@ -204,7 +204,7 @@ def _place(tables: Mapping[str, Channels], *names: str) -> tuple[str, int] | Non
 
 
 def _tableau(method: Any) -> Tableau:
-    table = tableau(method)
+    table = find_tableau(method)
     if not table.explicit:
         raise ModelError(
             f"a machine's filter steps explicitly (rk4, heun, midpoint, euler or an explicit Tableau), got {method!r}. "

@@ -9,7 +9,6 @@ Where forces depend on reactions x carries λ along, for the next step to start 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,8 @@ import numpy as np
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.models.machine_rates import landing_function, projecting_function, rates_function
 from dalembert.estimate.models.manifold import Manifold, settled
-from dalembert.estimate.models.runge_kutta import Tableau
 from dalembert.expressions import Array, Expr
+from dalembert.numerics.runge_kutta import Tableau, combine
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.runge_kutta import INLINE_LIMIT
 
@@ -119,14 +118,14 @@ class Machine:
         stages: list[Any] = []
         close = len(nodes) > 1 and nodes[-1] == 1 and weights[-1] != 0 and not self.nl
         for node, row in zip(nodes[:-1] if close else nodes, rows, strict=False):
-            y = [base + h * _sum(row, stages, i) for i, base in enumerate((q, v, z))]
+            y = [base + h * combine(row, stages, i) for i, base in enumerate((q, v, z))]
             stages.append(F(*y, u, p, t + node * h, stages[-1][3] if stages else lam))
         if close:  # the factor of the last stage closes the joints
-            last = [base + h * _sum(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
-            base = [y + h * _sum(weights[:-1], stages, i) for i, y in enumerate((q, v, z))]
+            last = [base + h * combine(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
+            base = [y + h * combine(weights[:-1], stages, i) for i, y in enumerate((q, v, z))]
             q, v, z = landing_function(eqs)(*last, stages[-1][3], *base, h * weights[-1], u, p, t + h)
             return q, v, z, lam
-        new = [y + h * _sum(weights, stages, i) for i, y in enumerate((q, v, z))]
+        new = [y + h * combine(weights, stages, i) for i, y in enumerate((q, v, z))]
         q, v = projecting_function(eqs)(new[0], new[1], p, t + h)
         lam = F(q, v, new[2], u, p, t + h, stages[-1][3])[3] if self.nl else lam
         return q, v, new[2], lam
@@ -226,7 +225,3 @@ def further_channels(eqs: EquationsOfMotion) -> dict[str, Channels]:
     """What an estimate tells only if asked to."""
     energy = Channels(["energy.kinetic", "energy.potential"], ["J", "J"])
     return {"sensor": eqs.outputs, "reaction": eqs.reaction_channels, "energy": energy}
-
-
-def _sum(weights: Sequence[float], stages: list[Any], index: int) -> Any:
-    return sum((w * k[index] for w, k in zip(weights, stages, strict=True) if w), 0)

@@ -10,93 +10,15 @@ quiet wrong number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError
 from dalembert.expressions import Array, Expr
+from dalembert.numerics.runge_kutta import Tableau
 
 SX, MX = ca.SX, ca.MX
-
-
-@dataclass(frozen=True)
-class Tableau:
-    """A Runge-Kutta method, explicit or implicit: nodes c, rows a (missing entries are zeros), weights b.
-
-    iterations, tolerance : limit of Newton's method for implicit stages, and the residual (of κ, relative to 1 + |κ|)
-        that counts as closed.
-
-    Examples
-    --------
-    >>> Tableau((0.0, 1.0), ((), (0.5, 0.5)), (0.5, 0.5)).explicit
-    False
-    """
-
-    nodes: tuple[float, ...]
-    rows: tuple[tuple[float, ...], ...]
-    weights: tuple[float, ...]
-    iterations: int = 20
-    tolerance: float = 1e-10
-
-    def __post_init__(self) -> None:
-        stages = len(self.weights)
-        if stages < 1 or not len(self.nodes) == len(self.rows) == stages or max(map(len, self.rows)) > stages:
-            raise DataError(
-                f"a tableau needs as many nodes and rows as weights, a row at most as long; got {len(self.nodes)} "
-                f"nodes, {stages} weights, rows of {[len(row) for row in self.rows]}."
-            )
-        try:
-            finite = np.isfinite(np.array([*self.nodes, *self.weights], dtype=float)).all()
-            finite = finite and np.isfinite(self.matrix).all()
-        except (TypeError, ValueError):
-            finite = False
-        if not finite:
-            raise DataError("a tableau holds something that is not a finite number.")
-        if abs(sum(self.weights) - 1.0) > 1e-12:
-            raise DataError(f"the weights of a tableau add up to one, these to {sum(self.weights):g}.")
-        if int(self.iterations) < 1 or not self.tolerance > 0:
-            raise DataError("iterations must be at least 1 and tolerance positive.")
-
-    @property
-    def matrix(self) -> Array:
-        """(stages, stages)."""
-        stages = len(self.weights)
-        return np.array([[*row, *[0.0] * (stages - len(row))] for row in self.rows], dtype=float)
-
-    @property
-    def explicit(self) -> bool:
-        return not np.triu(self.matrix).any()
-
-    @property
-    def leading(self) -> int:
-        """Stages before the first that is not explicit."""
-        late = np.flatnonzero(np.triu(self.matrix).any(axis=1))
-        return int(late[0]) if len(late) else len(self.weights)
-
-
-TABLEAUX = {
-    "euler": Tableau((0.0,), ((),), (1.0,)),
-    "heun": Tableau((0.0, 1.0), ((), (1.0,)), (0.5, 0.5)),
-    "midpoint": Tableau((0.0, 0.5), ((), (0.5,)), (0.0, 1.0)),
-    "rk4": Tableau((0.0, 0.5, 0.5, 1.0), ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
-    "implicit-euler": Tableau((1.0,), ((1.0,),), (1.0,)),
-    "implicit-midpoint": Tableau((0.5,), ((0.5,),), (1.0,)),
-    "implicit-trapezoidal": Tableau((0.0, 1.0), ((), (0.5, 0.5)), (0.5, 0.5)),
-}
-
-
-def tableau(method: Any) -> Tableau:
-    """A method by name, or a tableau of one's own (anything with nodes, rows and weights)."""
-    if isinstance(method, Tableau):
-        return method
-    if all(hasattr(method, part) for part in ("nodes", "rows", "weights")):
-        return Tableau(tuple(method.nodes), tuple(tuple(row) for row in method.rows), tuple(method.weights))
-    if method not in TABLEAUX:
-        raise ModelError(f"no method {method!r}; expected a Tableau or one of {', '.join(TABLEAUX)}.")
-    return TABLEAUX[method]
 
 
 def step_function(rate: ca.Function, method: Tableau, substeps: int = 1) -> ca.Function:

@@ -18,9 +18,10 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels
 from dalembert.estimate.models.process import Names, Process, chosen, process
-from dalembert.estimate.models.runge_kutta import Tableau, step_function, tableau
+from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Array, call_user
 from dalembert.expressions.quantities import is_real
+from dalembert.numerics.runge_kutta import Tableau, find_tableau
 
 SX = ca.SX
 ARGUMENTS = ("x", "u", "t", "p")
@@ -68,7 +69,7 @@ class Model:
         if not len(self.states) or not len(self.outputs):
             raise ModelError("a model for a filter needs at least one state and one output.")
         self.parameters = _numbers(parameters or {})
-        self.method = tableau(method)
+        self.method = find_tableau(method)
         if not isinstance(substeps, int) or substeps < 1:
             raise DataError(f"substeps must be a whole number of at least 1, got {substeps!r}.")
         self.substeps = substeps
