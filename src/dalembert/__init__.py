@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from dalembert.linear import Modes as Modes
     from dalembert.linear import SecondOrder as SecondOrder
     from dalembert.linear import StateSpace as StateSpace
-    from dalembert.loop.actuators import Actuator as Actuator
+    from dalembert.loop.actuators import ActuatorLimits as ActuatorLimits
     from dalembert.loop.noise import Noise as Noise
     from dalembert.loop.noise import SensorFaults as SensorFaults
     from dalembert.loop.simulate import simulate as simulate

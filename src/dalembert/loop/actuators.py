@@ -22,7 +22,7 @@ SAME = 1e-9  # share of an interval below which a rest is none
 
 
 @dataclass(frozen=True)
-class Actuator:
+class ActuatorLimits:
     """Limits of what drives one input.
 
     limits : (lowest, highest) value, or one number for ± it.  rate : largest change per second.
@@ -30,7 +30,7 @@ class Actuator:
 
     Examples
     --------
-    >>> Actuator(limits=5.0, delay=2e-3).limits
+    >>> ActuatorLimits(limits=5.0, delay=2e-3).limits
     (-5.0, 5.0)
     """
 
@@ -48,7 +48,7 @@ class Actuator:
 
     @property
     def ideal(self) -> bool:
-        return self == Actuator()
+        return self == ActuatorLimits()
 
 
 def quantised(value: Any, resolution: float) -> Any:
@@ -63,7 +63,7 @@ def limited(value: Any, limits: tuple[float, float]) -> Any:
     return ca.fmax(value, low) if np.isfinite(low) else value
 
 
-def driven(actuator: Actuator, command: Any, before: Any, dt: float) -> Any:
+def driven(actuator: ActuatorLimits, command: Any, before: Any, dt: float) -> Any:
     """The value that leaves for the machine; `before` is the last one."""
     if np.isfinite(actuator.rate):
         most = actuator.rate * dt

@@ -14,7 +14,7 @@ from dalembert.equations import EquationsOfMotion, Law, Watching
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state, sampled
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.continuous import ON, closed
 from dalembert.loop.failure import GripView, watched, with_cause
 from dalembert.loop.linear_equations import linear_equations, linear_state
@@ -97,7 +97,7 @@ class LoopParts:
     watching: Watching | None
     noise: Noise | None
     references: Mapping[str, Any]
-    actuators: Mapping[str, Actuator]
+    actuators: Mapping[str, ActuatorLimits]
     switch: SwitchOn
     waits: tuple[bool, ...]  # laws whose memory stays at its start while they are off
 

@@ -25,7 +25,7 @@ import numpy as np
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Law, State, Symbols, Watching, require_equations
 from dalembert.expressions import Array
-from dalembert.loop.actuators import Actuator, limited, quantised
+from dalembert.loop.actuators import ActuatorLimits, limited, quantised
 from dalembert.loop.plants import machine_name, remembered
 from dalembert.loop.wiring import (
     SwitchOn,
@@ -64,7 +64,7 @@ def close_loop(
     laws: Any,
     observer: Any = None,
     *,
-    actuators: Mapping[str, Actuator] | None = None,
+    actuators: Mapping[str, ActuatorLimits] | None = None,
     switch_on: Any = None,
 ) -> EquationsOfMotion:
     """The machine with its controller inside: equations of motion of the closed loop.
@@ -74,7 +74,7 @@ def close_loop(
     eqs : equations of the machine.
     laws : a controller (``.law()``), a `Law`, or a list of them; all continuous (``dt`` None).
     observer : continuous, between sensors and laws.
-    actuators : driven input -> `Actuator` with limits or resolution (rates and delays need a sampled law).
+    actuators : driven input -> `ActuatorLimits` with limits or resolution (rates and delays need a sampled law).
     switch_on : anything but None adds the parameter ``"control.on"`` (0: the laws do nothing) at 0.
 
     Returns
@@ -94,7 +94,7 @@ def closed(
     eqs: EquationsOfMotion,
     laws: Sequence[Law],
     watching: Watching | None,
-    actuators: Mapping[str, Actuator],
+    actuators: Mapping[str, ActuatorLimits],
     switch: SwitchOn,
     before: Sequence[str],
     waits: Sequence[bool] | None = None,
@@ -127,7 +127,7 @@ class _Closing:
         eqs: EquationsOfMotion,
         laws: tuple[Law, ...],
         watching: Watching | None,
-        actuators: dict[str, Actuator],
+        actuators: dict[str, ActuatorLimits],
         switch: SwitchOn,
         before: tuple[str, ...],
         waits: Sequence[bool] | None,
@@ -337,7 +337,7 @@ class _Closing:
         commands = ca.vertcat(*[u for u, _ in self._laws(at)]) if self.laws else SX(0, 1)
         entries = []
         for k, name in enumerate(self.driven):
-            actuator = self.actuators.get(name, Actuator())
+            actuator = self.actuators.get(name, ActuatorLimits())
             entries.append(quantised(limited(commands[k], actuator.limits), actuator.resolution))
         return ca.vertcat(*entries) if entries else SX(0, 1)
 

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError
 from dalembert.equations import EquationsOfMotion, Law, State, Watching
 from dalembert.expressions import Array
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.plants import machine_name
 from dalembert.loop.wiring import reference_channel
 from dalembert.record import Record
@@ -32,9 +32,9 @@ RUNAWAY = 1e6  # growth of a state over what the run began with (or over 1) that
 SLIPPING = 0.3  # of the hold it had: what a run that failed for another reason is told
 
 
-def watched(law: Law, actuators: Mapping[str, Actuator] | None) -> bool:
+def watched(law: Law, actuators: Mapping[str, ActuatorLimits] | None) -> bool:
     """Whether a run ends where the law loses its grip."""
-    limits = [(actuators or {}).get(name, Actuator()).limits for name in law.drives]
+    limits = [(actuators or {}).get(name, ActuatorLimits()).limits for name in law.drives]
     return law.grip is not None and not all(np.isfinite(pair).all() for pair in limits)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Never
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event
@@ -36,7 +36,7 @@ def simulate(
     observer: Any = None,
     noise: Noise | None = None,
     references: Mapping[str, Any] | Record | None = None,
-    actuators: Mapping[str, Actuator] | None = None,
+    actuators: Mapping[str, ActuatorLimits] | None = None,
     switch_on: Any = None,
     **unknown: Never,
 ) -> Record:
@@ -63,9 +63,9 @@ def simulate(
     noise : `da.Noise` of process and sensors, with its seed.
     references : what laws follow: name -> number, function of time, or Record; what is left out is where the law
         was designed (an operating point), or zero.
-    actuators : driven input -> `da.Actuator` (limits, rate, resolution, delay). Designs of `da.control` are told the
-        limits, so that their integrals wait there; their observers are told what acts, not what was asked for. A law
-        made by hand may read its own input.
+    actuators : driven input -> `da.ActuatorLimits` (limits, rate, resolution, delay). Integrals of designs
+        of `da.control` stop at the limits; their observers read the limited input, not the command. A law made by hand
+        may read its own input.
     switch_on : time [s] from which laws drive; a `da.Event` for its first crossing (with a sampled law: from the next
         sample on), or (time, event) for the first after that time. Before it their inputs are what `inputs` says. A
         law without a way to know that it is off (by reading its own input) keeps its memory at its start.

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Law, Watching
 from dalembert.expressions.quantities import is_real
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults, read_sensor
 from dalembert.solve.integrate.events import Event
 
@@ -71,17 +71,17 @@ def as_laws(controller: Any, switch: SwitchOn | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
-def read_actuators(given: Any) -> dict[str, Actuator]:
-    """Driven input -> `Actuator`; their names are compared with the laws later."""
+def read_actuators(given: Any) -> dict[str, ActuatorLimits]:
+    """Driven input -> `ActuatorLimits`; their names are compared with the laws later."""
     if given is not None and not isinstance(given, Mapping):
-        raise DataError(f"actuators must name inputs, such as {{'force': da.Actuator(limits=10)}}; got {given!r}.")
+        raise DataError(f"actuators must name inputs: {{'force': da.ActuatorLimits(limits=10)}}; got {given!r}.")
     for name, actuator in (given or {}).items():
-        if not isinstance(actuator, Actuator):
-            raise DataError(f"actuator of {name!r} must be a da.Actuator, got {type(actuator).__name__}.")
+        if not isinstance(actuator, ActuatorLimits):
+            raise DataError(f"actuator of {name!r} must be a da.ActuatorLimits, got {type(actuator).__name__}.")
     return dict(given or {})
 
 
-def within_limits(item: Any, actuators: Mapping[str, Actuator]) -> Any:
+def within_limits(item: Any, actuators: Mapping[str, ActuatorLimits]) -> Any:
     """A design (or several) that is told the limits of its actuators, where it can be: its integrals wait there."""
     if isinstance(item, (list, tuple)):
         return type(item)(within_limits(each, actuators) for each in item)
@@ -152,7 +152,7 @@ class Loop:
     watching: Watching | None
     watch_every: int
     driven: tuple[int, ...]  # inputs of the plant that a law drives
-    actuators: tuple[Actuator, ...]  # of every driven input
+    actuators: tuple[ActuatorLimits, ...]  # of every driven input
     sensors: tuple[str, ...]  # what is read from the plant
     faults: tuple[SensorFaults, ...]  # of every sensor
     sensor_every: tuple[int, ...]
@@ -331,7 +331,7 @@ def wired(
     *,
     given: Mapping[str, Any],
     noise: Noise | None,
-    actuators: Mapping[str, Actuator],
+    actuators: Mapping[str, ActuatorLimits],
     switch: SwitchOn,
     waits: tuple[bool, ...],
     interval: float | None = None,
@@ -367,10 +367,12 @@ def wired(
     )  # fmt: skip
 
 
-def check_actuators(w: Wiring, given: Mapping[str, Actuator], driven: Sequence[int]) -> tuple[Actuator, ...]:
+def check_actuators(
+    w: Wiring, given: Mapping[str, ActuatorLimits], driven: Sequence[int]
+) -> tuple[ActuatorLimits, ...]:
     names = [w.plant.inputs.names[i] for i in driven]
     w.problems += [unknown_name("driven input", name, names, "actuators=") for name in given if name not in names]
-    return tuple(given.get(name, Actuator()) for name in names)
+    return tuple(given.get(name, ActuatorLimits()) for name in names)
 
 
 def sensor_faults(w: Wiring) -> tuple[SensorFaults, ...]:

@@ -25,7 +25,7 @@ def test_an_observer_is_told_what_an_actuator_does_not_what_was_asked_of_it() ->
     """Its error then is that of the observer alone, e^{(A - L C) t} e₀, whatever the limit."""
     design = lqg(slider(), Q=100.0, R=0.01, Qn=1.0, Rn=0.1)
     run = da.simulate(
-        slider(), 2.0, controller=design, start={"x": 1.0}, every=0.1, actuators={"push": da.Actuator(limits=0.5)}
+        slider(), 2.0, controller=design, start={"x": 1.0}, every=0.1, actuators={"push": da.ActuatorLimits(limits=0.5)}
     )
     assert np.abs(run["push"]).max() == pytest.approx(0.5)
     error = np.column_stack([run[name] - run[f"LQG.{name}.estimate"] for name in ("x", "v")])
@@ -45,7 +45,8 @@ def test_limits_of_an_actuator_wind_no_integral_up(dt: float | None, output: boo
     runs = [
         da.simulate(slider(), 60.0, controller=make(limits={"push": 1.0}), references=wanted, every=0.1),
         da.simulate(
-            slider(), 60.0, controller=make(), references=wanted, every=0.1, actuators={"push": da.Actuator(limits=1.0)}
+            slider(), 60.0, controller=make(), references=wanted, every=0.1,
+            actuators={"push": da.ActuatorLimits(limits=1.0)},
         ),
     ]  # fmt: skip
     np.testing.assert_allclose(runs[0]["place"], runs[1]["place"], atol=1e-6)

@@ -59,7 +59,7 @@ def test_a_method_that_gives_up_before_tells_the_cause_too(method: object) -> No
 
 
 def test_a_limited_input_is_driven_through_a_singular_pose() -> None:
-    run = lifted(actuators={"torque": da.Actuator(limits=5.0)})
+    run = lifted(actuators={"torque": da.ActuatorLimits(limits=5.0)})
     assert run.status == "complete" and run["hub.angle"].max() > np.pi / 2
 
 
@@ -133,7 +133,7 @@ def test_what_the_inputs_need_is_told_and_warned_of() -> None:
 
 def test_a_run_that_passed_a_singular_pose_is_told_when() -> None:
     law = udwadia_kalaba(crank(), {"rim": rim(1.0)})
-    run = lifted(actuators={"torque": da.Actuator(limits=5.0)})
+    run = lifted(actuators={"torque": da.ActuatorLimits(limits=5.0)})
     passed = float(run.time[np.argmax(run["hub.angle"] > np.pi / 2)])
     with pytest.warns(UserWarning, match="singular from t ="):
         assert law.examine(run).singular_at == pytest.approx(passed, abs=1e-12)

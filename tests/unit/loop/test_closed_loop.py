@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law, Watching
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.continuous import close_loop
 from dalembert.loop.noise import Noise
 from tests.helpers.checks import matched
@@ -219,10 +219,10 @@ def test_a_continuous_law_is_switched_on_at_a_zero_of_a_speed(mass: Any, start: 
 
 def test_limits_hold_in_a_continuous_loop(mass: Any, start: Any) -> None:
     law = gain_law(GAIN, READS, ["push"])
-    run = da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": Actuator(limits=0.2)})
+    run = da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(limits=0.2)})
     assert run["push"].min() >= -0.2 and run["push"].min() == pytest.approx(-0.2, abs=1e-12)
     with pytest.raises(da.ModelError, match="need a sampled law"):
-        da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": Actuator(delay=0.1)})
+        da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(delay=0.1)})
 
 
 def test_process_noise_shakes_a_continuous_loop(mass: Any, start: Any) -> None:

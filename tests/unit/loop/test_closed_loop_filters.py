@@ -11,7 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from tests.helpers.loops import cart_pendulum
 from tests.unit.files.test_c_export import sound
@@ -63,7 +63,13 @@ def test_an_extended_kalman_filter_serves_a_regulator(cart: Any, model: Any, sta
     noise = Noise(sensors={"encoder": da.estimate.Encoder(2000), "slide": 1e-3}, process={"gust": 0.02}, seed=1)
     law = da.control.lqr(model.to_discrete(DT), **WEIGHTS)
     run = da.simulate(
-        cart, 6.0, start=start, controller=law, observer=ekf, noise=noise, actuators={"force": Actuator(limits=6.0)}
+        cart,
+        6.0,
+        start=start,
+        controller=law,
+        observer=ekf,
+        noise=noise,
+        actuators={"force": ActuatorLimits(limits=6.0)},
     )
     late = run.time > 3.0
     error = run["estimate.hinge.angle"] - run["hinge.angle"]

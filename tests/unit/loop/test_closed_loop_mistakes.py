@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import Law
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law, luenberger
 
@@ -41,7 +41,7 @@ def test_unknown_names_get_a_suggestion(cart: Any) -> None:
     refuse("no state or input named 'y'", noise=Noise(process={"y": 1.0}))
     refuse("no sensor named 'y'", noise=Noise(sensors={"y": 1.0}))
     refuse("no reference named 'x'", references={"x": 1.0})
-    refuse("no driven input named 'w'", actuators={"w": Actuator()})
+    refuse("no driven input named 'w'", actuators={"w": ActuatorLimits()})
     with pytest.raises(TypeError, match="Did you mean 'controller'"):
         da.simulate(cart, 1.0, controler=GAIN)  # type: ignore[arg-type]
 
@@ -94,7 +94,7 @@ def test_things_of_the_wrong_kind_are_refused(cart: Any) -> None:
     refuse("a controller must be a Law", controller=3.0)
     refuse("an observer must be a Watching", observer=3.0)
     refuse("noise must be a da.Noise", da.DataError, noise=0.1)
-    refuse("must be a da.Actuator", da.DataError, actuators={"u": 3.0})
+    refuse("must be a da.ActuatorLimits", da.DataError, actuators={"u": 3.0})
     refuse("actuators must name inputs", da.DataError, actuators=3.0)
     refuse("references must name them", da.DataError, references=3.0)
     refuse("switch_on must be a time", da.DataError, switch_on="later")
@@ -137,7 +137,7 @@ def test_wrong_numbers_of_noise_and_actuators_are_refused() -> None:
             Noise(**wrong)  # type: ignore[arg-type]
     for wrong in ({"limits": (1, -1)}, {"limits": "no"}, {"rate": 0.0}, {"delay": -1.0}, {"resolution": float("inf")}):
         with pytest.raises(da.DataError):
-            Actuator(**wrong)  # type: ignore[arg-type]
+            ActuatorLimits(**wrong)  # type: ignore[arg-type]
 
 
 def test_a_controller_is_told_when_it_is_switched_on() -> None:

@@ -67,7 +67,7 @@ def test_a_sampled_law_takes_over_at_the_first_sample_after_its_time() -> None:
 @pytest.mark.parametrize("dt", [None, DT], ids=["continuous", "sampled"])
 @pytest.mark.parametrize(
     ("actuators", "said"),
-    [({"push": 3.0}, "must be a da.Actuator, got float"), ([3.0], "must name inputs"), (5.0, "must name inputs")],
+    [({"push": 3.0}, "must be a da.ActuatorLimits, got float"), ([3.0], "must name inputs"), (5.0, "must name inputs")],
 )
 def test_actuators_of_the_wrong_kind_are_refused(dt: float | None, actuators: Any, said: str) -> None:
     with pytest.raises(DataError, match=said):
@@ -79,7 +79,7 @@ def test_actuators_of_the_wrong_kind_are_refused(dt: float | None, actuators: An
 
 def test_limits_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(DataError, match="two numbers"):
-        da.Actuator(limits=np.nan)
+        da.ActuatorLimits(limits=np.nan)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_after_its_horizon_a_law_keeps_its_last_gain() -> None:
 def test_delays_quanta_and_limits_together_are_told_to_the_observer() -> None:
     """The error of a predictor on its exact model is the observer's own, whatever stands between."""
     design = lqg(slider(), Q=10.0, R=0.1, Qn=1.0, Rn=0.1, dt=DT)
-    between = da.Actuator(limits=0.7, rate=5.0, resolution=0.1, delay=0.1)
+    between = da.ActuatorLimits(limits=0.7, rate=5.0, resolution=0.1, delay=0.1)
     law = design.law(start={"x": 1.0})
     run = da.simulate(slider(), 3.0, controller=law, start={"x": 1.0}, actuators={"push": between})
     after = np.column_stack([run[f"LQG.{name}.estimate"] for name in ("x", "v")])[:-1]  # of the next sample
@@ -134,7 +134,11 @@ def test_a_law_with_an_integral_of_its_own_winds_up_unless_it_reads_its_input() 
     for function in (pi, wary):
         law = custom_law("pi", function, "push", dt=DT, memory={"sum": 0.0})
         run = da.simulate(
-            slider(), 60.0, controller=law, references={"place": 10.0}, actuators={"push": da.Actuator(limits=1.0)}
+            slider(),
+            60.0,
+            controller=law,
+            references={"place": 10.0},
+            actuators={"push": da.ActuatorLimits(limits=1.0)},
         )
         tops.append(run["place"].max())
     assert tops[0] > 15.0 > 11.0 > tops[1]

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.loop import sample_chunks, sampled_run
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
@@ -66,7 +66,7 @@ def test_intervals_that_need_many_attempts_are_finished(cart: Any, start: Any, m
     tight = da.DormandPrince(order=5, rtol=1e-12, atol=1e-12)
     usual = da.simulate(cart, 25 * DT, start=start, controller=LAW, method=tight)
     monkeypatch.setattr(sampled_run, "ATTEMPTS", (1, 2, 24))
-    delayed = {"force": Actuator(delay=0.3 * DT)}
+    delayed = {"force": ActuatorLimits(delay=0.3 * DT)}
     few = da.simulate(cart, 25 * DT, start=start, controller=LAW, method=tight)
     assert np.abs(few["hinge.angle"] - usual["hinge.angle"]).max() < 1e-9
     monkeypatch.setattr(sampled_run, "ATTEMPTS", (2, 2, 2))
@@ -108,7 +108,7 @@ def test_disturbances_stay_functions_of_time(cart: Any, start: Any) -> None:
 
 @pytest.mark.spec("000-82")
 def test_actuator_sensor_and_noise_act_on_a_machine(cart: Any, start: Any) -> None:
-    actuator = Actuator(limits=3.0, resolution=0.05, delay=DT)
+    actuator = ActuatorLimits(limits=3.0, resolution=0.05, delay=DT)
     noise = Noise(process={"force": 0.1}, sensors={"encoder": SensorFaults(deviation=0.01, resolution=0.002)}, seed=4)
     reads = ("rail.displacement", "encoder", "rail.speed", "hinge.rate")
     law = gain_law(CART_GAINS, reads, ["force"], DT)

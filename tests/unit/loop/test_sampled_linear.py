@@ -11,7 +11,7 @@ from scipy.linalg import expm
 import dalembert as da
 from dalembert.equations import Channels, Law
 from dalembert.loop import sample_chunks
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
 from tests.helpers.loops import gain_law, integral_law, luenberger, predictor_law
 
@@ -98,18 +98,18 @@ def test_an_observer_stands_between_sensors_and_law() -> None:
 @pytest.mark.parametrize(
     "actuator",
     [
-        Actuator(limits=(-0.4, 0.6)),
-        Actuator(resolution=0.05),
-        Actuator(rate=2.0),
-        Actuator(delay=DT),
-        Actuator(delay=3 * DT),
-        Actuator(delay=0.3 * DT),
-        Actuator(delay=2.7 * DT),
-        Actuator(limits=0.5, rate=3.0, resolution=0.01, delay=1.25 * DT),
+        ActuatorLimits(limits=(-0.4, 0.6)),
+        ActuatorLimits(resolution=0.05),
+        ActuatorLimits(rate=2.0),
+        ActuatorLimits(delay=DT),
+        ActuatorLimits(delay=3 * DT),
+        ActuatorLimits(delay=0.3 * DT),
+        ActuatorLimits(delay=2.7 * DT),
+        ActuatorLimits(limits=0.5, rate=3.0, resolution=0.01, delay=1.25 * DT),
     ],
     ids=["limits", "resolution", "rate", "one sample", "three", "fraction", "2.7 samples", "all"],
 )
-def test_a_command_passes_its_actuator(actuator: Actuator) -> None:
+def test_a_command_passes_its_actuator(actuator: ActuatorLimits) -> None:
     record = run(gain_law(K, ["x", "v"], ["u"], DT), actuators={"u": actuator})
     whole = int(np.floor(actuator.delay / DT + 1e-9))
     rest = actuator.delay - whole * DT if actuator.delay - whole * DT > 1e-12 else 0.0

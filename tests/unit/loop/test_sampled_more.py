@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert.equations import Channels, Law
-from dalembert.loop.actuators import Actuator
+from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
@@ -82,7 +82,7 @@ def test_a_law_may_read_its_own_input() -> None:
     y, m, r, p, t = ca.SX.sym("y", 2), ca.SX.sym("m", 0), ca.SX.sym("r", 0), ca.SX.sym("p", 0), ca.SX.sym("t")
     law = Law("sum", ("x", "u"), ("u",), ca.Function("sum", [y, m, r, p, t], [y[1] - y[0], m]), 0.1)
     plant = da.StateSpace(0.0, 1.0, states=["x"], inputs=["u"])
-    run = da.simulate(plant, 2.0, start=[1.0], controller=law, actuators={"u": Actuator(limits=1.5)})
+    run = da.simulate(plant, 2.0, start=[1.0], controller=law, actuators={"u": ActuatorLimits(limits=1.5)})
     x, u = 1.0, 0.0
     for k in range(21):
         u = min(max(u - x, -1.5), 1.5)
@@ -101,7 +101,7 @@ def test_everything_at_once_keeps_the_machine_whole(cart: Any) -> None:
     ]
     run = da.simulate(
         cart, 3.0, start=da.assemble(cart, {"hinge.angle": 3.0}), controller=LAW, noise=noise, events=events,
-        actuators={"force": Actuator(limits=2, delay=1.3 * DT, rate=20)}, every=0.005,
+        actuators={"force": ActuatorLimits(limits=2, delay=1.3 * DT, rate=20)}, every=0.005,
         switch_on=(1.0, da.Event("rest", lambda s: s["hinge.rate"])),
     )  # fmt: skip
     names = [event["name"] for event in run.statistics["events"]]
@@ -129,7 +129,7 @@ def test_random_loops_agree_with_a_plain_one(seed: int) -> None:
     noise = Noise(process={"b": 0.01}, sensors={"a": SensorFaults(deviation=0.01, delay=lag)}, seed=seed)
     law = gain_law(K, ["a", "b", "c"], ["u"], every * dt)
     faster = gain_law(np.zeros((0, 0)), [], [], dt, name="clock")  # sets the interval of the loop
-    actuators = {"u": Actuator(delay=delay, resolution=quantum, limits=2.0)}
+    actuators = {"u": ActuatorLimits(delay=delay, resolution=quantum, limits=2.0)}
     run = da.simulate(plant, 2.0, start=x, controller=[law, faster], noise=noise, actuators=actuators)
     fine = 0.001  # every time of the loop is a multiple of it
     step = expm(fine * np.block([[A, B], [np.zeros((1, n + 1))]]))

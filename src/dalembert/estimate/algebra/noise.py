@@ -163,7 +163,7 @@ def constant_covariance(symbol: str, P: Array) -> Covariance:
     return Covariance(symbol, len(P), diagonal, values)
 
 
-class Noise:
+class NoiseVariances:
     """Q, R and the noise of the inputs of one process, as expressions of (x, u, p, t, Δt).
 
     Here p is the whole column of numbers of a filter: the parameters of the process, then those of the noise.
@@ -203,7 +203,7 @@ class Noise:
         value = ca.densify(value + ca.diag(ca.if_else(own < 0, np.nan, 0)))
         return ca.Function(symbol, [x, u, p, t, dt], [value])
 
-    def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> Noise:
+    def with_values(self, Q: Array, R: Array, inputs: Array | None = None) -> NoiseVariances:
         """The same structure with other numbers, in the order of `Covariance.values`."""
         other = copy.copy(self)
         other.__dict__.pop("values", None)

@@ -20,7 +20,7 @@ import numpy as np
 
 from dalembert.equations import Channels, Watching
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
-from dalembert.estimate.algebra.noise import Noise
+from dalembert.estimate.algebra.noise import NoiseVariances
 from dalembert.estimate.models.process import Process
 from dalembert.expressions import Array, Expr, Kernel, kernel_family
 
@@ -73,11 +73,11 @@ class Expressions:
     Every method takes dense columns of `MX` (or `SX`, or numbers) and returns the same.
     """
 
-    def __init__(self, process: Process, noise: Noise) -> None:
+    def __init__(self, process: Process, noise: NoiseVariances) -> None:
         self.process, self.noise = process, noise
         self._made: dict[str, ca.Function] = {}
 
-    def with_noise(self, noise: Noise) -> Expressions:
+    def with_noise(self, noise: NoiseVariances) -> Expressions:
         """The same expressions with other numbers of the noise."""
         other = Expressions(self.process, noise)
         other._made = self._made

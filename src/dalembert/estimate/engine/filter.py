@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
 from dalembert.equations import Channels, State, Watching
 from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
-from dalembert.estimate.algebra.noise import Noise, state_covariance
+from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
 from dalembert.estimate.engine import engine
 from dalembert.estimate.engine.described import described
 from dalembert.estimate.engine.steady_gain import hidden_modes
@@ -77,7 +77,7 @@ class Filter(ABC):
         if not self.process.ny:
             raise ModelError(f"{self.process.name!r} has no outputs: a filter has nothing to read.")
         self.dt = self.process.dt if dt is None else float(dt)
-        self.noise = Noise(self.process, Q, R, input_noise)
+        self.noise = NoiseVariances(self.process, Q, R, input_noise)
         self.model = engine.Expressions(self.process, self.noise)
         self.start, self._start = self.read_start(start), start
         self.P0 = None if P0 is None else state_covariance("P0", P0, self.process)

@@ -26,7 +26,7 @@ from dalembert.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sensor(ABC):
+class SensorModel(ABC):
     """What all sensors share; each says its own deviation, resolution and limits.
 
     bias : constant error.  delay : [s].  dt : interval between readings where they are slower than the rest [s].
@@ -77,9 +77,9 @@ class Sensor(ABC):
 
 
 @dataclass(frozen=True)
-class Quantiser(Sensor):
+class Quantiser(SensorModel):
     """A sensor by its plain numbers: noise of standard deviation `noise`, steps of `step`, range ± `limit`.
-    bias, delay, dt : see `Sensor`.
+    bias, delay, dt : see `SensorModel`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Quantiser(Sensor):
         return checked_limits(self.limit, "a quantiser")
 
 
-class Stepped(Sensor):
+class Stepped(SensorModel):
     """A sensor whose noise, where none is said, is one of its steps."""
 
     noise: float | None
@@ -117,7 +117,7 @@ class Stepped(Sensor):
 @dataclass(frozen=True)
 class Encoder(Stepped):
     """Angle in `ppr` steps per turn [rad].  noise : standard deviation [rad]; None: one step; 0: steps only.
-    bias, delay, dt : see `Sensor`.
+    bias, delay, dt : see `SensorModel`.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Encoder(Stepped):
 class Accelerometer(Stepped):
     """Accelerometer behind a converter: sensitivity [V s²/m], range of the converter from end to end [V].
 
-    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `Sensor`.
+    noise : standard deviation [m/s²]; None: one step; 0: steps only.  bias, delay, dt : see `SensorModel`.
 
     Examples
     --------
@@ -162,9 +162,9 @@ class Accelerometer(Stepped):
 
 
 @dataclass(frozen=True)
-class ForceSensor(Sensor):
+class ForceSensor(SensorModel):
     """Force or torque: noise of `percent` of the full scale [N or N m]; a converter of `bits` over ± full scale.
-    bias, delay, dt : see `Sensor`.
+    bias, delay, dt : see `SensorModel`.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _number(name: str, given: Any) -> float:
     return float(given)
 
 
-def measure(record: Record, sensors: Mapping[str, Sensor | float], *, seed: int) -> Record:
+def measure(record: Record, sensors: Mapping[str, SensorModel | float], *, seed: int) -> Record:
     """What sensors would have written of a motion: the same noise as ``da.simulate`` draws for that seed and channel.
 
     Parameters
@@ -228,7 +228,7 @@ def measure(record: Record, sensors: Mapping[str, Sensor | float], *, seed: int)
             raise DataError(unknown_name("channel", name, names, "the record"))
     noise = Noise(sensors=sensors, seed=seed)
     for name, given in sensors.items():
-        sensor = given if isinstance(given, Sensor) else Quantiser(noise=_number(name, given))
+        sensor = given if isinstance(given, SensorModel) else Quantiser(noise=_number(name, given))
         column = names.index(name)
         value = data[:, column]
         if sensor.delay:
