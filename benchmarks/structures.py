@@ -73,7 +73,7 @@ def building() -> Any:
             label, first.ravel().tolist(), second.ravel().tolist(), section=section, material="concrete",
             elements=ELEMENTS,
         )  # fmt: skip
-    frame.support(names[:, :, 0].ravel().tolist(), "fixed")
+    frame.add_support(names[:, :, 0].ravel().tolist(), "fixed")
     return frame
 
 
@@ -83,7 +83,7 @@ def our_frame(task: dict[str, Any], emit: Emit) -> None:
 
     def run() -> Any:
         describing, frame = cpu_time(building)
-        assembling, system = cpu_time(lambda: da.structures.structure(frame).system())
+        assembling, system = cpu_time(lambda: da.structures.assemble(frame).system())
         solving, modes = cpu_time(lambda: system.modes(MODES))
         return describing, assembling, solving, modes
 
@@ -98,7 +98,7 @@ def matrices() -> Any:
 
     import dalembert as da
 
-    system = da.structures.structure(building()).system()
+    system = da.structures.assemble(building()).system()
     return sp.csc_matrix(system.K), sp.csc_matrix(system.M)
 
 
@@ -145,8 +145,8 @@ def our_solid(task: dict[str, Any], emit: Emit) -> None:
     begin, marks = time.process_time(), {}
     mesh = da.structures.box_mesh((1.0, 1.0, 1.0), (CELLS, CELLS, CELLS), kind="hex8")
     solid = da.structures.Solid("cube", mesh, "steel")
-    solid.support("x=0")
-    structure = da.structures.structure(solid)
+    solid.add_support("x=0")
+    structure = da.structures.assemble(solid)
     system = structure.system()
     marks["assembled"] = time.process_time() - begin
     far = np.flatnonzero(structure.positions[:, 0] > 1.0 - 1e-9)

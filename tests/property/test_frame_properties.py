@@ -19,11 +19,11 @@ from dalembert.structures import (
     Material,
     Section,
     Structure,
-    buckling,
-    prestressed,
-    spinning,
-    static,
-    structure,
+    assemble,
+    find_buckling,
+    prestress,
+    solve_static,
+    spin,
 )
 
 STEEL = Material("steel", E=210e9, density=7850.0, poisson=0.3)
@@ -63,7 +63,7 @@ def any_frame(
     frame.add_mass("lump", names[-1], 3.0, inertia=turn.as_matrix() @ inertia @ turn.as_matrix().T,
                    offset=turn.apply(rng.uniform(-0.05, 0.05, 3)))  # fmt: skip
     if held:
-        frame.support(names[0], "fixed")
+        frame.add_support(names[0], "fixed")
     force = turn.apply(rng.normal(size=3)) * 100
     frame.add_force("load", names[-1], force, moment=turn.apply(rng.normal(size=3)))
     frame.add_line_load("load", "beam1", turn.apply(rng.normal(size=3)) * 50)
@@ -78,48 +78,50 @@ def lowest(model: Structure, count: int) -> np.ndarray:
 @pytest.mark.spec("003-C64")
 def test_a_frame_turned_and_moved_as_a_whole_has_the_same_frequencies(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = structure(any_frame(seed)), structure(any_frame(seed, turn=turn, move=0.7))
+    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn, move=0.7))
     assert lowest(there, 6) == pytest.approx(lowest(here, 6), rel=1e-7)
 
 
 @given(seeds)
 def test_prestress_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = structure(any_frame(seed)), structure(any_frame(seed, turn=turn))
-    assert lowest(prestressed(there, "load"), 4) == pytest.approx(lowest(prestressed(here, "load"), 4), rel=1e-7)
+    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
+    assert lowest(prestress(there, "load"), 4) == pytest.approx(lowest(prestress(here, "load"), 4), rel=1e-7)
 
 
 @given(seeds)
 def test_buckling_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = structure(any_frame(seed)), structure(any_frame(seed, turn=turn))
-    expected = buckling(here, "gravity", count=1).critical
-    assert buckling(there, "gravity", count=1).critical == pytest.approx(expected, rel=1e-6)
+    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
+    expected = find_buckling(here, "gravity", count=1).critical
+    assert find_buckling(there, "gravity", count=1).critical == pytest.approx(expected, rel=1e-6)
 
 
 @given(seeds)
 def test_spin_turns_with_the_frame(seed: int) -> None:
     turn = Rotation.random(random_state=seed % 2**32)
-    here, there = structure(any_frame(seed)), structure(any_frame(seed, turn=turn))
+    here, there = assemble(any_frame(seed)), assemble(any_frame(seed, turn=turn))
     axis = np.array([0.2, -0.5, 1.0])
-    still = spinning(here, axis, 20.0).dense().modes().frequencies[:4]
-    assert spinning(there, turn.apply(axis), 20.0).dense().modes().frequencies[:4] == pytest.approx(still, rel=1e-6)
+    still = spin(here, axis, 20.0).dense().modes().frequencies[:4]
+    assert spin(there, turn.apply(axis), 20.0).dense().modes().frequencies[:4] == pytest.approx(still, rel=1e-6)
 
 
 @given(seeds)
 def test_the_flexibility_is_reciprocal(seed: int) -> None:
     """Displacement at a by a unit force at b = displacement at b by a unit force at a (Maxwell, Betti)."""
-    model = structure(any_frame(seed))
+    model = assemble(any_frame(seed))
     a, b = "P1.y", f"{model.points[2]}.rx"
-    assert static(model, {b: 1.0}).displacement[a] == pytest.approx(static(model, {a: 1.0}).displacement[b], rel=1e-8)
+    assert solve_static(model, {b: 1.0}).displacement[a] == pytest.approx(
+        solve_static(model, {a: 1.0}).displacement[b], rel=1e-8
+    )
 
 
 @given(seeds)
 def test_the_strain_energy_is_half_the_work_of_the_load_and_reactions_balance_it(seed: int) -> None:
     """P21 of spec 003, 4.13, beside Clapeyron's theorem; supports at rest, so reactions do no work."""
     frame = any_frame(seed)
-    model = structure(frame)
-    solution = static(model, "load")
+    model = assemble(frame)
+    solution = solve_static(model, "load")
     push, along = frame.loads
     xi, weights = np.polynomial.legendre.leggauss(5)  # exact for the quartic under a constant load
     length = float(model.groups[0].length[1])
@@ -135,7 +137,7 @@ def test_the_strain_energy_is_half_the_work_of_the_load_and_reactions_balance_it
 
 @given(seeds)
 def test_a_free_frame_has_six_rigid_motions_and_no_more(seed: int) -> None:
-    model = structure(any_frame(seed, held=False))
+    model = assemble(any_frame(seed, held=False))
     found = lowest(model, 7)
     assert np.all(found[:6] < 1e-3 * found[6])
     motion = model.rigid_motions()
@@ -145,7 +147,7 @@ def test_a_free_frame_has_six_rigid_motions_and_no_more(seed: int) -> None:
 @given(seeds)
 def test_the_rigid_mass_of_a_frame_is_the_sum_of_its_parts(seed: int) -> None:
     frame = any_frame(seed)
-    model = structure(frame)
+    model = assemble(frame)
     rng = np.random.default_rng(seed)
     places = points(rng)
     ends = [*pairwise(range(len(places))), (0, 2)]
@@ -175,8 +177,8 @@ def test_refining_consistent_masses_never_raises_a_frequency(seed: int) -> None:
         for k, (start, end) in enumerate(pairwise(frame.point_names)):
             thin.add_beam(f"b{k}", start, end, section=Section.rectangle(0.03, 0.05), material=STEEL,
                           elements=elements, theory="euler-bernoulli", rotary=False)  # fmt: skip
-        thin.support(frame.point_names[0], "fixed")
-        values.append(lowest(structure(thin), 6))
+        thin.add_support(frame.point_names[0], "fixed")
+        values.append(lowest(assemble(thin), 6))
     for coarse, fine in pairwise(values):
         assert np.all(fine <= coarse * (1 + 1e-8))
 
@@ -193,8 +195,8 @@ def test_slender_timoshenko_beams_are_euler_bernoulli_beams(seed: int, ratio: fl
         frame = Frame("slender", gravity=0)
         frame.add_points(["A", "B"], [[0, 0, 0], [length, 0, 0]])
         frame.add_beam("b", "A", "B", section=section, material=STEEL, elements=int(rng.integers(1, 6)), theory=theory)
-        frame.support("A", "fixed")
-        tips.append(static(structure(frame), {"B.z": 1.0}).displacement["B.z"])
+        frame.add_support("A", "fixed")
+        tips.append(solve_static(assemble(frame), {"B.z": 1.0}).displacement["B.z"])
     assert tips[1] == pytest.approx(length**3 / (3 * STEEL.E * section.I_z), rel=1e-6)
     assert tips[0] == pytest.approx(tips[1], rel=2 * ratio**2 + 1e-6)
     assert tips[0] > tips[1] * (1 - 1e-6)
@@ -203,10 +205,10 @@ def test_slender_timoshenko_beams_are_euler_bernoulli_beams(seed: int, ratio: fl
 @given(seeds)
 def test_a_small_load_changes_the_frequencies_by_its_geometric_stiffness_only(seed: int) -> None:
     """dω²/dλ = φᵀ K_g φ (Rayleigh), against central differences of the prestressed structure."""
-    model = structure(any_frame(seed))
-    step = 1e-4 * buckling(model, "gravity", count=1).critical
-    up, down = (prestressed(model, {"gravity": s * step}).modes(1).frequencies[0] ** 2 for s in (1, -1))
+    model = assemble(any_frame(seed))
+    step = 1e-4 * find_buckling(model, "gravity", count=1).critical
+    up, down = (prestress(model, {"gravity": s * step}).modes(1).frequencies[0] ** 2 for s in (1, -1))
     modes = model.modes(1)
     shape = modes.normalised("mass").shapes[:, 0].real
-    slope = shape @ ((model.reduced(prestressed(model, "gravity").K) - model.reduced(model.K)) @ shape)
+    slope = shape @ ((model.reduced(prestress(model, "gravity").K) - model.reduced(model.K)) @ shape)
     assert (up - down) / (2 * step) == pytest.approx(slope, rel=1e-3, abs=1e-6 * modes.frequencies[0] ** 2 / step)

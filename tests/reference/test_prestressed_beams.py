@@ -16,12 +16,12 @@ from dalembert.structures import (
     Frame,
     Material,
     Section,
-    buckling,
+    assemble,
     centrifugal_load,
-    prestressed,
-    spinning,
-    static,
-    structure,
+    find_buckling,
+    prestress,
+    solve_static,
+    spin,
 )
 
 UNIT = Material("unit", E=1.0, density=1.0, G=1.0)
@@ -36,15 +36,15 @@ def column(foot: str, head: str, *, elements: int = 8, section: Section = STIFF,
     frame = Frame("column", planar=True, gravity=0)
     frame.add_points(["foot", "head"], [[0, 0], [0, 1]])
     frame.add_beam("column", "foot", "head", section=section, material=LIGHT, elements=elements, **(theory or THIN))
-    frame.support("foot", {"pinned": "xy", "fixed": "fixed"}[foot])
+    frame.add_support("foot", {"pinned": "xy", "fixed": "fixed"}[foot])
     if head != "free":
-        frame.support("head", {"pinned": "x", "fixed": "x rz", "guided": "rz"}[head])
+        frame.add_support("head", {"pinned": "x", "fixed": "x rz", "guided": "rz"}[head])
     frame.add_force("load", "head", (0, -1))
     return frame
 
 
 def critical(frame: Frame, load: object = "load") -> float:
-    return buckling(structure(frame), load, count=1).critical
+    return find_buckling(assemble(frame), load, count=1).critical
 
 
 # Exact loads in EI/L²; fixed-pinned: tan x = x.
@@ -67,7 +67,7 @@ class TestColumns:
             assert np.log2(coarse / fine) == pytest.approx(4, abs=0.2)
 
     def test_higher_loads_of_a_pinned_column_are_those_of_its_half_waves(self) -> None:
-        found = buckling(structure(column("pinned", "pinned", elements=40)), "load", count=4)
+        found = find_buckling(assemble(column("pinned", "pinned", elements=40)), "load", count=4)
         exact = (np.arange(1, 5) * np.pi) ** 2
         assert np.all(np.abs(found.factors / exact - 1) < 1.05 * (exact / 40**2) ** 2 / 720 + 1e-8)  # error (k h)⁴/720
         shape = found.shape(2)
@@ -89,7 +89,7 @@ class TestColumns:
         frame = Frame("mast", planar=True, gravity=(0, -1))
         frame.add_points(["foot", "head"], [[0, 0], [0, 1]])
         frame.add_beam("column", "foot", "head", section=STIFF, material=LIGHT, elements=16, **THIN)
-        frame.support("foot", "fixed")
+        frame.add_support("foot", "fixed")
         assert critical(frame, "gravity") == pytest.approx(7.83735, rel=1e-5)
 
     def test_a_column_in_space_buckles_twice_at_the_same_load(self) -> None:
@@ -97,9 +97,9 @@ class TestColumns:
         frame.add_points(["foot", "head"], [[0, 0, 0], [0, 0, 1]])
         section = Section(area=1e6, I_y=1.0, I_z=1.0, J=1.0)
         frame.add_beam("column", "foot", "head", section=section, material=LIGHT, elements=90, **THIN)
-        frame.support("foot", "fixed")
+        frame.add_support("foot", "fixed")
         frame.add_force("load", "head", (0, 0, -1))
-        found = buckling(structure(frame), "load", count=4)  # 540 coordinates: by Lanczos
+        found = find_buckling(assemble(frame), "load", count=4)  # 540 coordinates: by Lanczos
         assert found.factors == pytest.approx(np.pi**2 / 4 * np.array([1, 1, 9, 9]), rel=1e-6)
 
     def test_the_wagner_term_makes_a_column_twist(self) -> None:
@@ -107,8 +107,8 @@ class TestColumns:
         frame = Frame("cruciform", gravity=0)
         frame.add_points(["A", "B"], [[0, 0, 0], [2, 0, 0]])
         frame.add_beam("post", "A", "B", section=Section(area=3.0, I_y=1.0, I_z=1.5, J=0.2), material=UNIT)
-        frame.support("A", "fixed")
-        frame.support("B", "y z ry rz")
+        frame.add_support("A", "fixed")
+        frame.add_support("B", "y z ry rz")
         frame.add_force("load", "B", (-1, 0, 0))
         assert critical(frame) == pytest.approx(0.2 * 3.0 / 2.5, rel=1e-12)
 
@@ -133,7 +133,7 @@ class TestRigidParts:
         frame.add_points(["foot", "top"], [[0, 0], [0, 1 + self.ARM]])
         frame.add_beam("column", "foot", "top", section=STIFF, material=LIGHT, elements=16,
                        offsets=((0, 0), (0, -self.ARM)), **THIN)  # fmt: skip
-        frame.support("foot", "fixed")
+        frame.add_support("foot", "fixed")
         frame.add_force("load", "top", (0, -1))
         assert critical(frame) == pytest.approx(self.exact(), rel=1e-6)
 
@@ -143,7 +143,7 @@ class TestRigidParts:
         frame.add_rigid("mast", "foot", "top")
         frame.add_mass("head", "top", 1.0)
         frame.add_spring("hinge", "foot", stiffness=5.0, direction="rz")
-        frame.support("foot", "xy")
+        frame.add_support("foot", "xy")
         frame.add_force("load", "top", (0, -1))
         assert critical(frame) == pytest.approx(2.5, rel=1e-12)
 
@@ -156,7 +156,7 @@ class TestPortalFrames:
         frame.add_points(["A", "B", "C", "D"], [[0, 0], [0, 1], [1, 1], [1, 0]])
         for name, start, end in (("left", "A", "B"), ("beam", "B", "C"), ("right", "D", "C")):
             frame.add_beam(name, start, end, section=STIFF, material=LIGHT, elements=16, **THIN)
-        frame.support(["A", "D"], foot)
+        frame.add_support(["A", "D"], foot)
         frame.add_force("load", "B", (0, -1))
         frame.add_force("load", "C", (0, -1))
         return frame
@@ -181,7 +181,7 @@ class TestPortalFrames:
 
         k = brentq(corner, 4.6, 5.4)
         assert k**2 == pytest.approx(25.2, abs=0.05)
-        found = buckling(structure(self.portal("fixed")), "load", count=2).factors
+        found = find_buckling(assemble(self.portal("fixed")), "load", count=2).factors
         assert found[1] == pytest.approx(k**2, rel=5e-5)
 
 
@@ -198,14 +198,14 @@ class TestLateralBuckling:
     def test_a_cantilever_with_a_load_at_its_tip(self) -> None:
         """P = 4.013 √(EI GJ)/L² (TG 6.5)."""
         frame = self.beam()
-        frame.support("A", "fixed")
+        frame.add_support("A", "fixed")
         frame.add_force("load", "B", (0, 0, -1))
         assert critical(frame) == pytest.approx(4.013, abs=1e-3)
 
     def test_a_cantilever_with_a_load_along_it(self) -> None:
         """(q L) = 12.85 √(EI GJ)/L² (TG 6.5)."""
         frame = self.beam()
-        frame.support("A", "fixed")
+        frame.add_support("A", "fixed")
         frame.add_line_load("load", "beam", (0, 0, -1))
         assert critical(frame) == pytest.approx(12.85, abs=1e-2)
 
@@ -214,8 +214,8 @@ class TestLateralBuckling:
         found = []
         for elements in (16, 32):
             frame = self.beam(elements)
-            frame.support("A", "x y z rx")
-            frame.support("B", "y z rx")
+            frame.add_support("A", "x y z rx")
+            frame.add_support("B", "y z rx")
             frame.add_moment("load", "A", (0, -1, 0))
             frame.add_moment("load", "B", (0, 1, 0))
             found.append(critical(frame))
@@ -227,8 +227,8 @@ class TestLateralBuckling:
         frame = Frame("shaft", gravity=0)
         frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
         frame.add_beam("shaft", "A", "B", section=STIFF, material=UNIT, elements=32, **THIN)
-        frame.support("A", "fixed")
-        frame.support("B", "y z ry rz")
+        frame.add_support("A", "fixed")
+        frame.add_support("B", "y z ry rz")
         frame.add_moment("load", "B", (1, 0, 0))
         exact = 2 * brentq(lambda x: np.tan(x) - x, 4.4, 4.6)
         assert critical(frame) == pytest.approx(exact, rel=1e-4)
@@ -244,23 +244,23 @@ class TestTension:
         """ω² = (nπ/L)⁴ EI/ρA + (nπ/L)² N/ρA; by a load or by a given tension."""
         n = np.arange(1, 6) * np.pi
         exact = np.sqrt(n**4 + 50 * n**2)
-        model = structure(self.beam(32))
-        for tight in (prestressed(model, "pull"), prestressed(model, tension={"column": 50.0})):
+        model = assemble(self.beam(32))
+        for tight in (prestress(model, "pull"), prestress(model, tension={"column": 50.0})):
             assert tight.modes(5).frequencies == pytest.approx(exact, rel=5e-5)
 
     def test_they_converge_with_the_fourth_power_of_the_length(self) -> None:
         exact = np.sqrt(np.pi**4 + 50 * np.pi**2)
-        errors = [prestressed(structure(self.beam(n)), "pull").modes(1).frequencies[0] / exact - 1 for n in (2, 4, 8)]
+        errors = [prestress(assemble(self.beam(n)), "pull").modes(1).frequencies[0] / exact - 1 for n in (2, 4, 8)]
         for coarse, fine in pairwise(errors):
             assert np.log2(coarse / fine) == pytest.approx(4, abs=0.2)
 
     def test_the_square_of_the_frequency_falls_linearly_to_zero_at_the_buckling_load(self) -> None:
         """Exactly so where both shapes are the same: pinned ends."""
-        model = structure(column("pinned", "pinned", elements=8))
-        factor = buckling(model, "load", count=1).critical
+        model = assemble(column("pinned", "pinned", elements=8))
+        factor = find_buckling(model, "load", count=1).critical
         free = model.modes(1).frequencies[0] ** 2
         for share in (0.5, 0.99):
-            pressed = prestressed(model, {"load": share * factor}).modes(1).frequencies[0] ** 2
+            pressed = prestress(model, {"load": share * factor}).modes(1).frequencies[0] ** 2
             assert pressed == pytest.approx((1 - share) * free, rel=1e-4)
 
     def test_a_string_of_bars_vibrates_as_the_beaded_string(self) -> None:
@@ -271,8 +271,8 @@ class TestTension:
         names = [f"p{k + 1}" for k in range(n + 1)]
         frame.add_bars("b", names[:-1], names[1:], section=Section(area=1e6, I_y=1.0, I_z=1.0, J=1.0),
                        material=LIGHT, mass="lumped")  # fmt: skip
-        frame.support([names[0], names[-1]], "pinned")
-        model = prestressed(structure(frame), tension={f"b{k + 1}": N for k in range(n)})
+        frame.add_support([names[0], names[-1]], "pinned")
+        model = prestress(assemble(frame), tension={f"b{k + 1}": N for k in range(n)})
         exact = 2 * np.sqrt(N) * n * np.sin(np.arange(1, n) * np.pi / (2 * n))
         assert model.modes(7).frequencies == pytest.approx(exact, rel=1e-9)
 
@@ -285,12 +285,12 @@ class TestRotatingCantilever:
         frame = Frame("blade", gravity=0)
         frame.add_points(["hub", "tip"], [[0, 0, 0], [1, 0, 0]])
         frame.add_beam("blade", "hub", "tip", section=STIFF, material=LIGHT, elements=elements, **THIN)
-        frame.support("hub", "fixed")
+        frame.add_support("hub", "fixed")
         return frame
 
     def frequencies(self, gamma: float, **options: object) -> tuple[np.ndarray, np.ndarray]:
         """Flap (along the axis, z) and lag frequencies, lowest first."""
-        modes = spinning(structure(self.blade()), "z", gamma, **options).modes(8)
+        modes = spin(assemble(self.blade()), "z", gamma, **options).modes(8)
         along = np.array([name.endswith((".z", ".ry")) for name in modes.coordinates])
         flap = np.linalg.norm(modes.shapes[along], axis=0) > np.linalg.norm(modes.shapes[~along], axis=0)
         return modes.frequencies[flap], modes.frequencies[~flap]
@@ -315,15 +315,15 @@ class TestRotatingCantilever:
         frame.add_points(["root", "tip"], [[0, 0, 0], [10, 0, 0]])
         section = Section(area=1.0, I_y=5e-4, I_z=5e-4, J=1e-3)
         frame.add_beam("beam", "root", "tip", section=section, material=Material("m", E=2.8e7, density=1.2), elements=4)
-        frame.support("root", "fixed")
-        model = structure(frame)
-        stretch = static(model, centrifugal_load(model, "z", 6.0)).displacement["tip.x"]
+        frame.add_support("root", "fixed")
+        model = assemble(frame)
+        stretch = solve_static(model, centrifugal_load(model, "z", 6.0)).displacement["tip.x"]
         assert stretch == pytest.approx(5.1429e-4, abs=5e-9)
         assert stretch == pytest.approx(1.2 * 36 * 1000 / (3 * 2.8e7), rel=1e-12)
 
     def test_a_hub_of_radius_r_is_a_frame_moved_along_its_blade(self) -> None:
-        model = structure(self.blade())
+        model = assemble(self.blade())
         moved = self.blade()
         moved.positions = [(x + 0.5, y, z) for x, y, z in moved.positions]
-        here = spinning(model, "z", 4.0, centre=(-0.5, 0, 0)).modes(4).frequencies
-        assert spinning(structure(moved), "z", 4.0).modes(4).frequencies == pytest.approx(here, rel=1e-7)
+        here = spin(model, "z", 4.0, centre=(-0.5, 0, 0)).modes(4).frequencies
+        assert spin(assemble(moved), "z", 4.0).modes(4).frequencies == pytest.approx(here, rel=1e-7)

@@ -15,12 +15,12 @@ from dalembert.structures import (
     Frame,
     Section,
     Solid,
+    assemble,
     box_mesh,
-    buckling,
+    find_buckling,
     material,
-    prestressed,
-    static,
-    structure,
+    prestress,
+    solve_static,
 )
 
 STEEL = material("steel")
@@ -42,7 +42,7 @@ def member(elements: int, *, length: float = 1.0, theory: str = "euler-bernoulli
 
 def cantilever(elements: int, **options: object) -> Frame:
     frame = member(elements, **options)  # type: ignore[arg-type]
-    frame.support("A", "fixed")
+    frame.add_support("A", "fixed")
     zeros = (0.0,) * (1 if options.get("planar", True) else 2)
     frame.add_force("P", "B", (-1.0, *zeros))
     frame.add_force("H", "B", (0.0, 300.0, *zeros[1:]))
@@ -62,7 +62,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     @pytest.mark.parametrize(("elements", "within"), [(32, 1e-7), (4, 5e-5), (1, 0.01)])
     def test_moment_and_shear_along_it(self, elements: int, within: float) -> None:
-        solution = static(prestressed(structure(cantilever(elements)), {"P": self.P}), "H")
+        solution = solve_static(prestress(assemble(cantilever(elements)), {"P": self.P}), "H")
         x = np.linspace(0.0, 1.0, 101)
         found = solution.beam("b", x)
         moment, shear = self.closed(x)
@@ -74,25 +74,25 @@ class TestACantileverAtSixtyPercentOfBuckling:
 
     @pytest.mark.parametrize("theory", ["euler-bernoulli", "timoshenko"])
     def test_forces_at_the_clamp_are_the_reactions_in_space(self, theory: str) -> None:
-        model = prestressed(structure(cantilever(3, planar=False, theory=theory)), {"P": self.P})
-        solution = static(model, {"B.y": 200.0, "B.z": -90.0, "B.rx": 3.0})
+        model = prestress(assemble(cantilever(3, planar=False, theory=theory)), {"P": self.P})
+        solution = solve_static(model, {"B.y": 200.0, "B.z": -90.0, "B.rx": 3.0})
         found = solution.beam("b", 2)
         start = [found.N[0], found.V_y[0], found.V_z[0], found.T[0], found.M_y[0], found.M_z[0]]
         assert np.allclose(start, -solution.reaction["A"], rtol=1e-9, atol=1e-7)
 
     def test_equilibrium_holds_on_the_bent_axis_of_a_beam_that_shears(self) -> None:
         """M = H (l − x) + P (v(l) − v(x)) whatever the theory of the beam: here five times as long as it is high."""
-        model = structure(cantilever(4, length=0.1, theory="timoshenko"))
-        P = 0.6 * buckling(model, "P").critical
-        found = static(prestressed(model, {"P": P}), "H").beam("b", np.linspace(0.0, 0.1, 21))
+        model = assemble(cantilever(4, length=0.1, theory="timoshenko"))
+        P = 0.6 * find_buckling(model, "P").critical
+        found = solve_static(prestress(model, {"P": P}), "H").beam("b", np.linspace(0.0, 0.1, 21))
         v = found.deflection[:, 1]
         assert found.M_z == pytest.approx(300.0 * (0.1 - found.x) + P * (v[-1] - v), abs=1e-12 * found.M_z.max())
 
     def test_it_bends_alike_in_both_planes(self) -> None:
         """Pressed and twisted: with the load, everything turns by a quarter about the axis."""
-        model = prestressed(structure(cantilever(2, planar=False, theory="timoshenko")), {"P": self.P, "B.rx": 2e3})
+        model = prestress(assemble(cantilever(2, planar=False, theory="timoshenko")), {"P": self.P, "B.rx": 2e3})
         x = np.linspace(0.0, 1.0, 9)
-        up, aside = (static(model, {f"B.{way}": 300.0}).beam("b", x) for way in "yz")
+        up, aside = (solve_static(model, {f"B.{way}": 300.0}).beam("b", x) for way in "yz")
         quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
         for one, other in (
             ((up.M_y, up.M_z), (aside.M_y, aside.M_z)),
@@ -103,7 +103,7 @@ class TestACantileverAtSixtyPercentOfBuckling:
             assert np.allclose(other, quarter @ one, rtol=0, atol=1e-11 * np.abs(one).max())
 
     def test_the_stress_is_that_of_moment_and_shear(self) -> None:
-        solution = static(prestressed(structure(cantilever(32)), {"P": self.P}), "H")
+        solution = solve_static(prestress(assemble(cantilever(32)), {"P": self.P}), "H")
         moment, _ = self.closed(0.0)
         assert solution.beam("b", [0.0]).highest[0] == pytest.approx(moment * 0.01 / SQUARE.I_z, rel=1e-5)
         with_it = solution.beam("b", [0.0], total=True)
@@ -111,14 +111,14 @@ class TestACantileverAtSixtyPercentOfBuckling:
         assert with_it.lowest[0] == pytest.approx(-self.P / SQUARE.area - moment * 0.01 / SQUARE.I_z, rel=1e-5)
 
     def test_the_whole_load_on_the_prestressed_structure_gives_the_whole_state(self) -> None:
-        solution = static(prestressed(structure(cantilever(32)), {"P": self.P}), {"P": self.P, "H": 1.0})
+        solution = solve_static(prestress(assemble(cantilever(32)), {"P": self.P}), {"P": self.P, "H": 1.0})
         found = solution.beam("b", [0.0, 0.5])
         assert pytest.approx([-self.P] * 2, rel=1e-9) == found.N
         assert found.M_z == pytest.approx(self.closed(np.array([0.0, 0.5]))[0], rel=1e-5)
 
     def test_it_survives_copying(self) -> None:
-        model = copy.deepcopy(prestressed(structure(cantilever(4)), {"P": self.P}))
-        solution = static(model, "H")
+        model = copy.deepcopy(prestress(assemble(cantilever(4)), {"P": self.P}))
+        solution = solve_static(model, "H")
         assert solution.beam("b", 2).V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
 
 
@@ -136,12 +136,12 @@ def test_moment_and_shear_of_other_ends_in_both_planes(last: str, share: float, 
     section, rotation = Section.rectangle(0.03, 0.02), {"y": "rz", "z": "ry"}[axis]
     frame = member(32, planar=False, section=section)
     held = {"clamped": f"{axis} {rotation}", "pinned": axis, "guided": rotation}[last]
-    frame.support("A", "fixed")
-    frame.support("B", f"rx {'z ry' if axis == 'y' else 'y rz'} {held}")
+    frame.add_support("A", "fixed")
+    frame.add_support("B", f"rx {'z ry' if axis == 'y' else 'y rz'} {held}")
     q, stiff = -150.0, STEEL.E * (section.I_z if axis == "y" else section.I_y)
     frame.add_line_load("q", "b", (0, q, 0) if axis == "y" else (0, 0, q))
     N = share * np.pi**2 * stiff
-    solution = static(prestressed(structure(frame), tension={"b": N}), "q")
+    solution = solve_static(prestress(assemble(frame), tension={"b": N}), "q")
     x = np.linspace(0.0, 1.0, 65)
     found = solution.beam("b", x)
     k = np.sqrt(complex(N / stiff))
@@ -176,9 +176,9 @@ class TestATie:
     def test_its_stress(self, N: float, elements: int) -> None:
         """Cubic elements of length h miss the stiffness of EI v⁗ − N v″ by (k h)⁴/720 (Przemieniecki, § 15.3)."""
         frame = member(elements, length=self.LENGTH, section=self.ROD)
-        frame.support(["A", "B"], "pinned")
+        frame.add_support(["A", "B"], "pinned")
         frame.add_line_load("q", "b", (0.0, -self.Q))
-        solution = static(prestressed(structure(frame), tension={"b": N}), "q")
+        solution = solve_static(prestress(assemble(frame), tension={"b": N}), "q")
         x = np.linspace(0.0, self.LENGTH, 65)
         k = np.sqrt(N / (STEEL.E * self.ROD.I_z))
         moment = self.Q / k**2 * (1 - np.cosh(k * (x - 2.0)) / np.cosh(2.0 * k))
@@ -196,8 +196,8 @@ class TestATie:
         frame.add_points(["A", "B", "C"], [[0, 0], [1, 0], [2, 0]])
         frame.add_bar("a", "A", "B", section=self.ROD, material=STEEL)
         frame.add_bar("b", "B", "C", section=self.ROD, material=STEEL)
-        frame.support(["A", "C"], "pinned")
-        solution = static(prestressed(structure(frame), tension={"a": 1e4, "b": 1e4}), {"B.y": -10.0})
+        frame.add_support(["A", "C"], "pinned")
+        solution = solve_static(prestress(assemble(frame), tension={"a": 1e4, "b": 1e4}), {"B.y": -10.0})
         assert solution.displacement["B.y"] == pytest.approx(-10.0 / 2e4, rel=1e-9)
         found = solution.beam("a", 5)
         assert np.abs(found.V_y).max() < 1e-9
@@ -209,13 +209,13 @@ class TestStability:
         """Both ends clamped, 60 % of 4π²EI/l²: M(0) = q/k² (1 − (kl/2)/tan(kl/2)) (Timoshenko & Gere, art. 1.11)."""
         q, P = 100.0, 0.6 * 4 * np.pi**2 * EI
         frame = member(32)
-        frame.support("A", "fixed")
-        frame.support("B", "y rz")
+        frame.add_support("A", "fixed")
+        frame.add_support("B", "y rz")
         frame.add_force("P", "B", (-1.0, 0.0))
         frame.add_line_load("q", "b", (0.0, -q))
         k = np.sqrt(P / EI)
         x = np.linspace(0.0, 1.0, 65)
-        found = static(prestressed(structure(frame), {"P": P}), "q").beam("b", x)
+        found = solve_static(prestress(assemble(frame), {"P": P}), "q").beam("b", x)
         u = k / 2
         # EI v⁗ + P v″ = −q, v = v′ = 0 at both ends
         moment = q / k**2 * (u * np.cos(k * (x - 0.5)) / np.sin(u) - 1.0)
@@ -226,9 +226,9 @@ class TestStability:
     def test_a_column_under_its_own_weight_balances_its_reactions(self) -> None:
         """The prestress varies along the elements: equilibrium on the bent column at every place."""
         frame = member(6)
-        frame.support("A", "fixed")
+        frame.add_support("A", "fixed")
         frame.add_line_load("w", "b", (-1000.0, 0.0))
-        solution = static(prestressed(structure(frame), "w"), {"B.y": 20.0})
+        solution = solve_static(prestress(assemble(frame), "w"), {"B.y": 20.0})
         x = np.linspace(0.0, 1.0, 13)
         found = solution.beam("b", x)
         assert found.V_y[0] == pytest.approx(-solution.reaction["A.y"], rel=1e-10)
@@ -254,17 +254,17 @@ class TestStability:
         frame.add_points(names, np.stack([x, 0 * x, 0 * x], axis=1))
         for i in range(n):
             frame.add_beam(f"b{i}", names[i], names[i + 1], section=strip, material=STEEL, up=(0, 1, 0))
-        frame.support(names[0], "x y z rx")
-        frame.support(names[-1], "y z rx")
-        model = structure(frame)
+        frame.add_support(names[0], "x y z rx")
+        frame.add_support(names[-1], "y z rx")
+        model = assemble(frame)
         GJ, EIy = STEEL.G * strip.J, STEEL.E * strip.I_y
         M = 0.6 * np.pi * np.sqrt(EIy * GJ)
-        axes = static(model, {"p8.y": 1.0}).beam("b0", 2).axes
+        axes = solve_static(model, {"p8.y": 1.0}).beam("b0", 2).axes
         # consistent nodal torques of t sin(πx) on linear twist
         h = 1.0 / n
         share = t * np.sin(np.pi * x) * (2 - 2 * np.cos(np.pi * h)) / (np.pi**2 * h)
-        tight = prestressed(model, {"p0.rz": -M, f"p{n}.rz": M})
-        solution = static(tight, {f"{name}.rx": float(s) for name, s in zip(names[1:-1], share[1:-1])})
+        tight = prestress(model, {"p0.rz": -M, f"p{n}.rz": M})
+        solution = solve_static(tight, {f"{name}.rx": float(s) for name, s in zip(names[1:-1], share[1:-1])})
         phi = t / (GJ * np.pi**2 * (1 - 0.36))
         assert solution.displacement["p8.rx"] == pytest.approx(phi, rel=3e-3)
         middle = solution.beam("b8", [0.0])
@@ -274,16 +274,16 @@ class TestStability:
     def test_a_rigid_rotation_adds_no_forces_to_a_prestressed_frame(self) -> None:
         """A bent, twisted, stretched beam that turns as a whole on free supports keeps its section forces."""
         frame = member(2, planar=False, theory="timoshenko")
-        model = structure(frame)
+        model = assemble(frame)
         load = {"B.x": 3e3, "B.y": 40.0, "B.z": -25.0, "B.rx": 12.0, "A.x": -3e3, "A.y": -40.0, "A.z": 25.0,
                 "A.rx": -12.0, "A.ry": -25.0, "A.rz": -40.0}  # fmt: skip
-        tight = prestressed(model, load)
+        tight = prestress(model, load)
         theta = np.array([0.02, -0.03, 0.05])
         turned = model.rigid_motions()[:, 3:] @ theta
         from dalembert.structures.analysis.statics import StaticSolution
 
         found = StaticSolution(tight, turned, np.zeros(len(turned)), {}).beam("b", 7)
-        before = static(model, load, inertia_relief=True).beam("b", 7)
+        before = solve_static(model, load, inertia_relief=True).beam("b", 7)
         for name in ("N", "V_y", "V_z", "T", "M_y", "M_z"):
             size = max(np.abs(before.N).max(), np.abs(before.M_z).max())
             assert np.abs(getattr(found, name)).max() < 1e-11 * size
@@ -291,9 +291,11 @@ class TestStability:
     def test_forces_go_on_from_element_to_element_where_couples_were_inside(self) -> None:
         """Couples along the beam before; shapes of four terms between the ends leave 2e-6 of the largest moment."""
         frame = member(3, theory="timoshenko", planar=False)
-        frame.support("A", "fixed")
+        frame.add_support("A", "fixed")
         frame.add_line_load("m", "b", moment=(40.0, -60.0, 90.0))
-        solution = static(prestressed(structure(frame), "m"), {"B.y": 200.0, "B.z": -90.0, "B.rx": 30.0, "B.ry": 10.0})
+        solution = solve_static(
+            prestress(assemble(frame), "m"), {"B.y": 200.0, "B.z": -90.0, "B.rx": 30.0, "B.ry": 10.0}
+        )
         joints = np.array([1.0, 2.0]) / 3
         before, after = (solution.beam("b", joints * (1 + side * 1e-9)) for side in (-1, 1))
         for name in ("V_y", "V_z", "T", "M_y", "M_z"):
@@ -308,13 +310,13 @@ class TestStability:
         for name, (start, end) in zip("lbr", ("AB", "BC", "DC")):
             frame.add_beam(name, start, end, section=Section.rectangle(0.1, 0.07), material=STEEL, elements=3,
                            up=None if planar else (0.2, 0.1, 1.0))  # fmt: skip
-        frame.support(["A", "D"], "fixed")
+        frame.add_support(["A", "D"], "fixed")
         for point in "BC":
             frame.add_force("roof", point, (0, -1) if planar else (0, -1, 0))
-        model = structure(frame)
-        roof = {"roof": 0.6 * buckling(model, "roof").critical}
+        model = assemble(frame)
+        roof = {"roof": 0.6 * find_buckling(model, "roof").critical}
         load = {"B.x": 1000.0, "B.rz": 200.0, **({} if planar else {"B.z": 400.0, "B.rx": 50.0})}
-        solution, before = static(prestressed(model, roof), load), static(model, roof)
+        solution, before = solve_static(prestress(model, roof), load), solve_static(model, roof)
         ways = ("x", "y", "z", "rx", "ry", "rz")
         d = solution.displacement
         theta = np.array([0.0, 0.0, d["B.rz"]] if planar else [d[f"B.{way}"] for way in ways[3:]])
@@ -330,12 +332,12 @@ class TestStability:
         assert np.abs(total).max() < 1e-11 * np.abs(on_face(solution, "l", -1)).max()
 
     def test_prestress_in_two_steps_is_prestress_in_one(self) -> None:
-        model = structure(cantilever(8))
-        once = prestressed(model, {"P": 0.5 * EULER})
-        twice = prestressed(prestressed(model, {"P": 0.2 * EULER}), {"P": 0.3 * EULER})
-        a, b = (static(s, "H").beam("b", 9) for s in (once, twice))
+        model = assemble(cantilever(8))
+        once = prestress(model, {"P": 0.5 * EULER})
+        twice = prestress(prestress(model, {"P": 0.2 * EULER}), {"P": 0.3 * EULER})
+        a, b = (solve_static(s, "H").beam("b", 9) for s in (once, twice))
         assert b.M_z == pytest.approx(a.M_z, rel=1e-9, abs=1e-9)
-        a, b = (static(s, "H").beam("b", 9, total=True) for s in (once, twice))
+        a, b = (solve_static(s, "H").beam("b", 9, total=True) for s in (once, twice))
         assert b.lowest == pytest.approx(a.lowest, rel=1e-9)
 
     def test_a_hinge_stays_without_moment(self) -> None:
@@ -344,12 +346,12 @@ class TestStability:
         frame.add_points(["A", "B", "C"], [[0, 0], [1, 0], [1.5, 0]])
         frame.add_beam("a", "A", "B", section=SQUARE, material=STEEL, elements=4)
         frame.add_beam("b", "B", "C", section=SQUARE, material=STEEL, releases={"start": "rz"})
-        frame.support("A", "fixed")
-        frame.support("C", "y")
+        frame.add_support("A", "fixed")
+        frame.add_support("C", "y")
         frame.add_force("P", "C", (-1.0, 0.0))
-        model = structure(frame)
-        factor = buckling(model, "P").critical
-        solution = static(prestressed(model, {"P": 0.5 * factor}), {"B.y": 50.0})
+        model = assemble(frame)
+        factor = find_buckling(model, "P").critical
+        solution = solve_static(prestress(model, {"P": 0.5 * factor}), {"B.y": 50.0})
         found, other = solution.beam("b", 5), solution.beam("a", 2)
         assert abs(found.M_z[0]) < 1e-9 * np.abs(other.M_z).max()
         assert abs(found.M_z[-1]) < 1e-9 * np.abs(other.M_z).max()
@@ -360,14 +362,14 @@ class TestStability:
 def test_stresses_of_a_prestressed_solid_are_in_the_axes_that_turn_with_it() -> None:
     """Column of solid elements at 60 % of its buckling load: bending stress and the sum with the prestress."""
     solid = Solid("column", box_mesh((1.0, 0.05, 0.05), (16, 1, 2), kind="hex20"), STEEL, gravity=0)
-    solid.support("x=0", "x")
-    solid.support("x=0", "yz")
+    solid.add_support("x=0", "x")
+    solid.add_support("x=0", "yz")
     solid.add_interface("tip", "x=1")
     solid.add_force("P", "tip", (-1.0, 0.0, 0.0))
-    model = structure(solid)
-    P = 0.6 * buckling(model, "P").critical
+    model = assemble(solid)
+    P = 0.6 * find_buckling(model, "P").critical
     k, H = 0.5 * np.pi * np.sqrt(0.6), 1000.0
-    solution = static(prestressed(model, {"P": P}), {"tip.z": H})
+    solution = solve_static(prestress(model, {"P": P}), {"tip.z": H})
     inertia, x = 0.05**4 / 12, 0.5
     moment = H / k * (np.tan(k) * np.cos(k * x) - np.sin(k * x))
     where = [0.5, 0.0, 0.05]

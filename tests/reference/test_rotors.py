@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.linear import campbell
-from dalembert.structures import Frame, Material, Section, Structure, rotor, spinning, structure
+from dalembert.structures import Frame, Material, Section, Structure, assemble, spin, spin_rotor
 
 THIN = {"theory": "euler-bernoulli", "rotary": False}
 
@@ -24,10 +24,10 @@ class TestRotors:
         frame.add_beam(
             "shaft", "bearing", "disc", section=Section(area=1e6, I_y=1.0, I_z=1.0, J=1.0), material=massless, **THIN
         )
-        frame.support("bearing", "fixed")
-        frame.support("disc", "x rx")
+        frame.add_support("bearing", "fixed")
+        frame.add_support("disc", "x rx")
         frame.add_mass("disc", "disc", m, inertia=(J_p, J_t, J_t))
-        system = rotor(structure(frame), "x", Omega)
+        system = spin_rotor(assemble(frame), "x", Omega)
         a = np.polynomial.Polynomial([12.0, 0, -m])
         b = np.polynomial.Polynomial([4.0, -J_p * Omega, -J_t])
         exact = np.sort(np.abs((a * b - 36.0).roots()))
@@ -42,11 +42,11 @@ class TestRotors:
         for name, start, end in (("left", "A", "M"), ("right", "M", "B")):
             frame.add_beam(name, start, end, section=Section.circle(0.04), material="steel", elements=3, **theory)
         frame.add_mass("disc", "M", 20.0, inertia=(0.5, 0.26, 0.26), offset=(0.02, 0, 0))
-        frame.support("A", "x y z rx")
-        frame.support("B", "y z rx")
-        model = structure(frame)
-        ground = rotor(model, "x", Omega).dense().modes()
-        turning = spinning(model, "x", Omega, stiffening=False).dense().modes()
+        frame.add_support("A", "x y z rx")
+        frame.add_support("B", "y z rx")
+        model = assemble(frame)
+        ground = spin_rotor(model, "x", Omega).dense().modes()
+        turning = spin(model, "x", Omega, stiffening=False).dense().modes()
         bending = [name.endswith((".y", ".z", ".ry", ".rz")) for name in model.free]
         expected, found = set(), set()
         place = {name: k for k, name in enumerate(model.free)}
@@ -81,8 +81,8 @@ class TestRotors:
             frame.add_mass(f"disc at {point}", point, mass, inertia=(J_p, J_t, J_t))
         for point in ("p1", "p7"):
             frame.add_spring(f"bearing {point}", point, stiffness={"y": 1e6, "z": 1e6})
-        frame.support(names, "x rx")
-        return structure(frame)
+        frame.add_support(names, "x rx")
+        return assemble(frame)
 
     def test_a_published_rotor_with_two_discs_whirls_as_other_software_finds(self) -> None:
         """ROSS (github.com/petrobras/ross, example 05_09_01), rad/s at rest and at 4000 rev/min, eight decimals."""
@@ -90,16 +90,16 @@ class TestRotors:
         still = [86.65811435, 86.65811435, 274.31285391, 274.31285391, 716.78631221, 716.78631221]
         turning = [85.389467, 87.7958637, 251.78460413, 294.71333087, 600.17936195, 827.07536193]
         for speed, expected in ((0.0, still), (4000 * np.pi / 30, turning)):
-            found = rotor(model, "x", speed).dense().modes().frequencies[:6]
+            found = spin_rotor(model, "x", speed).dense().modes().frequencies[:6]
             assert found == pytest.approx(expected, rel=1e-8)
 
     def test_its_critical_speeds_are_where_a_campbell_line_of_order_one_crosses(self) -> None:
         model = self.friswell()
-        crossings = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(60.0, 110.0, 11), count=4)
+        crossings = campbell(lambda speed: spin_rotor(model, "x", speed).dense(), np.linspace(60.0, 110.0, 11), count=4)
         speeds = [critical.speed for critical in crossings.critical_speeds]
         assert len(speeds) == 2  # backward and forward whirl of the first mode
         for speed in speeds:
-            frequencies = rotor(model, "x", speed).dense().modes().frequencies
+            frequencies = spin_rotor(model, "x", speed).dense().modes().frequencies
             assert np.abs(frequencies / speed - 1).min() < 1e-6
 
     def overhung(self) -> Structure:
@@ -109,8 +109,8 @@ class TestRotors:
         light = Material("light", E=210e9, density=1e-3)
         frame.add_beam("shaft", "A", "B", section=Section.circle(0.02), material=light, theory="euler-bernoulli")
         frame.add_mass("disc", "B", 10.0, inertia=(1.0, 2.0, 2.0))
-        frame.support("A", "fixed")
-        return structure(frame)
+        frame.add_support("A", "fixed")
+        return assemble(frame)
 
     def test_torsion_that_meets_the_speed_is_no_critical_speed(self) -> None:
         """Torsion √(GJ/l J_p) = 50.4 rad/s above two whirls; only these are excited by unbalance.
@@ -118,7 +118,7 @@ class TestRotors:
         Whirl at ω = ±Ω (Stodola): mass m and rotary inertia J_t ∓ J_p on the flexible shaft.
         """
         model = self.overhung()
-        found = campbell(lambda speed: rotor(model, "x", speed).dense(), np.linspace(1.0, 60.0, 8), orders=(1.0,))
+        found = campbell(lambda speed: spin_rotor(model, "x", speed).dense(), np.linspace(1.0, 60.0, 8), orders=(1.0,))
         EI, L, m, J_t, J_p = 210e9 * np.pi * 0.02**4 / 64, 0.5, 10.0, 2.0, 1.0
         torsion = np.sqrt(210e9 / 2.6 * np.pi * 0.02**4 / 32 / L / J_p)
         k = EI * np.array([[12 / L**3, -6 / L**2], [-6 / L**2, 4 / L]])
@@ -137,9 +137,9 @@ class TestRotors:
     def test_whirl_is_forward_with_the_spin_whichever_way_that_is(self) -> None:
         model = self.overhung()
         speeds = np.array([30.0, 40.0])
-        ahead = campbell(lambda speed: rotor(model, "x", speed).dense(), speeds)
-        back = campbell(lambda speed: rotor(model, (-1, 0, 0), speed).dense(), speeds)
-        negative = campbell(lambda speed: rotor(model, "x", speed).dense(), -speeds[::-1])
+        ahead = campbell(lambda speed: spin_rotor(model, "x", speed).dense(), speeds)
+        back = campbell(lambda speed: spin_rotor(model, (-1, 0, 0), speed).dense(), speeds)
+        negative = campbell(lambda speed: spin_rotor(model, "x", speed).dense(), -speeds[::-1])
         expected = [one.whirl for one in ahead.critical_speeds]
         assert [one.whirl for one in back.critical_speeds] == expected
         assert [one.whirl for one in negative.critical_speeds[::-1]] == expected

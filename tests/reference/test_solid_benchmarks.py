@@ -11,11 +11,11 @@ from dalembert.structures import (
     OrthotropicMaterial,
     Section,
     Solid,
+    assemble,
     box_mesh,
-    buckling,
+    find_buckling,
     shape_report,
-    static,
-    structure,
+    solve_static,
 )
 from dalembert.structures.solid.shapes import KINDS
 
@@ -55,7 +55,7 @@ def distorted(kind, incompatible):
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_patch_of_distorted_cells_carries_a_constant_strain_exactly(case):
     solid = distorted(*case)
-    model = structure(solid)
+    model = assemble(solid)
     strain = np.array([[1.0, 0.3, -0.2], [0.1, -0.7, 0.4], [0.2, -0.5, 0.6]]) * 1e-3
     u = (model.positions @ strain.T).ravel()
     inner = np.all((model.positions > 1e-9) & (model.positions < np.array([1.0, 0.8, 0.6]) - 1e-9), axis=1)
@@ -76,7 +76,7 @@ def test_patch_of_distorted_cells_carries_a_constant_strain_exactly(case):
 @pytest.mark.spec("000-35")
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_free_solid_has_exactly_six_motions_without_strain(case):
-    model = structure(distorted(*case))
+    model = assemble(distorted(*case))
     values = np.linalg.eigvalsh(model.K.toarray())
     assert np.all(np.abs(values[:6]) < 1e-13 * values[-1]) and values[6] > 1e-6 * values[-1]
     assert np.abs(model.K @ model.rigid_motions()).max() < 1e-12 * np.abs(model.K).max()
@@ -85,7 +85,7 @@ def test_free_solid_has_exactly_six_motions_without_strain(case):
 @pytest.mark.spec("003-C54")
 @pytest.mark.parametrize("case", ALL, ids=named)
 def test_consistent_mass_moves_rigidly_as_the_whole_body_does(case):
-    model = structure(distorted(*case))
+    model = assemble(distorted(*case))
     mass = 7850.0 * 1.0 * 0.8 * 0.6
     assert model.mass() == pytest.approx(mass, rel=1e-12)
     assert model.centre() == pytest.approx([0.5, 0.4, 0.3], rel=1e-12)
@@ -109,24 +109,24 @@ def test_pure_bending_stores_exactly_the_energy_of_beam_theory(case):
     kind, incompatible = case
     L, h, b, kappa, nu = 2.0, 0.2, 0.1, 0.01, 0.3
     mesh = box_mesh((L, h, b), (5, 2, 1), kind, origin=(0, -h / 2, -b / 2))
-    model = structure(Solid("beam", mesh, STEEL, incompatible=incompatible))
+    model = assemble(Solid("beam", mesh, STEEL, incompatible=incompatible))
     x, y, z = model.positions.T
     u = np.stack([-kappa * x * y, kappa * (x**2 + nu * (y**2 - z**2)) / 2, nu * kappa * y * z], axis=1).ravel()
     energy = 0.5 * u @ (model.K @ u)
     assert energy == pytest.approx(0.5 * 210e9 * b * h**3 / 12 * kappa**2 * L, rel=1e-10)
     # linear hexahedra without the modes store this much more in shear that is not there
     if kind == "hex8":
-        plain = structure(Solid("beam", mesh, STEEL, incompatible=False))
+        plain = assemble(Solid("beam", mesh, STEEL, incompatible=False))
         assert 0.5 * u @ (plain.K @ u) > 1.5 * energy
 
 
 def test_bar_under_tension_stretches_by_hooke_and_narrows_by_poisson():
     bar = Solid("bar", box_mesh((2.0, 0.1, 0.2), (4, 1, 2)), STEEL, gravity=0)
-    bar.support("x=0", "x")
-    bar.support("x=0, y=0", "y")
-    bar.support("x=0, z=0", "z")
+    bar.add_support("x=0", "x")
+    bar.add_support("x=0, y=0", "y")
+    bar.add_support("x=0, z=0", "z")
     bar.add_traction("pull", "x=2", (1e6, 0, 0))
-    found = static(structure(bar), "pull")
+    found = solve_static(assemble(bar), "pull")
     end = bar.mesh.select("x=2, y=0.1, z=0.2")[0]
     move = found.u.reshape(-1, 3)[end]
     assert move == pytest.approx([1e6 / 210e9 * 2.0, -0.3 * 1e6 / 210e9 * 0.1, -0.3 * 1e6 / 210e9 * 0.2], rel=1e-10)
@@ -137,9 +137,9 @@ def twist_rate(cells, torque, L, a):
     bar = Solid("bar", box_mesh((L, a, a), (8, cells, cells), "hex20", origin=(0, -a / 2, -a / 2)), STEEL)
     bar.add_interface("root", "x=0", rigid=False)
     bar.add_interface("tip", f"x={L}", rigid=False)
-    bar.support("root", "fixed")
+    bar.add_support("root", "fixed")
     bar.add_force("twist", "tip", 0, moment=(torque, 0, 0))
-    moved = static(structure(bar), "twist").u.reshape(-1, 6)
+    moved = solve_static(assemble(bar), "twist").u.reshape(-1, 6)
     twist = []
     for x in (0.25 * L, 0.75 * L):
         points = bar.mesh.select(f"x={x}")
@@ -165,15 +165,15 @@ def test_cantilever_of_linear_hexahedra_converges_on_a_timoshenko_beam_with_orde
     for n in (2, 4):
         mesh = box_mesh((L, h, b), (10 * n, n, n), origin=(0, -h / 2, -b / 2))
         block = Solid("block", mesh, material)
-        block.support("x=0", "xyz")
-        found.append(structure(block).modes(4).frequencies_hz)
+        block.add_support("x=0", "xyz")
+        found.append(assemble(block).modes(4).frequencies_hz)
     frame = Frame("frame")
     frame.add_point("A", (0, 0, 0))
     frame.add_point("B", (L, 0, 0))
     section = Section.rectangle(h, b, poisson=0.0)
     frame.add_beam("beam", "A", "B", section=section, material=material, elements=40, up=(0, 1, 0))
-    frame.support("A", "fixed")
-    beam = structure(frame).modes(4).frequencies_hz
+    frame.add_support("A", "fixed")
+    beam = assemble(frame).modes(4).frequencies_hz
     coarse, fine = found
     # order 2: a third of the last change is left; beam and solid differ themselves by some 1e-5 to 1e-4 (warping at
     # the clamped end), a tenth of that
@@ -196,8 +196,8 @@ def test_nafems_fv52_thick_plate_agrees_to_all_published_digits(case):
         "FV52", box_mesh((10, 10, 1), divisions, kind, origin=(0, 0, -0.5)), Material("m", 200e9, 8000.0, 0.3)
     )
     for edge in ("x=0", "x=10", "y=0", "y=10"):
-        plate.support(f"{edge}, z=-0.5", "z")
-    modes = structure(plate).modes(10)
+        plate.add_support(f"{edge}, z=-0.5", "z")
+    modes = assemble(plate).modes(10)
     assert np.all(np.abs(modes.frequencies_hz[:3]) < 1e-2)
     assert modes.frequencies_hz[3:] / FV52_TARGET == pytest.approx(FV52[case], abs=0.5e-4)
 
@@ -217,13 +217,13 @@ def test_nafems_le10_thick_elliptic_plate_under_pressure():
     points = np.column_stack([inner + r[:, None] * (outer - inner), 0.6 * z])
     mesh = box.replace(points=points, point_sets={"outer": r > 1 - 1e-9})
     plate = Solid("LE10", mesh, Material("steel", 210e9, 7850.0, 0.3))
-    plate.support("y=0", "y")
-    plate.support("x=0", "x")
-    plate.support("outer", "x y")
-    plate.support(np.flatnonzero((r > 1 - 1e-9) & (np.abs(z - 0.5) < 1e-9)), "z")
+    plate.add_support("y=0", "y")
+    plate.add_support("x=0", "x")
+    plate.add_support("outer", "x y")
+    plate.add_support(np.flatnonzero((r > 1 - 1e-9) & (np.abs(z - 0.5) < 1e-9)), "z")
     plate.add_pressure("pressure", "z=0.6", 1e6)
-    model = structure(plate)
-    found = model.groups[0].stresses(static(model, "pressure").u, direct=True)
+    model = assemble(plate)
+    found = model.groups[0].stresses(solve_static(model, "pressure").u, direct=True)
     xx, yy, zz = (found.at("x=2, y=0, z=0.6", component)[0] / 1e6 for component in ("xx", "yy", "zz"))
     defect = max(abs(xx), abs(zz + 1.0))
     assert defect < 0.07
@@ -235,11 +235,11 @@ def test_orthotropic_cube_strains_by_its_compliances_in_any_axes():
     wood = OrthotropicMaterial("spruce", 11e9, 0.8e9, 0.45e9, 0.37, 0.42, 0.47, 0.69e9, 0.65e9, 0.03e9, density=450.0)
     for axis, turned in (("x", wood), ("z", wood.turned_about("z", 90.0))):
         cube = Solid("cube", box_mesh((1, 1, 1), (2, 2, 2)), turned, gravity=0)
-        cube.support("x=0", "x")
-        cube.support("y=0", "y")
-        cube.support("z=0", "z")
+        cube.add_support("x=0", "x")
+        cube.add_support("y=0", "y")
+        cube.add_support("z=0", "z")
         cube.add_traction("pull", "x=1", (1e6, 0, 0))
-        found = static(structure(cube), "pull").stresses()[0]
+        found = solve_static(assemble(cube), "pull").stresses()[0]
         if axis == "x":  # pulled along 1
             exact = np.array([1 / 11e9, -0.37 / 11e9, -0.42 / 11e9, 0, 0, 0]) * 1e6
         else:  # turned by 90°: the pull is along 2 of the wood, y along −1
@@ -269,10 +269,10 @@ def test_column_of_solids_buckles_at_eulers_load():
     # (Engesser), here by 0.64 %; the solid must show that, to within half of it
     L, h = 2.0, 0.1
     column = Solid("column", box_mesh((L, h, h), (20, 2, 2), "hex20", origin=(0, -h / 2, -h / 2)), STEEL, gravity=0)
-    column.support("x=0, y=0", "xyz")
-    column.support(f"x={L}, y=0", "y z")
+    column.add_support("x=0, y=0", "xyz")
+    column.add_support(f"x={L}, y=0", "y z")
     column.add_traction("push", f"x={L}", (-1.0 / h**2, 0, 0))
-    factor = buckling(structure(column), "push", count=1).factors[0]
+    factor = find_buckling(assemble(column), "push", count=1).factors[0]
     euler = np.pi**2 * 210e9 * h**4 / 12 / L**2
     shear = 1.2 * euler / (210e9 / 2.6 * h**2)
     assert factor < euler
@@ -289,9 +289,9 @@ def thick_cylinder(kind, poisson, divisions=(4, 6, 1), **options):
     mesh = box.replace(points=points, point_sets={"bore": t < 1e-9})
     tube = Solid("tube", mesh, Material("rubber", 1e9, 1000.0, poisson), gravity=0, **options)
     for plane, way in (("x=0", "x"), ("y=0", "y"), ("z=0", "z"), ("z=0.2", "z")):
-        tube.support(plane, way)
+        tube.add_support(plane, way)
     tube.add_pressure("p", "bore", 1e6)
-    solution = static(structure(tube), "p")
+    solution = solve_static(assemble(tube), "p")
     on = np.flatnonzero(t < 1e-9)
     c, s_ = np.cos(angle[on]), np.sin(angle[on])
     stress = solution.stresses()[0].at_points[on]
@@ -323,7 +323,7 @@ def test_an_orthotropic_rubber_that_keeps_its_volume_is_warned_of(share, warned)
     solid = Solid("pad", box_mesh((1, 1, 1), (1, 1, 1), "hex20"), rubber)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        structure(solid)
+        assemble(solid)
     assert [("'cord'" in str(one.message) and "quadrature=3" in str(one.message)) for one in found] == [True] * warned
 
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.structures import Frame, Material, Section, Structure, structure
+from dalembert.structures import Frame, Material, Section, Structure, assemble
 
 SECTION = Section.rectangle(height=1e-3, width=0.035).without_shear()
 FLOORS = (1.281, 0.814, 1.380)  # kg
@@ -35,10 +35,10 @@ def three_storey_frame(lengths: tuple[float, ...] = STATED, elements: int = 3, d
             chain = [f"{side}.{storey - 1}", *(f"{beam}.{i}" for i in range(1, elements)), f"{side}.{storey}"]
             for i, point in enumerate(chain[1:-1], start=1):
                 frame.add_point(point, x, heights[storey - 1] + length * i / elements)
-            frame.support(chain[1:-1], "y")
+            frame.add_support(chain[1:-1], "y")
             frame.add_beams(f"{beam}.", chain[:-1], chain[1:], section=SECTION, material=steel, **THIN)
-        frame.support(f"{side}.0", "fixed")
-        frame.support([f"{side}.{storey}" for storey in (1, 2, 3)], "y rz")
+        frame.add_support(f"{side}.0", "fixed")
+        frame.add_support([f"{side}.{storey}" for storey in (1, 2, 3)], "y rz")
     for storey, mass in enumerate(FLOORS, start=1):
         frame.add_mass(f"mass of floor{storey}", f"left.{storey}", mass)
         frame.add_rigid(f"floor{storey}", f"left.{storey}", f"right.{storey}", "x")
@@ -60,7 +60,7 @@ def frequencies(count: int, **options: object) -> np.ndarray:
 
 
 def rig(**options: object) -> SecondOrder:
-    return with_pendulum(structure(three_storey_frame(**options)).system())
+    return with_pendulum(assemble(three_storey_frame(**options)).system())
 
 
 def floor_shapes(system: SecondOrder, count: int) -> np.ndarray:
@@ -76,7 +76,7 @@ def floor_shapes(system: SecondOrder, count: int) -> np.ndarray:
 @pytest.mark.parametrize("elements", [1, 3, 40])
 def test_the_count_of_elastic_coordinates_is_three_floors_and_two_per_point_inside(elements: int) -> None:
     """3 + 12 (n_e - 1): 27 for n_e = 3, 28 with the pendulum; 472 in all for n_e = 40."""
-    model: Structure = structure(three_storey_frame(elements=elements))
+    model: Structure = assemble(three_storey_frame(elements=elements))
     assert len(model.free) == 3 + 12 * (elements - 1)
     assert with_pendulum(model.system()).nq == {1: 4, 3: 28, 40: 472}[elements]
 
@@ -92,13 +92,13 @@ def beams_of_the_frame(elements: int) -> Structure:
         for side in ("left", "right"):
             ends = f"{side}.{storey - 1}", f"{side}.{storey}"
             frame.add_beam(f"{side}{storey}", *ends, section=SECTION, material=steel, elements=elements, **THIN)
-            frame.support([f"{side}{storey}[{i}]" for i in range(1, elements)], "y")
-    frame.support(["left.0", "right.0"], "fixed")
-    frame.support([f"{side}.{k}" for side in ("left", "right") for k in (1, 2, 3)], "y rz")
+            frame.add_support([f"{side}{storey}[{i}]" for i in range(1, elements)], "y")
+    frame.add_support(["left.0", "right.0"], "fixed")
+    frame.add_support([f"{side}.{k}" for side in ("left", "right") for k in (1, 2, 3)], "y rz")
     for storey, mass in enumerate(FLOORS, start=1):
         frame.add_mass(f"mass of floor{storey}", f"left.{storey}", mass)
         frame.add_rigid(f"floor{storey}", f"left.{storey}", f"right.{storey}", "x")
-    return structure(frame)
+    return assemble(frame)
 
 
 @pytest.mark.spec("000-33")
@@ -249,7 +249,7 @@ def test_without_mass_in_the_beams_the_shapes_are_those_of_the_lumped_model() ->
 
 @pytest.mark.spec("000-T1")
 def test_one_massless_element_per_beam_has_the_stiffness_of_the_lumped_model() -> None:
-    system = structure(three_storey_frame(elements=1, density=0.0)).system()
+    system = assemble(three_storey_frame(elements=1, density=0.0)).system()
     k = [24 * 207e9 * SECTION.I_z / L**3 for L in STATED]
     assert k[0] == pytest.approx(1190.92628, abs=5e-6)
     assert k[1] == pytest.approx(660.07653, abs=5e-6)

@@ -6,21 +6,21 @@ from dalembert.core.lazy import attach
 
 if TYPE_CHECKING:
     from dalembert.structures.analysis.buckling import Buckling as Buckling
-    from dalembert.structures.analysis.buckling import buckling as buckling
+    from dalembert.structures.analysis.buckling import find_buckling as find_buckling
     from dalembert.structures.analysis.prestress import geometric_stiffness as geometric_stiffness
-    from dalembert.structures.analysis.prestress import prestressed as prestressed
+    from dalembert.structures.analysis.prestress import prestress as prestress
     from dalembert.structures.analysis.spinning import centrifugal_load as centrifugal_load
-    from dalembert.structures.analysis.spinning import rotor as rotor
-    from dalembert.structures.analysis.spinning import spinning as spinning
+    from dalembert.structures.analysis.spinning import spin as spin
+    from dalembert.structures.analysis.spinning import spin_rotor as spin_rotor
     from dalembert.structures.analysis.statics import StaticSolution as StaticSolution
-    from dalembert.structures.analysis.statics import static as static
+    from dalembert.structures.analysis.statics import solve_static as solve_static
     from dalembert.structures.assembly.damping import ModalDamping as ModalDamping
     from dalembert.structures.assembly.damping import Rayleigh as Rayleigh
     from dalembert.structures.assembly.materials import Material as Material
     from dalembert.structures.assembly.materials import material as material
     from dalembert.structures.assembly.sections import Section as Section
     from dalembert.structures.assembly.structure import Structure as Structure
-    from dalembert.structures.assembly.structure import structure as structure
+    from dalembert.structures.assembly.structure import assemble as assemble
     from dalembert.structures.continuous.assumed_modes import AssumedModes as AssumedModes
     from dalembert.structures.continuous.assumed_modes import Attached as Attached
     from dalembert.structures.continuous.assumed_modes import Trial as Trial
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from dalembert.structures.reduction.condensation import condense_dynamic as condense_dynamic
     from dalembert.structures.reduction.condensation import condense_static as condense_static
     from dalembert.structures.reduction.condensation import condense_substructures as condense_substructures
+    from dalembert.structures.reduction.condensation import find_substructures as find_substructures
     from dalembert.structures.reduction.condensation import guyan as guyan
     from dalembert.structures.reduction.condensation import irs as irs
     from dalembert.structures.reduction.condensation import serep as serep
-    from dalembert.structures.reduction.condensation import substructures as substructures
     from dalembert.structures.reduction.coupling import Coupled as Coupled
     from dalembert.structures.reduction.coupling import couple as couple
     from dalembert.structures.reduction.fidelity import Fidelity as Fidelity

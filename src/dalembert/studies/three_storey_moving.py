@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dalembert as da
-from dalembert.structures import Structure, structure
+from dalembert.structures import Structure, assemble
 from dalembert.studies import three_storey_rig as rig
 from dalembert.studies.three_storey_euk import Estimated, Held
 from dalembert.view.reports.pages import Moving
@@ -25,18 +25,18 @@ def drawing() -> Structure:
     height, below = 0.0, ("ground", "ground[right]")
     for name, x in zip(below, (0.0, WIDE), strict=True):
         model.add_point(name, x, 0.0)
-        model.support(name, "fixed")
+        model.add_support(name, "fixed")
     for name, length, mass in zip(rig.FLOORS, rig.STATED, rig.MASSES, strict=True):
         height += length
         both = (name, f"{name}[right]")
         for point, x, foot in zip(both, (0.0, WIDE), below, strict=True):
             model.add_point(point, x, height)
-            model.support(point, "y rz")
+            model.add_support(point, "y rz")
             model.add_beam(f"{foot} to {point}", foot, point, section=section, material=steel, theory="euler-bernoulli")
         model.add_mass(f"mass of {name}", name, mass)
         model.add_rigid(f"plate of {name}", *both, "x")
         below = both
-    return structure(model)
+    return assemble(model)
 
 
 def swaying(estimated: Estimated) -> Moving:

@@ -14,7 +14,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.core.arrays import FloatArray
-from dalembert.structures import Structure, structure
+from dalembert.structures import Structure, assemble
 
 FLOORS = ("floor1", "floor2", "floor3")
 ACCELERATIONS = ("a1", "a2", "a3")
@@ -117,13 +117,13 @@ def frame(lengths: tuple[float, ...] = STATED, elements: int = 3) -> Structure:
                 rotary=False,
             )  # fmt: skip
             if inside:
-                model.support(inside, "y")
-        model.support(f"{side}.0", "fixed")
-        model.support([f"{side}.{k}" for k in (1, 2, 3)], "y rz")
+                model.add_support(inside, "y")
+        model.add_support(f"{side}.0", "fixed")
+        model.add_support([f"{side}.{k}" for k in (1, 2, 3)], "y rz")
     for k, mass in enumerate(MASSES, start=1):
         model.add_mass(f"mass of floor{k}", f"left.{k}", mass)
         model.add_rigid(f"floor{k}", f"left.{k}", f"right.{k}", "x")
-    return structure(model)
+    return assemble(model)
 
 
 def with_pendulum(system: da.SecondOrder, pendulum: Pendulum, floor: str, gravity: float = 9.81) -> da.SecondOrder:

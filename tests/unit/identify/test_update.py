@@ -30,10 +30,10 @@ def portal(E: float, k: float, elements: int = 6) -> da.Structure:
     steel, section = da.Material("steel", E=E, density=7850.0), da.Section.rectangle(0.1, 0.1)
     for name, a, b in (("left", "A", "B"), ("top", "B", "C"), ("right", "D", "C")):
         frame.add_beam(name, a, b, section=section, material=steel, elements=elements)
-    frame.support("A", "xy")
-    frame.support("D", "fixed")
+    frame.add_support("A", "xy")
+    frame.add_support("D", "fixed")
     frame.add_spring("base", "A", None, {"rz": k})
-    return da.structures.structure(frame)
+    return da.structures.assemble(frame)
 
 
 SENSORS = ["B.x", "C.x", "top[3].y", "left[3].x", "right[3].x"]

@@ -9,7 +9,7 @@ from dalembert.control import place
 from dalembert.core.errors import DalembertError
 from dalembert.linear import SecondOrder, StateSpace, sweep
 from dalembert.numerics import ties
-from dalembert.structures import Frame, Section, static, structure
+from dalembert.structures import Frame, Section, assemble, solve_static
 from dalembert.structures.reduction.masters import choose_masters
 
 BITS = range(40)
@@ -58,10 +58,10 @@ def test_a_mechanism_is_named_by_the_same_coordinates_in_the_same_order():
         frame = Frame("bays", planar=True)
         frame.add_points(list("ABCDEF"), shaken([[0, 0], [0, 1], [1, 1], [1, 0], [2, 1], [2, 0]], seed) + 0.0)
         frame.add_bars("b", list("ABCCE"), list("BCDEF"), section=Section.rectangle(0.2, 0.1), material="steel")
-        frame.support(["A", "D", "F"], "pinned")
+        frame.add_support(["A", "D", "F"], "pinned")
         frame.add_force("wind", "B", (1, 0))
         with pytest.raises(DalembertError) as caught:
-            static(structure(frame), "wind")
+            solve_static(assemble(frame), "wind")
         words.add(str(caught.value))
     assert len(words) == 1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, buckling, spinning, static, structure
+from dalembert.structures import Frame, Material, Section, assemble, find_buckling, solve_static, spin
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 ROD = {"section": Section.circle(0.02), "material": STEEL}
@@ -20,20 +20,20 @@ def mast(n, **options):
     f.add_points(["a", "b"], [[0, 0], [10, 0]])
     f.add_beam("mast", "a", "b", section=Section.circle(0.4), end_section=Section.circle(0.1), material=STEEL,
                elements=n, **options)  # fmt: skip
-    f.support("a")
-    return structure(f)
+    f.add_support("a")
+    return assemble(f)
 
 
 def test_a_lumped_taper_has_its_own_mass():
     s = mast(5, mass="lumped")
     assert s.mass() == pytest.approx(CONE, rel=1e-12)
-    assert static(s, "gravity").reaction["a.y"] == pytest.approx(9.81 * CONE, rel=1e-12)
+    assert solve_static(s, "gravity").reaction["a.y"] == pytest.approx(9.81 * CONE, rel=1e-12)
     lumped, consistent = (mast(40, mass=mass).modes(1).frequencies for mass in ("lumped", "consistent"))
     np.testing.assert_allclose(lumped, consistent, rtol=2e-3)
 
 
 def test_a_turning_taper_pulls_with_its_own_mass_whatever_the_mesh():
-    found = [spinning(mast(n), "z", 30.0, coriolis=False).modes(1).frequencies[0] for n in (8, 32)]
+    found = [spin(mast(n), "z", 30.0, coriolis=False).modes(1).frequencies[0] for n in (8, 32)]
     assert found[0] == pytest.approx(found[1], rel=1e-4)
 
 
@@ -43,9 +43,9 @@ def test_a_single_point_on_a_spring_is_held_when_its_translations_are():
     f.add_mass("m", "P", 2.0)
     f.add_spring("k", "P", None, 100.0, direction="y")
     with pytest.raises(ModelError, match=r"nothing resists translation along x\. Support it"):
-        static(structure(f), "gravity")
-    f.support("P", "x")
-    assert static(structure(f), "gravity").displacement["P.y"] == pytest.approx(-0.1962)
+        solve_static(assemble(f), "gravity")
+    f.add_support("P", "x")
+    assert solve_static(assemble(f), "gravity").displacement["P.y"] == pytest.approx(-0.1962)
 
 
 @pytest.mark.parametrize("far", [0.0, 1e4])
@@ -53,11 +53,11 @@ def test_a_straight_truss_does_not_turn_about_itself(far):
     f = Frame("tie")
     f.add_points(["A", "B", "C"], np.array([[0, 0, 0], [1, 0, 0], [3, 0, 0]]) + far)
     f.add_bars("b", ["A", "B"], ["B", "C"], **ROD)
-    f.support(["A", "C"], "pinned")
-    f.support("B", "yz")
-    s = structure(f)
+    f.add_support(["A", "C"], "pinned")
+    f.add_support("B", "yz")
+    s = assemble(f)
     area = ROD["section"].area
-    assert static(s, {"B.x": 1e3}).displacement["B.x"] == pytest.approx(1e3 / (STEEL.E * area * 1.5), rel=1e-9)
+    assert solve_static(s, {"B.x": 1e3}).displacement["B.x"] == pytest.approx(1e3 / (STEEL.E * area * 1.5), rel=1e-9)
 
 
 def test_every_mechanism_of_several_is_told_apart():
@@ -65,10 +65,10 @@ def test_every_mechanism_of_several_is_told_apart():
     f.add_points("p", [[0, 0], [1, 0], [2, 0], [3, 0]])
     f.add_points("q", [[0, 1], [1, 1], [2, 1], [3, 1]])
     f.add_bars("b", [f"p{k}" for k in (1, 2, 3, 4)], [f"q{k}" for k in (1, 2, 3, 4)], **ROD)
-    f.support(["p1", "p2", "p3", "p4"], "pinned")
+    f.add_support(["p1", "p2", "p3", "p4"], "pinned")
     f.add_force("wind", "q1", (1.0, 0))
     with pytest.raises(ModelError) as error:
-        static(structure(f), "wind")
+        solve_static(assemble(f), "wind")
     for k in (1, 2, 3, 4):
         assert f"a mechanism that moves q{k}.x" in str(error.value)
     assert str(error.value).count("q1.x") == 1
@@ -82,7 +82,7 @@ def test_inside_a_flying_beam_its_inertia_acts_too():
         f.add_points(["A", "B", "C"], [[0, 0], [L / 2, 0], [L, 0]])
         f.add_beams("b", ["A", "B"], ["B", "C"], **ROD, elements=n, mass=mass)
         f.add_force("push", "B", (0, F))
-        solution = static(structure(f), "push", inertia_relief=True)
+        solution = solve_static(assemble(f), "push", inertia_relief=True)
         x = np.linspace(0, L / 2, 7)
         left, right = solution.beam("b1", x), solution.beam("b2", x)
         q = F / L
@@ -105,7 +105,7 @@ def test_a_pushed_and_turning_free_beam_has_free_ends():
     f.add_beam("b", "A", "B", section=Section.rectangle(0.05, 0.02), material=STEEL, elements=3)
     f.add_mass("m", "B", 3.0, inertia=0.1)
     f.add_force("push", "B", (10.0, 20.0, -5.0), moment=(1.0, 2.0, 3.0))
-    found = static(structure(f), "push", inertia_relief=True).beam("b", 2)
+    found = solve_static(assemble(f), "push", inertia_relief=True).beam("b", 2)
     for name in ("N", "V_y", "V_z", "T", "M_y", "M_z"):
         assert getattr(found, name)[0] == pytest.approx(0.0, abs=1e-7), name
 
@@ -119,10 +119,10 @@ def test_torsion_of_a_tapered_column_converges_to_that_of_its_own_sections():
         thin = Section(area=4e-4, I_y=1e-6, I_z=1e-6, J=1e-11, height=0.1, width=0.1)
         wide = Section(area=4e-4, I_y=4e-6, I_z=4e-6, J=1e-11, height=0.2, width=0.2)
         f.add_beam("c", "a", "b", section=wide, end_section=thin, material=STEEL, elements=n)
-        f.support("a")
-        f.support("b", "xy rx ry rz")
+        f.add_support("a")
+        f.add_support("b", "xy rx ry rz")
         f.add_force("P", "b", (0, 0, -1.0))
-        return buckling(structure(f), "P", count=1).critical
+        return find_buckling(assemble(f), "P", count=1).critical
 
     # uniform compression: ∫ (GJ − P I_p/A) φ′² dx loses its sign first where I_p is largest, at the foot
     assert factor(32) > STEEL.G * 1e-11 * 4e-4 / 8e-6

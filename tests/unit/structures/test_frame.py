@@ -7,7 +7,7 @@ import pytest
 import scipy.integrate
 import scipy.linalg
 
-from dalembert.structures import Frame, Material, Section, static, structure
+from dalembert.structures import Frame, Material, Section, assemble, solve_static
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PIPE = Section.tube(0.1, 0.08)
@@ -35,8 +35,8 @@ def frequencies(s, count):
 
 def test_points_inside_a_beam_are_named_after_it():
     f = line(4)
-    f.support("A")
-    s = structure(f)
+    f.add_support("A")
+    s = assemble(f)
     assert s.points == ("A", "B", "beam[1]", "beam[2]", "beam[3]")
     np.testing.assert_allclose(s.positions[3], [1, 0, 0])
     assert s.coordinates[:3] == ("A.x", "A.y", "A.rz")
@@ -47,7 +47,7 @@ def test_height_of_a_beam_points_up_unless_it_stands():
     f.add_points("p", [[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]])
     for k, (a, b, up) in enumerate([("p1", "p2", None), ("p1", "p3", None), ("p3", "p4", (0, 1, 0))]):
         f.add_beam(f"b{k}", a, b, section=PLANK, material=STEEL, up=up)
-    R = structure(f).groups[0].R
+    R = assemble(f).groups[0].R
     np.testing.assert_allclose(R[0, 1], [0, 0, 1], atol=1e-15)
     np.testing.assert_allclose(R[1], [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-15)
     np.testing.assert_allclose(R[2, 1], [0, 1, 0], atol=1e-15)
@@ -56,9 +56,9 @@ def test_height_of_a_beam_points_up_unless_it_stands():
 
 def test_a_tall_section_is_stiff_against_loads_along_its_height():
     f = line(planar=False)
-    f.support("A", "fixed")
-    s = structure(f)
-    down, side = (static(s, {f"B.{way}": 1.0}).displacement[f"B.{way}"] for way in "zy")
+    f.add_support("A", "fixed")
+    s = assemble(f)
+    down, side = (solve_static(s, {f"B.{way}": 1.0}).displacement[f"B.{way}"] for way in "zy")
     E, L = STEEL.E, 2.0
     assert down == pytest.approx(L**3 / (3 * E * PLANK.I_z) + PLANK.shear_y * L / (STEEL.G * PLANK.area), rel=1e-10)
     assert side == pytest.approx(L**3 / (3 * E * PLANK.I_y) + PLANK.shear_z * L / (STEEL.G * PLANK.area), rel=1e-10)
@@ -73,7 +73,7 @@ def test_a_planar_frame_is_the_spatial_one_restricted():
     f.add_points("p", points)
     f.add_beam("b1", "p1", "p2", section=PLANK, material=STEEL, up=(-1, 0, 0))  # the height lies in the plane
     f.add_beam("b2", "p2", "p3", section=PLANK, material=STEEL, up=(0, 1, 0))
-    spatial, planar = structure(f), structure(g)
+    spatial, planar = assemble(f), assemble(g)
     keep = [spatial.index(name) for name in planar.coordinates]
     for which in "KM":
         ours, theirs = dense(planar, which), dense(spatial, which)[np.ix_(keep, keep)]
@@ -94,8 +94,8 @@ def test_rotating_everything_changes_nothing_that_matters():
             f.add_beam(f"b{k}", f"p{k + 1}", f"p{k + 2}", section=PLANK, material=STEEL, up=R @ ups[k], elements=2,
                        offsets=(R @ [0.05, 0, 0.02], None), releases={"end": "ry"} if k == 1 else None)  # fmt: skip
         f.add_mass("lump", "p4", 3.0, inertia=R @ np.diag([1.0, 2, 3]) @ R.T, offset=R @ [0.1, 0.2, 0.3])
-        f.support(["p1", "p4"], "fixed")
-        found.append(frequencies(structure(f), 8))
+        f.add_support(["p1", "p4"], "fixed")
+        found.append(frequencies(assemble(f), 8))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_members_added_one_by_one_or_at_once_are_the_same():
         one.add_beam(f"b{k + 1}", a, b, section=PIPE, material="steel")
     many.add_beams("b", starts, ends, section=PIPE, material="steel")
     assert len(one.beams) == 1
-    first, second = structure(one), structure(many)
+    first, second = assemble(one), assemble(many)
     np.testing.assert_array_equal(dense(first), dense(second))
     assert first.coordinates == second.coordinates
 
@@ -120,7 +120,7 @@ def test_equal_elements_are_computed_once_and_give_the_same_matrices(monkeypatch
     f.add_points("p", [[x, y, 0] for x in range(4) for y in range(4)])
     pairs = [(4 * i + j, 4 * i + j + 1) for i in range(4) for j in range(3)]
     f.add_beams("b", [f"p{a + 1}" for a, _ in pairs], [f"p{b + 1}" for _, b in pairs], section=PLANK, material=STEEL)
-    shared = structure(f)
+    shared = assemble(f)
     group = shared.groups[0]
     assert len(group.different()[0].points) == 1
     np.testing.assert_allclose(dense(shared), group.assemble(group.stiffness()).toarray(), rtol=1e-14)
@@ -128,7 +128,7 @@ def test_equal_elements_are_computed_once_and_give_the_same_matrices(monkeypatch
 
 def test_matrices_are_symmetric():
     f = line(3, planar=False, offsets=((0.1, 0.2, 0.3), (0, 0.1, 0)), releases={"end": "rz"})
-    s = structure(f)
+    s = assemble(f)
     for which in "MK":
         A = dense(s, which)
         np.testing.assert_allclose(A, A.T, atol=1e-14 * np.abs(A).max())
@@ -142,14 +142,14 @@ def test_offsets_are_rigid_arms():
     f = Frame("arms")
     f.add_points(["A", "B"], [[0, 0, 0], [2, 1, 0.5]])
     f.add_beam("beam", "A", "B", section=PLANK, material=STEEL, elements=3, offsets=arms)
-    f.support("A", "fixed")
+    f.add_support("A", "fixed")
     g = Frame("links")
     g.add_points(["A", "B", "a", "b"], [[0, 0, 0], [2, 1, 0.5], arms[0], np.add([2, 1, 0.5], arms[1])])
     g.add_beam("beam", "a", "b", section=PLANK, material=STEEL, elements=3)
     g.add_rigid("start", "A", "a")
     g.add_rigid("end", "B", ["b"])
-    g.support("A", "fixed")
-    first, second = structure(f), structure(g)
+    g.add_support("A", "fixed")
+    first, second = assemble(f), assemble(g)
     order = [second.free.index(name) for name in first.free]
     for which in "MK":
         ours = first.reduced(getattr(first, which)).toarray()
@@ -162,9 +162,9 @@ def test_a_released_end_is_a_hinge():
     """Propped at a hinge: the beam of a clamped and a hinged end has 3EI/L³ at the hinge."""
     slender = {"theory": "euler-bernoulli"}
     f = line(releases={"end": "rz"}, **slender)
-    f.support("A", "fixed")
-    f.support("B", "x rz")
-    solution = static(structure(f), {"B.y": -1.0})
+    f.add_support("A", "fixed")
+    f.add_support("B", "x rz")
+    solution = solve_static(assemble(f), {"B.y": -1.0})
     assert solution.displacement["B.y"] == pytest.approx(-(2.0**3) / (3 * STEEL.E * PLANK.I_z), rel=1e-12)
     assert solution.reaction["A.rz"] == pytest.approx(2.0, rel=1e-12)
     assert solution.reaction["B.rz"] == pytest.approx(0, abs=1e-12)
@@ -173,10 +173,10 @@ def test_a_released_end_is_a_hinge():
 def test_releases_condense_mass_as_the_hinge_moves():
     """Clamped at A and hinged at B: the frequencies of a beam clamped and supported, 15.4182 √(EI/ρAL⁴)."""
     f = line(16, releases={"end": "rz"}, theory="euler-bernoulli", rotary=False)
-    f.support(["A", "B"], "fixed")
-    found = frequencies(structure(f), 1)[0] / np.sqrt(STEEL.E * PLANK.I_z / (STEEL.density * PLANK.area * 2.0**4))
+    f.add_support(["A", "B"], "fixed")
+    found = frequencies(assemble(f), 1)[0] / np.sqrt(STEEL.E * PLANK.I_z / (STEEL.density * PLANK.area * 2.0**4))
     assert found == pytest.approx(15.418206, rel=1e-5)
-    single = structure(line(releases={"end": "rz"}))
+    single = assemble(line(releases={"end": "rz"}))
     assert single.mass() == pytest.approx(STEEL.density * PLANK.area * 2.0, rel=1e-12)
     np.testing.assert_allclose(single.centre(), [1, 0, 0], atol=1e-12)
 
@@ -184,9 +184,9 @@ def test_releases_condense_mass_as_the_hinge_moves():
 def test_loads_on_a_hinged_beam_are_condensed_with_it():
     """Uniform load on a beam clamped at A and hinged at B: moment qL²/8 at A, 5/8 and 3/8 of the load."""
     f = line(releases={"end": "rz"}, theory="euler-bernoulli")
-    f.support(["A", "B"], "fixed")
+    f.add_support(["A", "B"], "fixed")
     f.add_line_load("q", "beam", (0, -1.0))
-    solution = static(structure(f), "q")
+    solution = solve_static(assemble(f), "q")
     q = {name: solution.reaction[name] for name in ("A.y", "A.rz", "B.y", "B.rz")}
     np.testing.assert_allclose(list(q.values()), [5 / 8 * 2, 2**2 / 8, 3 / 8 * 2, 0], atol=1e-12)
     middle = solution.beam("beam", [2.0]).deflection[0]
@@ -203,14 +203,14 @@ def test_beams_hinged_at_both_ends_make_a_truss_without_rotations():
             else:
                 f.add_beam(name, a, b, section=PIPE, material=STEEL, rotary=False,
                            releases={"start": "rz", "end": "rz"})  # fmt: skip
-        f.support("A", "xy")
-        f.support("B", "y")
+        f.add_support("A", "xy")
+        f.add_support("B", "y")
         f.add_force("push", "C", (3.0, -5.0))
-        return structure(f)
+        return assemble(f)
 
     first, second = truss(True), truss(False)
     assert first.free == second.free == ("B.x", "C.x", "C.y")
-    np.testing.assert_allclose(static(first, "push").u, static(second, "push").u, rtol=1e-10, atol=1e-20)
+    np.testing.assert_allclose(solve_static(first, "push").u, solve_static(second, "push").u, rtol=1e-10, atol=1e-20)
     np.testing.assert_allclose(dense(first, "M"), dense(second, "M"), atol=1e-10)
 
 
@@ -220,7 +220,7 @@ def test_a_hinge_about_a_slanted_axis_that_turns_nothing_is_refused():
     f.add_beam("b1", "p1", "p2", section=PIPE, material=STEEL, releases={"end": "rx"})
     f.add_beam("b2", "p2", "p3", section=PIPE, material=STEEL, releases={"start": "rx"})
     with pytest.raises(Exception, match="'p2': every beam there releases the rotation about"):
-        structure(f)
+        assemble(f)
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -228,8 +228,8 @@ def test_one_tapered_element_is_exact_at_its_tip(n):
     """∫ M²/EI + χ V²/GA along a cantilever whose height falls from 0.3 to 0.1 m."""
     deep, shallow = Section.rectangle(0.3, 0.1), Section.rectangle(0.1, 0.1)
     f = line(n, section=deep, end_section=shallow)
-    f.support("A", "fixed")
-    found = static(structure(f), {"B.y": 1.0}).displacement["B.y"]
+    f.add_support("A", "fixed")
+    found = solve_static(assemble(f), {"B.y": 1.0}).displacement["B.y"]
 
     def give(x):
         s = deep.between(shallow, x / 2.0)
@@ -241,7 +241,7 @@ def test_one_tapered_element_is_exact_at_its_tip(n):
 
 def test_a_tapered_beam_has_its_mass_and_centre():
     f = line(2, planar=False, section=Section.circle(0.3), end_section=Section.circle(0.1))
-    s = structure(f)
+    s = assemble(f)
     cone = np.pi * STEEL.density * 2.0 / 3 * (0.15**2 + 0.15 * 0.05 + 0.05**2)
     assert s.mass() == pytest.approx(cone, rel=1e-12)
     R, r = 0.15, 0.05
@@ -252,10 +252,10 @@ def test_a_tapered_cantilever_vibrates_at_the_tabulated_frequency():
     """Wedge of constant width and zero tip height: ω = 5.315 √(E I₀/ρ A₀ L⁴) (Kirchhoff 1879; Blevins, table 8-11)."""
     wedge = {"section": Section.rectangle(0.02, 0.02), "end_section": Section.rectangle(2e-7, 0.02)}
     f = line(16, **wedge, theory="euler-bernoulli", rotary=False)
-    f.support("A", "fixed")
+    f.add_support("A", "fixed")
     root = wedge["section"]
     unit = np.sqrt(STEEL.E * root.I_z / (STEEL.density * root.area * 2.0**4))
-    assert frequencies(structure(f), 1)[0] / unit == pytest.approx(5.315, abs=5e-4)
+    assert frequencies(assemble(f), 1)[0] / unit == pytest.approx(5.315, abs=5e-4)
 
 
 # -- masses, springs, links -------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_an_offset_mass_is_a_mass_at_the_end_of_a_rigid_link():
     g.add_points(["A", "B"], [[0, 0, 0], [0.1, 0.2, 0.3]])
     g.add_mass("m", "B", 2.0, inertia=(1, 2, 3))
     g.add_rigid("arm", "A", "B")
-    one, other = structure(f), structure(g)
+    one, other = assemble(f), assemble(g)
     np.testing.assert_allclose(dense(one, "M"), other.reduced(other.M).toarray(), atol=1e-15)
     np.testing.assert_allclose(one.centre(), [0.1, 0.2, 0.3], rtol=1e-14)
 
@@ -280,7 +280,7 @@ def test_rigid_links_may_follow_each_other():
     f.add_mass("m", "p3", 1.0)
     f.add_rigid("second", "p2", "p3")
     f.add_rigid("first", "p1", "p2")
-    s = structure(f)
+    s = assemble(f)
     assert s.free == tuple(f"p1.{way}" for way in ("x", "y", "z", "rx", "ry", "rz"))
     turn = s.expand(np.array([0, 0, 0, 0, 0, 1.0]))
     np.testing.assert_allclose(turn[12:18], [-1, 1, 0, 0, 0, 1])
@@ -291,11 +291,11 @@ def test_a_floor_is_rigid_in_its_plane_only():
     f.add_points("c", [[0, 0, 0], [4, 0, 0], [0, 0, 3], [4, 0, 3]])
     f.add_beams("col", ["c1", "c2"], ["c3", "c4"], section=PIPE, material=STEEL)
     f.add_rigid("floor", "c3", ["c4"], "x y rz")
-    f.support(["c1", "c2"], "fixed")
-    s = structure(f)
+    f.add_support(["c1", "c2"], "fixed")
+    s = assemble(f)
     assert "c4.x" not in s.free
     assert "c4.z" in s.free
-    moved = static(s, {"c3.rz": 1000.0}).displacement
+    moved = solve_static(s, {"c3.rz": 1000.0}).displacement
     assert moved["c4.y"] == pytest.approx(moved["c3.y"] + 4 * moved["c3.rz"], rel=1e-12)
 
 
@@ -303,7 +303,7 @@ def test_a_spring_without_direction_acts_along_its_line():
     f = Frame("spring", planar=True)
     f.add_points(["A", "B"], [[0, 0], [3, 4]])
     f.add_spring("s", "A", "B", 10.0, damping=2.0, loss_factor=0.1)
-    s = structure(f)
+    s = assemble(f)
     n = np.array([0.6, 0.8, 0])
     block = 10 * np.outer(n, n)
     np.testing.assert_allclose(dense(s), np.block([[block, -block], [-block, block]]), atol=1e-15)
@@ -319,7 +319,7 @@ def test_springs_to_the_ground_take_directions_matrices_and_vectors():
     f.add_spring("s2", "A", stiffness={"xz": 2.0})
     f.add_spring("s3", "A", stiffness=9.0, direction=(0, 0, 7))
     f.add_spring("s4", "A", stiffness=np.diag([0, 1.0, 0, 0, 0, 0]))
-    np.testing.assert_array_equal(dense(structure(f)).diagonal(), [2, 1, 11, 0, 5, 0])
+    np.testing.assert_array_equal(dense(assemble(f)).diagonal(), [2, 1, 11, 0, 5, 0])
 
 
 def test_springs_and_masses_of_one_kind_or_many_are_the_same():
@@ -337,7 +337,7 @@ def test_springs_and_masses_of_one_kind_or_many_are_the_same():
     f.add_spring("foot", "p1", stiffness={"x": 3.0, "rz": 4.0}, loss_factor=0.5)
     K[0, 0] += 3
     K[5, 5] += 4
-    s = structure(f)
+    s = assemble(f)
     np.testing.assert_allclose(dense(s), K, atol=1e-13)
     assert dense(s, "K_loss")[5, 5] == 2.0
     assert s.C.nnz == 0
@@ -345,13 +345,13 @@ def test_springs_and_masses_of_one_kind_or_many_are_the_same():
 
 def test_lumped_and_consistent_beams_have_one_mass():
     for mass in ("lumped", "consistent"):
-        assert structure(line(3, mass=mass)).mass() == pytest.approx(7850 * 0.02 * 2, rel=1e-12)
+        assert assemble(line(3, mass=mass)).mass() == pytest.approx(7850 * 0.02 * 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("mass", ["lumped", "consistent"])
 def test_lumped_and_consistent_beams_have_one_polar_inertia(mass):
     """ρ I_p L about the axis of the beam, of three elements."""
-    s = structure(line(3, mass=mass, planar=False))
+    s = assemble(line(3, mass=mass, planar=False))
     spin = s.rigid_motions()[:, s.rigid_names.index("rx")]
     rotary = 7850 * Section.rectangle(0.2, 0.1).I_p * 2
     assert spin @ (s.M @ spin) == pytest.approx(rotary, rel=1e-10)
@@ -365,19 +365,19 @@ def test_gravity_is_the_weight_per_length(planar):
     f = line(2, planar=planar)
     g = (0, -9.81 * 7850 * 0.02) if planar else (0, 0, -9.81 * 7850 * 0.02)
     f.add_line_load("weight", "beam", g)
-    f.support(["A", "B"], "fixed")
-    s = structure(f)
+    f.add_support(["A", "B"], "fixed")
+    s = assemble(f)
     np.testing.assert_allclose(s.loads["gravity"], s.loads["weight"], atol=1e-10)
 
 
 def test_line_loads_are_cut_at_the_elements():
     whole, cut = line(1), line(5)
     for f in (whole, cut):
-        f.support("A", "fixed")
+        f.add_support("A", "fixed")
         f.add_line_load("q", "beam", (1, -2), end_force=(0, 7), moment=3.0, end_moment=-1.0)
         f.add_beam_force("p", "beam", 1.3, (4, 5), moment=6.0)
     for case in "qp":
-        one, other = (static(structure(f), case).displacement["B"] for f in (whole, cut))
+        one, other = (solve_static(assemble(f), case).displacement["B"] for f in (whole, cut))
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
@@ -387,15 +387,15 @@ def test_local_axes_of_a_load_are_those_of_the_beam():
     f.add_beam("beam", "A", "B", section=PLANK, material=STEEL)
     f.add_line_load("local", "beam", (0, 1.0), axes="local")
     f.add_line_load("global", "beam", (-0.8, 0.6))
-    loads = structure(f).loads
+    loads = assemble(f).loads
     np.testing.assert_allclose(loads["local"], loads["global"], atol=1e-14)
 
 
 def test_prescribed_displacements_move_the_structure():
     f = line(2)
-    f.support("A", "fixed", values={"y": 0.01})
-    f.support("B", "fixed")
-    solution = static(structure(f))
+    f.add_support("A", "fixed", values={"y": 0.01})
+    f.add_support("B", "fixed")
+    solution = solve_static(assemble(f))
     assert solution.displacement["A.y"] == 0.01
     assert solution.displacement["beam[1].y"] == pytest.approx(0.005, rel=1e-9)
     k = 12 * STEEL.E * PLANK.I_z / 2.0**3 / (1 + 12 * STEEL.E * PLANK.I_z * PLANK.shear_y / (STEEL.G * PLANK.area * 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, static, structure
+from dalembert.structures import Frame, Material, Section, assemble, solve_static
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": STEEL}
@@ -26,15 +26,15 @@ def braced(inner):
         f.add_beam("brace", "middle", "third", **BEAM, elements=2)
         f.add_beam("rest", "third", "wall", **BEAM)
         f.add_bar("tie", "third", "top", **BEAM)
-    f.support(["foot", "wall"], "pinned")
+    f.add_support(["foot", "wall"], "pinned")
     f.add_force("wind", "top", (1e3, 0))
-    return structure(f)
+    return assemble(f)
 
 
 def test_members_may_start_and_end_inside_others():
     ours, theirs = braced(True), braced(False)
     assert ours.points[:3] == ("foot", "top", "wall")
-    found, expected = (static(s, "wind").displacement["top"] for s in (ours, theirs))
+    found, expected = (solve_static(s, "wind").displacement["top"] for s in (ours, theirs))
     np.testing.assert_allclose(found, expected, rtol=1e-11)
     np.testing.assert_allclose(ours.modes(6).frequencies, theirs.modes(6).frequencies, rtol=1e-11)
 
@@ -43,13 +43,13 @@ def test_supports_masses_springs_and_loads_may_sit_inside_a_beam():
     f = Frame("line", planar=True)
     f.add_points(["A", "B"], [[0, 0], [2, 0]])
     f.add_beam("beam", "A", "B", **BEAM, elements=4)
-    f.support(["A", "B", "beam[1]"], "y")
-    f.support("A", "x")
+    f.add_support(["A", "B", "beam[1]"], "y")
+    f.add_support("A", "x")
     f.add_mass("m", "beam[1]", 2.0)
     f.add_spring("s", "beam[3]", None, 1e30, direction="y")
     f.add_force("f", "beam[1]", (0, -1.0))
     f.add_force("f", "beam[3]", (0, -5.0))
-    solution = static(structure(f), "f")
+    solution = solve_static(assemble(f), "f")
     assert solution.reaction["beam[1].y"] == pytest.approx(1.0, rel=1e-9)
     assert solution.displacement["beam[3].y"] == pytest.approx(-5e-30, rel=1e-9)
 
@@ -60,7 +60,7 @@ def test_members_may_be_given_before_those_they_end_in():
     f.add_beam("twig", "branch[1]", "D", **BEAM, elements=2)
     f.add_beam("branch", "stem[2]", "C", **BEAM, elements=2)
     f.add_beam("stem", "A", "B", **BEAM, elements=4)
-    s = structure(f)
+    s = assemble(f)
     places = dict(zip(s.points, s.positions.tolist()))
     assert places["stem[2]"] == [0, 0, 2] and places["branch[1]"] == [2, 0, 2] and places["twig[1]"] == [2, 1, 2]
 
@@ -72,7 +72,7 @@ def test_members_that_end_in_each_other_have_no_place():
     f.add_beam("two", "B", "one[1]", **BEAM, elements=2)
     f.add_beam("own", "A", "own[1]", **BEAM, elements=2)
     with pytest.raises(ModelError, match="'one', 'two', 'own' start or end inside each other"):
-        structure(f)
+        assemble(f)
 
 
 def test_an_unknown_end_of_a_member_is_named():
@@ -81,14 +81,14 @@ def test_an_unknown_end_of_a_member_is_named():
     f.add_beam("stem", "A", "B", **BEAM, elements=2)
     f.add_beam("twig", "stem[2]", "C", **BEAM)
     with pytest.raises(ModelError, match=r"beam 'twig': no point named 'stem\[2\]'.*Did you mean 'stem\[1\]'"):
-        structure(f)
+        assemble(f)
 
 
 def test_names_of_ends_may_come_from_a_generator():
     f = Frame("row", planar=True)
     f.add_points("p", [[0, 0], [1, 0], [2, 0]])
     f.add_beams("b", (f"p{k}" for k in (1, 2)), (f"p{k}" for k in (2, 3)), **BEAM)
-    assert structure(f).groups[0].beams == ("b1", "b2")
+    assert assemble(f).groups[0].beams == ("b1", "b2")
 
 
 def test_every_member_of_a_set_may_have_its_own_height_direction():
@@ -97,10 +97,10 @@ def test_every_member_of_a_set_may_have_its_own_height_direction():
     f.add_points("b", [[0, 0, 1], [1, 0, 1], [2, 0, 1]])
     ups = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0.5]])
     f.add_beams("post", ["a1", "a2", "a3"], ["b1", "b2", "b3"], **BEAM, up=ups, elements=2)
-    y = structure(f).groups[0].R[::2, 1]
+    y = assemble(f).groups[0].R[::2, 1]
     np.testing.assert_allclose(y, [[1, 0, 0], [0, 1, 0], [np.sqrt(0.5), np.sqrt(0.5), 0]], atol=1e-15)
     with pytest.raises(ModelError, match=r"up of beam 'x...' must be 3 numbers or of shape \(3, 3\)"):
         f.add_beams("x", ["a1", "a2", "a3"], ["b2", "b3", "b1"], **BEAM, up=ups[:2])
     f.add_beams(["x", "y"], ["a1", "a2"], ["a2", "a3"], **BEAM, up=[[0, 0, 1], [1, 0, 0]])
     with pytest.raises(ModelError, match="beam 'y': up= points along the beam"):
-        structure(f)
+        assemble(f)

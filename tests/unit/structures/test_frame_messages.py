@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.structures import Frame, Section, prestressed, static, structure
+from dalembert.structures import Frame, Section, assemble, prestress, solve_static
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
 
@@ -16,7 +16,7 @@ def frame():
     f = Frame("roof", planar=True)
     f.add_points(["A", "B", "C"], [[0, 0], [2, 0], [2, 1]])
     f.add_beams(["rafter", "post"], ["A", "B"], ["B", "C"], **BEAM, elements=2)
-    f.support("A")
+    f.add_support("A")
     f.add_force("snow", "C", (0, -1e3))
     return f
 
@@ -26,7 +26,7 @@ def test_parts_that_nothing_joins_are_told_with_the_points_at_one_place():
     f.add_points(["B2", "D"], [[2, 0], [3, 0]])
     f.add_beam("eaves", "B2", "D", **BEAM)
     with pytest.raises(ModelError) as error:
-        static(structure(f), "snow")
+        solve_static(assemble(f), "snow")
     text = str(error.value)
     assert "It falls into 2 parts that nothing joins: A, B, C, rafter[1], post[1] | B2, D." in text
     assert "B and B2 are at one place, but two points." in text
@@ -38,7 +38,7 @@ def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
     f.add_bar("tie", "D", "E", **BEAM)
     f.add_rigid("link", "B", "D")
     with pytest.raises(ModelError) as error:
-        static(structure(f), "snow")
+        solve_static(assemble(f), "snow")
     assert "a mechanism that moves E.y" in str(error.value)
     assert "parts that nothing joins" not in str(error.value)
 
@@ -53,26 +53,26 @@ def test_names_that_mean_two_things_are_refused(change, words):
     f = frame()
     change(f)
     with pytest.raises(ModelError, match=words):
-        structure(f)
+        assemble(f)
 
 
 def test_tables_stay_in_line_and_tell_all_that_acts():
     f = frame()
     f.add_point("a point with a rather long name", 3, 1)
     f.add_beam("q", "C", "a point with a rather long name", **BEAM)
-    s = structure(f)
-    text = static(s, {"gravity": 1.35, "C.x": 10.0}).table()
+    s = assemble(f)
+    text = solve_static(s, {"gravity": 1.35, "C.x": 10.0}).table()
     assert "under 1.35 gravity + given forces" in text
     exponents = [re.search(r"e[+-]\d\d ", line) for line in text.splitlines()[1:]]
     assert len({found.start() for found in exponents if found}) == 1
-    assert "under 1 snow;" in static(s, "snow").table()
-    assert "under given forces;" in static(s, {"C.x": 1.0}).table()
+    assert "under 1 snow;" in solve_static(s, "snow").table()
+    assert "under given forces;" in solve_static(s, {"C.x": 1.0}).table()
 
 
 def test_a_section_without_size_leaves_out_the_stresses_and_says_why():
     f = frame()
     f.add_beam("q", "A", "C", section=Section(area=0.01, I_y=1e-5, I_z=1e-5, J=1e-5), material="steel")
-    solution = static(structure(f), "snow")
+    solution = solve_static(assemble(f), "snow")
     text = solution.beam("q").table()
     assert "no stresses: its section has no height and width" in text
     assert "nan" not in text and "σ" not in text
@@ -84,18 +84,18 @@ def test_a_curvature_of_a_bar_is_refused():
     f.add_bar("tie", "A", "C", **BEAM)
     f.add_strain("hot", "tie", 1e-4, curvature_z=0.1)
     with pytest.raises(ModelError, match="a curvature of 'tie' does nothing: bars do not bend"):
-        structure(f)
+        assemble(f)
 
 
 def test_a_prestressed_structure_says_so():
-    assert "K + geometric stiffness" in repr(prestressed(structure(frame()), "snow"))
+    assert "K + geometric stiffness" in repr(prestress(assemble(frame()), "snow"))
 
 
 def test_a_moment_on_a_released_end_is_refused_in_words():
     f = frame()
     f.add_point("D", 3, 1)
     f.add_beam("q", "C", "D", **BEAM, releases={"end": "rz"})
-    f.support("D", "y")
+    f.add_support("D", "y")
     f.add_moment("twist", "D", 5.0)
     with pytest.raises(DataError, match=r"a load acts on D\.rz, which no element holds: bars and released ends"):
-        static(structure(f), "twist")
+        solve_static(assemble(f), "twist")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, structure
+from dalembert.structures import Frame, Material, Section, assemble
 
 PLANK = Section.rectangle(0.2, 0.1)
 BEAM = {"section": PLANK, "material": "steel"}
@@ -28,11 +28,11 @@ def test_all_problems_are_told_at_once():
     f = frame()
     f.add_beam("rafter", "A", "D", section="IPE", material="steal")
     f.add_mass("lump", "E", 1.0)
-    f.support("F", "fixed")
+    f.add_support("F", "fixed")
     f.add_force("snow", "G", (0, 1))
     f.add_line_load("snow", "rafer", (0, 1))
     with pytest.raises(ModelError) as error:
-        structure(f)
+        assemble(f)
     text = str(error.value)
     assert "problems in frame 'roof'" in text
     for words in ("'rafter' is used more than once", "no point named 'D'", "no section named 'IPE'", "steal",
@@ -109,12 +109,12 @@ def circle(f):
 
 def held_slave(f):
     f.add_rigid("one", "A", "C")
-    f.support("C", "y")
+    f.add_support("C", "y")
 
 
 def two_values(f):
-    f.support("A", "y", values=0.1)
-    f.support("A", "y", values=0.2)
+    f.add_support("A", "y", values=0.1)
+    f.add_support("A", "y", values=0.2)
 
 
 def both_axial_releases(f):
@@ -169,37 +169,37 @@ def test_a_mistake_is_told_by_name(mistake, words):
     f = frame()
     mistake(f)
     with pytest.raises(ModelError, match=words):
-        structure(f)
+        assemble(f)
 
 
 def test_a_beam_in_space_needs_both_bending_stiffnesses_and_torsion():
     f = frame(planar=False)
     f.add_beam("flat", "A", "C", section=Section(area=1.0, I_y=0.0, I_z=1.0, J=0.0), material="steel")
     with pytest.raises(ModelError, match=r"I_y = 0(.|\n)*J = 0"):
-        structure(f)
+        assemble(f)
 
 
 def test_up_must_not_point_along_the_beam():
     f = frame(planar=False)
     f.add_beam("odd", "A", "C", **BEAM, up=(2, 1, 0))
     with pytest.raises(ModelError, match="beam 'odd': up= points along the beam"):
-        structure(f)
+        assemble(f)
 
 
 def test_an_empty_frame_is_refused():
     with pytest.raises(ModelError, match="has no points"):
-        structure(Frame("nothing"))
+        assemble(Frame("nothing"))
     f = Frame("points")
     f.add_point("A", 0, 0, 0)
     with pytest.raises(ModelError, match="has no beams"):
-        structure(f)
+        assemble(f)
 
 
 def test_a_load_beyond_the_end_of_a_beam_is_refused():
     f = frame()
     f.add_beam_force("p", "rafter", 2.5, (0, 1))
     with pytest.raises(ModelError, match=r"at 2.5 m is beyond its end \(2 m\)"):
-        structure(f)
+        assemble(f)
 
 
 @pytest.mark.parametrize(("call", "words"), [
@@ -217,11 +217,11 @@ def test_a_load_beyond_the_end_of_a_beam_is_refused():
     (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"middle": "rz"}), "expected 'start' and 'end'"),
     (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"end": "ry"}), "'ry' is no direction"),
     (lambda f: f.add_beams("b", ["A"], ["B", "C"], **BEAM), "1 starts but 2 ends"),
-    (lambda f: f.support("A", "q"), "'q' is no direction; expected some of x y rz, fixed or pinned"),
-    (lambda f: f.support("A", ""), "needs at least one direction"),
-    (lambda f: f.support("A", 5), "5 is no direction"),
-    (lambda f: f.support("A", "x", values={"y": 1.0}), "a value is given for 'y', which is not held"),
-    (lambda f: f.support("A", "x", values="much"), "finite number"),
+    (lambda f: f.add_support("A", "q"), "'q' is no direction; expected some of x y rz, fixed or pinned"),
+    (lambda f: f.add_support("A", ""), "needs at least one direction"),
+    (lambda f: f.add_support("A", 5), "5 is no direction"),
+    (lambda f: f.add_support("A", "x", values={"y": 1.0}), "a value is given for 'y', which is not held"),
+    (lambda f: f.add_support("A", "x", values="much"), "finite number"),
     (lambda f: f.add_mass("m", "A", -1.0), "must not be negative"),
     (lambda f: f.add_mass("m", "A", (1, 2)), "one number or three"),
     (lambda f: f.add_mass("m", "A", 1.0, inertia=[[1, 2], [3, 4]]), "symmetric 3 x 3"),
@@ -257,4 +257,4 @@ def test_own_sections_and_materials_go_by_name():
     f.add_material(Material("oak", E=12e9, density=700.0))
     f.add_beam("sill", "A", "C", section="plank", material="oak")
     assert f.problems() == []
-    assert structure(f).groups[0].materials[1].name == "oak"
+    assert assemble(f).groups[0].materials[1].name == "oak"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import ModelError
-from dalembert.structures import Frame, Material, Section, static, structure
+from dalembert.structures import Frame, Material, Section, assemble, solve_static
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PLANK = Section.rectangle(0.2, 0.1)
@@ -17,8 +17,8 @@ def beam(n=1, **options):
     f = Frame("beam", planar=True)
     f.add_points(["A", "B"], [[0, 0], [L, 0]])
     f.add_beam("beam", "A", "B", **{"section": PLANK, "material": STEEL, "elements": n, **options})
-    f.support("A", "pinned")
-    f.support("B", "y")
+    f.add_support("A", "pinned")
+    f.add_support("B", "y")
     return f
 
 
@@ -27,7 +27,7 @@ def test_a_block_load_gives_the_moments_of_the_handbook(n):
     a, b, w = 0.9, 2.5, 1200.0
     f = beam(n, theory="euler-bernoulli")
     f.add_line_load("block", "beam", (0, -w), start=a, end=b)
-    solution = static(structure(f), "block")
+    solution = solve_static(assemble(f), "block")
     R = w * (b - a) * (L - (a + b) / 2) / L
     assert solution.reaction["A.y"] == pytest.approx(R, rel=1e-11)
     x = np.linspace(0, L, 41)
@@ -45,13 +45,13 @@ def test_a_block_load_gives_the_moments_of_the_handbook(n):
 def test_a_trapeze_on_a_part_is_that_of_a_beam_cut_there(options):
     force, last = (30.0, -500.0), (-20.0, -1500.0)
     f = beam(**options)
-    f.support("B", "rz")
+    f.add_support("B", "rz")
     f.add_line_load("part", "beam", force, end_force=last, moment=40.0, end_moment=-10.0, start=1.0, end=2.5)
-    whole = static(structure(f), "part")
+    whole = solve_static(assemble(f), "part")
     g = beam(8, **options)
-    g.support("B", "rz")
+    g.add_support("B", "rz")
     g.add_line_load("part", "beam", force, end_force=last, moment=40.0, end_moment=-10.0, start=1.0, end=2.5)
-    cut = static(structure(g), "part")
+    cut = solve_static(assemble(g), "part")
     x = np.linspace(0.0, L, 13)
     ours, theirs = whole.beam("beam", x), cut.beam("beam", x)
     for name in ("N", "V_y", "M_z", "deflection"):
@@ -66,9 +66,9 @@ def test_parts_add_up_to_the_whole():
     f.add_line_load("whole", "beam", (0, -100.0), end_force=(0, -500.0))
     f.add_line_load("parts", "beam", (0, -100.0), end_force=(0, -240.0), end=1.4)
     f.add_line_load("parts", "beam", (0, -240.0), end_force=(0, -500.0), start=1.4)
-    s = structure(f)
+    s = assemble(f)
     np.testing.assert_allclose(s.loads["parts"], s.loads["whole"], atol=1e-11)
-    whole, parts = (static(s, case).beam("beam", np.linspace(0, L, 17)) for case in ("whole", "parts"))
+    whole, parts = (solve_static(s, case).beam("beam", np.linspace(0, L, 17)) for case in ("whole", "parts"))
     np.testing.assert_allclose(parts.M_z, whole.M_z, atol=1e-10)
     np.testing.assert_allclose(parts.deflection, whole.deflection, atol=1e-15)
 
@@ -82,8 +82,8 @@ def test_wrong_places_of_a_line_load_are_refused():
         f.add_line_load("w", "beam", (0, -1), start=-0.5)
     f.add_line_load("w", "beam", (0, -1), start=1.0, end=5.0)
     with pytest.raises(ModelError, match=r"load on beam 'beam' at 5 m is beyond its end \(4 m\)"):
-        structure(f)
+        assemble(f)
     g = beam()
     g.add_line_load("w", "beam", (0, -1), start=4.5)
     with pytest.raises(ModelError, match=r"at 4.5 m is beyond its end"):
-        structure(g)
+        assemble(g)

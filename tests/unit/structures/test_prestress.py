@@ -14,13 +14,13 @@ from dalembert.structures import (
     Section,
     Solid,
     Structure,
+    assemble,
     box_mesh,
-    buckling,
+    find_buckling,
     geometric_stiffness,
     material,
-    prestressed,
-    static,
-    structure,
+    prestress,
+    solve_static,
 )
 from dalembert.structures.beams import geometric_stiffness as geometric
 from dalembert.structures.beams.elements import BeamNumbers
@@ -96,13 +96,13 @@ def pillar(*, elements: int = 4, planar: bool = True, **beam: object) -> Frame:
     up = (0, 1) if planar else (0, 0, 1)
     frame.add_points(["foot", "head"], [[0.0] * len(up), up])
     frame.add_beam("pillar", "foot", "head", section=Section.square(0.02), material="steel", elements=elements, **beam)
-    frame.support("foot", "fixed")
+    frame.add_support("foot", "fixed")
     frame.add_force("down", "head", tuple(-np.array(up)))
     return frame
 
 
 def sway(model: Structure) -> float:
-    return static(model, {"head.x": 1.0}).displacement["head.x"]
+    return solve_static(model, {"head.x": 1.0}).displacement["head.x"]
 
 
 EULER = np.pi**2 / 4 * material("steel").E * 0.02**4 / 12
@@ -110,30 +110,30 @@ EULER = np.pi**2 / 4 * material("steel").E * 0.02**4 / 12
 
 class TestPrestressed:
     def test_the_matrix_is_symmetric_and_linear_in_the_load(self) -> None:
-        model = structure(pillar(planar=False))
+        model = assemble(pillar(planar=False))
         K_g = geometric_stiffness(model, "down")
         assert abs(K_g - K_g.T).max() < 1e-12 * abs(K_g).max()
         assert abs(geometric_stiffness(model, {"down": -3.0}) + 3 * K_g).max() < 1e-12 * abs(K_g).max()
-        assert abs(prestressed(model, "down").K - model.K - K_g).max() < 1e-12 * abs(model.K).max()
+        assert abs(prestress(model, "down").K - model.K - K_g).max() < 1e-12 * abs(model.K).max()
 
     def test_it_keeps_everything_but_the_stiffness(self) -> None:
-        model = structure(pillar())
-        tight = prestressed(model, "down")
+        model = assemble(pillar())
+        tight = prestress(model, "down")
         assert tight.free == model.free
         assert tight.M is model.M
         assert tight.provenance["stiffness"] == "K + geometric stiffness"
         assert sway(tight) > sway(model)
 
     def test_a_load_and_a_tension_add_up(self) -> None:
-        model = structure(pillar())
-        both = prestressed(model, "down", tension={"pillar": 1.0})
+        model = assemble(pillar())
+        both = prestress(model, "down", tension={"pillar": 1.0})
         assert abs(both.K - model.K).max() < 1e-12 * abs(model.K).max()  # 1 N of pressure and 1 N of tension
 
     def test_the_transverse_load_of_a_pressed_column_grows_by_the_known_factor(self) -> None:
         """Tip deflection under H and P: 3 (tan k - k)/k³ times that under H, k² = P/EI."""
-        model = structure(pillar(elements=16, theory="euler-bernoulli"))
+        model = assemble(pillar(elements=16, theory="euler-bernoulli"))
         k = np.sqrt(0.6) * np.pi / 2
-        ratio = sway(prestressed(model, {"down": 0.6 * EULER})) / sway(model)
+        ratio = sway(prestress(model, {"down": 0.6 * EULER})) / sway(model)
         assert ratio == pytest.approx(3 * (np.tan(k) - k) / k**3, rel=1e-5)
 
     def test_displaced_supports_stretch_a_wire(self) -> None:
@@ -142,36 +142,36 @@ class TestPrestressed:
         frame.add_points(["A", "B"], [[0, 0], [2, 0]])
         section, steel = Section.circle(1e-3), material("steel")
         frame.add_beam("wire", "A", "B", section=section, material=steel, elements=8)
-        frame.support("A", "pinned")
-        frame.support("B", "pinned", values={"x": 1e-3})
-        model = structure(frame)
-        by_support = prestressed(model, {})
-        by_tension = prestressed(model, tension={"wire": steel.E * section.area * 1e-3 / 2})
+        frame.add_support("A", "pinned")
+        frame.add_support("B", "pinned", values={"x": 1e-3})
+        model = assemble(frame)
+        by_support = prestress(model, {})
+        by_tension = prestress(model, tension={"wire": steel.E * section.area * 1e-3 / 2})
         assert abs(by_support.K - by_tension.K).max() < 1e-9 * abs(by_tension.K - model.K).max()
 
     def test_nothing_said_is_refused(self) -> None:
         with pytest.raises(DataError, match="say which load"):
-            prestressed(structure(pillar()))
+            prestress(assemble(pillar()))
 
     def test_an_unknown_beam_is_named(self) -> None:
         with pytest.raises(DataError, match=r"no beam or bar named 'piller'.*Did you mean 'pillar'"):
-            prestressed(structure(pillar()), tension={"piller": 1.0})
+            prestress(assemble(pillar()), tension={"piller": 1.0})
 
     @pytest.mark.parametrize("value", [np.nan, "1", None, True, 1j])
     def test_a_tension_that_is_no_number_is_refused(self, value: object) -> None:
         with pytest.raises(DataError, match="tension of beam 'pillar'"):
-            prestressed(structure(pillar()), tension={"pillar": value})
+            prestress(assemble(pillar()), tension={"pillar": value})
 
     def test_a_structure_of_bare_matrices_is_refused(self) -> None:
         spring = Structure("spring", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
         with pytest.raises(DataError, match="no beams, bars or solids"):
-            prestressed(spring, {"A.x": 1.0})
+            prestress(spring, {"A.x": 1.0})
 
 
 class TestBuckling:
     def test_lanczos_and_the_dense_solver_agree(self) -> None:
         """A column of 134 elements in space has 804 coordinates and double loads."""
-        few, many = (buckling(structure(pillar(elements=n, planar=False)), "down", count=4) for n in (60, 134))
+        few, many = (find_buckling(assemble(pillar(elements=n, planar=False)), "down", count=4) for n in (60, 134))
         assert len(few.coordinates) < 400 < len(many.coordinates)
         assert many.factors == pytest.approx(few.factors, rel=1e-4)
         assert many.factors[:2] == pytest.approx([EULER, EULER], rel=1e-3)
@@ -185,7 +185,7 @@ class TestBuckling:
     def test_a_tapered_column_lies_between_its_two_ends(self) -> None:
         """I from I₀ to I₀/16 with a square section that halves: between the two, and converged."""
         found = [
-            buckling(structure(pillar(elements=n, end_section=Section.square(0.01))), "down", count=1).critical
+            find_buckling(assemble(pillar(elements=n, end_section=Section.square(0.01))), "down", count=1).critical
             for n in (8, 16, 32)
         ]
         assert EULER / 16 < found[-1] < EULER
@@ -200,13 +200,13 @@ class TestBuckling:
         options = {"section": Section.square(0.02), "material": "steel", "theory": "euler-bernoulli"}
         frame.add_beams("b", names[:-2], names[1:-1], **options)
         frame.add_beam("last", names[-2], names[-1], releases={"end": "rz"}, **options)
-        frame.support("p1", "fixed")
-        frame.support("p13", "x rz")
+        frame.add_support("p1", "fixed")
+        frame.add_support("p13", "x rz")
         frame.add_force("down", "p13", (0, -1))
-        assert buckling(structure(frame), "down", count=1).critical == pytest.approx(4 * EULER * 2.04575, rel=1e-3)
+        assert find_buckling(assemble(frame), "down", count=1).critical == pytest.approx(4 * EULER * 2.04575, rel=1e-3)
 
     def test_the_table_names_what_moves(self) -> None:
-        found = buckling(structure(pillar()), "down", count=2)
+        found = find_buckling(assemble(pillar()), "down", count=2)
         assert "Buckling of 'pillar' under 'down'" in found.table()
         assert repr(found) == found.table()
         assert found.critical == found.factors[0]
@@ -216,7 +216,7 @@ class TestBuckling:
             found.shape(3)
 
     def test_it_is_frozen_and_can_be_pickled(self) -> None:
-        found = buckling(structure(pillar()), "down", count=1)
+        found = find_buckling(assemble(pillar()), "down", count=1)
         with pytest.raises(AttributeError):
             found.factors = np.zeros(1)
         with pytest.raises(ValueError, match="read-only"):
@@ -225,40 +225,40 @@ class TestBuckling:
 
     def test_what_has_buckled_already_is_refused(self) -> None:
         with pytest.raises(DataError, match="has buckled already"):
-            buckling(prestressed(structure(pillar()), {"down": 1.5 * EULER}), "down")
+            find_buckling(prestress(assemble(pillar()), {"down": 1.5 * EULER}), "down")
 
     def test_half_loaded_it_bears_the_other_half(self) -> None:
-        model = structure(pillar())
-        whole = buckling(model, "down", count=1).critical
-        assert buckling(prestressed(model, {"down": 0.5 * whole}), "down", count=1).critical == pytest.approx(
+        model = assemble(pillar())
+        whole = find_buckling(model, "down", count=1).critical
+        assert find_buckling(prestress(model, {"down": 0.5 * whole}), "down", count=1).critical == pytest.approx(
             0.5 * whole, rel=1e-6
         )
 
     def test_a_pulled_column_is_refused(self) -> None:
         with pytest.raises(DataError, match=r"does not buckle under load '-1 down'.*Turn the load round"):
-            buckling(structure(pillar()), {"down": -1.0})
+            find_buckling(assemble(pillar()), {"down": -1.0})
 
     def test_a_load_without_internal_forces_is_refused(self) -> None:
         with pytest.raises(DataError, match="makes no internal forces"):
-            buckling(structure(pillar()), {"down": 0.0})
+            find_buckling(assemble(pillar()), {"down": 0.0})
 
     def test_an_unsupported_structure_is_refused_by_its_free_motions(self) -> None:
         frame = pillar()
         frame.supports.clear()
         with pytest.raises(ModelError, match="is not held"):
-            buckling(structure(frame), "down")
+            find_buckling(assemble(frame), "down")
 
     @pytest.mark.parametrize("count", [0, -1, 1.5, True])
     def test_a_count_that_is_no_count_is_refused(self, count: object) -> None:
         with pytest.raises(DataError, match="count of buckling modes"):
-            buckling(structure(pillar()), "down", count=count)
+            find_buckling(assemble(pillar()), "down", count=count)
 
     def test_a_solid_column_buckles_as_a_beam(self) -> None:
         """2 % for a root whose section cannot shrink."""
         pytest.importorskip("skfem")
         bar = Solid("bar", box_mesh((1.0, 0.05, 0.05), (20, 2, 2)), Material("m", E=210e9, density=7800.0, poisson=0.3))
-        bar.support("x=0", "xyz")
+        bar.add_support("x=0", "xyz")
         bar.add_interface("tip", "x=1")
         bar.add_force("push", "tip", (-1, 0, 0))
-        found = buckling(structure(bar), "push", count=2).factors
+        found = find_buckling(assemble(bar), "push", count=2).factors
         assert found == pytest.approx([np.pi**2 / 4 * 210e9 * 0.05**4 / 12] * 2, rel=0.02)

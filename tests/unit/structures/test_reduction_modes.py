@@ -11,13 +11,13 @@ from dalembert.linear import SecondOrder
 from dalembert.structures import (
     Frame,
     Section,
+    assemble,
     condense_dynamic,
     craig_bampton,
     irs,
     macneal,
     rubin,
     serep,
-    structure,
     truncate_modal,
 )
 from dalembert.structures.assembly import symmetric_factors as f
@@ -257,8 +257,8 @@ def test_serep_refuses_masters_at_rest_in_the_kept_modes():
     frame = Frame("cantilever", planar=True)
     frame.add_points(["A", "B"], [[0, 0], [1, 0]])
     frame.add_beam("b", "A", "B", section=Section.square(0.02), material="steel", elements=40)
-    frame.support("A", "fixed")
-    system = structure(frame).system()
+    frame.add_support("A", "fixed")
+    system = assemble(frame).system()
     with pytest.raises(DataError, match=r"SEREP: b\[2\].x, b\[3\].x do not move in the kept modes 1, 2\..*modes="):
         serep(system, ["b[2].x", "b[3].x"])
     near = serep(system, ["b[1].y", "B.y"])
@@ -271,7 +271,7 @@ def test_rigid_body_modes_of_a_reduced_free_beam_are_exactly_zero(reduce):
     frame = Frame("free", planar=True)
     frame.add_points(["A", "B"], [[0, 0], [1, 0]])
     frame.add_beam("b", "A", "B", section=Section.rectangle(0.02, 0.013), material="steel", elements=60)
-    system = structure(frame).system()
+    system = assemble(frame).system()
     masters = ["b[45].rz", "b[15].x", "b[59].rz", "b[28].rz", "b[16].rz", "b[56].y", "b[53].y"]
     for few in (masters, ["b[22].rz", "b[23].x", "b[23].y", "b[23].rz"]):
         modes = reduce(system, few).system.modes()

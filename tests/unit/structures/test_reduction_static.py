@@ -8,7 +8,7 @@ import scipy.sparse
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
-from dalembert.structures import condense_static, condense_substructures, guyan, substructures
+from dalembert.structures import condense_static, condense_substructures, find_substructures, guyan
 from dalembert.structures.assembly import symmetric_factors as f
 from tests.helpers.chains import ALL, chain
 
@@ -89,7 +89,7 @@ def test_substructuring_is_the_sum_over_parts_as_printed():
     """Kc = K00 - Σ K0i Kii⁻¹ Ki0, fc = f0 - Σ K0i Kii⁻¹ f_i, with parts given or found."""
     system = chain(7)
     load = np.arange(1.0, 8.0)
-    assert substructures(system, ["p3", "p5"]) == (("p1.x", "p2.x"), ("p4.x",), ("p6.x", "p7.x"))
+    assert find_substructures(system, ["p3", "p5"]) == (("p1.x", "p2.x"), ("p4.x",), ("p6.x", "p7.x"))
     frame, parts = [2, 4], [[0, 1], [3], [5, 6]]
     K, f = system.K[np.ix_(frame, frame)].copy(), load[frame].copy()
     for inside in parts:

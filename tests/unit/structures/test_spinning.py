@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.structures import Frame, Material, Section, Solid, Structure, box_mesh, rotor, spinning, structure
+from dalembert.structures import Frame, Material, Section, Solid, Structure, assemble, box_mesh, spin, spin_rotor
 from dalembert.structures.analysis import spinning as turning
 from dalembert.structures.analysis import spinning_slices as slices
 
@@ -79,8 +79,8 @@ def rig(seed: int = 0, *, held: bool = True, mass: str = "consistent", taper: bo
     frame.add_rigid("arm", "D", "E")
     frame.add_mass("far", "E", 2.0)
     if held:
-        frame.support("A", "fixed")
-    return structure(frame)
+        frame.add_support("A", "fixed")
+    return assemble(frame)
 
 
 def as_one_body(model: Structure, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -107,7 +107,7 @@ class TestAStructureThatTurns:
     def test_coriolis_forces_and_centrifugal_load_of_a_solid_are_those_of_one_body(self) -> None:
         """The shape functions of a brick hold every rigid motion, so its matrices are exact for them."""
         pytest.importorskip("skfem")
-        model = structure(Solid("brick", box_mesh((0.6, 0.3, 0.2), (3, 2, 2)), "steel"))
+        model = assemble(Solid("brick", box_mesh((0.6, 0.3, 0.2), (3, 2, 2)), "steel"))
         R, spin = model.rigid_motions(), np.array([2.0, -3.0, 5.0])
         found = turning.spin_of(model, spin, np.zeros(3))
         G, K, f = as_one_body(model, spin)
@@ -145,11 +145,11 @@ class TestAStructureThatTurns:
             frame.add_points(["A", "B"], places)
             up = None if frame is planar else (-0.5, 1, 0)
             frame.add_beam("b", "A", "B", section=Section.rectangle(0.02, 0.05), material="steel", elements=4, up=up)
-            frame.support("A", "fixed")
+            frame.add_support("A", "fixed")
         planar.add_mass("m", "B", 2.0, inertia=0.01, offset=(0.1, 0.1))
         spatial.add_mass("m", "B", 2.0, inertia=(0.0, 0.0, 0.01), offset=(0.1, 0.1, 0.0))
-        flat = spinning(structure(planar), "z", 40.0).dense().modes().frequencies
-        full = spinning(structure(spatial), "z", 40.0).dense().modes().frequencies
+        flat = spin(assemble(planar), "z", 40.0).dense().modes().frequencies
+        full = spin(assemble(spatial), "z", 40.0).dense().modes().frequencies
         for value in flat[:6]:
             assert np.abs(full / value - 1).min() < 1e-6
 
@@ -158,26 +158,26 @@ class TestAStructureThatTurns:
         pytest.importorskip("skfem")
         steel = Material("m", E=210e9, density=7800.0, poisson=0.3)
         bar = Solid("bar", box_mesh((1.0, 0.05, 0.05), (20, 2, 2)), steel)
-        bar.support("x=0", "xyz")
+        bar.add_support("x=0", "xyz")
         beam = Frame("beam", gravity=0)
         beam.add_points(["A", "B"], [[0, 0.025, 0.025], [1, 0.025, 0.025]])
         beam.add_beam("b", "A", "B", section=Section.square(0.05), material=steel, elements=20)
-        beam.support("A", "fixed")
+        beam.add_support("A", "fixed")
         squares = []
-        for model in (structure(bar), structure(beam)):
-            found = [spinning(model, "z", w, centre=(0, 0.025, 0.025)).modes(2).frequencies for w in (0.0, 300.0)]
+        for model in (assemble(bar), assemble(beam)):
+            found = [spin(model, "z", w, centre=(0, 0.025, 0.025)).modes(2).frequencies for w in (0.0, 300.0)]
             squares.append([found[0] ** 2, found[1] ** 2 - found[0] ** 2])
         assert squares[0][0] == pytest.approx(squares[1][0], rel=0.03)
         assert squares[0][1] == pytest.approx(squares[1][1], abs=0.01 * 300.0**2)
 
     def test_without_speed_nothing_changes(self) -> None:
         model = rig()
-        still, system = spinning(model, "z", 0.0), model.system()
+        still, system = spin(model, "z", 0.0), model.system()
         assert abs(still.K - system.K).max() == 0
         assert not still.G.count_nonzero()
 
     def test_names_inputs_and_provenance_travel_along(self) -> None:
-        system = spinning(rig(), (0, 0, 2), 3.0, inputs=["C.x"], outputs=["C.y"])
+        system = spin(rig(), (0, 0, 2), 3.0, inputs=["C.x"], outputs=["C.y"])
         assert system.inputs == ("C.x.force",)
         assert system.outputs == ("C.y",)
         assert system.provenance["speed"] == 3.0
@@ -188,27 +188,27 @@ class TestAStructureThatTurns:
     )
     def test_a_wrong_axis_or_speed_is_refused(self, axis: object, speed: object) -> None:
         with pytest.raises(DataError, match=r"axis|speed"):
-            spinning(rig(), axis, speed)
+            spin(rig(), axis, speed)
 
     def test_masses_that_differ_by_direction_are_refused(self) -> None:
         frame = Frame("odd", gravity=0)
         frame.add_points(["A", "B"], [[0, 0, 0], [1, 0, 0]])
         frame.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel")
-        frame.support("A", "fixed")
+        frame.add_support("A", "fixed")
         frame.add_mass("m", "B", (1.0, 2.0, 1.0))
         with pytest.raises(DataError, match=r"mass at point 'B'.*differs by direction"):
-            spinning(structure(frame), "z", 1.0)
+            spin(assemble(frame), "z", 1.0)
 
 
 class TestRotors:
     def test_a_body_that_is_not_round_is_refused(self) -> None:
         with pytest.raises(DataError, match="not round"):
-            rotor(rig(), "x", 10.0)
+            spin_rotor(rig(), "x", 10.0)
 
     def test_a_rotor_at_rest_has_no_gyroscopic_matrix(self) -> None:
-        assert not rotor(rig(), "x", 0.0).G.count_nonzero()
+        assert not spin_rotor(rig(), "x", 0.0).G.count_nonzero()
 
     def test_a_solid_is_refused(self) -> None:
         pytest.importorskip("skfem")
         with pytest.raises(DataError, match="is no frame"):
-            rotor(structure(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)
+            spin_rotor(assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), "steel")), "x", 1.0)

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, structure
+from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, assemble
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PLANK = Section.rectangle(0.2, 0.1)
@@ -20,7 +20,7 @@ def portal(**options):
     f = Frame("portal", planar=True)
     f.add_points("p", [[0, 0], [0, 3], [4, 3], [4, 0]])
     f.add_beams("b", ["p1", "p2", "p3"], ["p2", "p3", "p4"], section=PLANK, material=STEEL, elements=2, **options)
-    f.support(["p1", "p4"], "fixed")
+    f.add_support(["p1", "p4"], "fixed")
     return f
 
 
@@ -34,7 +34,7 @@ def pair(**options):
 
 
 def test_matrices_are_sparse_read_only_and_keep_their_names():
-    s = structure(portal())
+    s = assemble(portal())
     assert isinstance(s.K, sp.csc_array)
     with pytest.raises(ValueError, match="read-only"):
         s.K.data[0] = 1.0
@@ -46,7 +46,7 @@ def test_matrices_are_sparse_read_only_and_keep_their_names():
 
 
 def test_free_coordinates_expand_to_all():
-    s = structure(portal())
+    s = assemble(portal())
     x = np.arange(30.0).reshape(15, 2)
     full = s.expand(x)
     np.testing.assert_array_equal(full[s.free_index], x)
@@ -54,7 +54,7 @@ def test_free_coordinates_expand_to_all():
 
 
 def test_unknown_names_are_answered_with_the_nearest():
-    s = structure(portal())
+    s = assemble(portal())
     with pytest.raises(DataError, match=r"Did you mean 'p3.rz'"):
         s.index("p3.zr")
     with pytest.raises(DataError, match="no point named 'q'"):
@@ -64,7 +64,7 @@ def test_unknown_names_are_answered_with_the_nearest():
 
 
 def test_structures_survive_pickling():
-    s = structure(portal())
+    s = assemble(portal())
     again = pickle.loads(pickle.dumps(s))  # noqa: S301
     np.testing.assert_array_equal(again.K.toarray(), s.K.toarray())
     assert again.free == s.free
@@ -74,7 +74,7 @@ def test_structures_survive_pickling():
 def test_rigid_motions_cost_nothing_and_carry_the_mass():
     f = portal()
     f.supports.clear()
-    s = structure(f)
+    s = assemble(f)
     R = s.rigid_motions()
     assert s.rigid_names == ("x", "y", "rz")
     np.testing.assert_allclose(s.K @ R, 0, atol=1e-14 * abs(s.K).max() * 10)
@@ -111,7 +111,7 @@ def test_wrong_input_is_refused():
     with pytest.raises(DataError, match="follows a rigid link and cannot be held"):
         pair(links=[[1, 0, 0], [0, 1, 0], [0, 1, 0]], held=[False, False, True])
     with pytest.raises(ModelError, match="Frame or a Solid"):
-        structure(42)
+        assemble(42)
     with pytest.raises(ModelError, match="no free coordinate"):
         pair(held=[True] * 3).system()
 
@@ -128,7 +128,7 @@ def test_links_of_matrices_are_eliminated():
 
 
 def test_a_system_has_the_free_coordinates_with_units():
-    system = structure(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
+    system = assemble(portal()).system(inputs=["p2.x", "p3.rz"], outputs="p2.x")
     assert system.coordinates[0] == "p2.x"
     assert system.inputs == ("p2.x.force", "p3.rz.torque")
     assert system.outputs == ("p2.x",)
@@ -139,14 +139,14 @@ def test_a_system_has_the_free_coordinates_with_units():
 
 
 def test_channels_may_have_names_of_their_own():
-    system = structure(portal()).system(inputs={"hammer": "p2.x"}, outputs={"a": "p3.x.acceleration", "turn": "p3.rz"})
+    system = assemble(portal()).system(inputs={"hammer": "p2.x"}, outputs={"a": "p3.x.acceleration", "turn": "p3.rz"})
     assert system.inputs == ("hammer",)
     assert system.outputs == ("a", "turn")
     assert [system.units[name] for name in ("hammer", "a", "turn", "p2.x")] == ["N", "m/s²", "rad", "m"]
 
 
 def test_modes_are_those_of_the_matrices():
-    s = structure(portal())
+    s = assemble(portal())
     K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
     np.testing.assert_allclose(
         s.modes(5).frequencies, np.sqrt(scipy.linalg.eigh(K, M, eigvals_only=True)[:5]), rtol=1e-8
@@ -156,13 +156,13 @@ def test_modes_are_those_of_the_matrices():
 def test_a_free_structure_has_its_rigid_modes_at_zero():
     f = portal()
     f.supports.clear()
-    found = structure(f).modes(5).frequencies
+    found = assemble(f).modes(5).frequencies
     np.testing.assert_array_equal(found[:3], 0)
     assert found[3] > 10
 
 
 def test_massless_rotations_of_lumped_beams_follow():
-    s = structure(portal(mass="lumped"))
+    s = assemble(portal(mass="lumped"))
     K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
     inverse = scipy.linalg.eigh(M, K, eigvals_only=True)[::-1]
     np.testing.assert_allclose(s.modes(4).frequencies, 1 / np.sqrt(inverse[:4]), rtol=1e-8)
@@ -181,7 +181,7 @@ def test_inputs_and_outputs_of_slaves_go_to_their_master():
     f.add_points(["A", "B"], [[0, 0], [2, 0]])
     f.add_mass("m", "A", 1.0, inertia=1.0)
     f.add_rigid("arm", "A", "B")
-    system = structure(f).system(inputs="B.y", outputs="B.y")
+    system = assemble(f).system(inputs="B.y", outputs="B.y")
     np.testing.assert_array_equal(system.B.toarray()[:, 0], [0, 1, 2])
     np.testing.assert_array_equal(system.Y_position.toarray()[0], [0, 1, 2])
 
@@ -207,7 +207,7 @@ def test_base_acceleration_pushes_every_mass_back():
 
 
 def test_base_rotation_turns_about_the_origin():
-    s = structure(portal())
+    s = assemble(portal())
     r = s.base_motion("rz")
     assert r[s.index("p3.x")] == -3
     assert r[s.index("p3.y")] == 4
@@ -230,7 +230,7 @@ def test_rayleigh_damping_meets_two_ratios():
 def test_modal_damping_gives_every_mode_its_ratio():
     f = portal()
     f.set_damping(ratios=[0.01, 0.02, 0.03])
-    s = structure(f)
+    s = assemble(f)
     found = s.system().modes(15).damping_ratios
     np.testing.assert_allclose(np.sort(found[:3]), [0.01, 0.02, 0.03], rtol=1e-6)
     np.testing.assert_allclose(found[3:], 0, atol=1e-9)
@@ -240,7 +240,7 @@ def test_modal_damping_gives_every_mode_its_ratio():
 
 def test_modal_damping_with_massless_coordinates_damps_what_moves():
     f = portal(mass="lumped")
-    s = structure(f)
+    s = assemble(f)
     C = s.system(damping=ModalDamping(0.1)).C.toarray()
     K, M = s.reduced(s.K).toarray(), s.reduced(s.M).toarray()
     inverse, shapes = scipy.linalg.eigh(M, K)
@@ -253,9 +253,9 @@ def test_modal_damping_of_large_structures_is_refused():
     f = Frame("long", planar=True)
     f.add_points(["A", "B"], [[0, 0], [100, 0]])
     f.add_beam("b", "A", "B", section=PLANK, material=STEEL, elements=1100)
-    f.support("A", "fixed")
+    f.add_support("A", "fixed")
     with pytest.raises(DataError, match=r"would need a full 3300 x 3300 matrix"):
-        structure(f).system(damping=ModalDamping(0.02))
+        assemble(f).system(damping=ModalDamping(0.02))
 
 
 def test_wrong_damping_is_refused():
@@ -268,6 +268,6 @@ def test_wrong_damping_is_refused():
 
 
 def test_hysteretic_damping_goes_along():
-    s = structure(portal(loss_factor=0.04))
+    s = assemble(portal(loss_factor=0.04))
     np.testing.assert_allclose(s.K_loss.toarray(), 0.04 * s.K.toarray(), rtol=1e-12)
     assert s.system().K_loss is not None

@@ -31,7 +31,7 @@ def cantilever(planar: bool = True) -> da.Frame:
     frame.add_point("A", (0, 0) if planar else (0, 0, 0))
     frame.add_point("B", (1, 0) if planar else (1, 0, 0))
     frame.add_beam("beam", "A", "B", section=da.Section.rectangle(0.02, 0.01), material="steel", elements=4)
-    frame.support("A", "fixed")
+    frame.add_support("A", "fixed")
     return frame
 
 
@@ -139,17 +139,17 @@ def test_shapes_of_modes_reach_one_at_their_largest() -> None:
 
 
 def test_modes_buckling_and_responses_are_drawn_on_their_structure() -> None:
-    structure = da.structures.structure(cantilever())
+    structure = da.structures.assemble(cantilever())
     modes = structure.modes(2)
     for made in (da.animate(modes, structure=structure), da.animate(structure, modes=modes)):
         assert len(made._data["modes"]) == 2
-    found = da.structures.buckling(structure, {"B.x": -1.0}, count=2)
+    found = da.structures.find_buckling(structure, {"B.x": -1.0}, count=2)
     assert made._data["shapes"].shape == da.animate(found)._data["shapes"].shape
     assert da.animate(found)._data["modes"][0]["title"].startswith("load ×")
 
 
 def test_a_response_is_a_sum_of_few_shapes_and_loses_nothing() -> None:
-    structure = da.structures.structure(cantilever())
+    structure = da.structures.assemble(cantilever())
     modes = structure.modes(2)
     t = np.linspace(0.0, 1.0, 31)
     u = (np.real(modes.shapes) @ np.stack([np.sin(5 * t), np.cos(9 * t)])).T
@@ -163,8 +163,8 @@ def test_a_response_is_a_sum_of_few_shapes_and_loses_nothing() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: da.animate(da.structures.structure(cantilever()).modes(2)), "structure=frame"),
-        (lambda: da.animate(cantilever(False), modes=da.structures.structure(cantilever()).modes(2)), "coordinates"),
+        (lambda: da.animate(da.structures.assemble(cantilever()).modes(2)), "structure=frame"),
+        (lambda: da.animate(cantilever(False), modes=da.structures.assemble(cantilever()).modes(2)), "coordinates"),
         (lambda: da.animate(cantilever(), modes=0), "a number from 1"),
         (lambda: da.animate(cantilever(), trail="A"), "trail= belongs"),
         (lambda: da.animate(turning(), modes=3), "modes= belongs"),

@@ -17,12 +17,12 @@ from dalembert.structures import (
     Solid,
     StaticSolution,
     Structure,
+    assemble,
     box_mesh,
-    buckling,
+    find_buckling,
     guyan,
-    prestressed,
-    static,
-    structure,
+    prestress,
+    solve_static,
 )
 from dalembert.view import plot
 from dalembert.view.plots.structures import geometry, structures
@@ -40,11 +40,11 @@ def portal() -> Structure:
         f.add_beam(f"left{k}", f"L{k - 1}", f"L{k}", **properties)
         f.add_beam(f"right{k}", f"R{k - 1}", f"R{k}", **properties)
         f.add_beam(f"floor{k}", f"L{k}", f"R{k}", **properties)
-    f.support("L0", "fixed")
-    f.support("R0", "pinned")
+    f.add_support("L0", "fixed")
+    f.add_support("R0", "pinned")
     f.add_mass("tank", "R2", 500.0)
     f.add_force("wind", "L2", (1e4, 0))
-    return structure(f)
+    return assemble(f)
 
 
 @cache
@@ -53,10 +53,10 @@ def simple_beam() -> Structure:
     f = Frame("beam", planar=True, gravity=0)
     f.add_points(["A", "B"], [[0, 0], [4, 0]])
     f.add_beam("beam", "A", "B", section=Section.rectangle(0.2, 0.1), material="steel", theory="euler-bernoulli")
-    f.support("A", "pinned")
-    f.support("B", "y")
+    f.add_support("A", "pinned")
+    f.add_support("B", "y")
     f.add_line_load("roof", "beam", (0, -2000.0))
-    return structure(f)
+    return assemble(f)
 
 
 @cache
@@ -70,17 +70,17 @@ def tower() -> Structure:
             f.add_beam(f"leg{c}{i}", f"{c}{i}", f"{c}{i + 1}", section=tube, material="steel")
             f.add_beam(f"ring{c}{i}", f"{c}{i + 1}", f"{d}{i + 1}", section=tube, material="steel")
             f.add_bar(f"brace{c}{i}", f"{c}{i}", f"{d}{i + 1}", section=tube, material="steel")
-    f.support([f"{c}0" for c in "abcd"], "pinned")
+    f.add_support([f"{c}0" for c in "abcd"], "pinned")
     f.add_force("wind", "a2", (1e4, 0, 0))
-    return structure(f)
+    return assemble(f)
 
 
 @cache
 def block() -> StaticSolution:
     solid = Solid("block", box_mesh((1.0, 0.1, 0.2), (6, 1, 2), "hex20"), "steel")
-    solid.support("x=0")
+    solid.add_support("x=0")
     solid.add_traction("tip", "x=1", (0, 0, -1e5))
-    return static(structure(solid), "tip")
+    return solve_static(assemble(solid), "tip")
 
 
 def collections(ax: Any, label: str) -> list[Any]:
@@ -129,7 +129,7 @@ def test_springs_rigid_links_bars_and_arms_are_drawn() -> None:
     f.add_rigid("deck", "D", "E")
     f.add_spring("k", "C", "B", 1e5)
     f.add_spring("ground", "B", stiffness={"y": 1e6})
-    f.support("A", "pinned")
+    f.add_support("A", "pinned")
     figure = plot(f)  # a description will do
     ax = figure.axes[0]
     assert len(curves(ax, "bars")) == 1
@@ -145,7 +145,7 @@ def test_points_between_the_elements_of_a_beam_are_not_named() -> None:
     f = Frame("line", planar=True)
     f.add_points(["A", "B"], [[0, 0], [1, 0]])
     f.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel", elements=6)
-    f.support("A", "fixed")
+    f.add_support("A", "fixed")
     assert [text.get_text() for text in plot(f).axes[0].texts] == ["A", "B"]
 
 
@@ -179,7 +179,7 @@ def test_a_fine_mesh_is_drawn_without_edges(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_prestress_is_not_drawn_as_springs() -> None:
-    figure = plot(prestressed(portal(), "wind"))
+    figure = plot(prestress(portal(), "wind"))
     assert not curves(figure.axes[0], "springs")
     assert not marked(figure.axes[0], "spring to ground")
 
@@ -244,8 +244,8 @@ def test_complex_modes_are_drawn_at_their_largest_moment() -> None:
     f.add_points(["A", "B"], [[0, 0], [1, 0]])
     f.add_beam("b", "A", "B", section=Section.circle(0.02), material="steel", elements=2)
     f.add_damper("c", "B", damping={"y": 50.0})
-    f.support("A", "fixed")
-    s = structure(f)
+    f.add_support("A", "fixed")
+    s = assemble(f)
     modes = s.modes(3)
     assert np.iscomplexobj(modes.shapes)
     drawn(plot(s, modes))
@@ -255,10 +255,10 @@ def test_buckling_shapes_carry_their_load_factors() -> None:
     f = Frame("column", planar=True)
     f.add_points(["foot", "head"], [[0, 0], [0, 2]])
     f.add_beam("column", "foot", "head", section=Section.square(0.02), material="steel", elements=4)
-    f.support("foot", "pinned")
-    f.support("head", "x")
+    f.add_support("foot", "pinned")
+    f.add_support("head", "x")
     f.add_force("weight", "head", (0, -1000))
-    found: Buckling = buckling(structure(f), "weight", count=2)
+    found: Buckling = find_buckling(assemble(f), "weight", count=2)
     figure = plot(found)
     assert [ax.get_title() for ax in figure.axes] == [f"mode {k + 1}: load × {found.factors[k]:.4g}" for k in range(2)]
     assert figure.get_suptitle() == "column: buckling under 'weight'"
@@ -269,7 +269,7 @@ def test_buckling_shapes_carry_their_load_factors() -> None:
 
 
 def test_a_loaded_beam_is_drawn_with_the_deflection_between_its_ends() -> None:
-    solution = static(simple_beam(), "roof")
+    solution = solve_static(simple_beam(), "roof")
     figure = plot(solution, scale=100.0)
     (curve,) = curves(figure.axes[0])
     EI = simple_beam().groups[0].materials[0].E * 0.1 * 0.2**3 / 12
@@ -279,17 +279,17 @@ def test_a_loaded_beam_is_drawn_with_the_deflection_between_its_ends() -> None:
 
 
 def test_the_scale_of_a_deformed_shape_is_a_round_number() -> None:
-    figure = plot(static(portal(), "wind"))
+    figure = plot(solve_static(portal(), "wind"))
     text = figure.get_suptitle().replace("\n", " ")
     factor = text.split("× ")[1].split(",")[0]
     assert factor.strip("0") in ("1", "2", "5")
     drawn(figure)
-    free = static(portal(), {"wind": 1e9})
+    free = solve_static(portal(), {"wind": 1e9})
     assert "× 1," in plot(free).get_suptitle().replace("\n", " ")  # never shrunk
 
 
 def test_a_moment_is_drawn_on_the_side_of_the_tension() -> None:
-    figure = plot(static(simple_beam(), "roof"), view="moment", scale=1e-3)
+    figure = plot(solve_static(simple_beam(), "roof"), view="moment", scale=1e-3)
     ax = figure.axes[0]
     (tips,) = curves(ax, "diagram")
     largest = 2000.0 * 4.0**2 / 8  # q l²/8: the lower side of a beam under its roof is stretched
@@ -305,10 +305,10 @@ def test_shear_jumps_at_a_point_load() -> None:
     f = Frame("beam", planar=True, gravity=0)
     f.add_points(["A", "B"], [[0, 0], [4, 0]])
     f.add_beam("beam", "A", "B", section=Section.rectangle(0.2, 0.1), material="steel")
-    f.support("A", "pinned")
-    f.support("B", "y")
+    f.add_support("A", "pinned")
+    f.add_support("B", "y")
     f.add_beam_force("crane", "beam", 1.0, (0, -1000.0))
-    (tips,) = curves(plot(static(structure(f), "crane"), view="V_y", scale=1e-3).axes[0], "diagram")
+    (tips,) = curves(plot(solve_static(assemble(f), "crane"), view="V_y", scale=1e-3).axes[0], "diagram")
     here = np.abs(tips[:, 0] - 1.0) < 1e-6
     assert np.ptp(tips[here, 1]) == pytest.approx(1.0)
     assert sorted({abs(round(float(y), 9)) for y in tips[:, 1]}) == pytest.approx([0.25, 0.75])
@@ -319,7 +319,7 @@ def test_the_moment_of_a_free_beam_vanishes_at_its_ends() -> None:
     f.add_points(["A", "B", "C"], [[0, 0], [2, 0], [4, 0]])
     f.add_beams("b", ["A", "B"], ["B", "C"], section=Section.rectangle(0.2, 0.1), material="steel", rotary=False)
     f.add_force("push", "B", (0, 800.0))
-    solution = static(structure(f), "push", inertia_relief=True)
+    solution = solve_static(assemble(f), "push", inertia_relief=True)
     left, right = curves(plot(solution, view="moment", scale=1e-3).axes[0], "diagram")
     assert left[0, 1] == pytest.approx(0.0, abs=1e-9)
     assert right[-1, 1] == pytest.approx(0.0, abs=1e-9)
@@ -328,21 +328,21 @@ def test_the_moment_of_a_free_beam_vanishes_at_its_ends() -> None:
 
 
 def test_forces_that_are_zero_are_said_to_be() -> None:
-    figure = plot(static(simple_beam(), "roof"), view="axial")
+    figure = plot(solve_static(simple_beam(), "roof"), view="axial")
     assert "zero everywhere" in figure.get_suptitle().replace("\n", " ")
     drawn(figure)
 
 
 @pytest.mark.parametrize("view", ["shape", "axial", "shear", "moment", "torque", "von_mises"])
 def test_every_view_of_a_tower_is_drawn(view: str) -> None:
-    drawn(plot(static(tower(), "wind"), view=view))
+    drawn(plot(solve_static(tower(), "wind"), view=view))
 
 
 def test_stresses_of_beams_are_colours_with_a_unit() -> None:
-    figure = plot(static(portal(), "wind"), view="von_mises")
+    figure = plot(solve_static(portal(), "wind"), view="von_mises")
     assert figure.axes[1].get_ylabel() == "von Mises stress [MPa]"
     (pieces,) = collections(figure.axes[0], "stress")
-    found = static(portal(), "wind").largest_stresses(25)
+    found = solve_static(portal(), "wind").largest_stresses(25)
     # drawn in the middle of pieces of a twelfth: below the largest, and not by much
     assert 0.9 * max(found.values()) / 1e6 < pieces.get_array().max() <= max(found.values()) / 1e6
     drawn(figure)
@@ -379,12 +379,15 @@ def test_pictures_of_structures_are_written(tmp_path: Path) -> None:
         (lambda: plot(portal(), portal().modes(2), names=True), "belongs to the picture at rest"),
         (lambda: plot(portal(), portal().modes(2), 1), "takes only modes after it"),
         (lambda: plot(guyan(portal().system(), ["L2.x"]).system.modes(), portal()), "nothing after it but options"),
-        (lambda: plot(static(portal(), "wind"), view="momnt"), "Did you mean 'moment'"),
-        (lambda: plot(static(portal(), "wind"), view="xx"), "no view named 'xx'"),
+        (lambda: plot(solve_static(portal(), "wind"), view="momnt"), "Did you mean 'moment'"),
+        (lambda: plot(solve_static(portal(), "wind"), view="xx"), "no view named 'xx'"),
         (lambda: plot(block(), view="moment"), "no view named 'moment'"),
         (lambda: plot(block(), view="xx", scale=2.0), 'belongs to view="shape"'),
-        (lambda: plot(static(portal(), "wind"), scale=np.nan), "a number other than 0"),
-        (lambda: plot(static(portal(), "wind"), mode=1), "no option named 'mode' in the plot of a StaticSolution"),
+        (lambda: plot(solve_static(portal(), "wind"), scale=np.nan), "a number other than 0"),
+        (
+            lambda: plot(solve_static(portal(), "wind"), mode=1),
+            "no option named 'mode' in the plot of a StaticSolution",
+        ),
     ],
 )
 def test_a_wrong_picture_of_a_structure_is_refused_with_advice(how: Any, message: str) -> None:

@@ -70,27 +70,27 @@ class Buckling(Frozen):
         return self.table()
 
 
-def buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
+def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Buckling:
     """The smallest factors by which ``load`` may be multiplied until the structure buckles.
 
     Parameters
     ----------
     structure : supported.
-    load : as for :func:`static`: name of a case, mapping of coordinates to forces, or a vector (N,).
+    load : as for :func:`solve_static`: name of a case, mapping of coordinates to forces, or a vector (N,).
     count : number of factors wanted; fewer come back where fewer exist.
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, structure
+    >>> from dalembert.structures import Frame, Section, assemble
     >>> f = Frame("column", planar=True)
     >>> f.add_points(["foot", "head"], [[0, 0], [0, 2]])
     >>> f.add_beam("column", "foot", "head", section=Section.square(0.02), material="steel", elements=8)
-    >>> f.support("foot", "pinned"); f.support("head", "x")
+    >>> f.add_support("foot", "pinned"); f.add_support("head", "x")
     >>> f.add_force("weight", "head", (0, -1000))
-    >>> round(buckling(structure(f), "weight", count=2).critical, 3)
+    >>> round(find_buckling(assemble(f), "weight", count=2).critical, 3)
     6.907
     """
-    needs_structure("buckling", structure)
+    needs_structure("find_buckling", structure)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
     state = solved(structure, load, hanging=False)

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.structures.analysis.statics import load_vector, static
+from dalembert.structures.analysis.statics import load_vector, solve_static
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
 from dalembert.structures.assembly.symmetric_factors import Factor
 from dalembert.structures.beams import initial_forces as initial
@@ -32,12 +32,12 @@ from dalembert.structures.beams.internal_forces import Loaded
 BALANCED = 1e-9
 
 
-def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
+def prestress(structure: Structure, load: Any = None, *, tension: Mapping[str, float] | None = None) -> Structure:
     """The structure with the geometric stiffness of a load, or of given tensions, added to its stiffness.
 
     Parameters
     ----------
-    load : as for :func:`static`: a case, a mapping or a vector (N,). Its internal forces are those of linear statics.
+    load : as for :func:`solve_static`: a case, a mapping or a vector (N,). Its internal forces are of linear statics.
     tension : tension [N] by name of a beam or bar, negative for compression; constant along it. Adds to the load's.
 
     Returns
@@ -48,16 +48,16 @@ def prestressed(structure: Structure, load: Any = None, *, tension: Mapping[str,
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, structure
+    >>> from dalembert.structures import Frame, Section, assemble
     >>> f = Frame("string", planar=True)
     >>> f.add_points(["A", "B"], [[0, 0], [1, 0]])
     >>> f.add_beam("wire", "A", "B", section=Section.circle(1e-3), material="steel", elements=12)
-    >>> f.support(["A", "B"], "pinned")
-    >>> free, tight = structure(f), prestressed(structure(f), tension={"wire": 100.0})
+    >>> f.add_support(["A", "B"], "pinned")
+    >>> free, tight = assemble(f), prestress(assemble(f), tension={"wire": 100.0})
     >>> [round(float(s.modes(1).frequencies_hz[0]), 2) for s in (free, tight)]
     [2.03, 63.71]
     """
-    needs_structure("prestressed", structure)
+    needs_structure("prestress", structure)
     if load is None and tension is None:
         raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
     K_g, states = sp.csc_array(structure.K.shape), list(structure.initial or [None] * len(structure.groups))
@@ -93,7 +93,7 @@ class Solved:
 
 
 def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
-    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`static`.
+    """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`solve_static`.
 
     ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
     """
@@ -101,7 +101,7 @@ def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
     K = structure.reduced(structure.K)
     factor = Factor(K)
     if not structure.free or factor.free_motions().shape[1] or not factor.exists:
-        return Solved(_hanging(structure, load) if hanging else static(structure, load).u, f, cases, factor)
+        return Solved(_hanging(structure, load) if hanging else solve_static(structure, load).u, f, cases, factor)
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
     x = factor.solve(right)
     x = x + factor.solve(right - K @ x)
@@ -111,12 +111,12 @@ def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
 def _hanging(structure: Structure, load: Any) -> FloatArray:
     """(N,) displacements of a structure with free motions, if the load is in balance without them."""
     try:
-        found = static(structure, load, inertia_relief=True)
+        found = solve_static(structure, load, inertia_relief=True)
     except ModelError:  # a free motion without mass
-        return static(structure, load).u
+        return solve_static(structure, load).u
     f = load_vector(structure, load)[0]
     if found.acceleration is not None and np.abs(found.load - f).max() > BALANCED * np.abs(f).max():
-        return static(structure, load).u  # refuses, with the names of the motions
+        return solve_static(structure, load).u  # refuses, with the names of the motions
     return found.u
 
 

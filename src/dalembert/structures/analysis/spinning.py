@@ -50,7 +50,7 @@ class Spin:
     element_loads: Mapping[int, tuple[FloatArray, FloatArray, FloatArray]]
 
 
-def spinning(
+def spin(
     structure: Structure,
     axis: str | Sequence[float],
     speed: float,
@@ -72,15 +72,15 @@ def spinning(
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, structure
+    >>> from dalembert.structures import Frame, Section, assemble
     >>> f = Frame("blade")
     >>> f.add_points(["hub", "tip"], [[0, 0, 0], [1, 0, 0]])
     >>> f.add_beam("blade", "hub", "tip", section=Section.rectangle(0.004, 0.03), material="steel", elements=10)
-    >>> f.support("hub", "fixed")
-    >>> [round(float(spinning(structure(f), "z", w).modes(1).frequencies_hz[0]), 3) for w in (0.0, 60.0)]
+    >>> f.add_support("hub", "fixed")
+    >>> [round(float(spin(assemble(f), "z", w).modes(1).frequencies_hz[0]), 3) for w in (0.0, 60.0)]
     [3.342, 10.691]
     """
-    needs_structure("spinning", structure)
+    needs_structure("spin", structure)
     spin = spin_of(structure, _vector(axis, speed), place(centre, "centre"))
     K = structure.K + spin.K
     if stiffening and speed != 0:
@@ -96,12 +96,12 @@ def spinning(
 def centrifugal_load(
     structure: Structure, axis: str | Sequence[float], speed: float, *, centre: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> FloatArray:
-    """(N,) forces on the points of a structure that turns; a load for :func:`static`."""
+    """(N,) forces on the points of a structure that turns; a load for :func:`solve_static`."""
     needs_structure("centrifugal_load", structure)
     return spin_of(structure, _vector(axis, speed), place(centre, "centre")).f
 
 
-def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **options: Any) -> SecondOrder:
+def spin_rotor(structure: Structure, axis: str | Sequence[float], speed: float, **options: Any) -> SecondOrder:
     """A spinning rotor on bearings at rest, seen from the ground: the structure's system with its gyroscopic matrix.
 
     Every lump and every beam turns about ``axis``; all must be round about it (beams along it with I_y = I_z).
@@ -111,7 +111,7 @@ def rotor(structure: Structure, axis: str | Sequence[float], speed: float, **opt
     axis : ``"x"``, ``"y"``, ``"z"`` or a vector.  speed : [rad/s].
     **options : as for :meth:`Structure.system`.
     """
-    needs_structure("rotor", structure)
+    needs_structure("spin_rotor", structure)
     missing = [way for way in ("rx", "ry", "rz") if way not in structure.directions]
     if missing and any(isinstance(group, BeamGroup) for group in structure.groups):
         raise DataError(

@@ -71,7 +71,7 @@ class Named:
 
 
 class StaticSolution(Frozen):
-    """Displacements, reactions and internal forces of a structure under a load; made by :func:`static`.
+    """Displacements, reactions and internal forces of a structure under a load; made by :func:`solve_static`.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class StaticSolution(Frozen):
         return self.table()
 
 
-def static(structure: Structure, load: Any = None, *, inertia_relief: bool = False) -> StaticSolution:
+def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool = False) -> StaticSolution:
     """Static solution under a load and the prescribed displacements of the supports.
 
     Parameters
@@ -235,11 +235,11 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
     >>> import numpy as np
     >>> spring = Structure("spring", ["A", "B"], [[0, 0, 0], [1, 0, 0]], ["x"],
     ...                    M=np.eye(2), K=[[8, -8], [-8, 8]], held=[True, False])
-    >>> solution = static(spring, {"B.x": 4.0})
+    >>> solution = solve_static(spring, {"B.x": 4.0})
     >>> solution.displacement["B.x"], solution.reaction["A.x"], solution.strain_energy
     (0.5, -4.0, 1.0)
     """
-    needs_structure("static", structure)
+    needs_structure("solve_static", structure)
     f, factors = load_vector(structure, load)
     if not structure.free:
         return StaticSolution(structure, np.array(structure.prescribed), f, factors)
@@ -257,7 +257,7 @@ def static(structure: Structure, load: Any = None, *, inertia_relief: bool = Fal
         if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
             raise ModelError(
                 f"structure {structure.name!r} is not stable: it gives way to this load. It has buckled under what it "
-                "was prestressed with; see buckling()."
+                "was prestressed with; see find_buckling()."
             )
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import channels
 from dalembert.structures.assembly.channels import Channels
@@ -35,7 +36,7 @@ BoolArray = NDArray[np.bool_]
 class Structure(Frozen):
     """A finite-element model with its supports: sparse matrices with names; frozen.
 
-    Made by :func:`structure` from a `Frame` or a `Solid`, or from matrices directly.
+    Made by :func:`assemble` from a `Frame` or a `Solid`, or from matrices directly.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class Structure(Frozen):
     ----------
     T : (N, n), all coordinates from the free ones.  free : names of the n free coordinates.
     T_held : (N, nh), all coordinates from the held ones, in their order.
-    initial : what was inside the groups before, made by :func:`prestressed`; empty without prestress.
+    initial : what was inside the groups before, made by :func:`prestress`; empty without prestress.
 
     Examples
     --------
@@ -315,17 +316,17 @@ class Structure(Frozen):
 
 
 @singledispatch
-def structure(description: Any, **options: Any) -> Structure:
+def assemble(description: Any, **options: Any) -> Structure:
     """The checked, numbered and assembled model of a description: a `Frame` or a `Solid`."""
     raise ModelError(f"a structure is made of a Frame or a Solid, got {type(description).__name__}.")
 
 
 def needs_structure(function: str, given: Any) -> None:
-    """Refuse what is no `Structure`, and tell the way from a description to one."""
+    """Refuse anything but a `Structure`, and advise how to make one of a description."""
     if not isinstance(given, Structure):
         kind = type(given).__name__
-        way = f": give it structure({kind.lower()})" if kind in ("Frame", "Solid") else ""
-        raise ModelError(f"{function} needs a Structure, got {kind}{way}.")
+        advice = [Advice("Use {}.", Call("da.structures.assemble"))] if kind in ("Frame", "Solid") else []
+        raise ModelError("wrong-type", f"{function} needs a Structure, got {kind}.", *advice)
 
 
 def place(given: ArrayLike, what: str) -> FloatArray:

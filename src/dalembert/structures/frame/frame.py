@@ -29,16 +29,16 @@ class Frame(LoadMethods):
 
     Examples
     --------
-    >>> from dalembert.structures import Frame, Section, static, structure
+    >>> from dalembert.structures import Frame, Section, solve_static, assemble
     >>> f = Frame("cantilever", planar=True)
     >>> f.add_points(["root", "tip"], [[0, 0], [1, 0]])
     >>> f.add_beam("beam", "root", "tip", section=Section.rectangle(0.02, 0.02), material="steel", elements=8)
-    >>> f.support("root", "fixed")
+    >>> f.add_support("root", "fixed")
     >>> f.add_force("tip load", "tip", (0, -10))
-    >>> s = structure(f)
+    >>> s = assemble(f)
     >>> s.modes(3).frequencies_hz.round(2).tolist()
     [16.71, 104.5, 291.95]
-    >>> print(f"{static(s, 'tip load').displacement['tip.y']:.4e} m")
+    >>> print(f"{solve_static(s, 'tip load').displacement['tip.y']:.4e} m")
     -1.1908e-03 m
     """
 
@@ -327,7 +327,7 @@ class Frame(LoadMethods):
             parts.text(point, f"rigid link {name!r}")
         self.rigids.append(Rigid(name, master, followers, ways))
 
-    def support(self, points: str | Iterable[str], directions: Any = "fixed", *, values: Any = None) -> None:
+    def add_support(self, points: str | Iterable[str], directions: Any = "fixed", *, values: Any = None) -> None:
         """Hold points.
 
         Parameters

@@ -26,21 +26,21 @@ class LoadMethods:
             self.cases.append(case)
         return case
 
-    def add_force(self, case: str, point: str, force: Any, *, moment: Any = None) -> None:
+    def add_force(self, name: str, point: str, force: Any, *, moment: Any = None) -> None:
         """A force [N] (and moment [N m]) on a point, in global axes; several on one point add up."""
-        parts.text(point, f"load case {case!r}")
+        parts.text(point, f"load case {name!r}")
         push = parts.vector(force, f"force on point {point!r}", self.planar)
         turn = self._moment(moment, f"moment on point {point!r}")
-        self.loads.append(PointLoad(self._case(case), point, push, turn))
+        self.loads.append(PointLoad(self._case(name), point, push, turn))
 
-    def add_moment(self, case: str, point: str, moment: Any) -> None:
+    def add_moment(self, name: str, point: str, moment: Any) -> None:
         """A moment [N m] on a point: three numbers, or the one about z of a planar frame."""
-        turn = self._moment(moment, f"moment on point {parts.text(point, f'load case {case!r}')!r}")
-        self.loads.append(PointLoad(self._case(case), point, (0.0, 0.0, 0.0), turn))
+        turn = self._moment(moment, f"moment on point {parts.text(point, f'load case {name!r}')!r}")
+        self.loads.append(PointLoad(self._case(name), point, (0.0, 0.0, 0.0), turn))
 
     def add_line_load(
         self,
-        case: str,
+        name: str,
         beam: str,
         force: Any = None,
         *,
@@ -60,7 +60,7 @@ class LoadMethods:
         start, end : where the load starts and ends, from the start of the beam [m]; all of it when left out.
         axes : "global", or "local" for the axes of the beam.
         """
-        what = f"line load on {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        what = f"line load on {parts.text(beam, f'load case {name!r}', 'beam')!r}"
         zero = (0.0, 0.0, 0.0)
         push = zero if force is None else parts.vector(force, what, self.planar)
         last = push if end_force is None else parts.vector(end_force, what, self.planar)
@@ -73,22 +73,22 @@ class LoadMethods:
         if high is not None and high <= low:
             raise ModelError(f"{what} must end beyond its start, got {low:g} to {high:g} m.")
         local = _local(axes, what)
-        self.loads.append(LineLoad(self._case(case), beam, push + turn, last + final, local, (low, high)))
+        self.loads.append(LineLoad(self._case(name), beam, push + turn, last + final, local, (low, high)))
 
     def add_beam_force(
-        self, case: str, beam: str, at: float, force: Any = None, *, moment: Any = None, axes: str = "global"
+        self, name: str, beam: str, at: float, force: Any = None, *, moment: Any = None, axes: str = "global"
     ) -> None:
         """A force [N] and moment [N m] on a place of a beam, ``at`` from its start [m]; no point is needed there."""
-        what = f"force on beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        what = f"force on beam {parts.text(beam, f'load case {name!r}', 'beam')!r}"
         push = (0.0, 0.0, 0.0) if force is None else parts.vector(force, what, self.planar)
         load = push + self._moment(moment, what)
         if not any(load):
             raise ModelError(f"{what} has neither force nor moment.")
         place = parts.number(at, f"place of the {what}", not_negative=True)
-        self.loads.append(BeamPointLoad(self._case(case), beam, place, load, _local(axes, what)))
+        self.loads.append(BeamPointLoad(self._case(name), beam, place, load, _local(axes, what)))
 
     def add_strain(
-        self, case: str, beam: str, strain: float = 0.0, *, curvature_y: float = 0.0, curvature_z: float = 0.0
+        self, name: str, beam: str, strain: float = 0.0, *, curvature_y: float = 0.0, curvature_z: float = 0.0
     ) -> None:
         """What a beam would do without any force: heat, shrinkage, lack of fit, the pull of a tendon.
 
@@ -97,11 +97,11 @@ class LoadMethods:
         strain : α ΔT for a change of temperature ΔT.
         curvature_y, curvature_z : about the local axes [1/m]; −α ΔT/h about z for a top (+y) warmer by ΔT.
         """
-        what = f"strain of beam {parts.text(beam, f'load case {case!r}', 'beam')!r}"
+        what = f"strain of beam {parts.text(beam, f'load case {name!r}', 'beam')!r}"
         first, second, third = (parts.number(value, what) for value in (strain, curvature_y, curvature_z))
         if not (first or second or third):
             raise ModelError(f"{what} has neither strain nor curvature.")
-        self.loads.append(InitialStrain(self._case(case), beam, (first, second, third)))
+        self.loads.append(InitialStrain(self._case(name), beam, (first, second, third)))
 
     def _moment(self, given: Any, what: str) -> parts.Vector:
         return (0.0, 0.0, 0.0) if given is None else parts.turning(given, what, self.planar)

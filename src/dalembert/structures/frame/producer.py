@@ -11,7 +11,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.element_assembly import Blocks, IntArray
-from dalembert.structures.assembly.structure import Structure, rigid_motions, structure
+from dalembert.structures.assembly.structure import Structure, assemble, rigid_motions
 from dalembert.structures.beams.beam_group import BeamGroup, BoolArray, skew
 from dalembert.structures.frame.frame import Frame
 from dalembert.structures.frame.numbering import beam_group, number_points
@@ -24,7 +24,7 @@ NOTHING = 1e-12
 CHUNK = 1024
 
 
-@structure.register
+@assemble.register
 def frame_structure(frame: Frame) -> Structure:
     """Check a frame and assemble it."""
     frame.check()

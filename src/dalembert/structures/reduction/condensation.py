@@ -170,13 +170,13 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
     return _reduced(split, T, "static condensation", residual=R, loads=cases, left=W)
 
 
-def substructures(system: SecondOrder, masters: Names) -> tuple[tuple[str, ...], ...]:
+def find_substructures(system: SecondOrder, masters: Names) -> tuple[tuple[str, ...], ...]:
     """Groups of slaves that meet each other only through the masters, by the pattern of all matrices.
 
     Examples
     --------
     >>> chain = SecondOrder(np.eye(5), 2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1))
-    >>> substructures(chain, "x3")
+    >>> find_substructures(chain, "x3")
     (('x1', 'x2'), ('x4', 'x5'))
     """
     split = Partition(system, masters)
@@ -211,7 +211,7 @@ def condense_substructures(
     ----------
     system, masters, loads : as for :func:`condense_static`; without circulatory forces
     groups : coordinates, points or patterns of every part, optional
-        Found by themselves (:func:`substructures`) when left out. Together with the masters they must cover the
+        Found by themselves (:func:`find_substructures`) when left out. Together with the masters they must cover the
         system, and no two may be coupled.
     """
     split = Partition(system, masters)

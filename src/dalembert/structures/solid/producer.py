@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import ModelError
 from dalembert.structures.assembly import element_assembly as assembly
-from dalembert.structures.assembly.structure import BoolArray, Structure, structure
+from dalembert.structures.assembly.structure import BoolArray, Structure, assemble
 from dalembert.structures.solid import elements as solid_elements
 from dalembert.structures.solid.elastic_laws import elasticity, volume_poisson
 from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray
@@ -41,7 +41,7 @@ LOCKING = {
 }
 
 
-@structure.register
+@assemble.register
 def solid_structure(solid: Solid) -> Structure:
     """Check a solid and assemble it."""
     mesh, count = solid.mesh, len(solid.mesh.points) + len(solid.interfaces)

@@ -73,7 +73,7 @@ class PointLoad:
 
 
 class Solid:
-    """An elastic body made of solid finite elements. Mutable; `da.structures.structure` makes the model.
+    """An elastic body made of solid finite elements. Mutable; `da.structures.assemble` makes the model.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class Solid:
 
     Examples
     --------
-    >>> from dalembert.structures import Solid, box_mesh, static, structure
+    >>> from dalembert.structures import Solid, box_mesh, solve_static, assemble
     >>> bar = Solid("bar", box_mesh((1.0, 0.1, 0.1), (10, 2, 2)), "steel")
-    >>> bar.support("x=0", "xyz")
+    >>> bar.add_support("x=0", "xyz")
     >>> bar.add_interface("tip", "x=1")
     >>> bar.add_force("pull", "tip", (1e6, 0, 0))
-    >>> print(f"{static(structure(bar), 'pull').displacement['tip.x']:.3e} m")
+    >>> print(f"{solve_static(assemble(bar), 'pull').displacement['tip.x']:.3e} m")
     4.687e-04 m
     """
 
@@ -134,7 +134,7 @@ class Solid:
 
     # -- what holds it -----------------------------------------------------------------------------------------------
 
-    def support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
+    def add_support(self, where: Where, directions: str = "xyz", *, values: Any = 0.0) -> None:
         """Hold points or an interface.
 
         Parameters
@@ -193,26 +193,26 @@ class Solid:
 
     # -- what loads it -----------------------------------------------------------------------------------------------
 
-    def add_pressure(self, case: str, where: Where, pressure: float) -> None:
+    def add_pressure(self, name: str, where: Where, pressure: float) -> None:
         """Pressure [Pa] against the faces of the surface at ``where``; positive pushes into the solid."""
         cells, faces = self.mesh.faces_at(where)
-        self.surface_loads.append(SurfaceLoad(self._case(case), cells, faces, _number(pressure), np.zeros(3)))
+        self.surface_loads.append(SurfaceLoad(self._case(name), cells, faces, _number(pressure), np.zeros(3)))
 
-    def add_traction(self, case: str, where: Where, traction: Any) -> None:
+    def add_traction(self, name: str, where: Where, traction: Any) -> None:
         """Force per area (3,) [Pa] on the faces of the surface at ``where``."""
         cells, faces = self.mesh.faces_at(where)
         pull = _vector(traction, "traction [Pa]")
-        self.surface_loads.append(SurfaceLoad(self._case(case), cells, faces, 0.0, pull))
+        self.surface_loads.append(SurfaceLoad(self._case(name), cells, faces, 0.0, pull))
 
-    def add_force(self, case: str, where: Where, force: Any, *, moment: Any = None) -> None:
+    def add_force(self, name: str, where: Where, force: Any, *, moment: Any = None) -> None:
         """A force [N] on an interface (with a moment [N m] if wanted), or shared equally by the points at ``where``."""
         on_interface = isinstance(where, str) and where in self.interfaces
         if moment is not None and not on_interface:
             raise ModelError(f"a moment needs an interface of solid {self.name!r}; its points do not turn.")
         turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
-        name = str(where) if on_interface else None
-        self.point_loads.append(PointLoad(self._case(case), points, name, _vector(force, "force [N]"), turn))
+        interface = str(where) if on_interface else None
+        self.point_loads.append(PointLoad(self._case(name), points, interface, _vector(force, "force [N]"), turn))
 
     def set_damping(self, damping: Damping | None) -> None:
         """`Rayleigh` or `ModalDamping` of the whole solid."""

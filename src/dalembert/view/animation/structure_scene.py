@@ -20,8 +20,7 @@ from dalembert.numerics import ties
 from dalembert.record import Record
 from dalembert.structures import Frame, Solid
 from dalembert.structures.analysis.buckling import Buckling
-from dalembert.structures.assembly.structure import Structure
-from dalembert.structures.assembly.structure import structure as structure_of
+from dalembert.structures.assembly.structure import Structure, assemble
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.plots.structures import geometry, stage
@@ -70,7 +69,7 @@ def structure_data(
 
 
 def _structure(thing: Any) -> Structure:
-    return thing if isinstance(thing, Structure) else structure_of(thing)
+    return thing if isinstance(thing, Structure) else assemble(thing)
 
 
 def _count(modes: Any, free: int) -> int:
