@@ -57,13 +57,13 @@ def building() -> Any:
     """A building of concrete columns and beams, every storey alike, clamped at its feet."""
     import dalembert as da
 
-    frame = da.Frame("building")
+    frame = da.structures.Frame("building")
     x, y, z = np.meshgrid(
         6.0 * np.arange(BAYS[0]), 5.0 * np.arange(BAYS[1]), 3.5 * np.arange(STOREYS + 1), indexing="ij"
     )
     names = np.array([f"p{i}" for i in range(x.size)]).reshape(x.shape)
     frame.add_points(names.ravel().tolist(), np.stack([x, y, z], axis=-1).reshape(-1, 3))
-    column, beam = da.Section.rectangle(0.4, 0.4), da.Section.rectangle(0.5, 0.3)
+    column, beam = da.structures.Section.rectangle(0.4, 0.4), da.structures.Section.rectangle(0.5, 0.3)
     for label, first, second, section in (
         ("column", names[:, :, :-1], names[:, :, 1:], column),
         ("along", names[:-1, :, 1:], names[1:, :, 1:], beam),

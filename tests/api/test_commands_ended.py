@@ -121,7 +121,7 @@ def test_a_terminated_command_ends_as_from_the_keyboard(name: str, tmp_path: Pat
     else:
         assert not out.exists()
     if name == "sweep":
-        kept = da.read_sweep(tmp_path / "store")
+        kept = da.sweeps.read_sweep(tmp_path / "store")
         assert 0 < kept.status.count("done") < len(kept)
 
 
@@ -133,7 +133,7 @@ def test_a_killed_command_leaves_whole_files_and_no_process(name: str, tmp_path:
     assert (tmp_path / "out.csv").read_text() == OLD
     assert len(unfinished(tmp_path)) <= 1
     if name == "sweep":
-        kept = da.read_sweep(tmp_path / "store")
+        kept = da.sweeps.read_sweep(tmp_path / "store")
         assert 0 < kept.status.count("done") < len(kept)
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import dalembert as da
+from dalembert.files import list_models
 from tests.helpers.commands import run
 
 # what cannot be, and how it is said
@@ -16,7 +16,7 @@ REFUSED = {
     ("linearize", "whitworth"): "nothing else in it is free to move",
 }
 QUICK = ("three-rrr", "rolling-disc", "whitworth")
-MACHINES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in da.library()]
+MACHINES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in list_models()]
 
 
 @pytest.mark.parametrize("command", ["equilibrium", "modes", "linearize"])
@@ -32,7 +32,7 @@ def test_small_motions_of_every_machine_are_found_or_it_is_said_why_not(name, co
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", da.library())
+@pytest.mark.parametrize("name", list_models())
 def test_every_machine_is_simulated_and_shown(name, tmp_path):
     result = run("simulate", name, "--until", 0.05, "--out", tmp_path / "run.nc", "--json")
     assert result.exit_code == 0, result.output

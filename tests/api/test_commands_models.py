@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.app.command_line.model_options import offered, ready
+from dalembert.files import list_models
 from dalembert.studies import runner
 from tests.helpers.commands import document, installed, run
 
@@ -58,7 +59,7 @@ def test_new_tells_of_an_unknown_model_to_begin_with(tmp_path, monkeypatch):
 
 def test_the_library_lists_every_machine_with_what_it_is():
     models = document("library")["models"]
-    assert tuple(one["name"] for one in models) == da.library() == tuple(ready())
+    assert tuple(one["name"] for one in models) == list_models() == tuple(ready())
     assert all(one["description"] for one in models)
     result = installed("library")
     assert result.returncode == 0 and "four-bar" in result.stdout

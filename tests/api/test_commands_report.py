@@ -93,7 +93,7 @@ def test_channels_asked_for_are_those_drawn(tmp_path):
 def test_a_report_that_is_no_page_is_refused(tmp_path):
     m = da.read_model("pendulum")
     eqs = da.equations(m)
-    with pytest.raises(da.FileFormatError, match=r"\.html"):
+    with pytest.raises(da.errors.FileFormatError, match=r"\.html"):
         run_report(tmp_path / "page.pdf", da.simulate(eqs, 0.1), m, eqs)
 
 

@@ -41,7 +41,7 @@ def test_every_public_name_resolves(name):
 def test_a_public_name_is_the_object_of_its_module():
     from dalembert.core.errors import ModelError
 
-    assert da.ModelError is ModelError
+    assert da.errors.ModelError is ModelError
 
 
 def test_dir_shows_every_public_name():
@@ -71,3 +71,7 @@ def test_every_name_of_a_room_resolves(room):
     names = getattr(da, room).__all__
     assert len(names) > 20
     assert not [name for name in names if inspect.ismodule(getattr(getattr(da, room), name))]
+
+
+def test_the_front_door_has_at_most_seventy_names():
+    assert len(set(da.__all__) - {"__version__"}) <= 70

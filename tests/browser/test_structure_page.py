@@ -12,13 +12,13 @@ import dalembert as da
 from dalembert.record import Record
 
 
-def portal() -> da.Frame:
-    frame = da.Frame("portal", planar=True)
+def portal() -> da.structures.Frame:
+    frame = da.structures.Frame("portal", planar=True)
     for name, place in {"A": (0, 0), "B": (0, 3), "C": (4, 3), "D": (4, 0)}.items():
         frame.add_point(name, place)
     frame.add_support("A", "fixed")
     frame.add_support("D", "pinned")
-    section = da.Section.rectangle(0.2, 0.1)
+    section = da.structures.Section.rectangle(0.2, 0.1)
     for name, (a, b) in {"left": "AB", "top": "BC", "right": "DC"}.items():
         frame.add_beam(name, a, b, section=section, material="steel", elements=2)
     return frame
@@ -67,7 +67,7 @@ def test_the_shape_drawn_is_the_shape_computed(visit: Any, page: Path) -> None:
 
 
 def test_a_solid_shows_its_surface(visit: Any, tmp_path: Path) -> None:
-    solid = da.Solid("bar", da.structures.box_mesh((1.0, 0.1, 0.2), (8, 2, 2)), "steel")
+    solid = da.structures.Solid("bar", da.structures.box_mesh((1.0, 0.1, 0.2), (8, 2, 2)), "steel")
     da.animate(solid, tmp_path / "bar.html", modes=8)
     seen = visit(tmp_path / "bar.html", "#t=0")
     # faces of 8 x 2 x 2 bricks on the six sides, two triangles each

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dalembert as da
+from dalembert.equations import State
 
 Array = NDArray[np.float64]
 STEP = 1e-5
@@ -47,7 +48,7 @@ def rows(eqs: da.EquationsOfMotion, q: Array, v: Array, t: float) -> tuple[Array
     return A.reshape(len(eqs.rows), eqs.nv), b
 
 
-def random_state(eqs: da.EquationsOfMotion, seed: int = 1, spread: float = 0.4, t: float = 0.3) -> da.State:
+def random_state(eqs: da.EquationsOfMotion, seed: int = 1, spread: float = 0.4, t: float = 0.3) -> State:
     """A state with every joint closed, away from the drawing, with speeds of order one."""
     random = np.random.default_rng(seed)
     first = da.assemble(eqs, t=t)
@@ -55,13 +56,13 @@ def random_state(eqs: da.EquationsOfMotion, seed: int = 1, spread: float = 0.4, 
     return da.assemble(eqs, start=eqs.state(q, random.normal(size=eqs.nv), t=t), t=t)
 
 
-def freedoms(eqs: da.EquationsOfMotion, state: da.State) -> int:
+def freedoms(eqs: da.EquationsOfMotion, state: State) -> int:
     """Number of independent speeds: nv minus the rank of A."""
     A, _ = rows(eqs, state.q, state.v, state.t)
     return eqs.nv - int(np.linalg.matrix_rank(A, tol=1e-9)) if len(A) else eqs.nv
 
 
-def row_error(eqs: da.EquationsOfMotion, state: da.State) -> float:
+def row_error(eqs: da.EquationsOfMotion, state: State) -> float:
     """Largest difference of A, of the rates and of b from central differences of φ and of the rates."""
     q, v, t, h = np.array(state.q), np.array(state.v), state.t, STEP
     A, b = rows(eqs, q, v, t)
@@ -93,7 +94,7 @@ def row_error(eqs: da.EquationsOfMotion, state: da.State) -> float:
     return max(errors)
 
 
-def measure_error(eqs: da.EquationsOfMotion, state: da.State) -> float:
+def measure_error(eqs: da.EquationsOfMotion, state: State) -> float:
     """Largest difference of ṡ, S and the bias of all named coordinates from central differences."""
     q, v, t, h = np.array(state.q), np.array(state.v), state.t, STEP
 

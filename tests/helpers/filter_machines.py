@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dalembert as da
+from dalembert.equations import State
 
 
 def four_bar(gravity: float = 9.81, motor: bool = False) -> da.EquationsOfMotion:
@@ -136,7 +137,7 @@ def driven_pendulum() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3, t: float = 0.0) -> da.State:
+def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3, t: float = 0.0) -> State:
     """A state on the joints, moved and moving at random."""
     random = np.random.default_rng(seed)
     start = da.assemble(eqs, t=t)
@@ -147,7 +148,7 @@ def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3, t: f
     return _moving(eqs, da.assemble(eqs, guess=hints, t=t), random)
 
 
-def _moving(eqs: da.EquationsOfMotion, pose: da.State, random: np.random.Generator) -> da.State:
+def _moving(eqs: da.EquationsOfMotion, pose: State, random: np.random.Generator) -> State:
     still = eqs.state(pose.q, random.normal(size=eqs.nv), random.normal(size=eqs.nz), pose.t)
     return da.assemble(eqs, start=still, t=pose.t)
 

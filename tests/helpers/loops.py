@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 import dalembert as da
-from dalembert.equations import Channels, Law, Watching
+from dalembert.equations import Channels, Law, State, Watching
 
 SX = ca.SX
 
@@ -85,9 +85,9 @@ CART_GAINS = np.array([[-2.0, 36.9, -3.35, 8.77]])  # LQR with weights (4, 1, 1,
 
 
 def step_by_step(
-    eqs: da.EquationsOfMotion, start: da.State, dt: float, count: int, control: Callable[[int, Any], dict[str, Any]],
+    eqs: da.EquationsOfMotion, start: State, dt: float, count: int, control: Callable[[int, Any], dict[str, Any]],
     method: Any,
-) -> list[da.State]:  # fmt: skip
+) -> list[State]:  # fmt: skip
     """A loop in plain Python: one open-loop run per sample."""
     states = [start]
     for k in range(count):

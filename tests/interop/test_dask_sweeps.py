@@ -18,7 +18,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_worker_costs_nothing_but_time() -> None:
-    design = da.Sobol({"x": (0.0, 1.0)}, samples=64, seed=9)
+    design = da.sweeps.Sobol({"x": (0.0, 1.0)}, samples=64, seed=9)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster,
         distributed.Client(cluster) as client,

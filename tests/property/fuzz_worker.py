@@ -125,9 +125,9 @@ def binary_mesh(name: str, version: str) -> bytes:
 def models(is_json: bool) -> list[bytes]:
     import tomllib
 
-    from dalembert.files.models import library, library_path
+    from dalembert.files.models import library_path, list_models
 
-    texts = [library_path(name).read_bytes() for name in library()]
+    texts = [library_path(name).read_bytes() for name in list_models()]
     texts = sorted((text for text in texts if b"[include" not in text), key=len)[:10]
     return [json.dumps(tomllib.loads(text.decode()), indent=1).encode() if is_json else text for text in texts]
 
@@ -190,7 +190,7 @@ def read_sweep(path: Path) -> None:
 def read_mesh(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cards that were skipped
-        da.read_mesh(path, max_bytes=400_000_000)
+        da.structures.read_mesh(path, max_bytes=400_000_000)
 
 
 def mesh_texts(*names: str) -> list[bytes]:
@@ -300,7 +300,7 @@ def ending(name: str, seed: int, folder: Path) -> str:
     path.write_bytes(made(name, seed))
     try:
         FORMATS[name][2](path)
-    except da.DalembertError as error:
+    except da.errors.DalembertError as error:
         text = str(error)
         if not text or not text.replace("\n", "").replace("\t", "").isprintable():
             return f"a message that is not printable: {text!r:.300}"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
+from dalembert.equations import State
 
 PLANAR_JOINTS = ("revolute", "prismatic")
 PLANAR_LOOPS = ("rod", "point_on_line", "revolute")
@@ -208,7 +209,7 @@ def _add_link(m: da.Mechanism, name: str, link: Link, w: WorldFrame) -> None:
     getattr(m, f"add_{link.kind}")(name, *bodies, **options)
 
 
-def moving_state(eqs: da.EquationsOfMotion, seed: int, speed: float = 1.0) -> da.State:
+def moving_state(eqs: da.EquationsOfMotion, seed: int, speed: float = 1.0) -> State:
     """The drawing's pose with consistent speeds of about `speed` m/s and rad/s."""
     v = speed * np.random.default_rng(seed).normal(size=eqs.nv)
     return da.assemble(eqs, start=eqs.state(v=v))

@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.solve.position.prescribed_motion import acceleration_name
 from tests.property.mechanisms import Plan, build, plans
 
@@ -24,7 +25,7 @@ def actuated(plan: Plan) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def moving(eqs: da.EquationsOfMotion, random: np.random.Generator) -> da.State:
+def moving(eqs: da.EquationsOfMotion, random: np.random.Generator) -> State:
     """The drawing's pose with random speeds that fit the joints."""
     s = da.assemble(eqs)
     v = random.uniform(-1, 1, size=eqs.nv)
@@ -33,7 +34,7 @@ def moving(eqs: da.EquationsOfMotion, random: np.random.Generator) -> da.State:
     return eqs.state(s.q, v, s.z)
 
 
-def as_record(eqs: da.EquationsOfMotion, s: da.State, a: Any) -> da.Record:
+def as_record(eqs: da.EquationsOfMotion, s: State, a: Any) -> da.Record:
     names = [*eqs.coordinates.names, *eqs.speeds.names]
     names += [acceleration_name(n, eqs.speeds.index) for n in eqs.speeds.names]
     return da.Record([0.0], [np.concatenate((s.q, s.v, a))], names)

@@ -13,14 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dalembert as da
-from dalembert.files.models import library, library_path, model_schema, parse_model
+from dalembert.files.models import library_path, list_models, model_schema, parse_model
 from dalembert.files.models.text import arithmetic as ar
 from dalembert.files.models.text.positions import find_lines
 from dalembert.files.models.text.toml_text import toml_text
 from dalembert.files.models.writing.document import model_document
 
 WIDER = int(os.environ.get("DALEMBERT_FUZZ", "1"))  # times as many examples
-WHOLE = {name: library_path(name).read_bytes() for name in library()}
+WHOLE = {name: library_path(name).read_bytes() for name in list_models()}
 SCHEMA = jsonschema.Draft202012Validator(model_schema())
 ALONE = [text for text in WHOLE.values() if b"[include" not in text]
 
@@ -29,7 +29,7 @@ def survives(content: bytes, *, is_json: bool = False) -> da.Mechanism | None:
     begin = time.process_time()
     try:
         return parse_model(content, is_json=is_json)
-    except da.DalembertError as error:
+    except da.errors.DalembertError as error:
         assert str(error)
         return None
     finally:
@@ -101,7 +101,7 @@ def test_files_with_other_values_are_refused_or_read(content: bytes) -> None:
             da.equations(m)
             again = parse_model(toml_text(model_document(m)))
             assert toml_text(model_document(again)) == toml_text(model_document(m))
-        except da.DalembertError as error:
+        except da.errors.DalembertError as error:
             assert str(error)
 
 
@@ -154,7 +154,7 @@ def test_random_expressions_are_refused_or_read(text: str) -> None:
         tree = ar.parse(text)
         assert ar.parse(ar.render(tree)) == _without_units(tree)
         ar.value(tree, lambda name: 1.5)
-    except da.DataError as error:
+    except da.errors.DataError as error:
         assert str(error)
     assert time.process_time() - begin < 1
 
@@ -188,7 +188,7 @@ def test_every_value_of_a_sound_text_has_a_line(content: bytes) -> None:
     look((), document)
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", list_models())
 def test_every_value_of_the_library_has_a_line(name: str) -> None:
     text = WHOLE[name].decode()
     lines = find_lines(text)

@@ -42,7 +42,9 @@ def mechanisms(draw: st.DrawFn) -> da.Mechanism:
         if not parameters or draw(st.booleans()):
             return x
         p = draw(st.sampled_from(parameters))
-        return draw(st.sampled_from([p, x * p, p + abs(x), p**2, da.sqrt(p) * 2, da.maximum(p, abs(x)), abs(p) / 3]))
+        return draw(
+            st.sampled_from([p, x * p, p + abs(x), p**2, da.math.sqrt(p) * 2, da.math.maximum(p, abs(x)), abs(p) / 3])
+        )
 
     def point(body: Any) -> Any:
         return body.at(*(value(numbers) for _ in range(size)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 
 M, EPS, L, L0, R, W = 10.0, 1e-2, 1.0, 0.5, 0.1, 10.0
 END = [0.0493455784275, 0.4969894602302, 1.0417425248854, 0.3739110272654]  # xl, yl, xr, yr at t = 3
@@ -24,8 +25,8 @@ def eqs() -> da.EquationsOfMotion:
     left = m.add_body("left", mass=mass, inertia=mass, position=(0, 0.5))  # points: nothing turns them
     right = m.add_body("right", mass=mass, inertia=mass, position=(1, 0.5))
     m.add_revolute("road end", m.ground.at(0, 0), road.at(-L / 2, 0))
-    m.add_driver("bump", "road end.angle", lambda t: da.asin(R * da.sin(W * t) / L))
-    m.add_point_on_line("guide", road.frame(-L / 2, 0, angle=da.pi / 2), left.at(0, 0))
+    m.add_driver("bump", "road end.angle", lambda t: da.math.asin(R * da.sin(W * t) / L))
+    m.add_point_on_line("guide", road.frame(-L / 2, 0, angle=da.math.pi / 2), left.at(0, 0))
     m.add_massless_rod("axis", left.at(0, 0), right.at(0, 0), length=L)
     m.add_spring("left spring", m.ground.at(0, 0), left.at(0, 0), stiffness=1.0, free_length=L0)
     m.add_spring("right spring", road.at(L / 2, 0), right.at(0, 0), stiffness=1.0, free_length=L0)
@@ -33,7 +34,7 @@ def eqs() -> da.EquationsOfMotion:
 
 
 @pytest.fixture(scope="module")
-def start(eqs: da.EquationsOfMotion) -> da.State:
+def start(eqs: da.EquationsOfMotion) -> State:
     position = {"left.x": 0.0, "left.y": 0.5, "right.x": 1.0, "right.y": 0.5, "left.angle": 0.0, "right.angle": 0.0}
     velocity = {"left.x": -0.5, "left.y": 0.0, "right.x": -0.5, "right.y": 0.0, "left.angle": 0.0, "right.angle": 0.0}
     return da.assemble(eqs, position, velocity=velocity)
@@ -54,7 +55,7 @@ def start(eqs: da.EquationsOfMotion) -> da.State:
     ],
 )
 def test_p8_car_axis_ends_where_published(
-    eqs: da.EquationsOfMotion, start: da.State, method: da.RK4, tolerance: float
+    eqs: da.EquationsOfMotion, start: State, method: da.RK4, tolerance: float
 ) -> None:
     run = da.simulate(eqs, 3.0, start=start, method=method, every=0.1)
     end = [run[name][-1] for name in ("left.x", "left.y", "right.x", "right.y")]

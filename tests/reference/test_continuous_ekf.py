@@ -14,6 +14,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.estimate import ExtendedKalmanBucy, process
 from dalembert.studies import three_storey_euk as servo
 from dalembert.studies import three_storey_rig as rig
@@ -74,7 +75,7 @@ def integrated(record: da.Record, Q: Any, R: Any, z: Any, P: Any, method: str) -
     return found[:, :8], np.sqrt(found[:, 8:][:, LOWER[0] == LOWER[1]])
 
 
-def measured(start: da.State, dt: float, samples: int, noise: float) -> da.Record:
+def measured(start: State, dt: float, samples: int, noise: float) -> da.Record:
     """A run under forces that jump at every sample, and so do the accelerometers."""
     random, time = np.random.default_rng(0), dt * np.arange(samples)
     drive = {"force": 0.3 * np.sin(20 * time), "push": 0.2 * random.standard_normal(samples), "torque": 0 * time}
@@ -85,7 +86,7 @@ def measured(start: da.State, dt: float, samples: int, noise: float) -> da.Recor
     )
 
 
-def state(z: Any) -> da.State:
+def state(z: Any) -> State:
     place, speed = (dict(zip(servo.COORDINATES, part, strict=True)) for part in (z[:4], z[4:]))
     return da.assemble(servo.machine(), place, velocity=speed)
 

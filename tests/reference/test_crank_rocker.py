@@ -8,13 +8,14 @@ import pytest
 import dalembert as da
 from benchmarks import reference
 from benchmarks.four_bar import mechanism
+from dalembert.equations import State
 
 TIGHT = da.DormandPrince(rtol=1e-12, atol=1e-13)
 # the quadrature; peers.md prints 149.5885938329, from an integrator, off by 4.5e-10
 ANGLE = 149.58859383334
 
 
-def start(eqs: da.EquationsOfMotion) -> da.State:
+def start(eqs: da.EquationsOfMotion) -> State:
     return da.assemble(eqs, {"A.angle": reference.START_ANGLE}, velocity={"A.angle": reference.START_RATE})
 
 

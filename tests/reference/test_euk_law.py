@@ -14,6 +14,7 @@ import pytest
 import dalembert as da
 from dalembert.control import control_forces, udwadia_kalaba
 from dalembert.core.errors import ConvergenceError
+from dalembert.equations import State
 from dalembert.studies import three_storey_euk as euk
 from dalembert.studies import three_storey_rig as rig
 
@@ -43,7 +44,7 @@ def eqs() -> da.EquationsOfMotion:
     return da.equations(rig.mechanism(pendulum=PENDULUM, dampers=(STOREY,) * 3))
 
 
-def at(eqs: da.EquationsOfMotion, x: np.ndarray, v: np.ndarray) -> da.State:
+def at(eqs: da.EquationsOfMotion, x: np.ndarray, v: np.ndarray) -> State:
     return da.assemble(eqs, dict(zip(NAMES, x, strict=True)), velocity=dict(zip(NAMES, v, strict=True)))
 
 

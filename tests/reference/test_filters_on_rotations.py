@@ -17,6 +17,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.estimate import CentralDifference, ExtendedKalman, SigmaPointKalman, SphericalSimplex
 from dalembert.estimate.engine.consistency import chi_square_band, nees
 from dalembert.expressions import Array, Kernel
@@ -42,7 +43,7 @@ def pendulum() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def swinging(eqs: da.EquationsOfMotion) -> da.State:
+def swinging(eqs: da.EquationsOfMotion) -> State:
     pose = da.assemble(eqs)
     R = Rotation.from_rotvec(TURN).as_matrix()
     return da.assemble(eqs, start=eqs.state(pose.q, np.r_[R @ np.cross(SPIN, CENTRE), SPIN]))
@@ -196,7 +197,7 @@ def free_body() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def tumbling(eqs: da.EquationsOfMotion) -> da.State:
+def tumbling(eqs: da.EquationsOfMotion) -> State:
     return eqs.state(da.assemble(eqs).q, [0.1, 0.0, 0.2, 1.0, 0.7, 1.5])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 
 UPPER, LOWER = 0.3, 0.5
 LEFT, RIGHT = np.deg2rad(120), np.deg2rad(60)
@@ -49,7 +50,7 @@ def eqs() -> da.EquationsOfMotion:
     return da.equations(five_bar())
 
 
-def state(eqs: da.EquationsOfMotion) -> da.State:
+def state(eqs: da.EquationsOfMotion) -> State:
     return da.assemble(
         eqs,
         {"thL": LEFT, "thR": RIGHT},

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 
 PUBLISHED = np.array([0.743249425, 0.501420922, 0.619622917])  # s at 0.5, 1 and 10 s [m]
 SPEED = 5.548203623  # of the shaft at 10 s [rad/s]
@@ -23,7 +24,7 @@ DIGITS = 1e-9  # the published values are rounded there
 
 
 @cache
-def governor() -> tuple[da.EquationsOfMotion, da.State]:
+def governor() -> tuple[da.EquationsOfMotion, State]:
     m = da.Mechanism("governor")
     bar, block = 3000 * 1e-4, 3000 * 1e-3
     thin, wide = bar * 2e-4 / 12, bar * (1 + 1e-4) / 12

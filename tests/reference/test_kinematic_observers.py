@@ -168,7 +168,7 @@ def test_lanczos_has_the_weights_of_the_source():
     assert found.units == {"impulse": "rad/s", "parabola": "m/s"}
     assert lanczos(record, "parabola", order=2)["parabola"] == pytest.approx(np.full(3, 2.0), abs=1e-10)
     for bad in ({"points": 4}, {"order": 0}, {"points": 21}):
-        with pytest.raises(da.DataError):
+        with pytest.raises(da.errors.DataError):
             lanczos(record, **bad)
 
 
@@ -274,7 +274,9 @@ def test_filters_neither_drift_nor_break_over_thirty_seconds(estimates, run, dat
 def test_without_switching_the_breakdown_is_reported_with_what_there_was(data, name):
     """T3.1d: an error, no NaN handed out."""
     filter_ = crank.filters(crank.observer(None))[name]
-    with pytest.raises(da.ConvergenceError, match=r"at t = .*singular pose \(A.angle = .*use switching=") as caught:
+    with pytest.raises(
+        da.errors.ConvergenceError, match=r"at t = .*singular pose \(A.angle = .*use switching="
+    ) as caught:
         filter_.run(data)
     partial = caught.value.record
     assert partial is not None
@@ -291,7 +293,7 @@ def test_whatever_the_noise_both_filters_fail_without_switching_and_hold_with_it
     bare, switching = (crank.filters(crank.observer(window))[name] for window in (None, crank.SOURCE_WINDOW))
     for seed in (1, 2, 3):
         short = crank.measured(run.between(None, 2.0), seed)
-        with pytest.raises(da.ConvergenceError, match="singular pose"):
+        with pytest.raises(da.errors.ConvergenceError, match="singular pose"):
             bare.run(short)
         found = switching.run(short)
         assert found.status == "complete"

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.files.models import library, library_path, read_model
+from dalembert.equations import State
+from dalembert.files.models import library_path, list_models, read_model
 from tests.helpers.checks import matched
 
 LONG = ("bicycle", "stewart", "six-joint-arm", "scara")  # building their step takes seconds
-NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in library()]
+NAMES = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in list_models()]
 
 
 @cache
-def machine(name: str) -> tuple[da.Mechanism, da.EquationsOfMotion, da.State]:
+def machine(name: str) -> tuple[da.Mechanism, da.EquationsOfMotion, State]:
     m = read_model(name)
     eqs = da.equations(m)
     return m, eqs, da.assemble(eqs, **m.start)
@@ -33,10 +34,10 @@ def test_the_library_has_the_machines_it_promises() -> None:
     promised = {"pendulum", "double-pendulum", "spherical-pendulum", "cart-pendulum", "four-bar", "slider-crank"}
     promised |= {"whitworth", "three-rrr", "five-bar", "stewart", "excavator", "top", "rolling-disc", "bicycle"}
     promised |= {"quarter-car", "scara", "six-joint-arm", "building-pendulum"}
-    assert promised <= set(library())
+    assert promised <= set(list_models())
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", list_models())
 def test_every_library_file_says_what_it_is(name: str) -> None:
     text = library_path(name).read_text(encoding="utf-8")
     assert text.startswith("# ") and 'description = "' in text and "[simulate]" in text

@@ -12,12 +12,13 @@ from scipy.special import ellipk
 
 import dalembert as da
 from dalembert.core.errors import ModelError
+from dalembert.equations import State
 
 G = 9.81
 RELATIVE = 1e-9
 
 
-def second_order(eqs: da.EquationsOfMotion, at: da.State | None = None, **options: object) -> da.SecondOrder:
+def second_order(eqs: da.EquationsOfMotion, at: State | None = None, **options: object) -> da.SecondOrder:
     lin = da.linearize(eqs, at, **options)  # type: ignore[arg-type]
     assert isinstance(lin, da.SecondOrder)
     return lin
@@ -147,7 +148,7 @@ def test_steady_precession_of_a_top(guess: float) -> None:
 
 def test_a_slow_top_has_no_steady_precession() -> None:
     """(C n)² < 4 A m g l cos θ."""
-    with pytest.raises(da.ConvergenceError, match=r"no steady motion of 'top' with spin.rate = 10"):
+    with pytest.raises(da.errors.ConvergenceError, match=r"no steady motion of 'top' with spin.rate = 10"):
         da.equilibrium(top(), rates={"spin": 10.0, "precession": None}, hold={"nutation": 0.5})
 
 
@@ -229,7 +230,7 @@ def test_a_sleigh_on_a_knife_edge_is_stable_with_its_mass_ahead(ahead: float) ->
     m = da.Mechanism("sleigh", planar=True, gravity=0)
     m.add_body("sleigh", mass=mass, inertia=inertia)
 
-    def side_slip(s: da.State) -> object:
+    def side_slip(s: State) -> object:
         across = s["sleigh.vy"] * da.cos(s["sleigh.angle"]) - s["sleigh.vx"] * da.sin(s["sleigh.angle"])
         return across - ahead * s["sleigh.rate"]
 

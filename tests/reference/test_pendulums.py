@@ -76,7 +76,7 @@ def wire(length: Any, mass: float) -> Any:
     """x axis down, y horizontal; f = sqrt(x² + y²) - l as a user's own constraint."""
     m = da.Mechanism("E3", planar=True, gravity=(9.81, 0.0))
     m.add_body("bob", mass=mass, inertia=1.0)
-    m.add_constraint("wire", lambda s: da.sqrt(s["bob.x"] ** 2 + s["bob.y"] ** 2) - length(s.t))
+    m.add_constraint("wire", lambda s: da.math.sqrt(s["bob.x"] ** 2 + s["bob.y"] ** 2) - length(s.t))
     return da.equations(m)
 
 

@@ -172,7 +172,7 @@ def trough() -> da.EquationsOfMotion:
 
     def normal(s: Any) -> tuple[Any, Any, Any]:
         slope = 2 * CURVE * s["cy"]
-        size = da.sqrt(1 + slope * slope)
+        size = da.math.sqrt(1 + slope * slope)
         return (0.0, -slope / size, 1 / size)
 
     def touch(s: Any) -> Any:

@@ -13,7 +13,7 @@ import casadi as ca
 from dalembert.core.errors import DalembertError, ModelError
 from dalembert.expressions.quantities import Quantity
 
-INSTEAD = "Use da.sin, da.exp, da.where, ... instead of math or numpy functions."
+INSTEAD = "Use da.sin, da.math.exp, da.where, ... instead of math or numpy functions."
 BRANCH = "It is called once with symbolic arguments: write da.where(condition, a, b) instead of `if`, `min` or `max`."
 
 

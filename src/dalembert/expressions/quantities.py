@@ -125,7 +125,7 @@ class Quantity:
     def _compare(self, other: Any) -> NoReturn:
         raise ModelError(
             f"parameter expression {self!r} stays symbolic and cannot be compared. "
-            "Use da.where, da.minimum or da.maximum, or float(...) for its value now."
+            "Use da.where, da.math.minimum or da.math.maximum, or float(...) for its value now."
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _compare

@@ -1,5 +1,15 @@
 """Borders: what is read from files and written to them."""
 
-from dalembert.files.records.records import read_record, write_record
+from typing import TYPE_CHECKING
 
-__all__ = ["read_record", "write_record"]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.files.models import list_models as list_models
+    from dalembert.files.models import model_schema as model_schema
+    from dalembert.files.models import read_model as read_model
+    from dalembert.files.models import write_model as write_model
+    from dalembert.files.records.records import read_record as read_record
+    from dalembert.files.records.records import write_record as write_record
+
+__all__ = attach(__name__)

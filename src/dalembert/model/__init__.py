@@ -1,6 +1,13 @@
 """The machine as its user said it: bodies, joints, forces, inputs, sensors. Plain data, no mathematics."""
 
-from dalembert.model.bodies import Body, Frame, Point
-from dalembert.model.mechanism import Mechanism
+from typing import TYPE_CHECKING
 
-__all__ = ["Body", "Frame", "Mechanism", "Point"]
+from dalembert.core.lazy import attach
+
+if TYPE_CHECKING:
+    from dalembert.model.bodies import Body as Body
+    from dalembert.model.bodies import Frame as Frame
+    from dalembert.model.bodies import Point as Point
+    from dalembert.model.mechanism import Mechanism as Mechanism
+
+__all__ = attach(__name__)

@@ -189,7 +189,7 @@ class ForceMethods:
         """Spring-damper between two points, or along a joint coordinate (``joint="A"``).
 
         Without load, two points are `free_length` apart [m] and a joint stands at `free` [rad or m]; both zero if left
-        out. `law(extension, speed)` (or ``da.table(x, force)`` of the extension) replaces stiffness and damping; its
+        out. `law(extension, speed)` (or ``da.math.table(x, force)``) replaces stiffness and damping; its
         value at zero speed counts as elastic, its integral over the extension as potential energy.
         """
         what = f"spring {name!r}"

@@ -52,11 +52,11 @@ def equations() -> da.EquationsOfMotion:
     return _built["eqs"]  # type: ignore[no-any-return]
 
 
-def design(samples: int = SAMPLES) -> da.LatinHypercube:
+def design(samples: int = SAMPLES) -> da.sweeps.LatinHypercube:
     """Relative deviations of all lengths and densities."""
-    axes = {f"{name}.length": da.Normal(1.0, LENGTH) for name in NOMINAL}
-    axes |= {f"{name}.density": da.Normal(1.0, MASS) for name in ("crank", "coupler", "rocker")}
-    return da.LatinHypercube(axes, samples, SEED)
+    axes = {f"{name}.length": da.sweeps.Normal(1.0, LENGTH) for name in NOMINAL}
+    axes |= {f"{name}.density": da.sweeps.Normal(1.0, MASS) for name in ("crank", "coupler", "rocker")}
+    return da.sweeps.LatinHypercube(axes, samples, SEED)
 
 
 def trial(point: Point) -> dict[str, float]:

@@ -160,7 +160,7 @@ def breakdown(data: da.Record) -> dict[str, tuple[str, da.Record]]:
     for name, one in filters(observer(None)).items():
         try:
             one.run(data)
-        except da.ConvergenceError as error:
+        except da.errors.ConvergenceError as error:
             partial = error.record
             found[name] = (str(error), partial.record if isinstance(partial, Estimate) else partial)
     return found

@@ -92,7 +92,9 @@ def design(plant: da.StateSpace) -> OutputFeedback:
 
 def force(t: Any) -> Any:
     """On floor 1 [N]: a tenth of a newton near each mode (eq. 5.208 of Pappalardo 2011, with its t put back)."""
-    return 0.1 * (da.sin(2 * da.pi * 1.9 * t) + da.sin(2 * da.pi * 5.7 * t) + da.sin(2 * da.pi * 8.8 * t))
+    return 0.1 * (
+        da.sin(2 * da.math.pi * 1.9 * t) + da.sin(2 * da.math.pi * 5.7 * t) + da.sin(2 * da.math.pi * 8.8 * t)
+    )
 
 
 def run(plant: da.StateSpace, made: OutputFeedback, seed: int | None) -> da.Record:

@@ -17,6 +17,7 @@ import dalembert as da
 from dalembert.control import Realizability, ServoConstraints, udwadia_kalaba
 from dalembert.core.arrays import FloatArray
 from dalembert.core.progress import within
+from dalembert.equations import State
 from dalembert.studies.three_storey_control import SPAN, force, reduction
 from dalembert.studies.three_storey_rig import Pendulum, mechanism
 
@@ -69,7 +70,7 @@ def machine() -> da.EquationsOfMotion:
     return da.equations(mechanism(pendulum=Pendulum(), dampers=DAMPERS))
 
 
-def start(offset: FloatArray | None = None) -> da.State:
+def start(offset: FloatArray | None = None) -> State:
     """1 mm at every floor, the pendulum hanging, small speeds; ``offset`` (8,) of positions and speeds is added."""
     more = np.zeros(8) if offset is None else offset
     place = np.array([1e-3, 1e-3, 1e-3, 0.0]) + more[:4]

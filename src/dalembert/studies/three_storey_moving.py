@@ -19,9 +19,9 @@ def drawing() -> Structure:
 
     Points with brackets in their names are not labelled on the page.
     """
-    section = da.Section.rectangle(height=rig.THICKNESS, width=rig.WIDTH).without_shear()
-    steel = da.Material("spring steel", E=rig.STEEL_E, density=rig.STEEL_DENSITY)
-    model = da.Frame("three storeys", planar=True)
+    section = da.structures.Section.rectangle(height=rig.THICKNESS, width=rig.WIDTH).without_shear()
+    steel = da.structures.Material("spring steel", E=rig.STEEL_E, density=rig.STEEL_DENSITY)
+    model = da.structures.Frame("three storeys", planar=True)
     height, below = 0.0, ("ground", "ground[right]")
     for name, x in zip(below, (0.0, WIDE), strict=True):
         model.add_point(name, x, 0.0)

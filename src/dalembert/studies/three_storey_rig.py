@@ -100,9 +100,9 @@ def lumped(*, pendulum: Pendulum | None = None, damped: bool = False) -> da.Seco
 
 def frame(lengths: tuple[float, ...] = STATED, elements: int = 3) -> Structure:
     """The finite-element model without pendulum: thin leaves, floors that only translate along x."""
-    section = da.Section.rectangle(height=THICKNESS, width=WIDTH).without_shear()
-    steel = da.Material("spring steel", E=STEEL_E, density=STEEL_DENSITY)
-    model = da.Frame("three storeys", planar=True)
+    section = da.structures.Section.rectangle(height=THICKNESS, width=WIDTH).without_shear()
+    steel = da.structures.Material("spring steel", E=STEEL_E, density=STEEL_DENSITY)
+    model = da.structures.Frame("three storeys", planar=True)
     heights = np.concatenate([[0.0], np.cumsum(lengths)])
     for side, x in (("left", 0.0), ("right", 0.3)):
         for k, y in enumerate(heights):

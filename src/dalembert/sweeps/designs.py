@@ -156,7 +156,9 @@ def _check_random(axes: Any, samples: Any, seed: Any) -> None:
         try:
             low, high = (float(x) for x in axis)
         except (TypeError, ValueError):
-            raise DataError(f"axis {name!r} must be (low, high) or da.Normal(mean, deviation), got {axis!r}.") from None
+            raise DataError(
+                f"axis {name!r} must be (low, high) or da.sweeps.Normal(mean, deviation), got {axis!r}."
+            ) from None
         if not (np.isfinite([low, high]).all() and low < high):
             raise DataError(f"axis {name!r}: low must lie below high, got ({low:g}, {high:g}).")
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or not 1 <= samples <= MOST:

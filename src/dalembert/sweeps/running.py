@@ -60,14 +60,14 @@ def sweep(
     Examples
     --------
     >>> import dalembert as da
-    >>> found = sweep(_example, da.Grid({"x": [1.0, 2.0, 3.0]}), workers=0)
+    >>> found = sweep(_example, da.sweeps.Grid({"x": [1.0, 2.0, 3.0]}), workers=0)
     >>> found["square"].tolist()
     [1.0, 4.0, 9.0]
     """
     if not callable(trial):
         raise DataError(f"a trial must be a function of a point, got {trial!r}.")
     if not isinstance(design, Design):
-        raise DataError(f"a design is needed: da.Grid, da.LatinHypercube, da.Sobol or da.Points; got {design!r}.")
+        raise DataError(f"a design of da.sweeps is needed: Grid, LatinHypercube, Sobol or Points; got {design!r}.")
     if hasattr(trial, "check"):
         trial.check(design.names)
     if executor is not None or workers != 0:

@@ -49,7 +49,9 @@ def test_a_law_that_only_remembers_is_not_direct() -> None:
 
 
 def test_several_inputs_and_switches() -> None:
-    law = custom_law("two", lambda s: {"b": da.where(s["x"] > 0, 1.0, -1.0), "a": da.maximum(s["x"], s.t)}, ["a", "b"])
+    law = custom_law(
+        "two", lambda s: {"b": da.where(s["x"] > 0, 1.0, -1.0), "a": da.math.maximum(s["x"], s.t)}, ["a", "b"]
+    )
     assert law.drives == ("a", "b")
     u, _ = law.function([0.5], [], [], [], 2.0)
     assert np.array(u).ravel().tolist() == [2.0, 1.0]
@@ -72,9 +74,9 @@ def test_mistakes_are_told() -> None:
         (lambda s: 0.0, "memory must give names", {"memory": 3}),
     ]
     for function, text, options in cases:
-        with pytest.raises(da.ModelError, match=text):
+        with pytest.raises(da.errors.ModelError, match=text):
             custom_law("mine", function, "u", **options)
-    with pytest.raises(da.DataError, match="positive interval"):
+    with pytest.raises(da.errors.DataError, match="positive interval"):
         custom_law("mine", lambda s: 0.0, "u", dt=0.0)
-    with pytest.raises(da.DataError, match="finite number"):
+    with pytest.raises(da.errors.DataError, match="finite number"):
         custom_law("mine", lambda s: 0.0, "u", memory={"m": float("nan")})

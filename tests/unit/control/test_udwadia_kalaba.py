@@ -8,6 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.control import VirtualConstraint, computed_torque, control_forces, udwadia_kalaba
 from dalembert.core.errors import DataError, ModelError
+from dalembert.equations import State
 
 
 def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:
@@ -24,12 +25,12 @@ def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def posed(eqs: da.EquationsOfMotion, angles: tuple[float, float], rates: tuple[float, float]) -> da.State:
+def posed(eqs: da.EquationsOfMotion, angles: tuple[float, float], rates: tuple[float, float]) -> State:
     names = ("shoulder.angle", "elbow.angle")
     return da.assemble(eqs, dict(zip(names, angles, strict=True)), velocity=dict(zip(names, rates, strict=True)))
 
 
-def accelerations(eqs: da.EquationsOfMotion, state: da.State, inputs: dict[str, float]) -> np.ndarray:
+def accelerations(eqs: da.EquationsOfMotion, state: State, inputs: dict[str, float]) -> np.ndarray:
     run = da.simulate(eqs, until=2e-4, start=state, inputs=inputs, every=1e-4, method=da.RK4(step=1e-4))
     rates = np.column_stack([run["shoulder.rate"], run["elbow.rate"]])
     return (rates[1] - rates[0]) / 1e-4
@@ -163,7 +164,7 @@ def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
            "height": lambda s: da.sin(s["S.angle"]) + da.sin(s["S.angle"] + s["E.angle"])}  # fmt: skip
     law = da.control.udwadia_kalaba(eqs, tip, frequency=5.0)
     assert np.isfinite(law.inputs_at(da.assemble(eqs, {"E.angle": 0.5}))).all()
-    with pytest.raises(da.ModelError, match="ts, te cannot keep reach, height at this state"):
+    with pytest.raises(da.errors.ModelError, match="ts, te cannot keep reach, height at this state"):
         law.inputs_at(da.assemble(eqs))
 
 

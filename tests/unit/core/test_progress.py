@@ -93,7 +93,10 @@ def test_steps_that_nobody_watches_cost_nothing() -> None:
 
 
 def test_a_step_that_is_not_planned_is_refused_with_the_known_ones() -> None:
-    with Steps(False, "study small", PLAN), pytest.raises(da.DataError, match="no step named 'run' in study small"):
+    with (
+        Steps(False, "study small", PLAN),
+        pytest.raises(da.errors.DataError, match="no step named 'run' in study small"),
+    ):
         step("run")
 
 

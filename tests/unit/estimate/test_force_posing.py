@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ModelError
+from dalembert.equations import State
 from dalembert.estimate import forces
 
 BOTH = ("known-from-unknown", "unknown-from-known")
@@ -110,7 +111,7 @@ def test_the_open_loop_estimate_says_nothing_where_nothing_can_be_told() -> None
 
 
 @cache
-def four_bar() -> tuple[da.EquationsOfMotion, da.State, da.Record]:
+def four_bar() -> tuple[da.EquationsOfMotion, State, da.Record]:
     """The crank-rocker of the library, closed the open way, with a force on the rocker; its motion and forces."""
     m = da.read_model("four-bar")
     rocker = next(body for body in m.bodies if body.name == "rocker")
@@ -124,7 +125,7 @@ def four_bar() -> tuple[da.EquationsOfMotion, da.State, da.Record]:
     return eqs, at, run
 
 
-def of_four_bar(start: da.State | None) -> da.estimate.ForceModel:
+def of_four_bar(start: State | None) -> da.estimate.ForceModel:
     return forces(four_bar()[0], independent="A.angle", known="torque", unknown="load", start=start)
 
 

@@ -14,7 +14,7 @@ from tests.helpers.kinematic_machines import DT, observer, slider_crank, spatial
 def formula(s):
     """The same in closed form."""
     th1 = s["A.angle"]
-    th2 = da.acos(-0.5 * da.cos(th1))
+    th2 = da.math.acos(-0.5 * da.cos(th1))
     return {"slider": 0.3 * da.sin(th1) + 0.6 * da.sin(th2)}
 
 
@@ -317,7 +317,7 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
     relation = model.relation(x=x)
     assert x[:2] == pytest.approx([0.4 + DT * 6.0, 6.0 + DT * -4.0], abs=1e-14)  # goes on with its own acceleration
     assert relation.S[0, 0] * x[2] + relation.bias[0] == pytest.approx(1.5, abs=1e-11)
-    with pytest.raises(da.ModelError, match="use_current"):
+    with pytest.raises(da.errors.ModelError, match="use_current"):
         observer(eqs, scheme=3, use_current=True)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.estimate import ExtendedKalman, kinematic, process, smooth
 from tests.helpers.kinematic_machines import observer, slider_crank, two_link
 
@@ -15,7 +16,7 @@ DT = 1e-3
 
 
 @cache
-def four_bar() -> tuple[da.EquationsOfMotion, da.State, da.Record]:
+def four_bar() -> tuple[da.EquationsOfMotion, State, da.Record]:
     """The crank-rocker of the library, closed the open way, which is not how it is drawn."""
     m = da.read_model("four-bar")
     rocker = next(body for body in m.bodies if body.name == "rocker")
@@ -84,9 +85,9 @@ def test_a_start_that_is_no_start_is_refused_in_words() -> None:
         ([1.0], "a mapping such as"),
         (other, "belongs to equations 'slider-crank'"),
     ):
-        with pytest.raises(da.ModelError, match=why):
+        with pytest.raises(da.errors.ModelError, match=why):
             of_four_bar(start)
-    with pytest.raises(da.ModelError, match="no state of a machine"):
+    with pytest.raises(da.errors.ModelError, match="no state of a machine"):
         kinematic(lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q", start=at)
 
 
@@ -99,7 +100,7 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
     """Crank and rod stretched: the slider's place does not tell the crank's angle."""
     eqs = da.equations(da.read_model("slider-crank"))
     options = {"independent": "guide.displacement", "inputs": "A.acceleration", "outputs": "stroke"}
-    with pytest.raises(da.ModelError, match=r"dead point.*Name others, such as A\.angle, or start elsewhere"):
+    with pytest.raises(da.errors.ModelError, match=r"dead point.*Name others, such as A\.angle, or start elsewhere"):
         kinematic(eqs, start=start, **options)
     away = kinematic(eqs, start=da.assemble(eqs, {"A.angle": 0.5}), **options)
     assert np.isfinite(away.relation().S).all()
@@ -124,7 +125,7 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
 def test_names_that_do_not_fit_are_told_as_the_reader_gave_them(options: dict, why: str) -> None:
     """The reaction torque of a hinge in its plane is zero, so it is no position to be measured."""
     eqs = da.equations(da.read_model("slider-crank"))
-    with pytest.raises(da.ModelError, match=why):
+    with pytest.raises(da.errors.ModelError, match=why):
         kinematic(eqs, **{"independent": "A.angle", "inputs": "guide.acceleration", "outputs": "A.angle", **options})
 
 

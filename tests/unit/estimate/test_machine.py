@@ -8,6 +8,7 @@ from scipy.linalg import null_space
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
+from dalembert.equations import State
 from dalembert.estimate import ExtendedKalman, SigmaPointKalman, Tableau, process
 from dalembert.expressions import Kernel
 from tests.helpers.filter_machines import (
@@ -24,7 +25,7 @@ from tests.helpers.filter_machines import (
 THIRD = Tableau((0.0, 1 / 3, 2 / 3), ((), (1 / 3,), (0.0, 2 / 3)), (0.25, 0.0, 0.75))  # Heun, order 3
 
 
-def turned_at(eqs: da.EquationsOfMotion, angle: float = np.pi / 3, rate: float = 0.0) -> da.State:
+def turned_at(eqs: da.EquationsOfMotion, angle: float = np.pi / 3, rate: float = 0.0) -> State:
     return da.assemble(eqs, {"A.angle": angle}, velocity={"A.angle": rate}, guess={"rocker.angle": 2.0})
 
 
@@ -388,7 +389,7 @@ def test_a_start_of_another_machine_or_with_open_joints_is_refused() -> None:
     eqs = four_bar()
     with pytest.raises(ModelError, match="belongs to"):
         process(eqs, at=da.assemble(slider_crank()))
-    with pytest.raises(da.AssemblyError, match="does not close"):
+    with pytest.raises(da.errors.AssemblyError, match="does not close"):
         process(eqs, at=eqs.state(np.ones(eqs.nq)))
 
 

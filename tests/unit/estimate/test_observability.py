@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
+from dalembert.equations import State
 from dalembert.estimate import Model, observability, process
 from dalembert.estimate.judge.visibility import magnitudes
 from dalembert.linear import StateSpace
@@ -166,7 +167,7 @@ def wagon() -> da.EquationsOfMotion:
     return da.equations(m)
 
 
-def hanging(spin: float = 0.0) -> tuple[da.EquationsOfMotion, da.State]:
+def hanging(spin: float = 0.0) -> tuple[da.EquationsOfMotion, State]:
     """A bob on a ball joint, its tip in line with joint and centre; and how it swings."""
     m = da.Mechanism("bob", planar=False)
     bob = m.add_body("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), position=(0, 0, -0.5))

@@ -119,5 +119,5 @@ def test_a_filter_says_what_of_another_object_it_takes() -> None:
     class Fit:
         system = None
 
-    with pytest.raises(da.ModelError, match=r"got Fit\. Hand over its \.system\."):
+    with pytest.raises(da.errors.ModelError, match=r"got Fit\. Hand over its \.system\."):
         kalman(Fit())

@@ -46,7 +46,7 @@ def test_unknown_inputs_may_start_anywhere() -> None:
 
 
 def test_a_misspelt_start_suggests_the_name_of_the_joint(bars: da.EquationsOfMotion) -> None:
-    with pytest.raises(da.ModelError, match=r"no coordinate.*'A\.angel'.*Did you mean 'A\.angle'"):
+    with pytest.raises(da.errors.ModelError, match=r"no coordinate.*'A\.angel'.*Did you mean 'A\.angle'"):
         ExtendedKalman(bars, Q=1e-6, R=1e-4, P0=1.0, dt=0.01, start={"A.angel": 1.3})
 
 
@@ -62,5 +62,5 @@ def test_without_p0_a_mode_that_no_output_shows_is_an_error_that_names_it() -> N
     for kind, model in ((ExtendedKalman, cart), (SigmaPointKalman, cart), (Kalman, da.linearize(cart))):
         with pytest.warns(UserWarning) if kind is Kalman else np.errstate():
             filter_ = kind(model, outputs=encoder, Q=1e-6, R=1e-6, dt=0.005)
-        with pytest.raises(da.DataError, match=r"P0 is missing.*no output shows the mode"):
+        with pytest.raises(da.errors.DataError, match=r"P0 is missing.*no output shows the mode"):
             filter_.stepper()

@@ -148,25 +148,25 @@ def test_what_has_no_c_code_is_refused(tmp_path: Path) -> None:
     root = ca.rootfinder("root", "newton", ca.Function("f", [x, p], [x**3 - p]))
     y, m, r, q, t = ca.MX.sym("y"), ca.MX.sym("m", 0), ca.MX.sym("r", 0), ca.MX.sym("q", 0), ca.MX.sym("t")
     law = Law("root", ("y",), ("u",), ca.Function("law", [y, m, r, q, t], [root(1.0, y), m]), 0.1)
-    with pytest.raises(da.ModelError, match="has no C code"):
+    with pytest.raises(da.errors.ModelError, match="has no C code"):
         export_c(law, tmp_path)
 
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
     law = integral_law(0.05)
     for wrong in ("1st", "a-b", "int", "", 3, "x" * 50):
-        with pytest.raises(da.DataError, match="C identifier"):
+        with pytest.raises(da.errors.DataError, match="C identifier"):
             export_c(law, tmp_path, name=wrong)  # type: ignore[arg-type]
-    with pytest.raises(da.DataError, match="'double' or 'float'"):
+    with pytest.raises(da.errors.DataError, match="'double' or 'float'"):
         export_c(law, tmp_path, real="half")
-    with pytest.raises(da.ModelError, match="acts continuously"):
+    with pytest.raises(da.errors.ModelError, match="acts continuously"):
         export_c(gain_law([[1.0]], ["x"], ["u"]), tmp_path)
-    with pytest.raises(da.ModelError, match="takes a controller"):
+    with pytest.raises(da.errors.ModelError, match="takes a controller"):
         export_c(3.0, tmp_path)
-    with pytest.raises(da.DataError, match="no channel 'y'"):
+    with pytest.raises(da.errors.DataError, match="no channel 'y'"):
         export_c(law, tmp_path, example=da.Record([0.0, 1.0], [[1.0], [2.0]], ["z"]))
     (tmp_path / "file").write_text("")
-    with pytest.raises(da.DataError, match="cannot be made"):
+    with pytest.raises(da.errors.DataError, match="cannot be made"):
         export_c(law, tmp_path / "file" / "folder")
 
 

@@ -178,7 +178,7 @@ def test_a_last_time_that_is_nonsense_is_told_and_stops_nothing(tmp_path: Path, 
     record = read(tmp_path, "time,a", *rows, f"{last},1")
     assert "longest after t = 1.1 s" in repr(record)
     assert len(record.gaps()) == 1 and len(record.parts()) == 2
-    with pytest.raises(da.DataError, match="samples"):
+    with pytest.raises(da.errors.DataError, match="samples"):
         record.resample(every=0.1)
     with pytest.raises(FileFormatError, match="too long for a number"):
         read(tmp_path, "time,a", "-1.7e308,0", *rows, f"{last},1")
@@ -190,6 +190,6 @@ def test_a_last_time_that_is_nonsense_is_told_and_stops_nothing(tmp_path: Path, 
 )
 def test_control_characters_in_messages_are_written_out(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.csv").write_text(text)
-    with pytest.raises(da.DalembertError) as caught:
+    with pytest.raises(da.errors.DalembertError) as caught:
         da.read_record(tmp_path / "r.csv")
     assert str(caught.value).replace("\n", "").isprintable(), str(caught.value)

@@ -312,7 +312,7 @@ for file in files:
     before = begin()
     try:
         said = f"read: {len(da.read_record(file, max_bytes=limit))}"
-    except da.DalembertError as error:
+    except da.errors.DalembertError as error:
         said = f"{type(error).__name__}: {error}"
     print(json.dumps([file, peak() - before, said]), flush=True)
 """

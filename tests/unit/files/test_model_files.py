@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.files.models import ModelFileError, library, library_path, model_schema, parse_model, read_model
+from dalembert.files.models import ModelFileError, library_path, list_models, model_schema, parse_model, read_model
 from dalembert.files.models.schema.json_schema import SCHEMA
 from dalembert.files.models.text import arithmetic as ar
 from tests.helpers.same_equations import ROUNDING, difference
@@ -78,7 +78,7 @@ def test_quantities_and_expressions_are_turned_into_si(text: str, expected: floa
 
 def test_digits_of_other_scripts_are_no_numbers() -> None:
     for text in ("\uff11", "\u0661 m", "1 m\u0662"):
-        with pytest.raises(da.DataError):
+        with pytest.raises(da.errors.DataError):
             ar.value(ar.parse(text), lambda name: 1.0 / 0.0)
 
 
@@ -276,7 +276,7 @@ def test_json_says_the_same_as_toml(tmp_path: Path) -> None:
 
 
 def test_a_library_name_that_is_not_there_is_answered_with_the_nearest() -> None:
-    with pytest.raises(da.FileFormatError, match="Did you mean 'four-bar'"):
+    with pytest.raises(da.errors.FileFormatError, match="Did you mean 'four-bar'"):
         read_model("fourbar")
 
 
@@ -287,10 +287,10 @@ def test_a_folder_does_not_hide_a_library_model(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_is_not_a_path_is_refused() -> None:
-    with pytest.raises(da.FileFormatError, match="expected the path"):
+    with pytest.raises(da.errors.FileFormatError, match="expected the path"):
         read_model(3)  # type: ignore[arg-type]
     for wrong in ("no-such.toml", "model.yaml", "a\0b.toml"):
-        with pytest.raises(da.FileFormatError):
+        with pytest.raises(da.errors.FileFormatError):
             read_model(wrong)
 
 
@@ -299,7 +299,7 @@ def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     for size in (5 * 1024**2 + 1, 1 << 30):
         with file.open("wb") as hole:
             hole.truncate(size)
-        with pytest.raises(da.FileFormatError, match=f"the file has {size} bytes, more than"):
+        with pytest.raises(da.errors.FileFormatError, match=f"the file has {size} bytes, more than"):
             read_model(file)
 
 
@@ -317,10 +317,10 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "folder.toml").mkdir()
     for name in ("loop", "pipe", "folder"):
-        with pytest.raises(da.FileFormatError, match="no such file"):
+        with pytest.raises(da.errors.FileFormatError, match="no such file"):
             read_model(tmp_path / f"{name}.toml")
         (tmp_path / "main.toml").write_text(f'planar = true\n[include.a]\nfile = "{name}.toml"')
-        with pytest.raises(da.FileFormatError, match=r"main\.toml:3: .*no such file"):
+        with pytest.raises(da.errors.FileFormatError, match=r"main\.toml:3: .*no such file"):
             read_model(tmp_path / "main.toml")
 
 
@@ -350,7 +350,7 @@ def test_every_library_file_can_be_copied_and_read_from_anywhere(tmp_path: Path)
     import shutil
 
     shutil.copytree(library_path("pendulum").parent, tmp_path / "mine")
-    for name in library():
+    for name in list_models():
         assert read_model(tmp_path / "mine" / f"{name}.toml").name == name
 
 

@@ -179,7 +179,7 @@ def test_a_body_of_an_included_file_that_was_refused_is_not_called_unknown(tmp_p
 def test_a_file_that_cannot_be_included_leaves_its_names_known(tmp_path: Path) -> None:
     outer = GOOD + '[include.arm]\nfile = "none.toml"\n[joints.B]\ntype = "fixed"\na = "rod"\nb = "arm.lo"\n'
     (tmp_path / "outer.toml").write_text(outer)
-    with pytest.raises(da.FileFormatError, match="there is no such file") as caught:
+    with pytest.raises(da.errors.FileFormatError, match="there is no such file") as caught:
         da.read_model(tmp_path / "outer.toml")
     assert "no body named" not in str(caught.value)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import dalembert as da
 from dalembert.app.command_line.loaded_machine import load
+from dalembert.files import list_models
 from tests.helpers.commands import run
 
 SCISSOR = """planar = true
@@ -61,7 +61,7 @@ def test_a_body_turned_round_without_need_is_told_with_the_guess_that_helps(tmp_
     assert abs(machine.start(None, ["table.angle=0deg"])["table.angle"]) < 1e-6
 
 
-@pytest.mark.parametrize("name", da.library())
+@pytest.mark.parametrize("name", list_models())
 def test_no_machine_of_the_library_is_assembled_turned_round(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     load(name).start()
     assert "far from the drawing" not in capsys.readouterr().err

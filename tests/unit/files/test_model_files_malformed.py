@@ -295,7 +295,7 @@ WHOLE = {
 def test_a_broken_file_is_refused(title: str) -> None:
     text, line, message = WHOLE[title]
     begin = time.process_time()
-    with pytest.raises(da.FileFormatError) as caught:
+    with pytest.raises(da.errors.FileFormatError) as caught:
         parse_model(text, name="model.toml")
     assert time.process_time() - begin < 2
     found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
@@ -316,7 +316,7 @@ JSON = {
 @pytest.mark.parametrize("title", JSON)
 def test_a_broken_json_file_is_refused(title: str) -> None:
     text, line, message = JSON[title]
-    with pytest.raises(da.FileFormatError) as caught:
+    with pytest.raises(da.errors.FileFormatError) as caught:
         parse_model(text, is_json=True, name="model.json")
     found = getattr(caught.value, "problems", [("", caught.value.line, str(caught.value))])
     assert any(message in m and n == line for _, n, m in found), found
@@ -365,7 +365,7 @@ def test_expressions_of_a_model_are_bounded_together(monkeypatch: pytest.MonkeyP
 def test_values_of_a_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dalembert.files.models.text.positions.MAX_VALUES", 1000)
     for text, is_json in (("a = [" + "1," * 1001 + "]", False), ('{"a": [' + "1," * 1001 + "1]}", True)):
-        with pytest.raises(da.FileFormatError, match="more than 1000 values"):
+        with pytest.raises(da.errors.FileFormatError, match="more than 1000 values"):
             parse_model(text, is_json=is_json)
 
 

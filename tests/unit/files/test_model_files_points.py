@@ -53,9 +53,9 @@ def test_a_machine_drawn_in_python_may_name_its_points(tmp_path: Path) -> None:
     arm = m.add_body("arm", mass=1.0, inertia=1.0, points={"tip": (0.5, 0)})
     m.add_revolute("hinge", m.ground.at(0, 0), arm.at(-0.5, 0))
     assert arm.at("tip") == arm.at(0.5, 0)
-    with pytest.raises(da.ModelError, match=r"no point named 'top' in body 'arm'\. Did you mean 'tip'"):
+    with pytest.raises(da.errors.ModelError, match=r"no point named 'top' in body 'arm'\. Did you mean 'tip'"):
         arm.at("top")
-    with pytest.raises(da.ModelError, match="point 'tip' of body 'b' must be 2 finite numbers"):
+    with pytest.raises(da.errors.ModelError, match="point 'tip' of body 'b' must be 2 finite numbers"):
         m.add_body("b", mass=1.0, points={"tip": (0.5,)})
 
 
@@ -77,5 +77,5 @@ def test_a_named_point_leaves_a_trail() -> None:
     eqs = da.equations(parse_model(ARM))
     run = da.simulate(eqs, until=0.1)
     assert da.animate(run, trail="arm.tip") is not None
-    with pytest.raises(da.DataError, match=r"Did you mean 'arm\.tip'"):
+    with pytest.raises(da.errors.DataError, match=r"Did you mean 'arm\.tip'"):
         da.animate(run, trail="arm.tap")

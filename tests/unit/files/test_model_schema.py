@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from dalembert.app.commands.new import STARTER
-from dalembert.files.models import library, library_path, model_schema, read_model
+from dalembert.files.models import library_path, list_models, model_schema, read_model
 from dalembert.files.models.text.toml_text import toml_text
 from dalembert.files.models.writing.document import model_document
 from tests.unit.files.test_model_files_malformed import GOOD
@@ -30,12 +30,14 @@ def test_the_schema_is_a_sound_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("file", [*map(library_path, library()), *PARTS], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*map(library_path, list_models()), *PARTS], ids=lambda file: file.stem)
 def test_every_library_file_keeps_to_the_schema(file: Path) -> None:
     assert complaints(tomllib.loads(file.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "stewart" else ()) for n in library()])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n == "stewart" else ()) for n in list_models()]
+)
 def test_every_library_model_written_again_keeps_to_the_schema(name: str) -> None:
     assert complaints(tomllib.loads(toml_text(model_document(read_model(name))))) == []
 

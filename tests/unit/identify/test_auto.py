@@ -145,14 +145,14 @@ def test_a_mode_with_a_twin_of_one_shape_is_told():
 
 
 def test_a_wrong_share_to_hold_out_is_refused():
-    with pytest.raises(da.DataError, match="hold_out"):
+    with pytest.raises(da.errors.DataError, match="hold_out"):
         auto(measured(500), "force", hold_out=0.9)
 
 
 def test_a_dead_channel_is_refused_by_name():
     run = measured(500)
     dead = da.Record(run.time, np.column_stack([run.data, np.zeros(500)]), [*run.names, "stuck"])
-    with pytest.raises(da.DataError, match="stuck"):
+    with pytest.raises(da.errors.DataError, match="stuck"):
         auto(dead, "force")
 
 
@@ -195,13 +195,13 @@ def test_parts_of_the_result_draw_by_themselves(found):
 
 
 def test_an_unknown_view_is_answered_with_the_known_ones(found):
-    with pytest.raises(da.DataError, match="playback"):
+    with pytest.raises(da.errors.DataError, match="playback"):
         da.plot(found, view="playbak")
 
 
 def test_a_frequency_response_without_inputs_is_refused():
     quiet = auto(measured(1000, noise=0.01).select("a1", "a2"), order=4, refined=False)
-    with pytest.raises(da.DataError, match="without inputs"):
+    with pytest.raises(da.errors.DataError, match="without inputs"):
         da.plot(quiet, view="frf")
 
 
@@ -242,5 +242,5 @@ def test_the_report_is_one_file_with_its_pictures_inside(found, tmp_path):
 
 
 def test_a_report_is_made_of_automatic_results_only(tmp_path):
-    with pytest.raises(da.DataError, match=r"identify\.auto"):
+    with pytest.raises(da.errors.DataError, match=r"identify\.auto"):
         report(frame(), tmp_path / "report.html")

@@ -22,12 +22,12 @@ def chain(k1: float, k2: float, k3: float, m: float = 1.0, c: float = 0.0) -> Se
     return SecondOrder(m * np.diag([1.0, 2.0, 1.5]), K, C=C, coordinates=["a", "b", "c"])
 
 
-def portal(E: float, k: float, elements: int = 6) -> da.Structure:
+def portal(E: float, k: float, elements: int = 6) -> da.structures.Structure:
     """Pinned with a rotational spring on the left, clamped on the right."""
-    frame = da.Frame("portal", planar=True)
+    frame = da.structures.Frame("portal", planar=True)
     for name, x, y in (("A", 0, 0), ("B", 0, 3), ("C", 4, 3), ("D", 4, 0)):
         frame.add_point(name, x, y)
-    steel, section = da.Material("steel", E=E, density=7850.0), da.Section.rectangle(0.1, 0.1)
+    steel, section = da.structures.Material("steel", E=E, density=7850.0), da.structures.Section.rectangle(0.1, 0.1)
     for name, a, b in (("left", "A", "B"), ("top", "B", "C"), ("right", "D", "C")):
         frame.add_beam(name, a, b, section=section, material=steel, elements=elements)
     frame.add_support("A", "xy")

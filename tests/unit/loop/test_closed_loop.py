@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, Law, Watching
+from dalembert.equations import Channels, Law, State, Watching
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.continuous import close_loop
 from dalembert.loop.noise import Noise
@@ -40,7 +40,7 @@ def mass() -> da.EquationsOfMotion:
 
 
 @pytest.fixture(scope="module")
-def start(mass: da.EquationsOfMotion) -> da.State:
+def start(mass: da.EquationsOfMotion) -> State:
     return da.assemble(mass, {"rail": 0.3}, velocity={"rail": -0.2})
 
 
@@ -179,12 +179,12 @@ def test_a_loop_through_joints_is_solved_too(cart: Any) -> None:
 def test_a_loop_that_is_not_linear_is_refused_by_name(mass: Any) -> None:
     y, m, r, p, t = SX.sym("y"), SX.sym("m", 0), SX.sym("r", 0), SX.sym("p", 0), SX.sym("t")
     law = Law("bent", ("jolt",), ("push",), ca.Function("bent", [y, m, r, p, t], [-ca.tanh(y), m]))
-    with pytest.raises(da.ModelError, match=r"algebraic loop: push moves what is read at once \(jolt\)"):
+    with pytest.raises(da.errors.ModelError, match=r"algebraic loop: push moves what is read at once \(jolt\)"):
         close_loop(mass, law)
 
 
 def test_a_loop_that_cancels_itself_is_refused(mass: Any) -> None:
-    with pytest.raises(da.ModelError, match="cancels itself"):
+    with pytest.raises(da.errors.ModelError, match="cancels itself"):
         close_loop(mass, gain_law([[-MASS]], ["jolt"], ["push"]))
 
 
@@ -221,7 +221,7 @@ def test_limits_hold_in_a_continuous_loop(mass: Any, start: Any) -> None:
     law = gain_law(GAIN, READS, ["push"])
     run = da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(limits=0.2)})
     assert run["push"].min() >= -0.2 and run["push"].min() == pytest.approx(-0.2, abs=1e-12)
-    with pytest.raises(da.ModelError, match="need a sampled law"):
+    with pytest.raises(da.errors.ModelError, match="need a sampled law"):
         da.simulate(mass, 2.0, start=start, controller=law, actuators={"push": ActuatorLimits(delay=0.1)})
 
 

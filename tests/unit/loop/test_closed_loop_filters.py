@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c
 from dalembert.loop.actuators import ActuatorLimits
@@ -33,7 +34,7 @@ def model(cart: da.EquationsOfMotion) -> da.StateSpace:
 
 
 @pytest.fixture(scope="module")
-def start(cart: da.EquationsOfMotion) -> da.State:
+def start(cart: da.EquationsOfMotion) -> State:
     return da.assemble(cart, {"hinge.angle": 0.1})
 
 

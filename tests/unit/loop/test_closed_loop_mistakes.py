@@ -26,7 +26,7 @@ def cart() -> da.EquationsOfMotion:
     return cart_pendulum()
 
 
-def refuse(match: str, kind: Any = da.ModelError, plant: Any = PLANT, **options: Any) -> None:
+def refuse(match: str, kind: Any = da.errors.ModelError, plant: Any = PLANT, **options: Any) -> None:
     options.setdefault("controller", GAIN)
     with pytest.raises(kind, match=match):
         da.simulate(plant, 1.0, **options)
@@ -48,7 +48,7 @@ def test_unknown_names_get_a_suggestion(cart: Any) -> None:
 
 def test_all_problems_are_told_at_once() -> None:
     wrong = [gain_law([[1.0]], ["xx"], ["uu"], 0.1, name="a"), gain_law([[1.0]], ["yy"], ["u"], 0.1, name="b")]
-    with pytest.raises(da.ModelError) as caught:
+    with pytest.raises(da.errors.ModelError) as caught:
         da.simulate(PLANT, 1.0, controller=wrong)
     assert all(name in str(caught.value) for name in ("'xx'", "'uu'", "'yy'"))
 
@@ -93,15 +93,15 @@ def test_functions_that_do_not_fit_their_names_are_refused() -> None:
 def test_things_of_the_wrong_kind_are_refused(cart: Any) -> None:
     refuse("a controller must be a Law", controller=3.0)
     refuse("an observer must be a Watching", observer=3.0)
-    refuse("noise must be a da.Noise", da.DataError, noise=0.1)
-    refuse("must be a da.ActuatorLimits", da.DataError, actuators={"u": 3.0})
-    refuse("actuators must name inputs", da.DataError, actuators=3.0)
-    refuse("references must name them", da.DataError, references=3.0)
-    refuse("switch_on must be a time", da.DataError, switch_on="later")
-    refuse("there is none", da.DataError, controller=None, switch_on=1.0, noise=Noise(every=0.1))
-    refuse("there is none", da.DataError, controller=None, references={"x": 1}, noise=Noise(every=0.1))
-    refuse("no sampling interval", da.DataError, controller=None, noise=Noise(process={"x": 1.0}))
-    refuse("multistep", da.DataError, plant=cart, controller=gain_law([[1.0]], ["encoder"], ["force"], 0.1),
+    refuse("noise must be a da.Noise", da.errors.DataError, noise=0.1)
+    refuse("must be a da.ActuatorLimits", da.errors.DataError, actuators={"u": 3.0})
+    refuse("actuators must name inputs", da.errors.DataError, actuators=3.0)
+    refuse("references must name them", da.errors.DataError, references=3.0)
+    refuse("switch_on must be a time", da.errors.DataError, switch_on="later")
+    refuse("there is none", da.errors.DataError, controller=None, switch_on=1.0, noise=Noise(every=0.1))
+    refuse("there is none", da.errors.DataError, controller=None, references={"x": 1}, noise=Noise(every=0.1))
+    refuse("no sampling interval", da.errors.DataError, controller=None, noise=Noise(process={"x": 1.0}))
+    refuse("multistep", da.errors.DataError, plant=cart, controller=gain_law([[1.0]], ["encoder"], ["force"], 0.1),
            method=da.Sundials())  # fmt: skip
     refuse("sampled, give them dt", controller=replace(GAIN, dt=None), plant=PLANT.to_discrete(0.1))
 
@@ -133,10 +133,10 @@ def _mass() -> da.Mechanism:
 def test_wrong_numbers_of_noise_and_actuators_are_refused() -> None:
     for wrong in ({"process": {"x": -1.0}}, {"sensors": {"x": "loud"}}, {"seed": 1.5}, {"seed": -1}, {"every": 0.0},
                   {"process": 3}, {"sensors": {"x": float("nan")}}):  # fmt: skip
-        with pytest.raises(da.DataError):
+        with pytest.raises(da.errors.DataError):
             Noise(**wrong)  # type: ignore[arg-type]
     for wrong in ({"limits": (1, -1)}, {"limits": "no"}, {"rate": 0.0}, {"delay": -1.0}, {"resolution": float("inf")}):
-        with pytest.raises(da.DataError):
+        with pytest.raises(da.errors.DataError):
             ActuatorLimits(**wrong)  # type: ignore[arg-type]
 
 
@@ -158,14 +158,14 @@ def test_a_controller_is_told_when_it_is_switched_on() -> None:
 def test_an_observer_that_diverges_is_named() -> None:
     wild = luenberger(np.eye(2), np.zeros((2, 1)), np.eye(2), np.zeros((2, 1)), 1e30 * np.eye(2), 0.1, (0, 0),
                       (["u"], ["x", "v"], ["x", "v"]))  # fmt: skip
-    with pytest.raises(da.ConvergenceError, match="observer 'luenberger' diverges") as caught:
+    with pytest.raises(da.errors.ConvergenceError, match="observer 'luenberger' diverges") as caught:
         da.simulate(PLANT, 10.0, start=[1.0, 0.0], observer=wild)
     assert 5 < len(caught.value.record) < 20
 
 
 def test_a_law_that_diverges_leaves_the_record_of_a_machine(cart: Any) -> None:
     law = gain_law(-50 * CART_GAINS, CART_READS, ["force"], 0.02)
-    with pytest.raises(da.ConvergenceError) as caught:
+    with pytest.raises(da.errors.ConvergenceError) as caught:
         da.simulate(cart, 100.0, start=da.assemble(cart, {"hinge.angle": 0.1}), controller=law)
     assert caught.value.record is not None and len(caught.value.record) > 5
     assert np.isfinite(caught.value.record.data).all()

@@ -145,7 +145,7 @@ def test_a_law_with_an_integral_of_its_own_winds_up_unless_it_reads_its_input() 
 
 
 def test_a_law_that_is_not_defined_somewhere_is_named_with_its_input() -> None:
-    law = custom_law("root", lambda s: -da.sqrt(s["x"]), "push", dt=DT)
+    law = custom_law("root", lambda s: -da.math.sqrt(s["x"]), "push", dt=DT)
     with pytest.raises(ConvergenceError, match=r"law 'root' is not defined .* it asks for push = nan") as caught:
         da.simulate(slider(), 20.0, controller=law, start={"x": 0.1})
     assert caught.value.record["x"][-1] > 0.0
@@ -153,7 +153,7 @@ def test_a_law_that_is_not_defined_somewhere_is_named_with_its_input() -> None:
 
 def test_a_law_that_drives_nothing_is_refused() -> None:
     for drives in ([], ["push", "push"]):
-        with pytest.raises(da.ModelError, match="at least one input, each once"):
+        with pytest.raises(da.errors.ModelError, match="at least one input, each once"):
             custom_law("idle", lambda s: [0.0, 0.0], drives)
 
 

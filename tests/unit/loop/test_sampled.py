@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.loop import sample_chunks, sampled_run
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
@@ -28,18 +29,18 @@ def cart() -> da.EquationsOfMotion:
 
 
 @pytest.fixture(scope="module")
-def start(cart: da.EquationsOfMotion) -> da.State:
+def start(cart: da.EquationsOfMotion) -> State:
     return da.assemble(cart, {"hinge.angle": 0.1, "rail": -0.2})
 
 
 LAW = gain_law(CART_GAINS, CART_READS, ["force"], DT)
 
 
-def command(state: da.State) -> float:
+def command(state: State) -> float:
     return float((-CART_GAINS @ [state[name] for name in CART_READS])[0])
 
 
-def agree(record: da.Record, states: list[da.State], tolerance: float = 1e-10) -> None:
+def agree(record: da.Record, states: list[State], tolerance: float = 1e-10) -> None:
     for name in ("rail.displacement", "hinge.angle", "rail.speed", "hinge.rate"):
         assert record[name][: len(states)] == pytest.approx([s[name] for s in states], abs=tolerance)
 
@@ -119,7 +120,7 @@ def test_actuator_sensor_and_noise_act_on_a_machine(cart: Any, start: Any) -> No
     errors, jitter = noise.draws("encoder", 26), noise.draws("force", 26)
     sent = [0.0]
 
-    def control(k: int, now: da.State) -> dict[str, float]:
+    def control(k: int, now: State) -> dict[str, float]:
         angle = 0.002 * np.floor((now["hinge.angle"] + errors[k]) / 0.002 + 0.5)
         read = [now["rail.displacement"], angle, now["rail.speed"], now["hinge.rate"]]
         u = min(max(float((-CART_GAINS @ read)[0]), -3.0), 3.0)
@@ -170,7 +171,7 @@ def test_a_machine_is_watched_and_driven_by_its_estimate(cart: Any, start: Any) 
     estimate, u = np.array([-0.2, 0.1, 0, 0]), 0.0
     estimates = []
 
-    def control(k: int, now: da.State) -> dict[str, float]:
+    def control(k: int, now: State) -> dict[str, float]:
         nonlocal estimate, u
         if k:
             estimate = model.A @ estimate + model.B[:, 0] * u
@@ -191,7 +192,7 @@ def test_sensors_of_acceleration_are_read_while_the_last_command_acts(cart: Any,
     record = da.simulate(cart, 25 * DT, start=start, controller=law, method=method)
     u = 0.0
 
-    def control(k: int, now: da.State) -> dict[str, float]:
+    def control(k: int, now: State) -> dict[str, float]:
         nonlocal u
         acceleration = da.forward_dynamics(cart, now, inputs={"force": u})["cart.vx"]
         u = command(now) - 0.3 * acceleration
@@ -292,6 +293,6 @@ def test_progress_and_keyboard_act_between_chunks(cart: Any, start: Any) -> None
         if done > 0.2:
             raise KeyboardInterrupt
 
-    with pytest.raises(da.Interrupted) as caught:
+    with pytest.raises(da.errors.Interrupted) as caught:
         da.simulate(cart, 10.0, start=start, controller=LAW, progress=interrupt)
     assert 1 < len(caught.value.record) < 500

@@ -340,7 +340,7 @@ def test_noise_alone_needs_no_law() -> None:
 
 
 def test_a_diverging_loop_is_told_and_its_record_kept() -> None:
-    with pytest.raises(da.ConvergenceError, match="the closed loop diverges") as caught:
+    with pytest.raises(da.errors.ConvergenceError, match="the closed loop diverges") as caught:
         run(gain_law(-80 * K, ["x", "v"], ["u"], DT), 1000.0)
     record = caught.value.record
     assert record is not None and 5 < len(record) < 400

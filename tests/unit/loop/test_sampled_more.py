@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, Law
+from dalembert.equations import Channels, Law, State
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
@@ -25,7 +25,7 @@ def cart() -> da.EquationsOfMotion:
     return cart_pendulum()
 
 
-def command(state: da.State) -> float:
+def command(state: State) -> float:
     return float((-CART_GAINS @ [state[name] for name in CART_READS])[0])
 
 

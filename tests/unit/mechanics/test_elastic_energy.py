@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.mechanics.rotations import exponential, logarithm, logarithm_and_rate
 from tests.helpers.checks import DIFFERENCE, STEP, moved
 
@@ -53,7 +54,7 @@ def contact(planar: bool) -> da.Mechanism:
 def law(planar: bool) -> da.Mechanism:
     m, a, b = two_bodies(planar)
     gap = m.parameter("gap", 0.1)
-    m.add_spring("F", a, b, free_length=0.3, law=lambda x, v: da.maximum(x - gap, 0) * 40 + da.sin(3 * x) + v**3)
+    m.add_spring("F", a, b, free_length=0.3, law=lambda x, v: da.math.maximum(x - gap, 0) * 40 + da.sin(3 * x) + v**3)
     return m
 
 
@@ -98,7 +99,9 @@ def test_energy_of_an_undamped_machine_is_constant(make: Callable[[bool], da.Mec
     m = make(planar)
     if make is law:
         m.forces.clear()
-        m.add_spring("F", m.bodies[0], m.bodies[1], free_length=0.3, law=lambda x: 40 * da.maximum(x - 0.1, 0) + x**3)
+        m.add_spring(
+            "F", m.bodies[0], m.bodies[1], free_length=0.3, law=lambda x: 40 * da.math.maximum(x - 0.1, 0) + x**3
+        )
     eqs = da.equations(m)
     v = np.random.default_rng(2).normal(size=eqs.nv)
     start = da.assemble(eqs, start=eqs.state(v=v))
@@ -141,7 +144,7 @@ def test_bushing_beyond_half_a_turn_takes_the_shorter_way_round() -> None:
     assert torques == pytest.approx([-3 * np.pi, 3 * np.pi], rel=1e-5)  # the energy goes on, the torque turns round
 
 
-def uneven() -> tuple[da.EquationsOfMotion, da.State]:
+def uneven() -> tuple[da.EquationsOfMotion, State]:
     m = da.Mechanism("uneven", gravity=0)
     box = m.add_body("box", mass=1.0, inertia=(0.02, 0.05, 0.04))
     m.add_spherical("ball", m.ground.at(0, 0, 0), box.at(0, 0, 0))
@@ -184,14 +187,14 @@ def test_rotational_damping_of_a_bushing_lets_the_swinging_die_out(planar: bool)
 
 LAWS: dict[str, Callable[[Any], Any]] = {
     "cubic": lambda x: 100 * x + 5e3 * x**3,
-    "saturating": lambda x: 50 * da.tanh(10 * x),
+    "saturating": lambda x: 50 * da.math.tanh(10 * x),
     "gap": lambda x: da.where(x > 0.2, 300 * (x - 0.2), 0),
-    "dead band": lambda x: 300 * da.maximum(da.absolute(x) - 0.15, 0) * da.sign(x),
+    "dead band": lambda x: 300 * da.math.maximum(da.math.absolute(x) - 0.15, 0) * da.math.sign(x),
     "two stiffnesses": lambda x: da.where(x > 0, 100 * x, 700 * x),
     "steps in a step": lambda x: da.where(x > 0.1, da.where(x < 0.3, 2.0, 20 * x), -3 * x),
     "square of the extension in a switch": lambda x: da.where(x**2 > 0.15**2, 300 * x, 50 * x),
-    "table in a law": lambda x: 2 * da.table([-0.5, 0.1, 0.4], [-1.0, 0.0, 4.0])(x),
-    "a table": da.table([-0.5, 0.1, 0.4, 0.6], [-1.0, 0.0, 4.0, 3.0]),
+    "table in a law": lambda x: 2 * da.math.table([-0.5, 0.1, 0.4], [-1.0, 0.0, 4.0])(x),
+    "a table": da.math.table([-0.5, 0.1, 0.4, 0.6], [-1.0, 0.0, 4.0, 3.0]),
 }
 
 

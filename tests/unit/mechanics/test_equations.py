@@ -145,7 +145,7 @@ def test_a_state_from_arrays_is_a_frozen_copy(eqs: da.EquationsOfMotion) -> None
 
 
 def test_solvers_say_how_to_get_equations() -> None:
-    with pytest.raises(da.ModelError, match=r"Mechanism.*da\.equations\(m\)"):
+    with pytest.raises(da.errors.ModelError, match=r"Mechanism.*da\.equations\(m\)"):
         require_equations(machine())
 
 

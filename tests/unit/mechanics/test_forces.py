@@ -124,7 +124,7 @@ def test_nonlinear_law_is_the_duffing_oscillator() -> None:
 def test_law_may_use_the_speed_and_a_parameter() -> None:
     m, block = slider(mass=1.0)
     drag = m.parameter("drag", 0.5)
-    m.add_spring("quadratic", m.ground.at(-9, 0), block.at(0, 0), law=lambda x, v: drag * v * da.sqrt(v * v))
+    m.add_spring("quadratic", m.ground.at(-9, 0), block.at(0, 0), law=lambda x, v: drag * v * da.math.sqrt(v * v))
     eqs = da.equations(m)
     start = da.assemble(eqs, {"P": 0.0}, velocity={"P": 4.0})
     for value in (0.5, 0.9):
@@ -369,7 +369,7 @@ def test_sliding_sphere_begins_to_roll_at_five_sevenths_of_its_speed() -> None:
     m.add_contact("table", m.ground, ball, radius=0.05, stiffness=1e4, friction=0.2, speed=1e-4)
     eqs = da.equations(m)
     start, method = eqs.state(v=[2.0, 0, 0, 0, 0, 0]), da.DormandPrince(order=5)
-    with pytest.warns(da.SimulationWarning, match="Rosenbrock"):  # 61 707 steps
+    with pytest.warns(da.errors.SimulationWarning, match="Rosenbrock"):  # 61 707 steps
         run = da.simulate(eqs, 1.0, start=start, method=method, every=0.01)
     # sliding ends at 2 v₀/(7 μ g) = 0.291 s; afterwards the slip decays at the rate of the regularisation
     assert run["ball.vx"][-1] == pytest.approx(10 / 7, abs=1e-6)

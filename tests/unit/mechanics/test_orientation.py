@@ -185,7 +185,7 @@ def test_mistakes_of_drivers_of_an_orientation_are_named():
         m = plate()
         for k, name in enumerate(names):
             m.add_driver(f"D{k}", name, (0,) * 6 if name.endswith("pose") else 0.1)
-        with pytest.raises(da.ModelError, match=message):
+        with pytest.raises(da.errors.ModelError, match=message):
             da.equations(m)
     run = prescribed()
     for record, coordinate, message in (
@@ -193,7 +193,7 @@ def test_mistakes_of_drivers_of_an_orientation_are_named():
         (run, "plate.xx", "no channel named 'plate.xx' in the record. Did you mean 'plate.x'"),
         (da.Record(run.time[:4], run.data[:4], run.names), "plate.pose", "takes 6 to 1000 samples, the record has 4"),
     ):
-        with pytest.raises(da.ModelError, match=message):
+        with pytest.raises(da.errors.ModelError, match=message):
             plate().add_driver("D", coordinate, record)
 
 
@@ -252,7 +252,7 @@ def test_an_assembly_takes_an_orientation():
     ],
 )
 def test_mistakes_are_named(motion, message):
-    with pytest.raises(da.ModelError, match=message):
+    with pytest.raises(da.errors.ModelError, match=message):
         da.kinematics(equations(), [0.0, 0.1], motion=motion)
 
 

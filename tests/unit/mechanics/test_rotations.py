@@ -250,13 +250,13 @@ def test_a_small_rotation_vector_comes_back(size: float) -> None:
 
 
 def test_mistakes_in_rotations_are_named() -> None:
-    with pytest.raises(da.ModelError, match="one of axis= with angle="):
+    with pytest.raises(da.errors.ModelError, match="one of axis= with angle="):
         da.rotation(axis=(0, 0, 1))
-    with pytest.raises(da.ModelError, match="must be 3 values"):
+    with pytest.raises(da.errors.ModelError, match="must be 3 values"):
         da.rotation(vector=(1, 2))
-    with pytest.raises(da.ModelError, match="not all zero"):
+    with pytest.raises(da.errors.ModelError, match="not all zero"):
         da.rotation(quaternion=(0, 0, 0, 0))
-    with pytest.raises(da.ModelError, match="form must be 'rotation vector'"):
+    with pytest.raises(da.errors.ModelError, match="form must be 'rotation vector'"):
         m = da.Mechanism("m")
         m.add_sensor("s", da.orientation(free_body(m, "b"), "euler"))
 

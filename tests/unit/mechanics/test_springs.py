@@ -17,7 +17,7 @@ def machine() -> tuple[da.Mechanism, da.model.bodies.Body]:
 @pytest.mark.parametrize("value", [0.0, 0.3, -0.3, "x"])
 def test_a_joint_spring_with_a_free_length_is_refused(value: object) -> None:
     m, _ = machine()
-    with pytest.raises(da.ModelError, match=r"spring 'k' acts along a joint: give free= .*, not free_length="):
+    with pytest.raises(da.errors.ModelError, match=r"spring 'k' acts along a joint: give free= .*, not free_length="):
         m.add_spring("k", joint="A", stiffness=1.0, free_length=value)
     assert m.forces == []
 
@@ -25,7 +25,7 @@ def test_a_joint_spring_with_a_free_length_is_refused(value: object) -> None:
 @pytest.mark.parametrize("value", [0.0, 0.3, "x"])
 def test_a_spring_between_points_with_free_is_refused(value: object) -> None:
     m, rod = machine()
-    with pytest.raises(da.ModelError, match=r"spring 'k' is between points: give free_length= .*, not free="):
+    with pytest.raises(da.errors.ModelError, match=r"spring 'k' is between points: give free_length= .*, not free="):
         m.add_spring("k", m.ground.at(1, 0), rod.at(0, 0), stiffness=1.0, free=value)
     assert m.forces == []
 

@@ -317,7 +317,7 @@ FORCES: list[Case] = [
     ("a negative damping", lambda m, r: m.add_damper("s", joint="hinge", damping=-1), ("'s'", "damping", "-1")),
     ("a spring of an unknown joint", lambda m, r: m.add_spring("s", joint="hing", stiffness=1), ("spring 's'", "'hinge'")),
     ("a law that is a number", lambda m, r: m.add_spring("s", joint="hinge", law=3), ("'s'", "law", "3")),
-    ("a law of math functions", lambda m, r: m.add_spring("s", joint="hinge", law=lambda x: math.exp(x)), ("'s'", "da.exp")),
+    ("a law of math functions", lambda m, r: m.add_spring("s", joint="hinge", law=lambda x: math.exp(x)), ("'s'", "da.math.exp")),
     ("a law with an if", lambda m, r: m.add_spring("s", joint="hinge", law=lambda x, v: x if x > 0 else 0), ("'s'", "da.where")),
     ("a law of three arguments", lambda m, r: m.add_spring("s", joint="hinge", law=lambda x, y, z: x), ("'s'", "argument")),
     ("a law of two values", lambda m, r: m.add_spring("s", joint="hinge", law=lambda x: (x, x)), ("'s'", "one value")),
@@ -416,7 +416,7 @@ def test_a_mistake_in_the_description_is_told_by_name(
     machine: Callable[[], Any], mistake: str, make: Callable[[Any, Any], Any], texts: tuple[str, ...]
 ) -> None:
     m, rod = machine()
-    with pytest.raises(da.ModelError) as caught:
+    with pytest.raises(da.errors.ModelError) as caught:
         make(m, rod)
         da.simulate(da.equations(m), 1e-3, method=da.RK4(1e-3))
     for text in texts:
@@ -434,7 +434,7 @@ def test_several_mistakes_come_in_one_error() -> None:
     m.add_driver("drive", "hing", 0.0)
     m.add_friction("rub", "hinge", coulomb=0.1)
     m.add_sensor("encoder", da.angle("elbow"))
-    with pytest.raises(da.ModelError) as caught:
+    with pytest.raises(da.errors.ModelError) as caught:
         da.equations(m)
     message = str(caught.value)
     for text in ("problems in mechanism 'arm'", "'heavy'", "'rod' is used 2 times", "'hing'", "'rub'", "'encoder'"):
@@ -456,6 +456,6 @@ def test_several_mistakes_come_in_one_error() -> None:
     ],
 )
 def test_a_mechanism_of_the_wrong_kind_is_told(make: Callable[[], Any], text: str) -> None:
-    with pytest.raises(da.ModelError) as caught:
+    with pytest.raises(da.errors.ModelError) as caught:
         make()
     assert text in str(caught.value)

@@ -16,7 +16,7 @@ from dalembert.model.bodies import axes_from, rotation_matrix
 def test_a_free_body_without_mass_or_inertia_is_refused(mass: float, inertia: float) -> None:
     m = da.Mechanism("lone", planar=True)
     m.add_body("dust", mass=mass, inertia=inertia)
-    with pytest.raises(da.ModelError, match="'dust'"):
+    with pytest.raises(da.errors.ModelError, match="'dust'"):
         da.equations(m)
 
 
@@ -187,13 +187,13 @@ def test_a_part_is_found_by_its_name():
     assert m["crank"] is m.bodies[0]
     assert m["ground"] is m.ground
     assert m["encoder"] is m.sensors[0]
-    with pytest.raises(da.ModelError, match="krank"):
+    with pytest.raises(da.errors.ModelError, match="krank"):
         m["krank"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "\t\n"])
 def test_a_mechanism_named_by_blanks_is_refused(name: str) -> None:
-    with pytest.raises(da.ModelError, match="at least one visible letter"):
+    with pytest.raises(da.errors.ModelError, match="at least one visible letter"):
         da.Mechanism(name)
 
 

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.studies.crank_rocker import mechanism as crank_rocker
 
 CLOSED = 1e-11  # assembly stops at 1e-12 (1 + |q|); coordinates here are of order one
 
 
-def gap(state: da.State) -> float:
+def gap(state: State) -> float:
     (phi,) = state.eqs.kernel("position")(state.q, state.eqs.p, state.t)
     return float(np.abs(phi).max(initial=0.0))
 
 
-def drift(state: da.State) -> float:
+def drift(state: State) -> float:
     (rates,) = state.eqs.kernel("rates")(state.q, state.v, state.eqs.p, state.t)
     return float(np.abs(rates).max(initial=0.0))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 
 G = 9.81
 METHODS = [
@@ -55,7 +56,7 @@ def test_crossings_up_to_a_time_do_not_count(ball: da.EquationsOfMotion, method:
     run = da.simulate(ball, 1.2, start=start, method=method, events=level, every=0.1)  # type: ignore[arg-type]
     rise = 5.0 / G
     assert run.time[-1] == pytest.approx(rise + np.sqrt(rise**2 - 2 / G), abs=1e-8)
-    with pytest.raises(da.ModelError, match="after must be a time"):
+    with pytest.raises(da.errors.ModelError, match="after must be a time"):
         da.Event("level", lambda s: s.t, after="noon")  # type: ignore[arg-type]
 
 
@@ -106,13 +107,13 @@ def test_an_event_that_starts_on_zero_is_not_missed_and_not_found_twice(ball: da
 @pytest.mark.parametrize("method", METHODS[:3])
 def test_bouncing_without_end_is_given_up_with_the_record_kept(ball: da.EquationsOfMotion, method: object) -> None:
     bounce = da.Switch(velocity=lambda s: {"ball.vy": -0.5 * s["ball.vy"]})
-    with pytest.raises(da.ConvergenceError, match=r"'floor' repeats without end before t = 1.35") as caught:
+    with pytest.raises(da.errors.ConvergenceError, match=r"'floor' repeats without end before t = 1.35") as caught:
         da.simulate(ball, 3.0, start=da.assemble(ball), method=method, events=[floor(action=bounce)])  # type: ignore[arg-type]
     assert caught.value.record.time[-1] < 3 * np.sqrt(2 / G)  # the bounces end at three times the fall
 
 
 def test_an_event_that_happens_too_often_ends_the_run(ball: da.EquationsOfMotion) -> None:
-    with pytest.raises(da.ConvergenceError, match="'tick' happened 20 times"):
+    with pytest.raises(da.errors.ConvergenceError, match="'tick' happened 20 times"):
         tick = da.Event("tick", lambda s: da.sin(50 * s.t), action="note", limit=20)
         da.simulate(ball, 10.0, start=da.assemble(ball), method=da.RK4(step=0.01), events=[tick])
 
@@ -169,7 +170,7 @@ def test_an_impact_on_one_body_goes_through_the_joints() -> None:
 def test_a_function_decides_at_the_event(ball: da.EquationsOfMotion) -> None:
     seen: list[float] = []
 
-    def decide(state: da.State) -> object:
+    def decide(state: State) -> object:
         seen.append(state["ball.vy"])
         return "stop" if len(seen) == 3 else da.Switch(velocity={"ball.vy": 1.0})
 
@@ -207,18 +208,18 @@ def test_events_on_time_sensors_and_parameters(ball: da.EquationsOfMotion) -> No
     ],
 )
 def test_a_wrong_event_says_so(ball: da.EquationsOfMotion, make: object, message: str) -> None:
-    with pytest.raises(da.ModelError, match=message):
+    with pytest.raises(da.errors.ModelError, match=message):
         da.simulate(ball, 1.0, start=da.assemble(ball), events=[make()])  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
     ("switch", "error", "message"),
     [
-        (da.Switch(velocity={"ball.vz": 1.0}), da.ModelError, "no speed named 'ball.vz'"),
-        (da.Switch(velocity={"ball.rate": 1.0}), da.ModelError, "joints do not allow"),
-        (da.Switch(velocity=lambda s: 3.0), da.ModelError, "dict"),  # type: ignore[arg-type,return-value]
-        (da.Switch(parameters={"mas": 1.0}), da.ModelError, "Did you mean 'mass'"),
-        (da.Switch(inputs={"pull": 1.0}), da.ModelError, "no input named 'pull'"),
+        (da.Switch(velocity={"ball.vz": 1.0}), da.errors.ModelError, "no speed named 'ball.vz'"),
+        (da.Switch(velocity={"ball.rate": 1.0}), da.errors.ModelError, "joints do not allow"),
+        (da.Switch(velocity=lambda s: 3.0), da.errors.ModelError, "dict"),  # type: ignore[arg-type,return-value]
+        (da.Switch(parameters={"mas": 1.0}), da.errors.ModelError, "Did you mean 'mass'"),
+        (da.Switch(inputs={"pull": 1.0}), da.errors.ModelError, "no input named 'pull'"),
     ],
 )
 def test_a_wrong_switch_fails_at_the_event_with_the_record_kept(

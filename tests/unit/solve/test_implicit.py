@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.integrate.generalized_alpha import moved
 
@@ -17,7 +18,7 @@ P1 = np.array([-0.275087462576, -0.961419205099])  # peers.md, P(10)
 
 
 @pytest.fixture(scope="module")
-def pendulum() -> tuple[da.EquationsOfMotion, da.State]:
+def pendulum() -> tuple[da.EquationsOfMotion, State]:
     m = da.Mechanism("pendulum", planar=True)
     bob = m.add_body("bob", mass=1.0, inertia=0.0)  # massless in rotation: the singular mass matrix goes this way too
     m.add_revolute("A", m.ground.at(0, 0), bob.at(-1, 0))
@@ -25,7 +26,7 @@ def pendulum() -> tuple[da.EquationsOfMotion, da.State]:
     return eqs, da.assemble(eqs, {"A": np.pi})
 
 
-def pendulum_error(pendulum: tuple[da.EquationsOfMotion, da.State], method: Any) -> float:
+def pendulum_error(pendulum: tuple[da.EquationsOfMotion, State], method: Any) -> float:
     eqs, start = pendulum
     run = da.simulate(eqs, 10.0, start=start, method=method, every=[0.0, 10.0])
     return float(np.abs(run["bob"][-1] - P1).max())
@@ -120,7 +121,7 @@ def test_sundials_stops_where_a_joint_cannot_follow() -> None:
     m.add_driver("y", "b.y", 0.0)
     eqs = da.equations(m)
     start = da.assemble(eqs, guess={"A.angle": 0.8, "B.angle": -1.6})
-    with pytest.raises(da.ConvergenceError) as caught:
+    with pytest.raises(da.errors.ConvergenceError) as caught:
         da.simulate(eqs, 2.0, start=start, method=da.Sundials(), every=0.01)
     # the rods lie in a line when b.x is 1.5
     assert 0.45 <= caught.value.record.time[-1] <= 0.5
@@ -272,7 +273,7 @@ def test_a_step_that_does_not_converge_names_time_and_joint() -> None:
     m.add_revolute("hinge", m.ground.at(0, 0), rod.at(-0.5, 0))
     eqs = da.equations(m)
     start = da.assemble(eqs, {"hinge": 0.0}, velocity={"hinge": 40.0})
-    with pytest.raises(da.ConvergenceError, match=r"t = .*joint 'hinge'.*smaller step \(now 0.2 s\)") as caught:
+    with pytest.raises(da.errors.ConvergenceError, match=r"t = .*joint 'hinge'.*smaller step \(now 0.2 s\)") as caught:
         da.simulate(eqs, 5.0, start=start, method=da.GeneralizedAlpha(step=0.2))
     assert caught.value.record is not None
 
@@ -320,7 +321,7 @@ def test_the_exponential_map_turns_by_the_given_vector() -> None:
     ],
 )
 def test_wrong_options_are_told(make: Any, message: str) -> None:
-    with pytest.raises(da.DataError, match=message):
+    with pytest.raises(da.errors.DataError, match=message):
         make()
 
 

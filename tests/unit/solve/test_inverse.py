@@ -183,7 +183,9 @@ def test_a_resampled_run_tells_the_error_of_its_inputs(planar, channels):
     for every, kind, exact in ((0.0125, "linear", False), (0.1, "linear", True), (0.0125, "cubic", False)):
         other = run.resample(every=every, kind=kind)
         if kind == "linear" and not (exact or channels):
-            with pytest.raises(da.DataError, match=r"do not fit the joints .* resampled by linear interpolation"):
+            with pytest.raises(
+                da.errors.DataError, match=r"do not fit the joints .* resampled by linear interpolation"
+            ):
                 da.inverse_dynamics(eqs, other)
             continue
         with warnings.catch_warnings(record=True) as caught:
@@ -301,7 +303,7 @@ def test_friction_in_a_joint_with_an_undecided_reaction_is_refused():
     m = pendulum()
     m.add_revolute("twin", m.ground.at(0, 0), m.bodies[0].at(-0.5, 0))
     m.add_friction("bearing", "hinge", coulomb=0.2, radius=0.05)
-    with pytest.raises(da.ModelError, match=r"friction in joint 'hinge' .* not unique"):
+    with pytest.raises(da.errors.ModelError, match=r"friction in joint 'hinge' .* not unique"):
         da.inverse_dynamics(da.equations(m), {"hinge": swing}, times=TIMES)
 
 
@@ -364,19 +366,19 @@ def test_a_rolling_disc_needs_torque_for_turning_and_for_moving_on():
     ],
 )
 def test_mistakes_are_named(options, message):
-    with pytest.raises(da.DalembertError, match=message):
+    with pytest.raises(da.errors.DalembertError, match=message):
         da.inverse_dynamics(da.equations(pendulum()), {"hinge": swing}, **{"times": TIMES, **options})
 
 
 def test_a_motor_left_out_of_the_inputs_is_refused():
     motor = da.DCMotor(torque_constant=0.5, resistance=2.0, inductance=0.1)
-    with pytest.raises(da.ModelError, match=r"'motor\.current' of actuator 'motor'"):
+    with pytest.raises(da.errors.ModelError, match=r"'motor\.current' of actuator 'motor'"):
         da.inverse_dynamics(da.equations(pendulum(model=motor)), {"hinge": swing}, times=TIMES, inputs=[])
 
 
 def test_a_motor_needs_enough_samples():
     motor = da.DCMotor(torque_constant=0.5, resistance=2.0, inductance=0.1)
-    with pytest.raises(da.DataError, match="'motor' needs the rate of its internal state"):
+    with pytest.raises(da.errors.DataError, match="'motor' needs the rate of its internal state"):
         da.inverse_dynamics(da.equations(pendulum(model=motor)), {"hinge": swing}, times=[0.0, 1.0])
 
 
@@ -386,7 +388,7 @@ def test_poses_that_do_not_fit_the_joints_are_refused():
     broken = da.Record.from_channels(
         TIMES, {"rod.x": run["rod.x"] + 0.1, "rod.y": run["rod.y"], "rod.angle": run["rod.angle"]}
     )
-    with pytest.raises(da.DataError, match="do not fit the joints"):
+    with pytest.raises(da.errors.DataError, match="do not fit the joints"):
         da.inverse_dynamics(eqs, broken)
 
 

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.files import list_models
 
 QUICK = ("whitworth",)  # the others take 2 to 20 s each
-MACHINES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in da.library()]
+MACHINES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in list_models()]
 
 
 def attempt(verb: Callable[[], Any]) -> Any:
     """The result, or the words of an error of our own; any other error fails the test."""
     try:
         return verb()
-    except da.DalembertError as error:
+    except da.errors.DalembertError as error:
         assert len(str(error)) > 30
         return None
 
@@ -76,5 +77,7 @@ def test_a_machine_that_its_drivers_decide_has_no_small_motions() -> None:
     m = da.read_model("whitworth")
     eqs = da.equations(m)
     start = da.assemble(eqs, **m.start)
-    with pytest.raises(da.ModelError, match="nothing in 'whitworth' is free to move: its joints and drivers decide"):
+    with pytest.raises(
+        da.errors.ModelError, match="nothing in 'whitworth' is free to move: its joints and drivers decide"
+    ):
         da.linearize(eqs, at=start, anywhere=True)

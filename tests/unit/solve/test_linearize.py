@@ -170,7 +170,7 @@ def test_joint_friction_that_depends_on_reactions_is_differentiated_too() -> Non
     steady = da.equilibrium(eqs, rates={"rail": None}, guess={"rail.speed": 0.3})
     assert steady["rail.speed"] == pytest.approx(speed, rel=1e-9)
     with pytest.warns(
-        da.ModelWarning, match=r"regularised friction 'rub' \(speed=1\) acts as damping of 6\.47\d* N s/m"
+        da.errors.ModelWarning, match=r"regularised friction 'rub' \(speed=1\) acts as damping of 6\.47\d* N s/m"
     ):
         lin = da.linearize(eqs, steady)
     # damping: d/dw of 9 w / sqrt(w²+1); input: -0.5 w / sqrt(w²+1) per newton

@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dalembert as da
+from dalembert.solve import rank_report
 from dalembert.solve.integrate.singular_poses import may_lose_rank
 from tests.reference.test_bricard import machine as bricard
 from tests.reference.test_n_four_bar import machine as four_bars
@@ -32,7 +33,7 @@ def dead_points(count: int, end: float) -> list[float]:
 @pytest.mark.parametrize("count, method", [(1, None), (2, da.RK4(1e-2)), (1, da.GeneralizedAlpha(2e-3))])
 def test_a_run_through_dead_points_reports_each_of_them(count: int, method: Any) -> None:
     eqs, start = four_bars(count, False)
-    with pytest.warns(da.SimulationWarning, match="passes 4 singular poses") as told:
+    with pytest.warns(da.errors.SimulationWarning, match="passes 4 singular poses") as told:
         run = da.simulate(eqs, 3.5, start=start, every=0.5, method=method)
     assert told[0].filename == __file__
     found = run.statistics["singular poses"]
@@ -48,7 +49,7 @@ def test_energy_lost_at_a_dead_point_is_that_of_the_balance() -> None:
     """A large step of the wrong method leaves an error there; nothing else acts, so the balance over it is the loss."""
     eqs, start = four_bars(2, False)
     t = dead_points(2, 1.0)[0]
-    with pytest.warns(da.SimulationWarning):
+    with pytest.warns(da.errors.SimulationWarning):
         run = da.simulate(eqs, 1.0, start=start, method=da.RK4(0.02))
     one = run.statistics["singular poses"][0]
     near = run["energy.balance"][np.abs(run.time - t) < 0.05]
@@ -76,7 +77,7 @@ def test_joints_outside_the_loop_and_outside_work_are_not_counted() -> None:
     weight = m.add_body("weight", mass=1.0, inertia=0.01, position=(3, 0))
     m.add_revolute("P", m.ground.at(3, 1), weight.at(0, 1))
     eqs = da.equations(m)
-    with pytest.warns(da.SimulationWarning, match="1 singular pose"):
+    with pytest.warns(da.errors.SimulationWarning, match="1 singular pose"):
         run = da.simulate(eqs, 0.6, start=da.assemble(eqs, velocity={"A": -1.0}), every=0.1)
     (one,) = run.statistics["singular poses"]
     assert sorted(one["joints"]) == ["A", "B", "C", "D"]
@@ -101,7 +102,7 @@ def test_machines_of_the_library_that_keep_their_rank_raise_no_alarm(name: str) 
 def test_a_near_miss_raises_no_alarm() -> None:
     eqs, start = almost_square()
     run = da.simulate(eqs, 2.0, start=start, every=0.01)
-    smallest = da.rank_report(eqs, run)["smallest"]
+    smallest = rank_report(eqs, run)["smallest"]
     assert smallest.min() < 0.1 * smallest.max()
     assert "singular poses" not in run.statistics
 
@@ -119,7 +120,7 @@ def test_with_redundant_rows_the_poses_that_lose_more_are_reported_and_no_other(
     assert da.mobility(eqs, start).redundant
     quiet = da.simulate(eqs, 0.5, start=start, every=0.1)
     assert "singular poses" not in quiet.statistics
-    with pytest.warns(da.SimulationWarning, match="1 singular pose"):
+    with pytest.warns(da.errors.SimulationWarning, match="1 singular pose"):
         run = da.simulate(eqs, 1.0, start=start, every=0.1)
     (one,) = run.statistics["singular poses"]
     assert one["time"] > 0.5 and len(one["joints"]) == 6
@@ -145,7 +146,7 @@ def test_the_command_and_the_report_tell_of_singular_poses() -> None:
     from dalembert.view.reports.run_words import singular_table
 
     eqs, start = four_bars(1, False)
-    with pytest.warns(da.SimulationWarning):
+    with pytest.warns(da.errors.SimulationWarning):
         run = da.simulate(eqs, 1.0, start=start, every=0.1)
     assert "singular poses passed: 1" in trust(run, 0.1)
     table = singular_table(run)

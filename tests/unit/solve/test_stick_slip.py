@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.equations import State
 from tests.helpers.loops import gain_law
 
 G, SLOPE, MASS, MU = 9.81, 0.3, 2.0, 0.4
@@ -88,7 +89,7 @@ def test_a_run_goes_on_from_the_state_another_ended_in(slope: Any) -> None:
     start = da.assemble(slope, velocity={"rail": 2.0})
     whole = da.simulate(slope, 1.0, start=start)
     for until in (0.2, 0.6):
-        states: list[da.State] = []
+        states: list[State] = []
         keep = da.Event("keep", lambda s: s.t - until, action=states.append)  # noqa: B023
         da.simulate(slope, 0.8, start=start, events=keep)
         rest = da.simulate(slope, 1.0, start=states[0])
@@ -156,7 +157,7 @@ def test_four_joints_that_hold_one_freedom_stop_it_together() -> None:
     assert da.equilibrium(exact, start=states_of(exact, run)).friction["A.angle"] <= 1.0
 
 
-def states_of(eqs: da.EquationsOfMotion, run: da.Record) -> da.State:
+def states_of(eqs: da.EquationsOfMotion, run: da.Record) -> State:
     return eqs.state([run[name][-1] for name in eqs.coordinates.names])
 
 
@@ -258,13 +259,15 @@ def test_a_block_rides_on_a_turntable_where_friction_holds_it() -> None:
 
 
 def test_rest_outside_the_cone_is_refused_with_the_limit() -> None:
-    with pytest.raises(da.ConvergenceError, match=r"would need 5\.798\d* N of friction 'dry', whose limit is 3\.7487"):
+    with pytest.raises(
+        da.errors.ConvergenceError, match=r"would need 5\.798\d* N of friction 'dry', whose limit is 3\.7487"
+    ):
         da.equilibrium(block(SLOPE, coulomb=0.2))
 
 
 @pytest.mark.slow
 def test_regularised_friction_is_named_where_it_cannot_hold_a_machine() -> None:
-    with pytest.raises(da.ConvergenceError, match=r"'dry' is regularised: .* leave speed= out"):
+    with pytest.raises(da.errors.ConvergenceError, match=r"'dry' is regularised: .* leave speed= out"):
         da.equilibrium(block(SLOPE, coulomb=MU, speed=1e-3))
 
 
@@ -277,7 +280,9 @@ def test_a_free_pendulum_hangs_from_a_cart_that_sticks() -> None:
     eqs = da.equations(m)
     rest = da.equilibrium(eqs, guess={"pin": 0.3})
     assert rest["bob.x"] == pytest.approx(0.0, abs=1e-9)
-    with pytest.warns(da.ModelWarning, match=r"rail.displacement: held by friction 'dry' \(33.4% of its limit\)"):
+    with pytest.warns(
+        da.errors.ModelWarning, match=r"rail.displacement: held by friction 'dry' \(33.4% of its limit\)"
+    ):
         model = da.linearize(eqs, rest)
     assert isinstance(model, da.SecondOrder)
     assert model.coordinates == ("pin.angle",)
@@ -293,14 +298,17 @@ def test_a_free_pendulum_hangs_from_a_cart_that_sticks() -> None:
 
 
 def test_a_linear_model_says_what_friction_became(level: Any, slope: Any) -> None:
-    with pytest.warns(da.ModelWarning), pytest.raises(da.ModelError, match="friction holds every freedom of 'slope'"):
+    with (
+        pytest.warns(da.errors.ModelWarning),
+        pytest.raises(da.errors.ModelError, match="friction holds every freedom of 'slope'"),
+    ):
         da.linearize(slope)
     smooth = block(0.0, coulomb=MU, speed=0.1)
-    with pytest.warns(da.ModelWarning, match=r"'dry' \(speed=0.1\) acts as damping of 78.48 N s/m"):
+    with pytest.warns(da.errors.ModelWarning, match=r"'dry' \(speed=0.1\) acts as damping of 78.48 N s/m"):
         model = da.linearize(smooth)
     assert pytest.approx(np.array([[MU * MASS * G / 0.1]]), rel=1e-9) == model.C
     steady = da.equilibrium(level, rates={"rail": 0.5}, inputs={"push": MU * MASS * G})
-    with pytest.warns(da.ModelWarning, match="slides forward, friction 'dry' keeps its direction"):
+    with pytest.warns(da.errors.ModelWarning, match="slides forward, friction 'dry' keeps its direction"):
         model = da.linearize(level, steady, inputs={"push": MU * MASS * G})
     assert pytest.approx(np.zeros((1, 1)), abs=1e-12) == model.C
 
@@ -310,7 +318,7 @@ def test_friction_of_a_contact_is_said_to_be_regularised() -> None:
     box = m.add_body("box", mass=1.0, inertia=0.01)
     m.add_contact("heel", m.ground.at(0, 0), box.at(0, 0), stiffness=1e4, friction=0.5)
     eqs = da.equations(m)
-    with pytest.warns(da.ModelWarning, match=r"regularised friction 'heel' \(speed=0.001\) acts as damping"):
+    with pytest.warns(da.errors.ModelWarning, match=r"regularised friction 'heel' \(speed=0.001\) acts as damping"):
         da.linearize(eqs, da.assemble(eqs, {"box.y": -G / 1e4}), anywhere=True)
 
 
@@ -330,7 +338,9 @@ def test_accelerations_on_both_sides_of_the_cone(slope: Any) -> None:
 
 def test_many_steps_of_regularised_friction_give_advice() -> None:
     eqs = block(SLOPE, coulomb=MU, speed=1e-5)
-    with pytest.warns(da.SimulationWarning, match=r"'dry' \(speed=1e-05\) is stiff .*da\.Rosenbrock\(\)") as warned:
+    with pytest.warns(
+        da.errors.SimulationWarning, match=r"'dry' \(speed=1e-05\) is stiff .*da\.Rosenbrock\(\)"
+    ) as warned:
         run = da.simulate(eqs, 1.0, every=0.5)
     assert warned[0].filename == __file__
     assert "Rosenbrock" in run.statistics["advice"]
@@ -341,7 +351,7 @@ def test_advice_does_not_depend_on_the_speed_of_the_machine(monkeypatch: pytest.
     eqs, found = block(SLOPE, coulomb=MU, speed=1e-6), []
     for seconds in (0.0, 10.0):  # one step per call, and all of them in a few calls
         monkeypatch.setattr("dalembert.solve.integrate.run.CHUNK_SECONDS", seconds)
-        with pytest.warns(da.SimulationWarning, match="10000 steps"):
+        with pytest.warns(da.errors.SimulationWarning, match="10000 steps"):
             found.append(da.simulate(eqs, 0.07, every=0.07).statistics["advice"])
     assert found[0] == found[1]
 
@@ -355,6 +365,6 @@ def test_advice_does_not_depend_on_the_speed_of_the_machine(monkeypatch: pytest.
     ],
 )
 def test_mistakes_are_named(options: dict[str, float], words: str) -> None:
-    with pytest.raises(da.ModelError) as error:
+    with pytest.raises(da.errors.ModelError) as error:
         block(0.0, **options)
     assert words in str(error.value)

@@ -11,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert.core.progress import step
 from dalembert.studies import robot_arm, runner, shake_table
+from dalembert.view import figure_style
 from dalembert.view.plots.figures import new_figure
 from dalembert.view.reports.pages import Heading, Listing, Moving, Picture, Table, Text, Verbatim, html_page
 
@@ -50,19 +51,19 @@ def test_results_are_nested_plain_json_with_provenance(small, tmp_path):
 
 def test_a_number_that_is_not_finite_is_named_and_nothing_is_written(small, tmp_path):
     small(outcome(modes=[{"damping": float("nan")}]))
-    with pytest.raises(da.DataError, match=re.escape("results.modes[0].damping is nan")):
+    with pytest.raises(da.errors.DataError, match=re.escape("results.modes[0].damping is nan")):
         runner.run("small", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_what_json_cannot_hold_is_named(small, tmp_path):
     small(outcome(model=object()))
-    with pytest.raises(da.DataError, match=r"results\.model is a object"):
+    with pytest.raises(da.errors.DataError, match=r"results\.model is a object"):
         runner.run("small", tmp_path)
 
 
 def test_an_unknown_study_is_refused_with_a_suggestion(tmp_path):
-    with pytest.raises(da.DataError, match="Did you mean 'robot-arm'"):
+    with pytest.raises(da.errors.DataError, match="Did you mean 'robot-arm'"):
         runner.run("robot-am", tmp_path)
 
 
@@ -213,7 +214,7 @@ def test_a_figure_stays_as_it_is_when_its_dark_side_is_drawn():
 
 
 def test_a_figure_drawn_for_dark_screens_has_no_other_side():
-    with da.figure_style("dark"):
+    with figure_style("dark"):
         figure = da.plot(da.Record([0.0, 1.0], [[0.0], [1.0]], ["x"]))
     page = html_page("x", [Picture("line", figure)])
     assert "<img" in page and "<source" not in page

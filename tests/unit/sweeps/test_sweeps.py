@@ -19,7 +19,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, FileFormatError, Interrupted, ModelError
 from tests.helpers import sweep_trials as trials
 
-LINE = da.Grid({"x": [0.5, 1.0, 2.0]})
+LINE = da.sweeps.Grid({"x": [0.5, 1.0, 2.0]})
 
 
 def pendulum() -> da.EquationsOfMotion:
@@ -34,8 +34,8 @@ def test_a_guess_chooses_at_every_point_which_way_the_loops_close() -> None:
     eqs = da.equations(da.read_model("four-bar"))
     ends = []
     for angle in (1.9, -1.9):
-        trial = da.simulated(eqs, 0.01, {"y": ("rocker.y", "first")}, guess={"D.angle": angle})
-        ends.append(da.sweep(trial, da.Grid({"start A.angle": [1.2, 1.6]}), workers=0)["y"])
+        trial = da.sweeps.simulated(eqs, 0.01, {"y": ("rocker.y", "first")}, guess={"D.angle": angle})
+        ends.append(da.sweep(trial, da.sweeps.Grid({"start A.angle": [1.2, 1.6]}), workers=0)["y"])
     assert (ends[0] > 0.2).all() and (ends[1] < 0).all()
 
 
@@ -43,19 +43,19 @@ def test_a_guess_chooses_at_every_point_which_way_the_loops_close() -> None:
 
 
 def test_a_grid_visits_every_combination_the_last_axis_fastest() -> None:
-    design = da.Grid({"a": [1, 2], "b": [10, 20, 30]})
+    design = da.sweeps.Grid({"a": [1, 2], "b": [10, 20, 30]})
     assert design.points.tolist() == [[1, 10], [1, 20], [1, 30], [2, 10], [2, 20], [2, 30]]
 
 
 def test_a_latin_hypercube_has_one_point_in_every_slice() -> None:
-    design = da.LatinHypercube({"a": (0.0, 8.0), "b": (-1.0, 1.0)}, samples=8, seed=4)
+    design = da.sweeps.LatinHypercube({"a": (0.0, 8.0), "b": (-1.0, 1.0)}, samples=8, seed=4)
     for column, (low, high) in zip(design.points.T, ((0.0, 8.0), (-1.0, 1.0)), strict=True):
         assert sorted(np.floor((column - low) / (high - low) * 8).astype(int)) == list(range(8))
-    assert np.array_equal(design.points, da.LatinHypercube({"a": (0.0, 8.0), "b": (-1.0, 1.0)}, 8, 4).points)
+    assert np.array_equal(design.points, da.sweeps.LatinHypercube({"a": (0.0, 8.0), "b": (-1.0, 1.0)}, 8, 4).points)
 
 
 def test_sobol_fills_evenly_and_a_normal_axis_has_its_moments() -> None:
-    design = da.Sobol({"a": (0.0, 1.0), "b": da.Normal(3.0, 0.5)}, samples=1024, seed=1)
+    design = da.sweeps.Sobol({"a": (0.0, 1.0), "b": da.sweeps.Normal(3.0, 0.5)}, samples=1024, seed=1)
     assert np.histogram(design.points[:, 0], 16, (0, 1))[0].tolist() == [64] * 16
     assert design.points[:, 1].mean() == pytest.approx(3.0, abs=0.01)
     assert design.points[:, 1].std() == pytest.approx(0.5, abs=0.01)
@@ -64,16 +64,16 @@ def test_sobol_fills_evenly_and_a_normal_axis_has_its_moments() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: da.Grid({}), "axes by name"),
-        (lambda: da.Grid({"a": []}), "finite numbers"),
-        (lambda: da.Grid({"a": ["x"]}), "must be numbers"),
-        (lambda: da.Grid({str(k): range(100) for k in range(5)}), "Latin hypercube"),
-        (lambda: da.Points({"a": [1, 2], "b": [1]}), "as many values"),
-        (lambda: da.LatinHypercube({"a": (2.0, 1.0)}, 4), "low must lie below"),
-        (lambda: da.LatinHypercube({"a": 3.0}, 4), "(low, high)"),
-        (lambda: da.Sobol({"a": (0, 1)}, 0), "samples"),
-        (lambda: da.Sobol({"a": (0, 1)}, 4, -1), "seed"),
-        (lambda: da.Normal(0.0, -1.0), "positive"),
+        (lambda: da.sweeps.Grid({}), "axes by name"),
+        (lambda: da.sweeps.Grid({"a": []}), "finite numbers"),
+        (lambda: da.sweeps.Grid({"a": ["x"]}), "must be numbers"),
+        (lambda: da.sweeps.Grid({str(k): range(100) for k in range(5)}), "Latin hypercube"),
+        (lambda: da.sweeps.Points({"a": [1, 2], "b": [1]}), "as many values"),
+        (lambda: da.sweeps.LatinHypercube({"a": (2.0, 1.0)}, 4), "low must lie below"),
+        (lambda: da.sweeps.LatinHypercube({"a": 3.0}, 4), "(low, high)"),
+        (lambda: da.sweeps.Sobol({"a": (0, 1)}, 0), "samples"),
+        (lambda: da.sweeps.Sobol({"a": (0, 1)}, 4, -1), "seed"),
+        (lambda: da.sweeps.Normal(0.0, -1.0), "positive"),
     ],
 )
 def test_designs_that_make_no_sense_are_refused(make: object, said: str) -> None:
@@ -87,8 +87,8 @@ def test_designs_that_make_no_sense_are_refused(make: object, said: str) -> None
 
 def test_parameters_and_starts_of_a_machine_are_swept() -> None:
     """Small swings of a pendulum: the angle after a time is θ₀ cos(√(g/L) t), but for some θ₀³."""
-    trial = da.simulated(pendulum(), 0.5, {"angle": "A.angle", "largest": ("A.angle", "peak")}, every=0.1)
-    found = da.sweep(trial, da.Grid({"length": [0.5, 1.0], "start A.angle": [1e-3, 2e-3]}), workers=0)
+    trial = da.sweeps.simulated(pendulum(), 0.5, {"angle": "A.angle", "largest": ("A.angle", "peak")}, every=0.1)
+    found = da.sweep(trial, da.sweeps.Grid({"length": [0.5, 1.0], "start A.angle": [1e-3, 2e-3]}), workers=0)
     wanted = found["start A.angle"] * np.cos(np.sqrt(9.81 / found["length"]) * 0.5)
     assert found["angle"] == pytest.approx(wanted, abs=2e-3**3)
     assert found["largest"] == pytest.approx(found["start A.angle"], rel=1e-9)
@@ -96,11 +96,11 @@ def test_parameters_and_starts_of_a_machine_are_swept() -> None:
 
 
 def test_an_axis_that_the_machine_does_not_have_is_named() -> None:
-    trial = da.simulated(pendulum(), 0.5, {"angle": "A.angle"})
+    trial = da.sweeps.simulated(pendulum(), 0.5, {"angle": "A.angle"})
     with pytest.raises(ModelError, match="Did you mean 'length'"):
-        da.sweep(trial, da.Grid({"lenght": [1.0]}), workers=0)
+        da.sweep(trial, da.sweeps.Grid({"lenght": [1.0]}), workers=0)
     with pytest.raises(DataError, match="reduction"):
-        da.simulated(pendulum(), 0.5, {"angle": ("A.angle", "median")})
+        da.sweeps.simulated(pendulum(), 0.5, {"angle": ("A.angle", "median")})
 
 
 def test_a_trial_that_fails_is_noted_and_the_others_go_on() -> None:
@@ -114,7 +114,7 @@ def test_a_trial_that_fails_is_noted_and_the_others_go_on() -> None:
 
 def test_results_must_keep_their_shape() -> None:
     with pytest.raises(DataError, match="has shape"):
-        da.sweep(trials.changing, da.Grid({"x": [2.0, 3.0]}), workers=0)
+        da.sweep(trials.changing, da.sweeps.Grid({"x": [2.0, 3.0]}), workers=0)
 
 
 def test_a_closure_cannot_be_sent_and_is_told_so() -> None:
@@ -127,7 +127,7 @@ def test_a_closure_cannot_be_sent_and_is_told_so() -> None:
 
 
 def test_any_executor_gives_the_same_to_the_bit() -> None:
-    design = da.Sobol({"x": (0.0, 1.0)}, samples=32, seed=5)
+    design = da.sweeps.Sobol({"x": (0.0, 1.0)}, samples=32, seed=5)
     alone = da.sweep(trials.square, design, workers=0)
     with ThreadPoolExecutor(2) as pool:
         threads = da.sweep(trials.square, design, executor=pool)
@@ -140,7 +140,7 @@ def test_any_executor_gives_the_same_to_the_bit() -> None:
 def test_a_worker_that_dies_is_told_and_what_was_done_is_kept(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="a worker process died"):
         da.sweep(trials.dying, LINE, workers=1, store=tmp_path)
-    assert da.read_sweep(tmp_path).status[0] == "done"
+    assert da.sweeps.read_sweep(tmp_path).status[0] == "done"
 
 
 # ---- stores
@@ -156,7 +156,8 @@ def test_a_finished_sweep_is_not_computed_again(tmp_path: Path, monkeypatch: pyt
 
 def test_a_killed_sweep_goes_on_and_gives_the_same_to_the_bit(tmp_path: Path) -> None:
     code = (
-        "import dalembert as da\nfrom tests.helpers import sweep_trials\ndesign = da.Sobol({'x': (0.0, 1.0)}, 64, 9)\n"
+        "import dalembert as da\nfrom tests.helpers import sweep_trials\n"
+        "design = da.sweeps.Sobol({'x': (0.0, 1.0)}, 64, 9)\n"
         f"da.sweep(sweep_trials.noted, design, workers=0, store={str(tmp_path / 's')!r})\n"
     )
     environment = {**os.environ, "SWEEP_NOTES": str(tmp_path / "notes"), "PYTHONPATH": os.getcwd()}
@@ -171,10 +172,10 @@ def test_a_killed_sweep_goes_on_and_gives_the_same_to_the_bit(tmp_path: Path) ->
     assert 10 <= done < 64
     with lines.open("ab") as file:
         file.write(b'{"index": 63, "resul')  # cut off while writing
-    assert da.read_sweep(tmp_path / "s").status.count("done") == done
+    assert da.sweeps.read_sweep(tmp_path / "s").status.count("done") == done
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-    resumed = da.read_sweep(tmp_path / "s")
-    whole = da.sweep(trials.square, da.Sobol({"x": (0.0, 1.0)}, 64, 9), workers=0)
+    resumed = da.sweeps.read_sweep(tmp_path / "s")
+    whole = da.sweep(trials.square, da.sweeps.Sobol({"x": (0.0, 1.0)}, 64, 9), workers=0)
     assert resumed.complete
     for name in ("square", "drawn"):
         assert np.array_equal(resumed[name], whole[name])
@@ -185,21 +186,21 @@ def test_a_killed_sweep_goes_on_and_gives_the_same_to_the_bit(tmp_path: Path) ->
 def test_another_sweep_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     da.sweep(trials.square, LINE, workers=0, store=tmp_path)
     with pytest.raises(DataError, match="other points"):
-        da.sweep(trials.square, da.Grid({"x": [0.5, 1.0, 3.0]}), workers=0, store=tmp_path)
+        da.sweep(trials.square, da.sweeps.Grid({"x": [0.5, 1.0, 3.0]}), workers=0, store=tmp_path)
     with pytest.raises(DataError, match="another trial"):
         da.sweep(trials.slow, LINE, workers=0, store=tmp_path)
 
 
 def test_broken_stores_are_told_with_file_and_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no sweep"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
     da.sweep(trials.square, LINE, workers=0, store=tmp_path)
     (tmp_path / "results.jsonl").write_text('{"index": 0, "results": {}}\nnonsense\n')
     with pytest.raises(FileFormatError, match=r"results.jsonl:2"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
     (tmp_path / "sweep.json").write_text("{}")
     with pytest.raises(FileFormatError, match="version"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
 
 
 BAD_LINES = {
@@ -227,7 +228,7 @@ def test_a_hostile_line_of_a_store_is_a_data_error_with_its_place(line: str, tmp
     da.sweep(trials.square, LINE, workers=0, store=tmp_path)
     (tmp_path / "results.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=r"results.jsonl:1: not a line of results"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
     with pytest.raises(DataError, match=r"results.jsonl:1: not a line of results"):
         da.sweep(trials.square, LINE, workers=0, store=tmp_path)
 
@@ -253,29 +254,29 @@ def test_a_hostile_head_of_a_store_is_a_data_error(key: str, value: object, tmp_
     head = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps({**head, key: value}))
     with pytest.raises(DataError, match=r"sweep.json: not the head"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
 
 
 def test_a_sweep_of_one_name_twice_is_refused(tmp_path: Path) -> None:
-    da.sweep(trials.square, da.Grid({"x": [1.0, 2.0], "y": [3.0]}), workers=0, store=tmp_path)
+    da.sweep(trials.square, da.sweeps.Grid({"x": [1.0, 2.0], "y": [3.0]}), workers=0, store=tmp_path)
     head = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps({**head, "names": ["x", "x"]}))
     with pytest.raises(DataError, match="not the head"):
-        da.read_sweep(tmp_path)
+        da.sweeps.read_sweep(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory from /proc")
 def test_memory_of_a_hostile_store_stays_below_twice_max_bytes(tmp_path: Path) -> None:
     """A thousand points, of which one says that every point has many results; and objects of three bytes each."""
     most = 20_000_000
-    da.sweep(trials.square, da.Grid({"x": np.arange(1000.0)}), workers=0, store=tmp_path)
+    da.sweep(trials.square, da.sweeps.Grid({"x": np.arange(1000.0)}), workers=0, store=tmp_path)
     program = (
         "import sys, dalembert as da\n"
         "def peak():\n"
         "    return next(1024 * int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
-        "da.read_sweep(sys.argv[1]); before = peak()\n"
-        "try: da.read_sweep(sys.argv[2], max_bytes=int(sys.argv[3])); said = 'read'\n"
-        "except da.DalembertError as error: said = str(error)\n"
+        "da.sweeps.read_sweep(sys.argv[1]); before = peak()\n"
+        "try: da.sweeps.read_sweep(sys.argv[2], max_bytes=int(sys.argv[3])); said = 'read'\n"
+        "except da.errors.DalembertError as error: said = str(error)\n"
         "print(peak() - before, said)"
     )
     array = {"shape": [4000], "data": base64.b64encode(bytes(32_000)).decode()}

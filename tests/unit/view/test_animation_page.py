@@ -26,11 +26,11 @@ def turning(**more: Any) -> Record:
     return Record.from_channels(t, channels, name="turning", scene=scene)
 
 
-def cantilever(planar: bool = True) -> da.Frame:
-    frame = da.Frame("cantilever", planar=planar)
+def cantilever(planar: bool = True) -> da.structures.Frame:
+    frame = da.structures.Frame("cantilever", planar=planar)
     frame.add_point("A", (0, 0) if planar else (0, 0, 0))
     frame.add_point("B", (1, 0) if planar else (1, 0, 0))
-    frame.add_beam("beam", "A", "B", section=da.Section.rectangle(0.02, 0.01), material="steel", elements=4)
+    frame.add_beam("beam", "A", "B", section=da.structures.Section.rectangle(0.02, 0.01), material="steel", elements=4)
     frame.add_support("A", "fixed")
     return frame
 

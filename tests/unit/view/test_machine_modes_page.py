@@ -86,7 +86,7 @@ def test_given_modes_are_drawn_on_their_machine_and_no_other() -> None:
         da.animate(m, modes=0)
     assert data_of(da.simulate(eqs, until=0.1), structure=m)["frames"] > 1  # a run, drawn as this machine
     with pytest.raises(DataError, match="say nothing of"):
-        da.animate(da.Modes([1j], [[1.0]], ["shoulder.angle"]), structure=eqs)
+        da.animate(da.linear.Modes([1j], [[1.0]], ["shoulder.angle"]), structure=eqs)
 
 
 def test_the_first_amplitude_is_seen_and_joints_hardly_gape() -> None:

@@ -51,7 +51,7 @@ def test_channels_at_one_place_move_one_spot() -> None:
     ],
 )
 def test_wrong_places_are_told(places: Any, told: str) -> None:
-    with pytest.raises(da.DataError, match=told):
+    with pytest.raises(da.errors.DataError, match=told):
         read_places(places, CHANNELS)
 
 
@@ -97,6 +97,6 @@ def test_an_identified_model_with_places_moves_on_its_page(tmp_path: Path) -> No
     assert "It swings at" in page
     assert "data hash of test, 200 samples (SHA-256)" in page
     assert "model hash (SHA-256)" in page
-    with pytest.raises(da.DataError, match="needs records="):
+    with pytest.raises(da.errors.DataError, match="needs records="):
         da.report(model, tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()

@@ -55,7 +55,7 @@ class Switching:
     enter : distance at and below which the highest derivative walks at random.
     leave : distance at which the constraint is used again, at least ``enter``; None: ``enter`` too (no hysteresis).
     distance : None: det(SᵀWS) over its largest value in the workspace; or a function of the state that returns a
-        distance, such as ``Window("B.angle")`` or ``lambda s: da.absolute(s["A.angle"] - 1.57)``.
+        distance, such as ``Window("B.angle")`` or ``lambda s: da.math.absolute(s["A.angle"] - 1.57)``.
 
     Examples
     --------

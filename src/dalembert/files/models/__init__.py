@@ -45,14 +45,14 @@ Further sections: ground (points), couplers (gears), drivers, constraints, varia
 tells editors all keys. Nothing in a file is executed; size, nesting, number of parts and includes are bounded.
 """
 
-from dalembert.files.models.reading import library, library_path, parse_model, read_model
+from dalembert.files.models.reading import library_path, list_models, parse_model, read_model
 from dalembert.files.models.schema.json_schema import model_schema, schema_path
 from dalembert.files.models.text.sources import ModelFileError
 from dalembert.files.models.writing.document import write_model
 
 __all__ = [
     "ModelFileError",
-    "library",
+    "list_models",
     "library_path",
     "model_schema",
     "parse_model",

@@ -26,12 +26,12 @@ MANY = 100
 LIBRARY = Path(__file__).resolve().parents[2] / "library"
 
 
-def library() -> tuple[str, ...]:
+def list_models() -> tuple[str, ...]:
     """Names of the ready machines, each to be had with ``da.read_model(name)``.
 
     Examples
     --------
-    >>> "four-bar" in library()
+    >>> "four-bar" in list_models()
     True
     """
     return tuple(sorted(path.stem for path in LIBRARY.glob("*.toml")))
@@ -39,8 +39,8 @@ def library() -> tuple[str, ...]:
 
 def library_path(name: str) -> Path:
     """The file of a ready machine, to be read or copied."""
-    if name not in library():
-        raise ModelError(unknown("library model", name, library()))
+    if name not in list_models():
+        raise ModelError(unknown("library model", name, list_models()))
     return LIBRARY / f"{name}.toml"
 
 
@@ -76,12 +76,14 @@ def read_model(path: str | os.PathLike[str], *, allow_outside: bool = False) -> 
         ) from None
     shown = os.fsdecode(given)
     problems = Problems()
-    if shown in library():  # no file has such a name, since model files have a suffix
+    if shown in list_models():  # no file has such a name, since model files have a suffix
         file = LIBRARY / f"{shown}.toml"
     else:
         file = Path(shown)
         if not file.suffix:
-            raise FileFormatError(f"not a .toml or .json file, and {unknown('library model', shown, library())}", shown)
+            raise FileFormatError(
+                f"not a .toml or .json file, and {unknown('library model', shown, list_models())}", shown
+            )
     source = read_source(file, shown if file.name == Path(shown).name else f"{shown}.toml", problems)
     resolved = Path(os.path.realpath(file))
     folders = Folders(resolved.parent, allow_outside)

@@ -2,7 +2,7 @@
 
 Sines and cosines of a x + b, as of a detent or of cogging over many turns, are integrated in closed form. The rest is
 left to Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form where `da.where`,
-`da.maximum`, `da.absolute` ... switch. A switch that is linear or quadratic in x, whatever branch it stands in itself,
+`da.math.maximum`, ... switch. A switch that is linear or quadratic in x, whatever branch it stands in itself,
 is found in the expression and its roots part the range of integration, so a gap, a dead band or two stiffnesses are
 integrated exactly. What is left (any other switch, a step much narrower than the range) shows as an error of
 `energy.balance`: the force itself is never replaced by the derivative of the quadrature.

@@ -187,7 +187,7 @@ def forward_dynamics(
     method : "udwadia_kalaba", "kkt", "null_space" (Maggi), "augmented_lagrangian", "udwadia_phohomsiri" (a mass matrix
         of any rank), or "graph", the solve that simulations use. They agree wherever the rows are consistent and the
         pose is not nearly singular. "penalty" meets the rows up to the reciprocal of its penalty only.
-    stabilise : `da.Baumgarte` feeds gaps and slips of the joints back: b - 2 b₁ b₂ φ̇ - b₂² φ instead of b; its
+    stabilise : `dalembert.solve.Baumgarte` feeds gaps of the joints back: b - 2 b₁ b₂ φ̇ - b₂² φ instead of b; its
         ``penalty`` is that of the method "penalty".
     alpha : of "udwadia_kalaba": share α² A⁺A added to a singular mass matrix, 1 when left out; no result depends on it.
     basis : of "null_space": complement of the rows by "svd" (when left out), "qr", or "partition" into dependent and
