@@ -21,7 +21,7 @@ from tests.helpers.commands import run
 from tests.helpers.commands import told as said
 
 SOURCE = Path(da.__file__).parent
-ROOMS = ("identify", "estimate", "solve", "record", "files", "sweeps", "mechanics", "model", "linear", "equations.py")
+ROOMS = ("identify", "estimate", "solve", "record", "files", "sweeps", "mechanics", "model", "linear", "equations")
 CODE = re.compile(r"\bda\.\w|\bidentify\.\w|\brecord\.\w+\(|(?<![\w.'\"`{-])[A-Za-z_]\w*=(?!=)")
 ERRORS = ("DataError", "ModelError", "ConvergenceError", "AssemblyError", "warn", "UserWarning")
 

@@ -38,7 +38,7 @@ def moved(eqs: da.EquationsOfMotion, q: Array, change: Array) -> Array:
     """q moved along a change of pose in the tangent space, Euler parameters of unit length."""
     N, _ = eqs.kernel("kinematics")(q, eqs.p, 0.0)
     result = q + N.reshape(eqs.nq, eqs.nv) @ change
-    for start in eqs.rotations:
+    for start in (block.coordinate for block in eqs.quaternions):
         result[start : start + 4] /= np.linalg.norm(result[start : start + 4])
     return result
 

@@ -142,9 +142,9 @@ def state_of(eqs: da.EquationsOfMotion, seed: int = 0, spread: float = 0.3, t: f
     random = np.random.default_rng(seed)
     start = da.assemble(eqs, t=t)
     q = start.q + spread * random.normal(size=eqs.nq)
-    for first in eqs.rotations:
+    for first in (block.coordinate for block in eqs.quaternions):
         q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
-    hints = {name: float(q[k]) for k, name in enumerate(eqs.coordinates.names) if not name.endswith(".turned")}
+    hints = {name: float(q[k]) for k, name in enumerate(eqs.coordinates.names) if name not in eqs.unrecorded}
     return _moving(eqs, da.assemble(eqs, guess=hints, t=t), random)
 
 

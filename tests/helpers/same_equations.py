@@ -20,7 +20,7 @@ def difference(a: da.EquationsOfMotion, b: da.EquationsOfMotion, *, seed: int = 
         assert getattr(a, channels).units == getattr(b, channels).units
     assert a.rows == b.rows
     assert np.allclose(a.p, b.p, rtol=1e-15, atol=0)
-    assert np.allclose(a.guess[0], b.guess[0], rtol=1e-14, atol=1e-15)
+    assert np.allclose(a.placement.q, b.placement.q, rtol=1e-14, atol=1e-15)
     random = np.random.default_rng(seed)
     worst = 0.0
     for _ in range(samples):

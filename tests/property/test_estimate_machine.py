@@ -101,7 +101,7 @@ def test_an_error_put_on_a_state_stays_on_the_joints_and_is_read_back(name: str,
     tolerance = 1e-7
     assert np.abs(gap).max(initial=0) < tolerance
     assert np.abs(slip).max(initial=0) < 1e-10 * (1 + np.abs(v).max())
-    for start in eqs.rotations:
+    for start in (block.coordinate for block in eqs.quaternions):
         assert abs(np.linalg.norm(q[start : start + 4]) - 1) < 1e-12
     read = np.array(F["difference"](moved, x, p, 0.2)).ravel()
     if closing == "independent" or not eqs.rows:

@@ -20,7 +20,7 @@ DIFFERENCE = 1e-7
 @given(plans(moving=False))
 def test_the_drawing_of_a_machine_is_closed_as_it_stands(plan):
     eqs = da.equations(build(plan))
-    assert np.abs(da.assemble(eqs).q - np.array(eqs.guess[0])).max() < 1e-9
+    assert np.abs(da.assemble(eqs).q - np.array(eqs.placement.q)).max() < 1e-9
 
 
 @given(plans(moving=False))

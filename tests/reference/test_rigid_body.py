@@ -138,7 +138,7 @@ def test_torque_and_force_about_any_point_follow_newton_and_euler() -> None:
     m.add_sensor("a", da.acceleration(b.at(0, 0, 0)))
     eqs = da.equations(m)
     w = np.array([0.5, -1.0, 2.0])
-    q, v = np.array(eqs.guess[0]), np.concatenate((np.zeros(3), w))
+    q, v = np.array(eqs.placement.q), np.concatenate((np.zeros(3), w))
     zero = np.zeros(0)
     M = eqs.kernel("inertia")(q, eqs.p, 0.0)[0]
     f = eqs.kernel("forces")(q, v, zero, zero, eqs.p, 0.0, zero)[0]

@@ -128,7 +128,7 @@ def test_t4_rolling_sphere_kinematics_on_a_plane() -> None:
     m.add_rolling_sphere("S", m.ground, ball, radius=r)
     m.add_sensor("charge", da.velocity(ball.at(0, 0, -r)))
     eqs = da.equations(m)
-    q = np.array(eqs.guess[0])
+    q = np.array(eqs.placement.q)
     A, _ = rows(eqs, q, np.zeros(6), 0.0)
     # rows wx, wy, wz, vx, vy, vz of the source with n = (0, 0, 1); ours are (v, ω)
     S = np.vstack((np.eye(3), [0, r, 0], [-r, 0, 0], [0, 0, 0]))

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State
+from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Placement, State
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state
 from dalembert.loop.plants import rate_names
@@ -46,7 +46,7 @@ def linear_equations(model: StateSpace) -> EquationsOfMotion:
     empty = Channels((), ())
     return EquationsOfMotion(
         "linear model", empty, empty, channels(model.states), channels(model.inputs), empty, (), empty, empty,
-        channels(model.outputs), (), (), functions, ((), (0.0,) * model.nx),
+        channels(model.outputs), (), (), functions, Placement((), (0.0,) * model.nx),
         shorthands={name: own for name, own in rate_names(model).items() if own in model.states},
     )  # fmt: skip
 

@@ -81,6 +81,12 @@ def logarithm(p: Any) -> Any:
     return 2 * (series / product) * p[1:4]
 
 
+def turn_between(target: Any, p: Any) -> Any:
+    """The turn from one orientation to another in body axes, to first order; zero for equal ones only."""
+    gap = orientation.product([target[0], *(-target[k] for k in (1, 2, 3))], p)
+    return 2 * ca.if_else(gap[0] < 0, -1.0, 1.0) * ca.vertcat(*gap[1:])
+
+
 def logarithm_and_rate(p: Any) -> tuple[Any, Any]:
     """θ = logarithm(p) and T with θ̇ = T w, where Ṙ = skew(w) R: ṗ = ½ (0, w) p."""
     own = ca.SX.sym("p", 4)

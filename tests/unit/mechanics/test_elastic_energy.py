@@ -76,7 +76,7 @@ def test_an_elastic_force_is_the_derivative_of_its_energy(make: Callable[[bool],
     random = np.random.default_rng(5)
     seen = 0.0
     for _ in range(4):
-        q = moved(eqs, np.array(eqs.guess[0]), 0.5 * random.normal(size=eqs.nv))
+        q = moved(eqs, np.array(eqs.placement.q), 0.5 * random.normal(size=eqs.nv))
         if len(eqs.rows):
             q = np.array(da.assemble(eqs, start=eqs.state(q)).q)
         none = np.zeros(eqs.nv)

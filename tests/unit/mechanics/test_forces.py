@@ -492,10 +492,10 @@ def test_the_damping_of_a_bushing_does_not_feel_bodies_that_turn_together(planar
     v = []
     for x in places:
         v += [*np.cross(spin, np.append(x, 0.0) if planar else x)[:size], *(spin[2:] if planar else spin)]
-    state = eqs.state(eqs.guess[0], v)
+    state = eqs.state(eqs.placement.q, v)
     (power,) = np.ravel(eqs.kernel("power")(state.q, state.v, [], [], eqs.p, 0.0, [])[0])
     assert power == pytest.approx(0.0, abs=1e-12)
-    apart = eqs.state(eqs.guess[0], np.array(v) * np.repeat([1.0, 0.0], eqs.nv // 2))
+    apart = eqs.state(eqs.placement.q, np.array(v) * np.repeat([1.0, 0.0], eqs.nv // 2))
     (power,) = np.ravel(eqs.kernel("power")(apart.q, apart.v, [], [], eqs.p, 0.0, [])[0])
     arm = np.append(middle, 0.0) if planar else middle
     slip = np.cross(spin, arm)  # of the point of a at the bushing

@@ -74,7 +74,7 @@ def test_inertia_may_be_a_number_three_numbers_or_a_matrix() -> None:
     m.add_body("three", mass=1.0, inertia=(0.3, 0.4, 0.5))
     m.add_body("full", mass=1.0, inertia=full)
     eqs = da.equations(m)
-    (M,) = eqs.kernel("inertia")(np.array(eqs.guess[0]), eqs.p, 0.0)
+    (M,) = eqs.kernel("inertia")(np.array(eqs.placement.q), eqs.p, 0.0)
     assert M[3:6, 3:6] == pytest.approx(0.2 * np.eye(3))
     assert M[9:12, 9:12] == pytest.approx(np.diag([0.3, 0.4, 0.5]))
     assert M[15:18, 15:18] == pytest.approx(np.array(full))

@@ -55,7 +55,7 @@ def test_rodrigues_is_a_rotation_by_the_angle_about_the_axis(seed: int) -> None:
     assert np.abs(np.array(b.frame(rotation=da.rotation(axis=axis, angle=angle)).axes) - A).max() < EXACT
     eqs = da.equations(m)
     zero = np.zeros
-    (y,) = eqs.kernel("outputs")(np.array(eqs.guess[0]), zero(6), zero(6), zero(0), zero(0), zero(0), eqs.p, 0.0)
+    (y,) = eqs.kernel("outputs")(np.array(eqs.placement.q), zero(6), zero(6), zero(0), zero(0), zero(0), eqs.p, 0.0)
     assert np.abs(y - (place + A @ local)).max() < EXACT  # r = R + A ū
 
 
@@ -117,7 +117,7 @@ def test_body_jacobian_maps_forces_and_moments_to_generalized_forces() -> None:
     m.add_torque("T", b, (0.3, -0.1, 0.2), axes="body")
     eqs = da.equations(m)
     zero = np.zeros
-    q = np.array(eqs.guess[0])
+    q = np.array(eqs.placement.q)
     (f,) = eqs.kernel("forces")(q, zero(6), zero(0), zero(0), eqs.p, 0.0, zero(0))
     _, Ebar = source_matrices(q[3:7])
     A, G = num(rot.rotation(q[3:7])), 2 * Ebar

@@ -143,7 +143,7 @@ def test_an_over_constrained_spatial_loop_closes_from_a_perturbed_pose(seed: int
     drawn = da.assemble(eqs)
     # three metres across: a tenth of an edge in place, and as much in direction
     perturbed = np.array(drawn.q) + 0.1 * np.random.default_rng(seed).normal(size=eqs.nq)
-    for k in eqs.rotations:
+    for k in (block.coordinate for block in eqs.quaternions):
         perturbed[k : k + 4] /= np.linalg.norm(perturbed[k : k + 4])
     state = da.assemble(eqs, start=eqs.state(perturbed))
     assert gap(state) < CLOSED

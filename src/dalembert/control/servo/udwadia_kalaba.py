@@ -162,7 +162,7 @@ class ServoConstraints(Frozen):
         eqs, random = self.eqs, np.random.default_rng(0)
         q, v, z = (
             np.asarray(x) + 0.3 * random.normal(size=(8, len(x)))
-            for x in (eqs.guess[0], np.zeros(eqs.nv), eqs.guess[1])
+            for x in (eqs.placement.q, np.zeros(eqs.nv), eqs.placement.z)
         )
         J, W, _, _, Y, _ = self._values(q, v, z, np.zeros((8, eqs.nu)), np.linspace(0.0, 1.0, 8))
         return bool(grips(J, W, Y)[:, -1].max() > NEVER)

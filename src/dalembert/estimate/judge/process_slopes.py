@@ -37,7 +37,7 @@ class Motion:
 
 def state_of_record(eqs: EquationsOfMotion, record: Record) -> State:
     """The machine at the first sample of a record."""
-    q = [_column(record, name)[0] for name in eqs.coordinates.names]
+    q = [_column(record, eqs.counted_angles.get(name, name))[0] for name in eqs.coordinates.names]
     v, z = ([_column(record, name)[0] for name in names] for names in (eqs.speeds.names, eqs.internal.names))
     return eqs.state(q, v, z, float(record.time[0]))
 
@@ -45,10 +45,11 @@ def state_of_record(eqs: EquationsOfMotion, record: Record) -> State:
 def motion_of_record(model: Process, record: Record) -> Motion:
     """Channels of a record by the names of states and inputs; inputs it does not have are zero."""
     x = np.zeros((len(record), model.nx))
+    angles = model.source.counted_angles if isinstance(model.source, EquationsOfMotion) else {}
     for k, name in enumerate(model.carried.names):
         if ".multiplier" in name or (name not in record and name in input_names(model)):
             continue
-        x[:, k] = _column(record, name)
+        x[:, k] = _column(record, angles.get(name, name))
     u = np.zeros((len(record), model.nu))
     for k, name in enumerate(model.inputs.names):
         if name in record:
@@ -64,8 +65,7 @@ def input_names(model: Process) -> tuple[str, ...]:
     return model.source.inputs.names if isinstance(model.source, EquationsOfMotion) else ()
 
 
-def _column(record: Record, name: str) -> Array:
-    channel = name.removesuffix(".turned")
+def _column(record: Record, channel: str) -> Array:
     if channel not in record:
         raise DataError(
             f"the motion must hold every state: {unknown_name('channel', channel, record.names, 'the record')} "
@@ -100,7 +100,7 @@ def extended(model: Process, candidates: Any) -> tuple[Process, tuple[str, ...]]
 def _euler_parameters(model: Process) -> set[str]:
     if not isinstance(model.source, EquationsOfMotion):
         return set()
-    return {model.source.coordinates.names[first + k] for first in model.source.rotations for k in range(4)}
+    return {name for block in model.source.quaternions for name in model.source.coordinates.names[block.part]}
 
 
 def _ordered(model: Process, names: tuple[str, ...]) -> list[str]:

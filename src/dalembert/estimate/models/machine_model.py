@@ -179,7 +179,7 @@ class Machine:
         for kind, channels in tables.items():
             for k in joints if kind in ("measure", "rate") else range(len(channels)):
                 name, unit = channels.names[k], channels.units[k]
-                if not name.endswith(".turned") and (kind != "sensor" or self._cheap(k)):
+                if name not in eqs.unrecorded and (kind != "sensor" or self._cheap(k)):
                     found.setdefault(name, (kind, k, name, unit))
         for kind, channels in further_channels(eqs).items():
             for k, (name, unit) in enumerate(zip(channels.names, channels.units, strict=True)):

@@ -29,7 +29,7 @@ from dalembert.estimate.models.machine_rates import factor_at, still
 from dalembert.expressions import Array, Expr
 from dalembert.mechanics.rotations import conjugate, exponential, logarithm, multiply, rate_matrix, rotation
 from dalembert.solve.position.chart import Chart
-from dalembert.solve.position.tangent import Candidate, Point, accelerations, turn_columns
+from dalembert.solve.position.tangent import Candidate, Point, accelerations
 
 SX = ca.SX
 REFINEMENTS = 2
@@ -65,21 +65,14 @@ def turn_function() -> ca.Function:
     return ca.Function("turn", [p, p0], [theta, ca.densify(ca.jacobian(theta, p) @ rate_matrix(p))], {"cse": True})
 
 
-def counters(eqs: EquationsOfMotion) -> list[tuple[int, int]]:
-    """(coordinate, measure) of every angle in space that has a counter of its turns."""
-    names = [(k, name) for k, name in enumerate(eqs.coordinates.names) if name.endswith(".turned")]
-    return [(k, eqs.measures.index[name.removesuffix(".turned")]) for k, name in names]
-
-
 def settled(eqs: EquationsOfMotion, q: Expr, p: Expr, t: Expr, share: Expr = 1) -> Expr:
     """q whose counters of turns hold the angles themselves: what moves a pose leaves them off by a little."""
-    pairs = counters(eqs)
-    if not pairs:
+    if not eqs.counters:
         return q
     value = eqs.functions["measures"](q, SX.zeros(eqs.nv), p, t)[0]
     q = SX(q)
-    for coordinate, measure in pairs:
-        q[coordinate] = q[coordinate] + share * (value[measure] - q[coordinate])
+    for c in eqs.counters:
+        q[c.coordinate] = q[c.coordinate] + share * (value[c.measure] - q[c.coordinate])
     return q
 
 
@@ -87,16 +80,16 @@ def shifted(eqs: EquationsOfMotion, q: Expr, xi: Expr, p: Expr, t: Expr) -> Expr
     """q ⊞ ξ."""
     N, _ = eqs.functions["kinematics"](q, p, t)
     moved = SX(q + N @ xi)
-    for _, start, columns in turn_columns(eqs):
-        moved[start : start + 4] = multiply(q[start : start + 4], exponential(xi[list(columns)]))
+    for block in eqs.quaternions:
+        moved[block.part] = multiply(q[block.part], exponential(xi[list(block.columns)]))
     return moved
 
 
 def apart(eqs: EquationsOfMotion, q: Expr, q0: Expr, p: Expr, t: Expr) -> Expr:
     """ξ with q = q₀ ⊞ ξ."""
-    turns = turn_columns(eqs)
-    plain = [k for k in range(eqs.nv) if not any(k in columns for *_, columns in turns)]
-    leave = {start + i for _, start, _ in turns for i in range(4)} | {k for k, _ in counters(eqs)}
+    plain = [k for k in range(eqs.nv) if not any(k in block.columns for block in eqs.quaternions)]
+    leave = {block.coordinate + i for block in eqs.quaternions for i in range(4)}
+    leave |= {counter.coordinate for counter in eqs.counters}
     rows = [k for k in range(eqs.nq) if k not in leave]
     xi = SX.zeros(eqs.nv)
     N = eqs.functions["kinematics"](q0, p, t)[0][rows, plain]
@@ -104,8 +97,8 @@ def apart(eqs: EquationsOfMotion, q: Expr, q0: Expr, p: Expr, t: Expr) -> Expr:
     if plain:
         identity = N.sparsity().is_diag() and bool(ca.Function("N", [q0, p, t], [N])(0, 0, 0).is_eye())
         xi[plain] = change if identity else ca.solve(ca.densify(N.T @ N), N.T @ change)
-    for _, start, columns in turns:
-        xi[list(columns)] = turn_function()(q[start : start + 4], q0[start : start + 4])[0]
+    for block in eqs.quaternions:
+        xi[list(block.columns)] = turn_function()(q[block.part], q0[block.part])[0]
     return xi
 
 
@@ -124,13 +117,13 @@ class Tangent:
         eqs = self.eqs
         names, units = [""] * eqs.nv, [""] * eqs.nv
         sparsity = eqs.functions["kinematics"].sparsity_out(0)
-        skip = {k for k, _ in counters(eqs)}
+        skip = {counter.coordinate for counter in eqs.counters}
         for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True):
             if row not in skip and not names[column]:
                 names[column], units[column] = eqs.coordinates.names[row], eqs.coordinates.units[row]
-        for body, _, columns in turn_columns(eqs):
-            for axis, k in zip("xyz", columns, strict=True):
-                names[k], units[k] = f"{body}.r{axis}", "rad"
+        for block in eqs.quaternions:
+            for axis, k in zip("xyz", block.columns, strict=True):
+                names[k], units[k] = f"{block.owner}.r{axis}", "rad"
         return Channels(names, units)
 
     @property

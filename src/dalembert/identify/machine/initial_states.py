@@ -100,7 +100,7 @@ def _shown(eqs: EquationsOfMotion, tests: Campaign) -> dict[str, dict[str, int]]
     random = np.random.default_rng(1)
     trials = []
     for _ in range(2):
-        q, v = np.array(eqs.guess[0]) + 0.1 * random.normal(size=eqs.nq), random.normal(size=eqs.nv)
+        q, v = np.array(eqs.placement.q) + 0.1 * random.normal(size=eqs.nq), random.normal(size=eqs.nv)
         a, lam = random.normal(size=eqs.nv), random.normal(size=len(eqs.rows))
         z, u = random.normal(size=eqs.nz), random.normal(size=eqs.nu)
         value, rate, _, _ = eqs.kernel("measures")(q, v, eqs.p, 0.0)

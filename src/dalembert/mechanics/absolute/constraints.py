@@ -13,12 +13,12 @@ import casadi as ca
 from dalembert.core.errors import ModelError
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.expressions import call_user
-from dalembert.mechanics.rotations import exponential
+from dalembert.mechanics.rotations import exponential, turn_between
 from dalembert.mechanics.rows import Form
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.forces import Actuator
 from dalembert.model.joints import ROTATION_VECTOR, Coupler, Driver, Joint, UserConstraint
-from dalembert.model.orientation import as_rotation, normalised, product, split_pose
+from dalembert.model.orientation import as_rotation, normalised, split_pose
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
@@ -116,12 +116,6 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
     if part == "pose":
         gap = ca.vertcat(host.body_state(body)[0].r - as_column(list(place), what, host.p_symbols), gap)
     general_rows(host, driver.name, HOLONOMIC, gap)
-
-
-def turn_between(target: Any, p: Any) -> Any:
-    """The turn from one orientation to another in body axes, to first order; zero for equal ones only."""
-    gap = product([target[0], *(-target[k] for k in (1, 2, 3))], p)
-    return 2 * ca.if_else(gap[0] < 0, -1.0, 1.0) * ca.vertcat(*gap[1:])
 
 
 def add_rotor(host: Absolute, actuator: Actuator) -> None:

@@ -12,9 +12,18 @@ from dataclasses import replace
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
-from dalembert.equations import HOLONOMIC, VELOCITY, Channels, DryFriction, EquationsOfMotion, JointInfo, equations
+from dalembert.equations import (
+    HOLONOMIC,
+    VELOCITY,
+    Channels,
+    DryFriction,
+    EquationsOfMotion,
+    JointInfo,
+    QuaternionBlock,
+    TurnCounter,
+    equations,
+)
 from dalembert.expressions import Quantity
 from dalembert.mechanics.absolute.constraints import (
     add_coupler,
@@ -24,10 +33,11 @@ from dalembert.mechanics.absolute.constraints import (
     point_on_curve,
 )
 from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
+from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import scene_of
 from dalembert.mechanics.forces.laws import ForceBuilder
 from dalembert.mechanics.joints.kernels import NUMBERS, joint_kernel
-from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, joint_frames, placements
+from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, joint_frames
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
 from dalembert.mechanics.sensors.outputs import build_outputs
@@ -37,7 +47,6 @@ from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names, input_unit
 from dalembert.model.forces import Actuator, Contact, Friction
 from dalembert.model.joints import Joint
-from dalembert.model.orientation import quaternion_from_matrix
 
 SX = ca.SX
 
@@ -273,16 +282,6 @@ class Absolute:
     def measure(self, name: str) -> Measured:
         return self.measured[self.names.get(name, name)]
 
-    def followers(self) -> tuple[tuple[int, int, float], ...]:
-        """Rotors start where their joint is: (coordinate, measure, ratio)."""
-        names = list(self.measured)
-        found = []
-        for force in self.m.forces:
-            if isinstance(force, Actuator) and isinstance(force.model, DCMotor) and f"{force.name}.rotor" in names:
-                measure = names.index(self.names.get(force.coordinate, force.coordinate))
-                found.append((self.coordinates.index[f"{force.name}.rotor"], measure, float(force.model.gear_ratio)))
-        return tuple(found)
-
     # -- names for user expressions ---------------------------------------------------------------------------------
     def lookup(self, name: str) -> Any | None:
         full = self.names.get(name, name)
@@ -398,11 +397,7 @@ class Absolute:
             functions["friction"] = F("friction", [q, v, p, t, lam], limits, options)
         if self.spins:
             functions["spins"] = F("spins", [q, p, t], list(spin_directions(self, self.spins)), options)
-        q0 = []
-        for body in m.bodies:
-            turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
-            q0 += [*(body.position or (0.0,) * space.dim), *turn]
-        q0 += [float(e[1]) for e in self.extra] + [0.0] * len(self.turning)
+        counted = [f"{joint.name}.{joint.coordinates[k][0]}" for joint, k in self.turning]
         joint_coordinates = [k for k, n in enumerate(names) if n.rpartition(".")[0] in self.joints]
         infos = [
             JointInfo(j.name, j.kind, rows, (j.a.body.name, j.b.body.name), first)
@@ -422,12 +417,21 @@ class Absolute:
             rows=tuple(self.rows.tags),
             joints=tuple(infos),
             functions=functions,
-            guess=(tuple(q0), (0.0,) * len(self.internal)),
-            rotations=() if space.planar else tuple(space.nq * k + 3 for k in range(self.nb)),
+            placement=place_mechanism(self),
+            quaternions=tuple(
+                QuaternionBlock(body.name, space.nq * k + space.dim, space.nv * k + space.dim)
+                for k, body in enumerate(m.bodies)
+                if not space.planar
+            ),
+            counters=tuple(
+                TurnCounter(self.nq - len(self.turning) + k, names.index(name)) for k, name in enumerate(counted)
+            ),
+            unrecorded=frozenset(
+                (*(f"{name}.turned" for name in counted), *(f"{d.sliding}.holding" for d in self.exact))
+            ),
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
             recorded_measures=tuple(joint_coordinates),
-            followers=self.followers(),
             friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
             dry=tuple(
                 replace(
@@ -438,8 +442,6 @@ class Absolute:
                 for d in self.dry
             ),
             drivers=tuple(d.name for d in m.drivers),
-            placements=placements(self),
-            placed=tuple(bool(b.position) for b in m.bodies),
             scene=scene_of(m, self.inputs.names),
             spins=tuple(str(spin) for spin in self.spins),
         )

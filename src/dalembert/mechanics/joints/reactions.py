@@ -102,18 +102,3 @@ def joint_frames(joint: Joint) -> tuple[Frame, Frame]:
         for side, turn, x in zip(sides, turns, (second, across), strict=True)
     )
     return a, b
-
-
-def placements(host: Absolute) -> tuple[Any, ...]:
-    """For a first guess of the assembly: kind, bodies, places and axes of every joint, at nominal parameters."""
-    result = []
-    for joint in host.m.joints:
-        sides = []
-        for frame in joint_frames(joint):
-            index = -1 if frame.body.is_ground else host.body_index[id(frame.body)]
-            local = tuple(float(c) for c in frame.coordinates)
-            axes = float(frame.angle) if host.space.planar else frame.axes
-            sides.append((index, local, axes))
-        coordinates = tuple(f"{joint.name}.{c[0]}" for c in joint.coordinates)
-        result.append((joint.kind, sides[0], sides[1], coordinates))
-    return tuple(result)

@@ -55,7 +55,7 @@ def mass_is_singular(eqs: EquationsOfMotion) -> bool:
 
     def find() -> bool:
         kernel = eqs.kernel("inertia")
-        M = kernel.sparse(0, np.array(eqs.guess[0]), eqs.p, 0.0)
+        M = kernel.sparse(0, np.array(eqs.placement.q), eqs.p, 0.0)
         largest = float(abs(M).max()) if M.nnz else 0.0
         count, order, starts = _blocks(kernel.native.sparsity_out(0))
         for k in range(count):
@@ -252,7 +252,7 @@ def refinements(eqs: EquationsOfMotion) -> int:
             return REFINEMENTS
         random = np.random.default_rng(0)
         for spread in (0.1, 0.3, 0.3, 1.0, 1.0):
-            q = np.array(eqs.guess[0]) + spread * random.normal(size=eqs.nq)
+            q = np.array(eqs.placement.q) + spread * random.normal(size=eqs.nq)
             A, _ = eqs.kernel("rows")(q, np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu), eqs.p, 0.0)
             (M,) = eqs.kernel("inertia")(q, eqs.p, 0.0)
             H = A @ np.linalg.solve(M, A.T)
@@ -400,13 +400,13 @@ def _function(eqs: EquationsOfMotion, name: str, inputs: list[Any], outputs: lis
 
 def normalised(eqs: EquationsOfMotion, q: Any) -> Any:
     """q with every set of Euler parameters brought back to unit length."""
-    if not eqs.rotations:
+    if not eqs.quaternions:
         return q
     parts = []
     last = 0
-    for start in eqs.rotations:
-        p = q[start : start + 4]
-        parts += [q[last:start], p / ca.sqrt(ca.dot(p, p))]
-        last = start + 4
+    for block in eqs.quaternions:
+        p = q[block.part]
+        parts += [q[last : block.coordinate], p / ca.sqrt(ca.dot(p, p))]
+        last = block.part.stop
     parts.append(q[last:])
     return ca.vertcat(*parts)

@@ -140,10 +140,8 @@ def observation(eqs: EquationsOfMotion) -> tuple[Kernel, tuple[str, ...], tuple[
             "J",
             "J",
         )
-        # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is; counters of
-        # turns, seeds and impulses of friction are bookkeeping
-        inner = (".turned", ".seed", ".holding")
-        keep = [k for k, name in enumerate(names) if name not in names[:k] and not name.endswith(inner)]
+        # a curve parameter is both coordinate and measure; a sensor may be named as an acceleration is
+        keep = [k for k, name in enumerate(names) if name not in names[:k] and name not in eqs.unrecorded]
         return kernel, tuple(names[k] for k in keep), tuple(units[k] for k in keep), keep  # type: ignore[return-value]
 
     return eqs.cached("observation", make)  # type: ignore[no-any-return]

@@ -74,8 +74,8 @@ def moved(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> An
     change = N @ xi
     Nm, nm = eqs.functions["kinematics"](q + 0.5 * (change + h * n), p, t + h / 2)
     result = ca.densify(q + Nm @ xi + h * nm)
-    for start in eqs.rotations:
-        rows = list(range(start, start + 4))
+    for block in eqs.quaternions:
+        rows = list(range(block.part.start, block.part.stop))
         turn = change[rows]
         angle = ca.sqrt(ca.dot(turn, turn) + 1e-40)  # half the angle; exact to rounding also for no turn at all
         result[rows] = ca.cos(angle) * q[rows] + ca.sin(angle) / angle * turn

@@ -48,7 +48,6 @@ BLOCK = 256  # samples at a time, fewer for large machines
 NUMBERS = 4_000_000  # in one matrix of a block
 ITERATIONS = 60
 SETTLED = 1e-11  # last relative change of inputs and reactions
-TURNED = ".turned"  # ends the names of coordinates that count the turns of joints in space; no record holds them
 NEARLY_AT_REST = 10 * SMOOTH  # m/s or rad/s: from there on the regularised law is within 0.5 % of exact friction
 GAP = 1e-3  # of the joints in a record of whole poses; they are closed before use
 
@@ -128,18 +127,20 @@ def _poses(eqs: EquationsOfMotion, motion: Any, times: Any, start: State | None)
 
 
 def _is_whole(eqs: EquationsOfMotion, record: Record) -> bool:
-    return all(name in record for name in eqs.coordinates.names if not name.endswith(TURNED))
+    return all(name in record for name in eqs.coordinates.names if name not in eqs.unrecorded)
 
 
 def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses | None, str]:
     """Poses of a record that has every coordinate, closed and made consistent with the joints."""
     time = record.time
-    q = np.column_stack([_coordinate(record, name) for name in eqs.coordinates.names])
+    # whole turns are counted from the angle where that is recorded
+    names = [eqs.counted_angles.get(name, name) for name in eqs.coordinates.names]
+    q = np.column_stack([record[name] if name in record else np.zeros(len(record)) for name in names])
     if not np.isfinite(q).all():
         raise DataError("the motion has gaps (coordinates that are not finite).")
-    for k in eqs.rotations:  # p and -p are the same orientation; splines need one of them throughout
-        along = (q[1:, k : k + 4] * q[:-1, k : k + 4]).sum(axis=1)
-        q[1:, k : k + 4] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
+    for block in eqs.quaternions:  # p and -p are the same orientation; splines need one of them throughout
+        along = (q[1:, block.part] * q[:-1, block.part]).sum(axis=1)
+        q[1:, block.part] *= np.cumprod(np.where(along < 0, -1.0, 1.0))[:, None]
     close, settle = _closers(eqs)
     gap = 0.0
     for _ in range(3):
@@ -181,12 +182,6 @@ def _whole_poses(eqs: EquationsOfMotion, record: Record) -> tuple[Poses, Poses |
     poses = Poses(time, q, exact[0], exact[1])
     doubtful = Poses(time, q, shifted[0], shifted[1]).every_second() if v_error.any() or a_error.any() else None
     return poses, doubtful, how
-
-
-def _coordinate(record: Record, name: str) -> Array:
-    """A coordinate's channel; turns of a joint in space are counted from its angle where that is recorded."""
-    angle = name.removesuffix(TURNED)
-    return record[angle] if angle in record else np.zeros(len(record))
 
 
 def _speeds_by_spline(eqs: EquationsOfMotion, time: Array, q: Array) -> tuple[Array, Array]:

@@ -242,7 +242,7 @@ class _Run:
         try:
             q = np.array(assemble(eqs, wanted, start=start, t=t).q)
         except AssemblyError as failure:
-            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.guess[0])
+            q = np.array(assemble(eqs, start=start, t=t).q if not eqs.drivers else eqs.placement.q)
             text = self._over_prescribed(self.stack(q, eqs.p, t, s)[0], len(targets.names))
             if text:
                 raise ModelError(f"{text} They disagree at t = {t:.6g} s: {failure}") from failure

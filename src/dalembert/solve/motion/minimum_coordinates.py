@@ -29,7 +29,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
-from dalembert.equations import ACCELERATION, ARGUMENTS, Channels, EquationsOfMotion, State
+from dalembert.equations import ACCELERATION, ARGUMENTS, Channels, EquationsOfMotion, Placement, State
 from dalembert.linear import Modes, SecondOrder
 from dalembert.linear.responses.modal import undamped_modes
 from dalembert.mechanics import equations as equations
@@ -304,9 +304,9 @@ class _Reduction:
             name=eqs.name, coordinates=coordinates, speeds=speeds, internal=eqs.internal, inputs=eqs.inputs,
             parameters=eqs.parameters, parameter_values=eqs.parameter_values, measures=measures, measure_rates=rates,
             outputs=eqs.outputs, rows=(), joints=(), functions=functions,
-            guess=(tuple(map(float, start)), eqs.guess[1]), shorthands=eqs.shorthands,
-            recorded_measures=tuple(range(len(measures))), scene=None if eqs.rotations else eqs.scene,
-            resting_inputs=eqs.resting_inputs,
+            placement=Placement(tuple(map(float, start)), eqs.placement.z), shorthands=eqs.shorthands,
+            recorded_measures=tuple(range(len(measures))), scene=None if eqs.quaternions else eqs.scene,
+            resting_inputs=eqs.resting_inputs, unrecorded=eqs.unrecorded | {name for name, _ in seeds},
         )  # fmt: skip
 
 

@@ -12,11 +12,10 @@ from scipy.sparse.linalg import splu
 from dalembert.core.errors import AssemblyError, ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
-from dalembert.mechanics.absolute.constraints import turn_between
+from dalembert.mechanics.rotations import turn_between
 from dalembert.model.orientation import Rotation
 from dalembert.solve.constrained.solve import mass_is_singular
-from dalembert.solve.position.first_guess import hang
-from dalembert.solve.position.orientations import take_poses, turning_bodies
+from dalembert.solve.position.orientations import take_poses
 
 TOLERANCE = 1e-12  # of the gap, in metres or radians, times (1 + size of the coordinates)
 ITERATIONS = 60
@@ -76,28 +75,34 @@ def assemble(
     speeds = _named(eqs, velocity, "velocity", rates=True)
     loose, leaning = take_poses(eqs, _mapping(guess, "guess"), "guess")
     hints = {**wanted, **_named(eqs, loose, "guess", coordinates=True)}
-    for body, orientation in {**leaning, **turned}.items():
-        hints |= {f"{body}.e{k}": float(c) for k, c in enumerate(orientation.quaternion)}
-    q = np.array(start.q) if start is not None else hang(eqs, hints)
-    z = np.array(start.z if start is not None else eqs.guess[1])
+    blocks = {block.owner: block for block in eqs.quaternions}
+    for owner, orientation in {**leaning, **turned}.items():
+        hints |= dict(zip(eqs.coordinates.names[blocks[owner].part], map(float, orientation.quaternion), strict=True))
+    first_guess = eqs.placement.first_guess
+    if start is not None or first_guess is None:
+        q = np.array(eqs.placement.q if start is None else start.q)
+    else:
+        q = np.array(first_guess(hints))
+    z = np.array(eqs.placement.z if start is None else start.z)
     for name, value in _mapping(internal, "internal").items():
         if name not in eqs.internal.index:
             raise ModelError(unknown_name("internal state", name, eqs.internal.names, f"equations {eqs.name!r}"))
         z[eqs.internal.index[name]] = _finite(value, "internal", name)
     for name, value in hints.items():
-        for coordinate in (name, f"{name}.turned"):  # a joint angle in space counts its turns from here
-            if coordinate in eqs.coordinates.index:
-                q[eqs.coordinates.index[coordinate]] = value
-    if eqs.followers and start is None:
+        if name in eqs.coordinates.index:
+            q[eqs.coordinates.index[name]] = value
+    for counter in eqs.counters:  # whole turns are counted from the values asked for
+        q[counter.coordinate] = hints.get(eqs.measures.names[counter.measure], q[counter.coordinate])
+    if eqs.placement.followers and start is None:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
-        for coordinate_index, measure, ratio in eqs.followers:
-            q[coordinate_index] = ratio * (wanted.get(eqs.measures.names[measure], s[measure]))
+        for follower in eqs.placement.followers:
+            name = eqs.measures.names[follower.measure]
+            q[follower.coordinate] = follower.ratio * wanted.get(name, s[follower.measure])
     q = _close(eqs, q, wanted, turned, t, restarts)
-    counters = [(k, n.removesuffix(".turned")) for k, n in enumerate(eqs.coordinates.names) if n.endswith(".turned")]
-    if counters:
+    if eqs.counters:
         s = eqs.kernel("measures")(q, np.zeros(eqs.nv), eqs.p, t)[0]
-        for k, name in counters:
-            q[k] = s[eqs.measures.index[name]]
+        for counter in eqs.counters:
+            q[counter.coordinate] = s[counter.measure]
     v = _speeds(eqs, q, np.zeros(eqs.nv) if start is None else np.array(start.v), speeds, t)
     return eqs.state(q, v, z, t)
 
@@ -146,10 +151,10 @@ class _Problem:
         self, eqs: EquationsOfMotion, wanted: Mapping[str, float], turned: Mapping[str, Rotation], t: float
     ) -> None:
         self.eqs, self.t = eqs, t
-        starts = turning_bodies(eqs)
-        self.turned = {body: np.array(x.quaternion, dtype=float) for body, x in turned.items()}
-        self.starts = [starts[body] for body in turned]
-        self.columns = [eqs.speeds.index[f"{body}.w{axis}"] for body in turned for axis in "xyz"]
+        blocks = {block.owner: block for block in eqs.quaternions}
+        self.turned = {owner: np.array(x.quaternion, dtype=float) for owner, x in turned.items()}
+        self.parts = [blocks[owner].part for owner in turned]
+        self.columns = [column for owner in turned for column in blocks[owner].columns]
         self.chosen = [eqs.measures.index[name] for name in wanted]
         self.values = np.array(list(wanted.values()))
         self.zero_v, self.zero_z, self.zero_u = np.zeros(eqs.nv), np.zeros(eqs.nz), np.zeros(eqs.nu)
@@ -159,8 +164,8 @@ class _Problem:
         parts = [eqs.kernel("position")(q, eqs.p, self.t)[0]]
         if self.chosen:
             parts.append(eqs.kernel("measures")(q, self.zero_v, eqs.p, self.t)[0][self.chosen] - self.values)
-        for start, target in zip(self.starts, self.turned.values(), strict=True):
-            parts.append(np.array(turn_between(target, q[start : start + 4]), dtype=float).ravel())
+        for part, target in zip(self.parts, self.turned.values(), strict=True):
+            parts.append(np.array(turn_between(target, q[part]), dtype=float).ravel())
         return np.concatenate(parts)
 
     def gradient(self, q: Array) -> csc_matrix:
@@ -189,8 +194,8 @@ class _Problem:
 
 
 def normalised_numbers(eqs: EquationsOfMotion, q: Array) -> Array:
-    for start in eqs.rotations:
-        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    for block in eqs.quaternions:
+        q[block.part] /= np.linalg.norm(q[block.part])
     return q
 
 

@@ -18,17 +18,11 @@ import numpy as np
 from dalembert.core.errors import ModelError
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.mechanics.absolute.constraints import turn_between
-from dalembert.mechanics.rotations import exponential, rate_matrix
+from dalembert.mechanics.rotations import exponential, rate_matrix, turn_between
 from dalembert.model.orientation import Rotation, as_rotation, logarithm, normalised, rotation, split_pose
 
 SX = ca.SX
 AXES = ("rx", "ry", "rz")
-
-
-def turning_bodies(eqs: EquationsOfMotion) -> dict[str, int]:
-    """Bodies in space -> where their Euler parameters start in q."""
-    return {eqs.coordinates.names[start].rpartition(".")[0]: start for start in eqs.rotations}
 
 
 def take_poses(
@@ -46,7 +40,7 @@ def take_poses(
             raise ModelError(f"{what}: the orientation of {body!r} is given twice.")
         turned[body] = as_rotation(value, f"{what}: {label!r}")
 
-    for body in turning_bodies(eqs):
+    for body in (block.owner for block in eqs.quaternions):
         if f"{body}.rotation" in rest:
             put(body, rest.pop(f"{body}.rotation"), f"{body}.rotation")
         if f"{body}.pose" in rest:

@@ -27,7 +27,6 @@ from dalembert.solve.position.orientations import (
     take_poses,
     to_omega,
     turn_gap,
-    turning_bodies,
 )
 
 SX = ca.SX
@@ -84,7 +83,7 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
     found: list[str] = []
     kinds: list[tuple[int, int, int]] = []
     positional = positional_outputs(eqs)
-    turning = {f"{b}.r{a}": f"{b}.w{a}" for b in turning_bodies(eqs) for a in _AXES}
+    turning = {f"{b.owner}.r{a}": k for b in eqs.quaternions for a, k in zip(_AXES, b.columns, strict=True)}
     for name in names:
         full = eqs.full_name(name)
         if full in found:
@@ -94,7 +93,7 @@ def targets_of(eqs: EquationsOfMotion, names: Any) -> Targets:
         elif full in positional:
             kinds.append((-1, eqs.outputs.index[full], -1))
         elif full in turning:
-            kinds.append((-1, -1, eqs.speeds.index[turning[full]]))
+            kinds.append((-1, -1, turning[full]))
         elif full in eqs.outputs.index:
             raise ModelError(f"{full!r} depends on more than the pose; a motion prescribes coordinates or positions.")
         else:
@@ -120,11 +119,11 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
         y_bias = ca.jtimes(y_rate, x.q, N @ x.v + n) + ca.jacobian(y_rate, x.t)
         parts: list[tuple[Any, Any, Any, Any]] = []
         count = 0
-        starts = turning_bodies(eqs)
+        parts_of_q = {block.owner: block.part for block in eqs.quaternions}
         for name, k, turn in zip(targets.names, targets.measures, targets.turns, strict=True):
             if turn >= 0:
                 body, _, axis = name.rpartition(".")
-                p = x.q[starts[body] : starts[body] + 4]
+                p = x.q[parts_of_q[body]]
                 value = logarithm([p[i] for i in range(4)])["xyz".index(axis[1])]
                 row = SX(1, eqs.nv)
                 row[turn] = 1
@@ -144,11 +143,10 @@ def target_function(eqs: EquationsOfMotion, targets: Targets) -> ca.Function:
 def target_gap(eqs: EquationsOfMotion, targets: Targets, h: Any, q: Any, s: Any) -> Any:
     """How far prescribed quantities h are from s; orientations in body axes, from the pose q."""
     gaps = h - s
-    starts = turning_bodies(eqs)
+    parts = {block.owner: block.part for block in eqs.quaternions}
     for k, (name, turn) in enumerate(zip(targets.names, targets.turns, strict=True)):
         if turn >= 0 and name.endswith(".rx"):
-            start = starts[name.removesuffix(".rx")]
-            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[start : start + 4])
+            gaps[k : k + 3] = turn_gap(s[k : k + 3], q[parts[name.removesuffix(".rx")]])
     return gaps
 
 
@@ -231,10 +229,11 @@ class RecordMotion:
     """Sampled coordinates; rates and accelerations from their own channels, else by splines of degree five."""
 
     def __init__(self, eqs: EquationsOfMotion, record: Record) -> None:
-        whole = all(n in record for n in eqs.coordinates.names if not n.endswith(".turned"))
+        whole = all(n in record for n in eqs.coordinates.names if n not in eqs.unrecorded)
         positional = [] if whole else positional_outputs(eqs)  # whole poses need no sensors
         names = [n for n in record.names if eqs.full_name(n) in eqs.measures.index or n in positional]
-        turned = {b: x for b in turning_bodies(eqs) if (x := recorded_orientation(record, b)) is not None}
+        owners = [block.owner for block in eqs.quaternions]
+        turned = {b: x for b in owners if (x := recorded_orientation(record, b)) is not None}
         if not names and not turned:
             known = [*(eqs.measures.names[k] for k in eqs.recorded_measures), *positional]
             raise DataError(

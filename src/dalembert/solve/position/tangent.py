@@ -24,8 +24,8 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
+from dalembert.model.orientation import entries
 from dalembert.numerics import ties
-from dalembert.solve.position.first_guess import rotation_numbers
 
 RANK = 1e-9  # of singular values of A with rows of unit length, relative to the largest
 CLEAR, POSSIBLE = 1e-2, 1e-7  # what a coordinate must add to those chosen before it: at first, and at last
@@ -246,7 +246,8 @@ class Candidate:
             acc_x[columns] = (-_cross(alpha) + _cross(omega) @ _cross(omega))[k]
             acc_v[columns] = -_cross(omega)[k]
             return S, rate_x, acc_x, acc_v, 0.0, float(alpha[k])
-        R = rotation_numbers(x.q[self.start : self.start + 4])
+        p = x.q[self.start : self.start + 4]
+        R = np.array(entries(p / np.linalg.norm(p)))
         S[columns] = R[k]
         acc_v[columns] = (R @ _cross(omega))[k]
         return S, rate_x, acc_x, acc_v, 0.0, float(R[k] @ alpha)
@@ -272,28 +273,11 @@ def speed_candidate(eqs: EquationsOfMotion, k: int) -> Candidate:
     return Candidate("speed", k, name, name, "", eqs.speeds.units[k])
 
 
-def turn_columns(eqs: EquationsOfMotion) -> list[tuple[str, int, tuple[int, ...]]]:
-    """Per body with Euler parameters: its name, where they start in q, its angular velocity's columns of v."""
-
-    def find() -> list[tuple[str, int, tuple[int, ...]]]:
-        sparsity = eqs.functions["kinematics"].sparsity_out(0)
-        by_row: dict[int, set[int]] = {}
-        for row, column in zip(sparsity.row(), sparsity.get_col(), strict=True):
-            by_row.setdefault(row, set()).add(column)
-        found = []
-        for start in eqs.rotations:
-            columns = set().union(*[by_row.get(start + i, set()) for i in range(4)])
-            found.append((eqs.coordinates.names[start].rpartition(".")[0], start, tuple(sorted(columns))))
-        return found
-
-    result: list[tuple[str, int, tuple[int, ...]]] = eqs.cached("turn columns", find)
-    return result
-
-
 def turn_candidates(eqs: EquationsOfMotion, v: Array, *, world: bool) -> list[list[Candidate]]:
     """Small turns of every body, slowest spinning body first: body axes rx, ry, rz or world axes rX, rY, rZ."""
     found = []
-    for body, start, columns in turn_columns(eqs):
+    for block in eqs.quaternions:
+        body, start, columns = block.owner, block.coordinate, block.columns
         axes = "XYZ" if world else "xyz"
         kind = "world turn" if world else "body turn"
         group = [

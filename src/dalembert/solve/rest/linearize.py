@@ -103,7 +103,7 @@ def linearize(
     moving = bool(np.abs(at.v).max(initial=0.0) > MOVING)
     then: Point | None = None
     problem: ModelError | None = None
-    for world in (False, True) if moving and eqs.rotations else (False,):
+    for world in (False, True) if moving and eqs.quaternions else (False,):
         chart = Chart(eqs, x, named, world=world)
         if not chart.positions and not chart.speeds and not eqs.nz:
             raise ModelError(

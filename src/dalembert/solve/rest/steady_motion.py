@@ -29,7 +29,6 @@ from dalembert.solve.position.tangent import (
     speed_candidate,
     split,
     terms,
-    turn_columns,
 )
 
 TOLERANCE = 1e-12
@@ -159,7 +158,7 @@ class _Steady:
         measures = [measure_candidate(eqs, k) for k in range(len(eqs.measures))]
         joints = [measures[k] for k in eqs.recorded_measures]
         speeds = [speed_candidate(eqs, k) for k in range(eqs.nv)]
-        turning = [[speeds[k] for k in columns] for _, _, columns in turn_columns(eqs)]
+        turning = [[speeds[k] for k in block.columns] for block in eqs.quaternions]
         mine = choose(Z, [[c] for c in self.named], T, x)
         for c in self.named:
             if c not in mine:

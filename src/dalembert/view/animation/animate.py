@@ -134,7 +134,7 @@ def _drawn_as(run: Record, machine: Any) -> Record:
     from dalembert.mechanics import equations
 
     eqs = machine if isinstance(machine, EquationsOfMotion) else equations(machine)
-    missing = [name for name in eqs.coordinates.names if name not in run.names and not name.endswith(".turned")]
+    missing = [name for name in eqs.coordinates.names if name not in run.names and name not in eqs.unrecorded]
     if missing:
         raise DataError(
             f"the record lacks {missing[0]!r} of mechanism {eqs.name!r}: animate a run of this machine, with all "

@@ -102,7 +102,7 @@ def bodies_table(m: Mechanism, eqs: EquationsOfMotion) -> Table:
 
 def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]:
     """Mass and inertia as the equations have them, with the values of the parameters."""
-    M = np.asarray(eqs.kernel("inertia")(np.array(eqs.guess[0]), eqs.p, 0.0)[0]).reshape(eqs.nv, eqs.nv)
+    M = np.asarray(eqs.kernel("inertia")(np.array(eqs.placement.q), eqs.p, 0.0)[0]).reshape(eqs.nv, eqs.nv)
 
     def entry(name: str) -> float:
         k = eqs.speeds.index.get(name)

@@ -21,6 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.equations.placement import Placement
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
 
@@ -81,6 +82,33 @@ class DryFriction:
     speed: float | None
     row: int = -1
     sliding: str = ""
+
+
+@dataclass(frozen=True)
+class QuaternionBlock:
+    """Four coordinates that are Euler parameters (scalar first), and three speeds: ω of their owner in its own axes."""
+
+    owner: str
+    coordinate: int  # the first of four in q
+    speed: int  # the first of three in v
+
+    @property
+    def part(self) -> slice:
+        """Their part of q."""
+        return slice(self.coordinate, self.coordinate + 4)
+
+    @property
+    def columns(self) -> tuple[int, int, int]:
+        """The places of ω in v."""
+        return self.speed, self.speed + 1, self.speed + 2
+
+
+@dataclass(frozen=True)
+class TurnCounter:
+    """A coordinate that repeats an angle, so that its whole turns are known where an expression has it up to one."""
+
+    coordinate: int
+    measure: int
 
 
 @dataclass(frozen=True)
@@ -147,18 +175,17 @@ class EquationsOfMotion:
     rows: tuple[Row, ...]
     joints: tuple[JointInfo, ...]
     functions: Mapping[str, ca.Function]
-    guess: tuple[tuple[float, ...], tuple[float, ...]]  # q and z to start an assembly from
-    rotations: tuple[int, ...] = ()  # where Euler parameters start in q
+    placement: Placement
+    quaternions: tuple[QuaternionBlock, ...] = ()
+    counters: tuple[TurnCounter, ...] = ()
+    unrecorded: frozenset[str] = frozenset()  # coordinates and internal states that no record holds: counters, seeds
     shorthands: Mapping[str, str] = field(default_factory=dict)  # "A" -> "A.angle"
     reaction_channels: Channels = field(default_factory=lambda: Channels((), ()))
     recorded_measures: tuple[int, ...] = ()
-    followers: tuple[tuple[int, int, float], ...] = ()  # coordinate = ratio × measure at the start: motor rotors
     friction_joints: tuple[str, ...] = ()
     dry: tuple[DryFriction, ...] = ()
     stick_slip: EquationsOfMotion | None = None
     drivers: tuple[str, ...] = ()  # owners of rows that prescribe motion
-    placements: tuple[Any, ...] = ()  # per joint: kind, both sides, coordinate names
-    placed: tuple[bool, ...] = ()  # per body: whether the drawing says where it is
     scene: Mapping[str, Any] | None = None
     use_c: bool = False
     spins: tuple[str, ...] = ()  # idle freedoms that the joints leave, in words: see `mechanics.absolute.idle`
@@ -194,6 +221,11 @@ class EquationsOfMotion:
         """Rows with a residual at velocity level (holonomic and velocity rows)."""
         return [k for k, row in enumerate(self.rows) if row.level != ACCELERATION]
 
+    @cached_property
+    def counted_angles(self) -> dict[str, str]:
+        """Names of the counters of turns, with the angle that each repeats."""
+        return {self.coordinates.names[c.coordinate]: self.measures.names[c.measure] for c in self.counters}
+
     @property
     def is_holonomic(self) -> bool:
         return all(row.level == HOLONOMIC for row in self.rows)
@@ -216,7 +248,7 @@ class EquationsOfMotion:
             if self.stick_slip is not None:  # exact friction has a smooth law for those who need one, as others do
                 texts.append(self.stick_slip.content_hash)
             self._kernels["content"] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
-        own = f"{self._kernels['content']} {self.parameter_values!r} {self.guess!r}"
+        own = f"{self._kernels['content']} {self.parameter_values!r} {(self.placement.q, self.placement.z)!r}"
         own += repr(sorted(self.resting_inputs.items())) if self.resting_inputs else ""
         return hashlib.sha256(own.encode()).hexdigest()
 
@@ -272,7 +304,7 @@ class EquationsOfMotion:
             return places, [rows[k] for k in places]
 
         places, speeds = self.cached("diagonal of the inertia", find)
-        masses = self.kernel("inertia").raw(self.guess[0], self.p, 0.0)[0][places]
+        masses = self.kernel("inertia").raw(self.placement.q, self.p, 0.0)[0][places]
         if not (masses >= 0).all():
             k = int(np.flatnonzero(~(masses >= 0))[0])
             shown = ", ".join(f"{key}={value:g}" for key, value in changed.items())
@@ -324,9 +356,9 @@ class EquationsOfMotion:
         """A state from arrays (zeros or the drawing's pose where left out); not checked against the joints."""
         parts = []
         for label, given, size, default in (
-            ("q", q, self.nq, self.guess[0]),
+            ("q", q, self.nq, self.placement.q),
             ("v", v, self.nv, np.zeros(self.nv)),
-            ("z", z, self.nz, self.guess[1]),
+            ("z", z, self.nz, self.placement.z),
             ("lam", lam, len(self.rows), np.zeros(len(self.rows))),
         ):
             try:

@@ -1,0 +1,235 @@
+"""The first guess for the assembly of a mechanism: bodies that the drawing does not place are joined to placed ones.
+
+The joints are followed as a spanning tree from the ground and the placed bodies. Each joint of the tree is closed at
+its given coordinates, or at zero.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations import Follower, Placement
+from dalembert.expressions import Array
+from dalembert.mechanics.joints.reactions import joint_frames
+from dalembert.model import Frame
+from dalembert.model.actuators import DCMotor
+from dalembert.model.forces import Actuator
+from dalembert.model.orientation import quaternion_from_matrix
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+# kinds whose two frames coincide when all coordinates are zero
+_MEETING = {"fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar", "screw", "point on line"}
+_GROUND = -1
+
+
+@dataclass(frozen=True)
+class Side:
+    """One frame of a joint: its body (-1: the ground), its place in it, its axes (in the plane an angle)."""
+
+    body: int
+    place: tuple[float, ...]
+    axes: float | tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """A joint at nominal parameters, and the names of its coordinates."""
+
+    kind: str
+    a: Side
+    b: Side
+    coordinates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SpanningTree:
+    """From named coordinates to all coordinates q, with every joint of a spanning tree closed.
+
+    names : of the coordinates.  drawn : their values in the drawing.  placed : per body, whether the drawing places it.
+    """
+
+    planar: bool
+    names: tuple[str, ...]
+    drawn: tuple[float, ...]
+    placed: tuple[bool, ...]
+    joints: tuple[PlacedJoint, ...]
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a body."""
+        return 3 if self.planar else 7
+
+    def __call__(self, values: Mapping[str, float]) -> Array:
+        """Coordinates at the given values of joint and body coordinates; joint coordinates not given are zero.
+
+        Joints whose coordinates are given come first, so that a guess decides the branch. A body hinged between two
+        bodies with given places is turned towards the second.
+        """
+        q = np.array(self.drawn)
+        for k, name in enumerate(self.names):
+            q[k] = values.get(name, q[k])
+        size, names, joints = self.size, self.names, self.joints
+        given = {k for k in range(len(self.placed)) if all(n in values for n in names[size * k : size * (k + 1)])}
+        reached = {_GROUND} | given | {k for k, placed in enumerate(self.placed) if placed}
+        of_body: dict[int, list[int]] = {}
+        for k, joint in enumerate(joints):
+            of_body.setdefault(joint.a.body, []).append(k)
+            of_body.setdefault(joint.b.body, []).append(k)
+        todo: list[tuple[bool, int]] = []  # joints of reached bodies: given ones first, then in the order of the model
+
+        def add_joints(body: int) -> None:
+            for k in of_body.get(body, ()):
+                heapq.heappush(todo, (not any(c in values for c in joints[k].coordinates), k))
+
+        for body in reached:
+            add_joints(body)
+        while todo:
+            plain, k = heapq.heappop(todo)
+            joint = joints[k]
+            if joint.a.body in reached and joint.b.body in reached:
+                continue
+            forward = joint.a.body in reached
+            near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
+            numbers = [values.get(c, 0.0) for c in joint.coordinates]
+            if joint.kind == "revolute" and plain:
+                others = [joints[i] for i in of_body[far.body] if i != k]
+                numbers = [self._turn_towards(q, near, far, others, given) * (1 if forward else -1)]
+            relative = _transform(joint.kind, numbers, self.planar)
+            step = relative if forward else np.linalg.inv(relative)
+            self._place(q, far, self._frame(q, near) @ step)
+            reached.add(far.body)
+            if not plain and near.body in given | {_GROUND}:
+                given.add(far.body)
+            add_joints(far.body)
+        return q
+
+    def _turn_towards(self, q: Array, near: Side, far: Side, others: Sequence[PlacedJoint], given: set[int]) -> float:
+        """Angle about the hinge's axis that brings another joint of the far body towards a body with a given place."""
+        n = 2 if self.planar else 3
+        for joint in others:
+            own, goal = (joint.a, joint.b) if joint.a.body == far.body else (joint.b, joint.a)
+            if goal.body not in given:
+                continue
+            target = (np.linalg.inv(self._frame(q, near)) @ self._frame(q, goal))[:n, n]
+            place = (np.linalg.inv(self._local(far)) @ self._local(own))[:n, n]
+            if math.hypot(*place[:2]) > 1e-12 and math.hypot(*target[:2]) > 1e-12:
+                return math.atan2(target[1], target[0]) - math.atan2(place[1], place[0])
+        return 0.0
+
+    def _local(self, side: Side) -> Array:
+        """Homogeneous transform of a joint frame in its body."""
+        n = 2 if self.planar else 3
+        T = np.eye(n + 1)
+        T[:n, :n] = _plane_rotation(side.axes) if isinstance(side.axes, float) else np.array(side.axes)
+        T[:n, n] = side.place
+        return T
+
+    def _frame(self, q: Array, side: Side) -> Array:
+        """Homogeneous transform of a joint frame in the world."""
+        n = 2 if self.planar else 3
+        body = np.eye(n + 1)
+        if side.body != _GROUND:
+            own = q[self.size * side.body : self.size * (side.body + 1)]
+            body[:n, :n] = _plane_rotation(own[2]) if self.planar else _rotation(own[3:])
+            body[:n, n] = own[:n]
+        return body @ self._local(side)
+
+    def _place(self, q: Array, side: Side, frame: Array) -> None:
+        """Put the body of a side where its joint frame is this one."""
+        n = 2 if self.planar else 3
+        body = frame @ np.linalg.inv(self._local(side))
+        first = self.size * side.body
+        q[first : first + n] = body[:n, n]
+        if self.planar:
+            q[first + 2] = math.atan2(body[1, 0], body[0, 0])
+        else:
+            q[first + 3 : first + 7] = quaternion_from_matrix(body[:3, :3])
+
+
+def _transform(kind: str, values: Sequence[float], planar: bool) -> Array:
+    """Transform from frame a to frame b at these joint coordinates."""
+    n = 2 if planar else 3
+    T = np.eye(n + 1)
+    named = dict(
+        zip(
+            {
+                "revolute": ("angle",),
+                "prismatic": ("slide",),
+                "cylindrical": ("slide", "angle"),
+                "screw": ("angle", "slide"),
+                "planar": ("x", "y", "angle"),
+                "point on line": ("slide",),
+            }.get(kind, ()),
+            values,
+            strict=False,
+        )
+    )
+    if "angle" in named:
+        T[:2, :2] = _plane_rotation(named["angle"])
+    if "slide" in named:
+        T[0 if planar else 2, n] = named["slide"]
+    if "x" in named:
+        T[0, n], T[1, n] = named["x"], named["y"]
+    if kind == "universal":  # z of frame b square to z of frame a
+        T[:3, :3] = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    return T
+
+
+def _plane_rotation(angle: float) -> Array:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s], [s, c]])
+
+
+def _rotation(p: Array) -> Array:
+    w, x, y, z = p / np.linalg.norm(p)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def place_mechanism(host: Absolute) -> Placement:
+    """The pose as drawn, the first guess and the rotors that start with their joints."""
+    m, space = host.m, host.space
+    drawn: list[float] = []
+    for body in m.bodies:
+        turn = [body.angle] if space.planar else list(quaternion_from_matrix(np.array(body.rotation)))
+        drawn += [*(body.position or (0.0,) * space.dim), *turn]
+    drawn += [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
+    joints = []
+    for joint in m.joints:
+        if joint.kind in _MEETING or joint.kind == "universal":
+            a, b = (_side(host, frame) for frame in joint_frames(joint))
+            joints.append(PlacedJoint(joint.kind, a, b, tuple(f"{joint.name}.{c[0]}" for c in joint.coordinates)))
+    placed = tuple(bool(b.position) for b in m.bodies)
+    tree = SpanningTree(space.planar, host.coordinates.names, tuple(drawn), placed, tuple(joints))
+    return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host))
+
+
+def _side(host: Absolute, frame: Frame) -> Side:
+    index = _GROUND if frame.body.is_ground else host.body_index[id(frame.body)]
+    axes = float(frame.angle) if host.space.planar else tuple(tuple(float(c) for c in row) for row in frame.axes)
+    return Side(index, tuple(float(c) for c in frame.coordinates), axes)
+
+
+def _followers(host: Absolute) -> tuple[Follower, ...]:
+    """Rotors start where their joint is."""
+    names = list(host.measured)
+    found = []
+    for force in host.m.forces:
+        if isinstance(force, Actuator) and isinstance(force.model, DCMotor) and f"{force.name}.rotor" in names:
+            measure = names.index(host.names.get(force.coordinate, force.coordinate))
+            rotor = host.coordinates.index[f"{force.name}.rotor"]
+            found.append(Follower(rotor, measure, float(force.model.gear_ratio)))
+    return tuple(found)
