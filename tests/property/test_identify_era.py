@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dalembert.identify import decay_era, era, era_dc, ibrahim, okid, okid_era, physical
-from dalembert.identify.realization.realization import hankel
+from dalembert.identify.realization.hankel import hankel
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
 from tests.helpers.storey_frame import played, relative
@@ -63,7 +63,7 @@ def excitation(system: StateSpace, seed: int, samples: int = 400) -> np.ndarray:
 def test_era_returns_the_poles(seed, size):
     system = stable(seed, size)
     assume(well_conditioned(system))
-    fit = era(system.markov(ROWS + COLUMNS + 1), system.nx, rows=ROWS, columns=COLUMNS, dt=0.1)
+    fit = era(system.markov(ROWS + COLUMNS + 1), order=system.nx, rows=ROWS, columns=COLUMNS, dt=0.1)
     assert poles_off(fit.system, system) < 1e-8
 
 
@@ -75,7 +75,7 @@ def test_era_dc_returns_the_poles(seed, size):
     s = np.linalg.svd(hankel(system.markov(ROWS + COLUMNS + 1)[1:], ROWS, COLUMNS), compute_uv=False)
     assume(s[0] < np.sqrt(HANKEL_CONDITION) * s[system.nx - 1])
     markov = system.markov(ROWS + COLUMNS + 9)
-    fit = era_dc(markov, system.nx, rows=ROWS, columns=COLUMNS, gamma=1, delta=1, tau=4, dt=0.1)
+    fit = era_dc(markov, order=system.nx, rows=ROWS, columns=COLUMNS, gamma=1, delta=1, tau=4, dt=0.1)
     assert poles_off(fit.system, system) < 1e-8
 
 
@@ -115,7 +115,7 @@ def test_free_decays_return_the_poles(method, seed, size):
     records = [Record(0.1 * np.arange(60), motion[:, :, j], system.outputs) for j in range(system.nu)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # outputs that outnumber the states are dependent, and said to be
-        found = method(records, system.nx)
+        found = method(records, order=system.nx)
     assert poles_off(found.system, system) < 1e-8
 
 

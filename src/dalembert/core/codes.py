@@ -49,6 +49,15 @@ CODES: dict[str, str] = {
     "interrupted": "stopped from the keyboard or by a signal",
     "timeout": "the time allowed is over",
     "too-many-steps": "the number of steps allowed is used up",
+    # identification
+    "biased-estimate": "a choice of arguments that biases the result",
+    "lost-input": "an input that acts while the samples serve as past only",
+    "no-free-decay": "a record that does not decay, where free motion is needed",
+    "order-too-high": "more states than the data, the rows or the outputs can hold",
+    "sample-time-mismatch": "data and model with different sample times",
+    "too-few-samples": "fewer samples than a method or a model needs",
+    "unclear-order": "singular values without a clear gap: the order is a guess",
+    "unstable-model": "an identified model whose free motion grows",
     # files
     "no-such-file": "a file or folder that does not exist",
     "not-readable": "a file that cannot be opened or decoded",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -71,6 +72,12 @@ class DalembertError(_Found, Exception):
 
 class DalembertWarning(_Found, UserWarning):
     """Root of every warning: the result holds, but needs a second look. It has a code, as errors do."""
+
+    @classmethod
+    def report(cls, findings: Iterable[Finding], stacklevel: int = 1) -> None:
+        """Warn of every finding; ``stacklevel`` 1 shows the line that called the caller of this."""
+        for finding in findings:
+            warnings.warn(cls.of(finding), stacklevel=stacklevel + 2)
 
 
 class ModelError(DalembertError):

@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from dalembert.identify.physical.proportional_damping import proportional_damping as proportional_damping
     from dalembert.identify.physical.update import update as update
     from dalembert.identify.physical.updated import Updated as Updated
-    from dalembert.identify.realization.ambient import Decays as Decays
-    from dalembert.identify.realization.ambient import correlation_decays as correlation_decays
-    from dalembert.identify.realization.ambient import decay_era as decay_era
-    from dalembert.identify.realization.ambient import free_decays as free_decays
-    from dalembert.identify.realization.ambient import ibrahim as ibrahim
-    from dalembert.identify.realization.ambient import next_era as next_era
+    from dalembert.identify.realization.decays import Decays as Decays
+    from dalembert.identify.realization.decays import decay_era as decay_era
+    from dalembert.identify.realization.decays import free_decays as free_decays
     from dalembert.identify.realization.era import era as era
-    from dalembert.identify.realization.era import era_dc as era_dc
-    from dalembert.identify.realization.era import hankel_matrix as hankel_matrix
-    from dalembert.identify.realization.era import okid_era as okid_era
+    from dalembert.identify.realization.era_dc import era_dc as era_dc
+    from dalembert.identify.realization.ibrahim import ibrahim as ibrahim
+    from dalembert.identify.realization.markov_parameters import hankel_matrix as hankel_matrix
+    from dalembert.identify.realization.next_era import correlation_decays as correlation_decays
+    from dalembert.identify.realization.next_era import next_era as next_era
     from dalembert.identify.realization.observer_gain import observer_gain as observer_gain
     from dalembert.identify.realization.okid import ObserverMarkov as ObserverMarkov
     from dalembert.identify.realization.okid import okid as okid
+    from dalembert.identify.realization.okid_era import okid_era as okid_era
     from dalembert.identify.records.data import Data as Data
     from dalembert.identify.records.data import IdentificationWarning as IdentificationWarning
     from dalembert.identify.records.data import read_data as read_data

@@ -89,7 +89,7 @@ def _played(truth: da.SecondOrder, force: FloatArray, rng: np.random.Generator) 
 def identified(tests: Campaign) -> Found:
     """OKID with ERA/DC, N4SID, refinement by maximum likelihood, and the matrices that follow."""
     records, outputs = tests.records, list(ACCELERATIONS)
-    first = okid_era(records, "force", outputs, ORDER, observer_order=OBSERVER_ORDER, correlations=True)
+    first = okid_era(records, "force", outputs, order=ORDER, observer_order=OBSERVER_ORDER, correlations=True)
     second = n4sid(records, "force", outputs, order=ORDER)
     refined = refine(second, records)
     with warnings.catch_warnings(record=True) as said:

@@ -14,9 +14,12 @@ from dalembert.identify import (
     ibrahim,
     next_era,
 )
-from dalembert.identify.realization.ambient import correlate, double_least_squares
+from dalembert.identify.realization.decays import NO_DECAY
+from dalembert.identify.realization.ibrahim import double_least_squares
+from dalembert.identify.realization.next_era import FEWEST_LAGS, RELIABLE, _last_reliable_lag, correlate
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises, warns
 
 OUTPUTS = ["a1", "a2", "a3"]
 
@@ -66,7 +69,7 @@ def test_a_free_decay_gives_the_modes_exactly(tower: SecondOrder, method) -> Non
 def test_several_decays_and_a_single_sensor_do_as_well(tower: SecondOrder, method) -> None:
     rng = np.random.default_rng(0)
     records = [decay(tower, rng.normal(size=6), 300 + 10 * i) for i in range(2)]
-    found = method(free_decays(records, "a3", start=0.5), 6)
+    found = method(free_decays(records, "a3", start=0.5), order=6)
     np.testing.assert_allclose(found.frequencies_hz, tower.modes().frequencies_hz, rtol=1e-8)
     assert found.outputs == ("a3",)
 
@@ -113,7 +116,7 @@ def test_ambient_records_give_frequencies_damping_and_shapes(tower: SecondOrder)
     record = shaken(tower, 100_000, 0.1)
     true = tower.state_space().modes()
     decays = correlation_decays(record, lags=150)
-    for found in (next_era(record, order=6, lags=150), decay_era(decays, 6), ibrahim(decays, 6)):
+    for found in (next_era(record, order=6, lags=150), decay_era(decays, order=6), ibrahim(decays, order=6)):
         np.testing.assert_allclose(found.frequencies_hz, true.frequencies_hz, rtol=0.005)
         np.testing.assert_allclose(found.damping_ratios, true.damping_ratios, rtol=0.10)
         assert np.diag(found.modes().mac(true)).min() > 0.99
@@ -133,26 +136,52 @@ def test_references_choose_the_columns(tower: SecondOrder) -> None:
     assert "correlations" in repr(decays)
 
 
-def test_wrong_arguments_are_answered_in_words(tower: SecondOrder) -> None:
+def test_wrong_arguments_are_refused(tower: SecondOrder) -> None:
     record = shaken(tower, 1000, 0.0)
-    with pytest.raises(DataError, match="references"):
+    with raises(DataError, "unknown-name", "references", "a4"):
         correlation_decays(record, references="a4")
-    with pytest.raises(DataError, match="lags must be"):
+    with raises(DataError, "not-a-count", "lags"):
         correlation_decays(record, lags=2)
-    with pytest.raises(DataError, match="needs at least 1400 samples"):
+    with pytest.raises(DataError, match="1400 samples"):
         correlation_decays(record, lags=700)
-    with pytest.raises(DataError, match="leaves 0 samples"):
+    with raises(DataError, "too-few-samples", "100.0 s", "0 samples"):
         free_decays(record, start=100.0)
-    with pytest.raises(DataError, match="order must be a whole number"):
-        decay_era(record, 0)
-    with pytest.raises(DataError, match="need 1200 samples"):
-        decay_era(record, 6, rows=600, columns=600)
-    with pytest.raises(DataError, match="rows must be"):
-        ibrahim(record, 6, rows=0)
+    with raises(DataError, "not-a-count", "order"):
+        decay_era(record, order=0)
+    with raises(DataError, "too-few-samples", "1200 samples"):
+        decay_era(record, order=6, rows=600, columns=600)
+    with raises(DataError, "not-a-count", "rows"):
+        ibrahim(record, order=6, rows=0)
 
 
-def test_an_unclear_order_is_told() -> None:
+def test_an_unclear_order_is_warned_of() -> None:
     k = np.arange(60.0)
     noise = Record(k, 0.97 ** k[:, None] * np.random.default_rng(0).standard_normal((60, 1)), ["y"])
-    with pytest.warns(IdentificationWarning, match="no clear gap"):
+    with warns(IdentificationWarning, "unclear-order"):
         decay_era(noise)
+
+
+def test_an_order_above_the_size_of_the_hankel_matrix_is_refused(tower: SecondOrder) -> None:
+    record = decay(tower, np.ones(6), 20)
+    with raises(DataError, "order-too-high", "order 4", "5"):
+        decay_era(record, order=5, rows=4, columns=4)
+
+
+def growing(ratio: float) -> Record:
+    """Two halves of a sine, the energy of the second over that of the first as given."""
+    half = np.sin(np.linspace(0.0, 40.0 * np.pi, 400, endpoint=False))
+    return Record(0.01 * np.arange(800), np.concatenate([half, np.sqrt(ratio) * half])[:, None], ["y"])
+
+
+def test_a_record_decays_where_its_second_half_has_less_than_nine_tenths_of_the_energy() -> None:
+    free_decays(growing(0.99 * NO_DECAY))  # warnings are errors
+    with warns(IdentificationWarning, "no-free-decay"):
+        free_decays(growing(1.01 * NO_DECAY))
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_correlations_end_where_they_are_within_four_standard_deviations_of_chance(factor: float) -> None:
+    """Of white noise Bartlett's deviation is 1/sqrt(N); a single later lag just below or above four of them."""
+    found = np.zeros((201, 1, 1))
+    found[0], found[150] = 1.0, factor * RELIABLE / 100.0
+    assert _last_reliable_lag(found, [0], 10_000) == (FEWEST_LAGS if factor < 1.0 else 150)

@@ -150,7 +150,7 @@ def test_more_outputs_than_the_order_allows_are_warned_of(name):
 
 def test_markov_parameters_go_into_era():
     found = identify.markov(good(), 100, "force", OUTPUTS, memory=150)
-    made = identify.era(found, 4)
+    made = identify.era(found, order=4)
     truth = np.repeat([0.93, 0.95], 2)
     values = np.sort(np.abs(np.linalg.eigvals(made.system.A)))
     np.testing.assert_allclose(values, truth, atol=2e-3)

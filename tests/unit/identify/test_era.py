@@ -6,11 +6,26 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.identify import IdentificationWarning, era, era_dc, hankel_matrix, markov, okid, okid_era, physical
-from dalembert.identify.realization.realization import correlations, hankel, order_from_gaps
+from dalembert.identify import (
+    IdentificationWarning,
+    ObserverMarkov,
+    era,
+    era_dc,
+    hankel_matrix,
+    markov,
+    okid,
+    okid_era,
+    physical,
+    read_data,
+)
+from dalembert.identify.realization import okid_era as okid_era_module
+from dalembert.identify.realization.era_dc import correlations
+from dalembert.identify.realization.hankel import GAPS, hankel, order_from_gaps
+from dalembert.identify.realization.markov_parameters import UNLIKE, equalize_channels
 from dalembert.linear import StateSpace, controllability_matrix, observability_matrix
 from dalembert.record import Record
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises, warns
 from tests.helpers.storey_frame import FLOORS, played, pulse, relative, sampled_frame, storey_frame, white
 
 FRAME = sampled_frame()
@@ -57,7 +72,7 @@ def test_hankel_matrices_of_data_have_the_rank_of_the_model(exact: Record) -> No
         np.testing.assert_allclose(H, hankel_matrix(FRAME.markov(20), 4, 12), atol=1e-6 * np.abs(H).max())
         s = np.linalg.svd(H, compute_uv=False)
         assert s[5] > 1e-4 * s[0] and s[6] < 1e-6 * s[0]
-    with pytest.raises(DataError, match="need 60 Markov parameters besides Y_0; there are 39"):
+    with raises(DataError, "too-few-samples", "60", "39"):
         hankel_matrix(given, 30, 31)
 
 
@@ -79,6 +94,35 @@ def test_the_order_from_gaps_ignores_differences_among_rounding_errors() -> None
     assert order_from_gaps(s)[0] == 3
 
 
+def test_the_last_clear_gap_decides_unless_another_falls_to_rounding() -> None:
+    def order(first: float, second: float) -> int:
+        return order_from_gaps(1.0 / np.cumprod([1.0, first, second, 1.1, 1.1, 1.1]))[0]
+
+    assert order(100.0, 1.01 * GAPS.clear) == 2
+    assert order(100.0, 0.99 * GAPS.clear) == 1
+    assert order(0.99 * GAPS.exact, 10.0) == 2
+    assert order(1.01 * GAPS.exact, 10.0) == 1
+    assert order_from_gaps(np.array([1.0, 0.5, 10.0 * GAPS.rounding, 1e-20, 1e-21, 1e-22]))[0] == 2
+    assert order_from_gaps(np.array([1.0, 0.9, GAPS.rounding, 1e-20, 1e-25, 1e-30]))[0] == 2
+
+
+def test_noise_alone_has_gaps_far_below_a_clear_one() -> None:
+    """Largest gaps of white and decaying noise, the experiment behind the threshold."""
+    rng = np.random.default_rng(0)
+    ratios = []
+    for decay in (1.0, 0.97):
+        for _ in range(50):
+            markov = rng.standard_normal((60, 1, 1)) * (decay ** np.arange(60))[:, None, None]
+            ratios.append(order_from_gaps(np.linalg.svd(hankel(markov, 30, 29), compute_uv=False))[1])
+    assert max(ratios) < 0.6 * GAPS.clear
+
+
+def test_channels_are_scaled_only_where_their_sizes_differ_much() -> None:
+    for size, scaled in ((0.99 * UNLIKE, False), (1.01 * UNLIKE, True)):
+        values = np.ones((5, 2, 1)) * np.array([1.0, size])[:, None]
+        assert (np.ptp(equalize_channels(values)[1]) > 0.0) == scaled
+
+
 # ---- realizations
 
 
@@ -86,7 +130,7 @@ def test_the_order_from_gaps_ignores_differences_among_rounding_errors() -> None
 def test_era_returns_the_markov_parameters_and_is_balanced() -> None:
     """P_aᵀ P_a = Q_b Q_bᵀ = S_n over the window of a and b blocks."""
     a, b = 12, 40
-    fit = era(FRAME.markov(a + b + 1), 6, rows=a, columns=b, dt=FRAME.dt)
+    fit = era(FRAME.markov(a + b + 1), order=6, rows=a, columns=b, dt=FRAME.dt)
     np.testing.assert_allclose(fit.system.markov(80), FRAME.markov(80), atol=1e-11)
     s = fit.system
     P = np.vstack([s.C @ np.linalg.matrix_power(s.A, k) for k in range(a)])
@@ -99,7 +143,7 @@ def test_era_returns_the_markov_parameters_and_is_balanced() -> None:
 @pytest.mark.spec("000-56")
 @pytest.mark.parametrize(("gamma", "delta", "tau"), [(0, 0, 1), (2, 2, 3), (1, 3, None)])
 def test_era_dc_returns_the_markov_parameters(gamma: int, delta: int, tau: int | None) -> None:
-    fit = era_dc(FRAME.markov(200), 6, rows=6, columns=30, gamma=gamma, delta=delta, tau=tau, dt=FRAME.dt)
+    fit = era_dc(FRAME.markov(200), order=6, rows=6, columns=30, gamma=gamma, delta=delta, tau=tau, dt=FRAME.dt)
     np.testing.assert_allclose(fit.system.markov(80), FRAME.markov(80), atol=1e-9)
     assert "ERA/DC" in fit.method
 
@@ -124,7 +168,7 @@ def test_channels_of_unlike_units_do_not_hide_each_other() -> None:
     A = np.block([[a.A, np.zeros((2, 2))], [np.zeros((2, 2)), b.A]])
     both = StateSpace(A, np.vstack([a.B, b.B]), np.block([[a.C, 0 * a.C], [0 * b.C, b.C]]), dt=1.0)
     noise = 1e-4 * np.random.default_rng(0).standard_normal((200, 2, 1)) * np.array([[1.0], [1e-6]])
-    fit = era(both.markov(200) + noise, 4, dt=1.0)
+    fit = era(both.markov(200) + noise, order=4, dt=1.0)
     assert poles_off(fit.system, both) < 1e-3
 
 
@@ -176,15 +220,15 @@ def test_the_combined_realization_of_a_long_observer_is_biased_as_the_spec_found
     """
     markov = okid(exact, "force", observer_order=10, unscaled=True)
     window = {"rows": 12, "columns": 30, "gamma": 2, "delta": 2, "tau": 3}
-    with pytest.warns(IdentificationWarning, match="combined=False"):
-        fit = era_dc(markov, 6, combined=True, **window)
+    with warns(IdentificationWarning, "biased-estimate", "combined=False"):
+        fit = era_dc(markov, order=6, combined=True, **window)
     np.testing.assert_allclose(fit.frequencies_hz, [2.0004, 5.8045, 8.8519], atol=5e-5)
     assert 1e-4 < fit.singular_values[6] / fit.singular_values[0] < 1e-2
     with pytest.warns(IdentificationWarning, match="damping matrix gives ratios"):
         model = physical(fit, colocated=("a1", "force"))
     error = np.abs(model.C - TRUE.C).max() / np.abs(TRUE.C).max()
     assert 0.28 < error < 0.30
-    assert poles_off(era_dc(markov, 6, **window).system, FRAME) < 1e-11
+    assert poles_off(era_dc(markov, order=6, **window).system, FRAME) < 1e-11
 
 
 @pytest.mark.spec("000-55")
@@ -249,7 +293,7 @@ def test_levels_that_were_taken_off_belong_to_the_model() -> None:
 
 def test_pulse_responses_found_otherwise_are_realized_with_their_names(exact: Record) -> None:
     found = markov(exact, 400, "force", FLOORS)
-    fit = era(found, 6)
+    fit = era(found, order=6)
     assert fit.outputs == tuple(FLOORS)
     np.testing.assert_allclose(fit.frequencies_hz, FREQUENCIES, rtol=0.02)
 
@@ -257,31 +301,30 @@ def test_pulse_responses_found_otherwise_are_realized_with_their_names(exact: Re
 # ---- the border
 
 
-def test_wrong_arguments_are_answered_in_words(exact: Record) -> None:
+def test_wrong_arguments_are_refused(exact: Record) -> None:
     Y = FRAME.markov(40)
-    with pytest.raises(DataError, match="give dt"):
-        era(Y, 6)
-    with pytest.raises(DataError, match="expected \\(count, outputs, inputs\\)"):
-        era(np.zeros((2, 2)), 1, dt=1.0)
-    with pytest.raises(DataError, match="can hold"):
-        era(Y, 6, rows=1, columns=30, dt=1.0)
-    with pytest.raises(DataError, match="there are 39"):
-        era(Y, 6, rows=30, columns=30, dt=1.0)
-    with pytest.raises(DataError, match="tau, gamma, delta"):
-        era_dc(Y, 6, rows=10, columns=10, tau=20, dt=1.0)
-    with pytest.raises(DataError, match="combined=True needs"):
-        era(Y, 6, dt=1.0, combined=True)
-    with pytest.raises(DataError, match="order must be a whole number"):
-        era(Y, 0, dt=1.0)
+    with raises(DataError, "missing-argument", "dt"):
+        era(Y, order=6)
+    with raises(DataError, "wrong-shape", "(count, outputs, inputs)"):
+        era(np.zeros((2, 2)), order=1, dt=1.0)
+    with raises(DataError, "order-too-high", "1 x 30"):
+        era(Y, order=6, rows=1, columns=30, dt=1.0)
+    with raises(DataError, "too-few-samples", "39"):
+        era(Y, order=6, rows=30, columns=30, dt=1.0)
+    with raises(DataError, "too-few-samples", "tau", "gamma", "delta"):
+        era_dc(Y, order=6, rows=10, columns=10, tau=20, dt=1.0)
+    with raises(DataError, "wrong-type", "okid"):
+        era(Y, order=6, dt=1.0, combined=True)
+    with raises(DataError, "not-a-count", "order"):
+        era(Y, order=0, dt=1.0)
     with pytest.raises(DataError, match="the order must be a whole number"):
         okid_era(exact, "force", order=0)
 
 
-def test_noise_alone_has_no_clear_gap_and_says_so() -> None:
+def test_noise_alone_has_no_clear_gap() -> None:
     noise = np.random.default_rng(0).standard_normal((60, 1, 1))
-    with pytest.warns(IdentificationWarning) as caught:
+    with warns(IdentificationWarning, "unclear-order", "order="):
         era(noise, dt=1.0)
-    assert any("no clear gap" in str(each.message) for each in caught)
 
 
 def test_names_and_units_travel_with_the_model(exact: Record) -> None:
@@ -298,8 +341,36 @@ def test_one_blow_of_a_hammer_is_identified_without_an_order_of_the_observer(sta
     """The order that noise asks for loses the blow, or fits its response sample by sample: playback tells."""
     system = sampled_frame()
     record = played(system, pulse(at=32), noise=0.01, seed=3)
-    found = okid_era(record, "force", FLOORS, 6, start=start, correlations=dc)
+    found = okid_era(record, "force", FLOORS, order=6, start=start, correlations=dc)
     modes = system.modes()
     assert np.abs(found.frequencies_hz / modes.frequencies_hz - 1.0).max() < 2e-3
     assert np.abs(found.damping_ratios / modes.damping_ratios - 1.0).max() < 0.1
     assert start == "rest" or any("plays back worse" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("residual", "tried", "taken"),
+    [(0.99, 0.1, False), (1.01, 1.01, False), (1.01, 0.99, True)],
+    ids=["short enough", "not better", "better"],
+)
+def test_a_shorter_observer_is_tried_and_taken_at_the_thresholds(
+    residual: float, tried: float, taken: bool, exact: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Playback of the automatic order leaves so many times the threshold, that of half the order so much of it."""
+    data = read_data(exact, "force", FLOORS)
+    limits = okid_era_module.PLAYBACK
+    made: list[int] = []
+
+    def attempt(p: int | None) -> okid_era_module.Trial:
+        observer = okid(data, observer_order=p or 4)
+        found = era(observer, order=6)
+        made.append(observer.order)
+        noisy = ObserverMarkov(observer.D, observer.forward, observer.backward, residual=np.eye(3), dt=observer.dt)
+        return found, noisy, []
+
+    left = limits.too_long * residual
+    shares = iter([left, limits.better * left * tried])
+    monkeypatch.setattr(okid_era_module, "_unexplained", lambda model, data: next(shares))
+    found = okid_era_module._shorten(data, 6, attempt)[0]
+    assert made == ([4] if residual < 1.0 else [4, 2])
+    assert any("plays back worse" in note for note in found.notes) == taken

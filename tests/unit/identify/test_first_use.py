@@ -111,7 +111,7 @@ def test_an_unstable_model_without_inputs_is_told() -> None:
     growing = Record.from_channels(DT * k, {"y": 1.002**k * np.cos(0.3 * k)})
     assert any("the model is unstable" in note for note in ssi_cov(growing, order=2).notes)
     with pytest.warns(IdentificationWarning) as told:
-        ibrahim(growing, 2)
+        ibrahim(growing, order=2)
     assert any("unstable" in str(each.message) for each in told)
 
 

@@ -9,11 +9,13 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, ObserverMarkov, observer_gain, okid, okid_era
-from dalembert.identify.realization.arx_regression import triangle
-from dalembert.identify.realization.observer_gain import fitted_gain
-from dalembert.identify.realization.okid import system_markov
+from dalembert.identify.realization.arx_regression import factor_regressors
+from dalembert.identify.realization.observer_gain import find_stable_gain
+from dalembert.identify.realization.okid import LIMITS, _lost_inputs, system_markov
+from dalembert.identify.records.data import Data
 from dalembert.linear import StateSpace
 from dalembert.record import Record
+from tests.helpers.findings import raises, warns
 from tests.helpers.storey_frame import DT, FLOORS, played, pulse, sampled_frame, white
 
 FRAME = sampled_frame()
@@ -129,7 +131,7 @@ def test_a_gain_of_an_unstable_observer_is_turned_into_the_stable_one_with_the_s
     K, root = 3.0 * rng.normal(size=(3, 2)), rng.normal(size=(2, 2))
     assert np.abs(np.linalg.eigvals(A - K @ C)).max() > 1.0
     markov = ObserverMarkov(np.zeros((2, 1)), np.zeros((1, 2, 1)), np.zeros((1, 2, 2)), residual=root @ root.T, dt=1.0)
-    stable, innovation, note = fitted_gain(system, markov, K)
+    stable, innovation, note = find_stable_gain(system, markov, K)
     assert np.abs(np.linalg.eigvals(A - stable @ C)).max() < 1.0
     assert "same noise spectrum" in note
     for z in np.exp(1j * np.array([0.0, 0.7, 3.0])):
@@ -158,7 +160,7 @@ def test_a_start_from_rest_uses_a_blow_at_the_first_sample() -> None:
 
 def test_a_blow_within_the_samples_that_are_past_only_is_warned_of() -> None:
     record = played(FRAME, pulse(400))
-    with pytest.warns(IdentificationWarning, match="start='rest'"):
+    with warns(IdentificationWarning, "lost-input", "start='rest'", "force"):
         okid(record, "force", observer_order=2)
 
 
@@ -197,7 +199,7 @@ def test_both_ways_to_the_triangular_factor_agree() -> None:
     u = [rng.standard_normal((n, 2)) for n in (300, 57)]
     y = [rng.standard_normal((n, 3)) for n in (300, 57)]
     for p, rest in ((1, False), (4, True), (4, False)):
-        made = [triangle(u, y, p, rest=rest, way=way) for way in ("Cholesky", "QR")]
+        made = [factor_regressors(u, y, p, rest=rest, way=way) for way in ("Cholesky", "QR")]
         np.testing.assert_allclose(made[0].R.T @ made[0].R, made[1].R.T @ made[1].R, atol=1e-10)
         np.testing.assert_allclose(made[0].solve(p)[0], made[1].solve(p)[0], atol=1e-12)
         np.testing.assert_allclose(made[0].residual(p - 1), made[1].residual(p - 1), atol=1e-10)
@@ -216,7 +218,7 @@ def test_memory_does_not_grow_with_the_samples() -> None:
     for N in (200_000, 600_000):
         u, y = [rng.standard_normal((N, 2))], [rng.standard_normal((N, 3))]
         tracemalloc.start()
-        triangle(u, y, 20)
+        factor_regressors(u, y, 20)
         peaks.append(tracemalloc.get_traced_memory()[1] - N * 5 * 8)
         tracemalloc.stop()
     # besides one copy of the channels side by side
@@ -230,14 +232,14 @@ def test_without_feedthrough_D_is_zero() -> None:
     np.testing.assert_allclose(found.system(50), system.markov(50), atol=1e-10)
 
 
-def test_wrong_arguments_are_answered_in_words(exact: Record) -> None:
-    with pytest.raises(DataError, match="needs at least one input"):
+def test_wrong_arguments_are_refused(exact: Record) -> None:
+    with pytest.raises(DataError, match="OKID"):
         okid(exact)
-    with pytest.raises(DataError, match="at most order 3"):
+    with raises(DataError, "order-too-high", "order 3", "observer_order=2"):
         okid(exact, "force", observer_order=1, order=6)
-    with pytest.raises(DataError, match="whole number from 1 on"):
+    with raises(DataError, "not-a-count", "observer_order"):
         okid(exact, "force", observer_order=0)
-    with pytest.raises(DataError, match="'unknown' or 'rest'"):
+    with raises(DataError, "unknown-choice", "'unknown' or 'rest'", "'zero'"):
         okid(exact, "force", start="zero")
     with pytest.raises(DataError, match="needs at least"):
         okid(exact, "force", observer_order=600)
@@ -254,5 +256,11 @@ def test_the_result_is_frozen_and_shows_itself(exact: Record) -> None:
 
 
 def test_parameters_of_unlike_shape_are_refused() -> None:
-    with pytest.raises(DataError, match="expected"):
+    with raises(DataError, "wrong-shape"):
         ObserverMarkov(np.zeros((1, 1)), np.zeros((2, 1, 1)), np.zeros((3, 1, 1)), dt=1.0)
+
+
+def test_an_input_is_lost_with_more_than_half_of_its_energy_in_the_past() -> None:
+    for share, lost in ((LIMITS.lost_energy - 0.01, 0), (LIMITS.lost_energy + 0.01, 1)):
+        u = np.concatenate([np.full(10, np.sqrt(share)), np.full(10, np.sqrt(1.0 - share))])[:, None]
+        assert len(_lost_inputs(Data((u,), (u,), 0.1, ("force",), ("a1",)), 10)) == lost

@@ -215,7 +215,7 @@ def four_masses() -> SecondOrder:
 
 def identified(Y: np.ndarray) -> SecondOrder:
     pairs = [(f"p{i}", f"f{i}") for i in range(1, 5)]
-    fit = era(Y, 8, dt=0.1, inputs=[name for _, name in pairs], outputs=[name for name, _ in pairs])
+    fit = era(Y, order=8, dt=0.1, inputs=[name for _, name in pairs], outputs=[name for name, _ in pairs])
     return physical(fit, kind="position", colocated=pairs)
 
 

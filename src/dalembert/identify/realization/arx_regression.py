@@ -13,7 +13,7 @@ Two ways to R, neither of which ever holds more than a block of rows:
               so only the correlations G_{0j} are summed over the samples; then Cholesky. Loses half of the digits.
     QR        [R; next rows] = Q R', row block after row block. Keeps them.
 
-The first is used where the condition number says that the digits lost are not missed, the second elsewhere: data
+The first is used where the condition number shows that the remaining digits suffice, the second elsewhere: data
 without noise make φ rank deficient as soon as p times the outputs exceeds the order.
 """
 
@@ -33,16 +33,17 @@ from dalembert.core.arrays import FloatArray
 BLOCK_BYTES = 16e6
 # Rows of a block whose correlations are summed: small enough to stay in the cache for every lag.
 CORRELATION_ROWS = 8192
-# Lags from which Fourier transforms of blocks of this length are faster, and how many blocks go at a time.
+# Lags from which Fourier transforms of blocks of this length are faster (measured), and blocks per transform.
 FOURIER_LAGS = 12
 FOURIER_LENGTH = 2048
 FOURIER_BLOCKS = 32
-# Largest condition number of the Gram matrix (of columns of unit length) that Cholesky may lose digits to.
+# Largest condition number of the Gram matrix (columns of unit length) for Cholesky: 6 of 16 digits remain.
 GRAM_CONDITION = 1e10
 ITERATIONS = 8
-# An estimated inverse condition number this many times above the rank tolerance needs no singular values.
+# An inverse condition number so many times above the rank tolerance needs no singular values: a margin
+# for the error of the estimate.
 CLEARLY_REGULAR = 1e3
-# Residuals below this, relative, are not told from rounding in a Gram matrix.
+# Relative residuals below this are lost in the rounding of a Gram matrix: √ε with a margin of 1000.
 GRAM_RESIDUAL = 1e-5
 
 
@@ -64,7 +65,7 @@ class Triangle:
     scale: FloatArray
 
     def columns(self, order: int) -> int:
-        """How many regressors an observer of this order has."""
+        """Number of regressors of an observer of this order."""
         return (self.nu if self.feedthrough else 0) + (self.nu + self.ny) * order
 
     def residual(self, order: int) -> FloatArray:
@@ -90,7 +91,7 @@ class Triangle:
         return np.asarray((inner / scale[:, None]).T), rank, condition
 
 
-def triangle(
+def factor_regressors(
     u: Sequence[FloatArray],
     y: Sequence[FloatArray],
     p: int,
@@ -102,8 +103,8 @@ def triangle(
 ) -> Triangle:
     """R of the regression of order p over all segments.
 
-    u, y : (N_k, nu), (N_k, ny) per segment. ``rest``: the machine was at rest before each segment (zeros stand for what
-    was before); else the first p samples of each serve as past only. ``equal_scale``: the minimum norm is that of the
+    u, y : (N_k, nu), (N_k, ny) per segment. ``rest``: the machine was at rest before each segment (zeros stand for
+    earlier samples); else the first p samples of each serve as past only. ``equal_scale``: the minimum norm is that of
     plain columns, not of columns of unit rms. ``way``: "Cholesky" or "QR"; the faster that is safe when None.
     """
     nu, ny = u[0].shape[1], y[0].shape[1]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.identify.realization.okid import ObserverMarkov
 from dalembert.linear.state_space import StateSpace
 
@@ -44,16 +45,24 @@ def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> Flo
     (nx, ny); the OKID literature writes G = -K.
     """
     if not isinstance(system, StateSpace):
-        raise DataError(f"observer_gain needs a StateSpace (such as fit.system), got {type(system).__name__}.")
+        raise DataError("wrong-type", f"an observer gain needs a StateSpace, got {type(system).__name__}.")
     if system.dt is None:
-        raise DataError("an observer gain from Markov parameters needs a sampled system; use to_discrete(dt).")
+        raise DataError(
+            "sample-time-mismatch",
+            "an observer gain from Markov parameters needs a sampled system.",
+            Advice("Use {}.", Call("system.to_discrete", Argument("dt"))),
+        )
     values = markov.gain(markov.order) if isinstance(markov, ObserverMarkov) else np.asarray(markov, dtype=np.float64)
-    if values.ndim != 3 or values.shape[1:] != (system.ny, system.ny) or not np.isfinite(values).all():
-        raise DataError(f"gain Markov parameters have shape {values.shape}; expected (p, {system.ny}, {system.ny}).")
+    if values.ndim != 3 or values.shape[1:] != (system.ny, system.ny):
+        raise DataError(
+            "wrong-shape", f"gain Markov parameters have shape {values.shape}; expected (p, {system.ny}, {system.ny})."
+        )
+    if not np.isfinite(values).all():
+        raise DataError("not-finite", "some gain Markov parameters are not finite.")
     return gain_from_markov(system.A, system.C, values)
 
 
-def fitted_gain(
+def find_stable_gain(
     system: StateSpace, observer: ObserverMarkov, given: FloatArray | None
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """The gain, the covariance of its innovation and a note; no gain where no stable observer has it.

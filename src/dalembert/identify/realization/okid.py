@@ -4,50 +4,64 @@ An observer x̂⁺ = A x̂ + B u - G (y - ŷ) makes the response short, Ā = A +
 
     y(k) + Σ_{j=1}^p Ȳ²_j y(k-j) = D u(k) + Σ_{j=1}^p Ȳ¹_j u(k-j),    Ȳ¹_j = C Ā^{j-1} (B + G D),  Ȳ²_j = C Ā^{j-1} G
 
-is found by least squares, and the machine's own parameters and those of the gain follow one after the other:
+is found by least squares. The parameters of the machine and of the gain follow one after the other:
 
     Y_0 = D    Y_k  = Ȳ¹_k - Σ_{j=1}^{min(k,p)} Ȳ²_j Y_{k-j}          Y_k  = C A^{k-1} B
                Yᵒ_k = Ȳ²_k - Σ_{j=1}^{min(k-1,p)} Ȳ²_j Yᵒ_{k-j}       Yᵒ_k = C A^{k-1} G
 
 (Ȳ¹_k, Ȳ²_k are zero for k > p). G = -K, K the gain of the innovation form. The order p is chosen from the data:
-Akaike's N ln det Σ(p) + 2 (number of unknowns) falls as long as a longer observer tells more than noise.
+Akaike's N ln det Σ(p) + 2 (number of unknowns) falls as long as a longer observer explains more than noise.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix, names_or_numbered
+from dalembert.core.arguments import matrix, names_or_numbered, one_of, whole_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
-from dalembert.identify.realization.arx_regression import Triangle, triangle
+from dalembert.identify.realization.arx_regression import Triangle, factor_regressors
 from dalembert.identify.records.data import Data, IdentificationWarning, read_data
 from dalembert.record import Record
 
 Start = Literal["unknown", "rest"]
 # Residuals below this part of the outputs are rounding: the data have no noise.
 EXACT = 1e-9
-# The first trial of the automatic order, and the most unknowns per output it goes up to.
-FIRST_ORDER = 20
-MOST_UNKNOWNS = 2000
-# The realization leaves out the noise that a longer observer lets in, but not the bias of a short one: twice the order
-# of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once was twice the bound.
-LENGTHENING = 2
-# Samples per unknown that are left to tell noise from dynamics.
-SAMPLES_PER_UNKNOWN = 4
+
+
+@dataclass(frozen=True)
+class ObserverLimits:
+    """Limits of the automatic observer order."""
+
+    # The first trial: two periods at ten samples per period.
+    first: int = 20
+    # Unknowns per output: a factor of 2000 columns takes seconds.
+    unknowns: int = 2000
+    # The realization leaves out the noise that a longer observer lets in, but not the bias of a short one: twice the
+    # order of the criterion came within 15 % of the Cramer-Rao bound of damping (three-storey frame), once the order
+    # gave twice the bound.
+    lengthening: int = 2
+    # Samples per unknown: the variance of the residual is then known to √(2/(3 unknowns)).
+    samples_per_unknown: int = 4
+    # More than half of the energy of an input in samples that are past only.
+    lost_energy: float = 0.5
+
+
+LIMITS = ObserverLimits()
 
 
 class ObserverMarkov(Frozen):
     """Observer Markov parameters, and those of the machine and of the gain that follow; frozen.
 
-    D : (ny, nu); forward : (p, ny, nu), Ȳ¹; backward : (p, ny, ny), Ȳ²; residual : (ny, ny), covariance of what the
-    observer leaves; samples : how many it was found from; rank, unknowns : of the least squares; criterion : (P,)
+    D : (ny, nu); forward : (p, ny, nu), Ȳ¹; backward : (p, ny, ny), Ȳ²; residual : (ny, ny), covariance of the
+    residual; samples : how many it was found from; rank, unknowns : of the least squares; criterion : (P,)
     Akaike's for p = 1 ... P, less its smallest value, or None where p was given.
     """
 
@@ -89,7 +103,8 @@ class ObserverMarkov(Frozen):
         ahead, back = np.array(forward, dtype=np.float64), np.array(backward, dtype=np.float64)
         if ahead.ndim != 3 or back.shape != (*ahead.shape[:2], ahead.shape[1]) or not len(ahead):
             raise DataError(
-                f"forward has shape {ahead.shape} and backward {back.shape}; expected (p, ny, nu) and (p, ny, ny)."
+                "wrong-shape",
+                f"forward has shape {ahead.shape} and backward {back.shape}; expected (p, ny, nu) and (p, ny, ny).",
             )
         p, ny, nu = ahead.shape
         names_in = names_or_numbered("input", inputs, "u", nu, "this ObserverMarkov")
@@ -106,7 +121,7 @@ class ObserverMarkov(Frozen):
 
     @property
     def order(self) -> int:
-        """p, the steps that the observer looks back."""
+        """p, the number of past samples that the observer uses."""
         return len(self.forward)
 
     @property
@@ -128,11 +143,11 @@ class ObserverMarkov(Frozen):
 
     @property
     def relative_residual(self) -> FloatArray:
-        """Root mean square of what is left, relative to that of each output, (ny,)."""
+        """Root mean square of the residual, relative to that of each output, (ny,)."""
         return np.sqrt(np.maximum(np.diag(self.residual), 0.0)) / np.where(self.levels > 0.0, self.levels, 1.0)
 
     def table(self) -> str:
-        """What is left of every output, and the notes."""
+        """Residual of every output, and the notes."""
         rows = [[name, f"{100 * left:.3g}"] for name, left in zip(self.outputs, self.relative_residual, strict=True)]
         return "\n".join([aligned(["output", "residual [%]"], rows), *(f"  - {note}" for note in self.notes)])
 
@@ -158,7 +173,7 @@ def system_markov(D: FloatArray, forward: FloatArray, backward: FloatArray, coun
 
 
 def okid(
-    records: Record | Sequence[Record] | Data,
+    record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None,
     *,
@@ -176,11 +191,11 @@ def okid(
 
     Parameters
     ----------
-    records, inputs, outputs, detrend
+    record, inputs, outputs, detrend
         See :func:`read_data`; repeated tests stay apart.
     observer_order : int, optional
         p; p times the number of outputs is the highest order that can be found. Chosen by Akaike's criterion when left
-        out; the notes say how.
+        out; the notes give the reason.
     order : int, optional
         Order of the model that is wanted: a lower bound for the automatic p.
     start : "unknown" or "rest"
@@ -195,17 +210,30 @@ def okid(
     -------
     ObserverMarkov
     """
-    data = read_data(records, inputs, outputs, detrend=detrend)
+    data = read_data(record, inputs, outputs, detrend=detrend)
+    found, findings = find_observer(data, observer_order, order, start, feedthrough, unscaled=unscaled)
+    IdentificationWarning.report(findings)
+    return found
+
+
+def find_observer(
+    data: Data, observer_order: int | None, order: int | None, start: Start, feedthrough: bool, *,
+    unscaled: bool = False,
+) -> tuple[ObserverMarkov, list[Finding]]:  # fmt: skip
+    """OKID of data that were read, and findings to warn of; arguments as for :func:`okid`."""
     data.require_inputs("OKID")
-    if start not in ("unknown", "rest"):
-        raise DataError(f"start must be 'unknown' or 'rest', not {start!r}.")
+    one_of("start", start, ("unknown", "rest"))
     least = 1 if order is None else -(-order // data.ny)
-    options: dict[str, Any] = {"rest": start == "rest", "feedthrough": feedthrough, "equal_scale": unscaled}
+
+    def factorize(p: int) -> Triangle:
+        rest = start == "rest"
+        return factor_regressors(data.u, data.y, p, rest=rest, feedthrough=feedthrough, equal_scale=unscaled)
+
     if observer_order is None:
-        factor, p, criterion, reason = _automatic(data, least, options)
+        factor, p, criterion, reason = _choose_length(data, least, factorize)
     else:
-        p = _checked_order(data, observer_order, least)
-        factor, criterion, reason = triangle(data.u, data.y, p, **options), None, f"observer of order {p} as asked"
+        p = _check_length(data, observer_order, least)
+        factor, criterion, reason = factorize(p), None, f"observer of order {p} as asked"
     coefficients, rank, condition = factor.solve(p)
     notes = [reason]
     if rank < factor.columns(p):
@@ -213,19 +241,19 @@ def okid(
             f"the regressors have rank {rank} of {factor.columns(p)}: data without noise, or inputs of few "
             "frequencies; the parameters are those of minimum norm"
         )
-    if start == "unknown":
-        _warn_of_lost_input(data, factor.order)
+    findings = _lost_inputs(data, factor.order) if start == "unknown" else []
     level = np.sqrt(sum(np.einsum("ij,ij->j", y, y) for y in data.y) / data.samples)
     freedom = max(factor.rows - rank, 1)
-    return ObserverMarkov(
-        *_parted(coefficients, data.nu, data.ny, p, feedthrough), residual=factor.residual(p) / freedom, levels=level,
+    found = ObserverMarkov(
+        *_split(coefficients, data.nu, data.ny, p, feedthrough), residual=factor.residual(p) / freedom, levels=level,
         dt=data.dt, inputs=data.inputs, outputs=data.outputs, samples=factor.rows, rank=rank,
         unknowns=factor.columns(p), criterion=criterion, units=data.units, notes=notes,
         provenance={**data.provenance, "least squares": factor.way, "condition number": condition, "start": start},
     )  # fmt: skip
+    return found, findings
 
 
-def _parted(
+def _split(
     coefficients: FloatArray, nu: int, ny: int, p: int, feedthrough: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """D (ny, nu), Ȳ¹ (p, ny, nu), Ȳ² (p, ny, ny) of the coefficients [D, Ȳ¹_1, -Ȳ²_1, ...]."""
@@ -234,50 +262,56 @@ def _parted(
     return D, lags[:, :, :nu], -lags[:, :, nu:]
 
 
-def _checked_order(data: Data, p: int, least: int) -> int:
-    if isinstance(p, bool) or not isinstance(p, (int, np.integer)) or p < 1:
-        raise DataError(f"observer_order must be a whole number from 1 on, got {p!r}.")
+def _check_length(data: Data, p: int, least: int) -> int:
+    whole_number("observer_order", p, 1)
     if p < least:
         raise DataError(
-            f"an observer of order {p} with {data.ny} outputs finds at most order {p * data.ny}; use observer_order "
-            f"from {least} on."
+            "order-too-high",
+            f"an observer of order {p} with {data.ny} outputs finds at most order {p * data.ny}.",
+            Advice("Use {} or more.", Argument("observer_order", least)),
+            evidence={"observer_order": p, "least": least},
         )
     data.require(p + data.nu + (data.nu + data.ny) * p, f"an observer of order {p}")
     return int(p)
 
 
 def _longest(data: Data) -> int:
-    """The longest observer that the samples and the arithmetic allow."""
+    """The longest observer that the samples and the computing time allow."""
     c = data.nu + data.ny
-    by_samples = (data.samples // SAMPLES_PER_UNKNOWN - data.nu) // c
-    return max(1, min(by_samples, MOST_UNKNOWNS // c, min(data.lengths) // 2))
+    by_samples = (data.samples // LIMITS.samples_per_unknown - data.nu) // c
+    return max(1, min(by_samples, LIMITS.unknowns // c, min(data.lengths) // 2))
 
 
-def _automatic(data: Data, least: int, options: Mapping[str, Any]) -> tuple[Triangle, int, FloatArray, str]:
-    """Try longer and longer observers until the criterion has its lowest value well inside."""
+def _choose_length(
+    data: Data, least: int, factorize: Callable[[int], Triangle]
+) -> tuple[Triangle, int, FloatArray, str]:
+    """Lengthen the observer until the criterion has its minimum well inside the orders that were tried."""
     most = _longest(data)
     if least > most:
         raise DataError(
+            "too-few-samples",
             f"the order asked for needs an observer of {least} steps, but {data.samples} samples of "
-            f"{data.nu + data.ny} channels allow {most}. Lower the order, measure longer, or give observer_order."
+            f"{data.nu + data.ny} channels allow {most}.",
+            Advice("Measure longer, use a lower order, or give {}.", Argument("observer_order")),
+            evidence={"samples": data.samples, "least": least, "most": most},
         )
-    longest = min(most, max(FIRST_ORDER, 2 * least))
+    longest = min(most, max(LIMITS.first, 2 * least))
     while True:
-        factor = triangle(data.u, data.y, longest, **options)
+        factor = factorize(longest)
         best, values, exact = choose_order(factor, least)
-        if exact or longest == most or LENGTHENING * best <= longest:
+        if exact or longest == most or LIMITS.lengthening * best <= longest:
             break
-        longest = min(max(LENGTHENING * best, 4 * longest if best > 0.8 * longest else 0), most)
+        longest = min(max(LIMITS.lengthening * best, 4 * longest if best > 0.8 * longest else 0), most)
     if exact:
         reason = f"observer of order {best}: the shortest that leaves nothing but rounding, so the data have no noise"
         return factor, best, values, reason
-    p = min(LENGTHENING * best, longest)
-    if p == LENGTHENING * best:
-        reason = f"observer of order {p}: {LENGTHENING} x {best}, the order of Akaike's criterion, so that damping is "
-        return factor, p, values, f"{reason}not biased"
-    asked = f"{best} or more" if best == longest else f"{LENGTHENING} x {best}"
+    p = min(LIMITS.lengthening * best, longest)
+    if p == LIMITS.lengthening * best:
+        reason = f"observer of order {p}: {LIMITS.lengthening} x {best}, the order of Akaike's criterion"
+        return factor, p, values, f"{reason}, so that damping is not biased"
+    asked = f"{best} or more" if best == longest else f"{LIMITS.lengthening} x {best}"
     reason = (
-        f"observer of order {p}, the longest that samples and arithmetic allow; Akaike's criterion asks for {asked}"
+        f"observer of order {p}, the longest that samples and computing time allow; Akaike's criterion asks for {asked}"
     )
     return factor, p, values, f"{reason}, so damping may be biased"
 
@@ -299,15 +333,19 @@ def choose_order(factor: Triangle, least: int = 1) -> tuple[int, FloatArray, boo
     return int(np.argmin(values[least - 1 :])) + least, values, False
 
 
-def _warn_of_lost_input(data: Data, p: int) -> None:
-    """A blow right at the start is past only, and the response to it says nothing about the input."""
+def _lost_inputs(data: Data, p: int) -> list[Finding]:
+    """Inputs with most of their energy in the first p samples: the response to an impact there has no input."""
     whole = sum(np.einsum("ij,ij->j", u, u) for u in data.u)
     early = sum(np.einsum("ij,ij->j", u[:p], u[:p]) for u in data.u)
-    for name, share in zip(data.inputs, early / whole, strict=True):
-        if share > 0.5:
-            warnings.warn(
-                f"{100 * share:.0f} % of the energy of input {name!r} lies within the first {p} samples, which serve "
-                "as past only. If the machine was at rest before the record, say start='rest'.",
-                IdentificationWarning,
-                stacklevel=3,
-            )
+    return [
+        Finding(
+            "lost-input",
+            f"{100 * share:.0f} % of the energy of input {name!r} lies within the first {p} samples, which serve as "
+            "past only.",
+            {"channel": name},
+            {"share": float(share), "samples": p},
+            (Advice("If the machine was at rest before the record, use {}.", Argument("start", "rest")),),
+        )
+        for name, share in zip(data.inputs, early / whole, strict=True)
+        if share > LIMITS.lost_energy
+    ]
