@@ -168,7 +168,7 @@ def _model(chain: Chain) -> Any:
         return [*v, *(STIFFNESS * bend[i] - DAMPING * v[i] - CUBIC * q[i] ** 3 for i in range(n))]
 
     states = [*(f"q{i}" for i in range(n)), *(f"v{i}" for i in range(n))]
-    return da.estimate.Model(f, lambda x: [x[i] for i in chain.seen], states=states, outputs=["a", "b", "c"])
+    return da.estimate.UserModel(f, lambda x: [x[i] for i in chain.seen], states=states, outputs=["a", "b", "c"])
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------

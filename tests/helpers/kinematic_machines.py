@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import dalembert as da
-from dalembert.estimate import KinematicModel, kinematic, process
+from dalembert.estimate import KinematicModel, model_kinematics, process
 
 DT = 1e-3
 
@@ -72,7 +72,7 @@ def spatial_loop() -> da.Mechanism:
 
 
 def observer(eqs, **options) -> KinematicModel:
-    return kinematic(
+    return model_kinematics(
         eqs, **{"independent": "A.angle", "inputs": "slider acceleration", "outputs": "encoder", **options}
     )
 

@@ -17,11 +17,11 @@ from dalembert.estimate import (
     Cubature,
     ExtendedKalman,
     Kalman,
-    Model,
     Scaled,
     SigmaPointKalman,
     SphericalSimplex,
     Symmetric,
+    UserModel,
     smooth,
 )
 from dalembert.record import Record
@@ -97,7 +97,7 @@ def test_the_same_equations_as_functions_of_a_user_are_the_same_filter(name: str
     def combined(M: Any, N: Any, x: Any, u: Any) -> list[Any]:
         return [sum(M[i, j] * x[j] for j in range(4)) + N[i, 0] * u[0] for i in range(len(M))]
 
-    model = Model(
+    model = UserModel(
         lambda x, u: combined(s.A, s.B, x, u), lambda x, u: combined(s.C, s.D, x, u), states=list(s.states),
         inputs=list(s.inputs), outputs=list(s.outputs), continuous=False, dt=DT,
     )  # fmt: skip

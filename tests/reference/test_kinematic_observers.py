@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import ExtendedKalman, Switching, Window, kinematic, lanczos, process
+from dalembert.estimate import ExtendedKalman, Switching, Window, lanczos_derivative, model_kinematics, process
 from dalembert.studies import slider_crank_observer as crank
 from dalembert.studies import two_link_observer as arm
 
@@ -74,7 +74,7 @@ def test_the_offset_slider_crank_built_from_joints_is_the_closed_form():
     m.add_revolute("B", one.at(c / 2, 0), two.at(-r / 2, 0))
     m.add_revolute("C", two.at(r / 2, 0), slider.at(0, 0))
     m.add_prismatic("guide", m.ground.at(0, h), slider.at(0, 0))
-    model = kinematic(m, independent="A.angle", inputs="guide.acceleration", outputs="A.angle")
+    model = model_kinematics(m, independent="A.angle", inputs="guide.acceleration", outputs="A.angle")
     for th in np.linspace(-3, 3, 13):
         e, e1, e2 = h - c * np.sin(th), -c * np.cos(th), c * np.sin(th)
         p = np.sqrt(r**2 - e**2)
@@ -123,7 +123,7 @@ def test_a_chain_with_accelerometers_is_the_closed_form(lengths, places, gravity
     n = len(lengths)
     m = serial(lengths, places, (0, -gravity))
     names = [f"J{k + 1}.angle" for k in range(n)]
-    model = kinematic(m, independent=names, inputs=[f"acc{k + 1}.y" for k in range(n)], outputs=names)
+    model = model_kinematics(m, independent=names, inputs=[f"acc{k + 1}.y" for k in range(n)], outputs=names)
     step = process(model).functions["step"]
     random = np.random.default_rng(2)
     for _ in range(10):
@@ -141,7 +141,7 @@ def test_a_chain_with_accelerometers_is_the_closed_form(lengths, places, gravity
 def test_the_two_link_arm_of_the_source():
     """Its own formulas, eq. 2.24, and an output matrix of 2 x 6 (trap 11)."""
     L, d1, d2 = 0.4, 0.3, 0.25
-    model = kinematic(
+    model = model_kinematics(
         serial((L, 0.35), (d1, d2)), independent=["J1.angle", "J2.angle"], inputs=["acc1.y", "acc2.y"],
         outputs=["J1.angle", "J2.angle"],
     )  # fmt: skip
@@ -161,15 +161,15 @@ def test_lanczos_has_the_weights_of_the_source():
     impulse[7] = 1.0
     t = np.arange(15) * 0.01
     record = da.Record(t, np.column_stack((impulse, t**2)), ["impulse", "parabola"], ["rad", "m"])
-    found = lanczos(record)
+    found = lanczos_derivative(record)
     weights = np.array([1, 2, 3]) / 28 / 0.01
     assert found["impulse"] == pytest.approx([0, *weights[::-1], 0, *-weights, 0])
     assert found["parabola"] == pytest.approx(2 * found.time, abs=1e-13)
     assert found.units == {"impulse": "rad/s", "parabola": "m/s"}
-    assert lanczos(record, "parabola", order=2)["parabola"] == pytest.approx(np.full(3, 2.0), abs=1e-10)
+    assert lanczos_derivative(record, "parabola", order=2)["parabola"] == pytest.approx(np.full(3, 2.0), abs=1e-10)
     for bad in ({"points": 4}, {"order": 0}, {"points": 21}):
         with pytest.raises(da.errors.DataError):
-            lanczos(record, **bad)
+            lanczos_derivative(record, **bad)
 
 
 # --- an EKF by hand -------------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_filters_neither_drift_nor_break_over_thirty_seconds(estimates, run, dat
     assert np.abs(means).max() < 3e-4
     errors = found.compare(run, settle=1.0, channels=list(crank.STATES))
     assert errors["A.rate"] < 0.10
-    rough = lanczos(data, "encoder")
+    rough = lanczos_derivative(data, "encoder")
     late = rough.time > 1.0
     blind = np.sqrt(np.mean((rough["encoder"] - run["A.rate"][3:-3])[late] ** 2))
     assert blind > 5 * errors["A.rate"]
@@ -316,7 +316,7 @@ def test_a_wider_window_lowers_the_acceleration_error(data, run):
 )
 def test_every_switching_rule_carries_through_the_dead_points(data, run, switching):
     short = data.between(None, 5.0)
-    model = kinematic(
+    model = model_kinematics(
         crank.equations(), independent="A.angle", inputs="slider acceleration", outputs="encoder", scheme=3,
         start={"A.rate": 12.56}, switching=switching,
     )  # fmt: skip

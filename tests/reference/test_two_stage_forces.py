@@ -61,7 +61,7 @@ def test_the_balance_of_the_mechanism_is_that_of_the_formulas() -> None:
     rng = np.random.default_rng(2)
     angles = np.sort(rng.uniform(0.5, 2.4, 12))
     rates, seconds, torques = rng.normal(size=12) * 5, rng.normal(size=12) * 30, rng.normal(size=12) * 10
-    model = da.estimate.forces(study.mechanism(), independent="A.angle", known="torque", unknown="force")
+    model = da.estimate.model_forces(study.mechanism(), independent="A.angle", known="torque", unknown="force")
     motion = da.Record(np.arange(12.0), np.column_stack([angles, rates, seconds]), model.motion.names)
     found = model.algebraic(motion, da.Record(np.arange(12.0), torques[:, None], ["torque"]))["force"]
     wanted = [closed_form(*row) for row in zip(angles, rates, seconds, torques, strict=True)]
@@ -81,7 +81,7 @@ def test_the_oscillation_scene_meets_the_bounds_of_the_spec(
 def test_nothing_goes_back_from_forces_to_motion(swinging: study.Scene, motion: object) -> None:
     """T3.3a: the first stage is the same to the bit whatever masses, torque, force and walk the second is told."""
     again = da.estimate.TwoStage(motion, study.force_filter("EKF")).run(swinging.sensors)
-    heavy = da.estimate.forces(
+    heavy = da.estimate.model_forces(
         study.mechanism(study.Sizes(crank_mass=20.0, rod_mass=0.1, slider_mass=9.0)), independent="A.angle",
         known="torque", unknown={"force": da.estimate.RandomWalk(30.0)},
     )  # fmt: skip
@@ -126,7 +126,7 @@ def test_both_forms_agree_away_from_dead_centres(swinging: study.Scene, motion: 
 @pytest.mark.spec("004-C25", "004-C26", "004-T3")
 def test_the_force_cannot_be_told_at_a_dead_centre() -> None:
     """T3.3e: S = 0 where crank and rod are in line; the check warns and says when."""
-    model = da.estimate.forces(
+    model = da.estimate.model_forces(
         study.mechanism(), independent="A.angle", known="torque", unknown="force", form="unknown-from-known"
     )
     t = np.linspace(0.0, 1.0, 401)
@@ -318,4 +318,4 @@ def test_ill_posed_problems_are_refused_with_a_reason(options: dict, said: str) 
     m.add_force("side", slider.at(0.0, 0.01), (1, 0), input="side")
     m.add_force("across", slider.at(0, 0), (0, 1), input="across")  # the guide takes it
     with pytest.raises(ModelError, match=said):
-        da.estimate.forces(m, independent="A.angle", **options)
+        da.estimate.model_forces(m, independent="A.angle", **options)

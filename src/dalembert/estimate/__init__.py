@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter as Filter
     from dalembert.estimate.engine.metrics import Comparison as Comparison
     from dalembert.estimate.engine.metrics import compare as compare
-    from dalembert.estimate.engine.steady_gain import Steady as Steady
-    from dalembert.estimate.engine.stepper import Stepper as Stepper
+    from dalembert.estimate.engine.sensed_inputs import SensedInputs as SensedInputs
+    from dalembert.estimate.engine.sensed_inputs import sense_inputs as sense_inputs
+    from dalembert.estimate.engine.steady_gain import SteadyGain as SteadyGain
+    from dalembert.estimate.engine.stepper import FilterStepper as FilterStepper
     from dalembert.estimate.filters.extended_kalman import ExtendedKalman as ExtendedKalman
     from dalembert.estimate.filters.extended_kalman_bucy import ExtendedKalmanBucy as ExtendedKalmanBucy
     from dalembert.estimate.filters.joint_input_kalman import JointInputKalman as JointInputKalman
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
     from dalembert.estimate.forces.laws import LowPassed as LowPassed
     from dalembert.estimate.forces.laws import RandomWalk as RandomWalk
     from dalembert.estimate.forces.model import ForceModel as ForceModel
-    from dalembert.estimate.forces.model import forces as forces
+    from dalembert.estimate.forces.model import model_forces as model_forces
     from dalembert.estimate.forces.two_stage import TwoStage as TwoStage
     from dalembert.estimate.forces.two_stage import TwoStageEstimate as TwoStageEstimate
-    from dalembert.estimate.judge.observability import Observability as Observability
-    from dalembert.estimate.judge.observability import observability as observability
+    from dalembert.estimate.judge.local_observability import LocalObservability as LocalObservability
+    from dalembert.estimate.judge.local_observability import local_observability as local_observability
     from dalembert.estimate.judge.sensors import Accelerometer as Accelerometer
     from dalembert.estimate.judge.sensors import Encoder as Encoder
     from dalembert.estimate.judge.sensors import ForceSensor as ForceSensor
@@ -47,17 +49,15 @@ if TYPE_CHECKING:
     from dalembert.estimate.judge.tuning import Tuned as Tuned
     from dalembert.estimate.judge.tuning import tune as tune
     from dalembert.estimate.kinematic.check import KinematicCheck as KinematicCheck
-    from dalembert.estimate.kinematic.lanczos import lanczos as lanczos
+    from dalembert.estimate.kinematic.lanczos_derivative import lanczos_derivative as lanczos_derivative
     from dalembert.estimate.kinematic.model import KinematicModel as KinematicModel
-    from dalembert.estimate.kinematic.observer import kinematic as kinematic
-    from dalembert.estimate.kinematic.sensor_inputs import Sensed as Sensed
-    from dalembert.estimate.kinematic.sensor_inputs import sensed as sensed
+    from dalembert.estimate.kinematic.observer import model_kinematics as model_kinematics
     from dalembert.estimate.kinematic.switching import Switching as Switching
     from dalembert.estimate.kinematic.switching import Window as Window
     from dalembert.estimate.models.machine import machine_process as machine_process
     from dalembert.estimate.models.process import Process as Process
     from dalembert.estimate.models.process import process as process
-    from dalembert.estimate.models.user_model import Model as Model
+    from dalembert.estimate.models.user_model import UserModel as UserModel
     from dalembert.numerics.runge_kutta import Tableau as Tableau
 
 __all__ = attach(__name__)

@@ -134,7 +134,7 @@ def scene(noise: float = 1.0) -> Scene:
 def motion_filter(at: Scene) -> da.estimate.ExtendedKalman:
     """First stage: angles, rates and accelerations by Newmark's formula (scheme 2, as the source)."""
     names = [f"{joint}.angle" for joint in JOINTS]
-    model = da.estimate.kinematic(
+    model = da.estimate.model_kinematics(
         machine(), independent=names, inputs=[f"{j} acc.y" for j in JOINTS], outputs=[f"{j} encoder" for j in JOINTS],
         scheme="newmark", gamma=0.6, start={name: float(at.truth[name][0]) for name in names},
     )  # fmt: skip
@@ -154,7 +154,7 @@ def laws(kind: str) -> dict[str, Any]:
 def force_filter(kind: str = "band", noise: float = 1.0) -> da.estimate.ExtendedKalman:
     """Second stage: digging force and payload from the motion and the cylinders."""
     independent = [f"{joint}.angle" for joint in JOINTS]
-    model = da.estimate.forces(machine(), independent=independent, known=CYLINDERS, unknown=laws(kind))
+    model = da.estimate.model_forces(machine(), independent=independent, known=CYLINDERS, unknown=laws(kind))
     R = (noise * CYLINDER) ** 2
     P0 = dict.fromkeys(CYLINDERS, 1e9) | dict.fromkeys(UNKNOWN, 1e9)
     return da.estimate.ExtendedKalman(model, R=R, Q=model.noise(STEP, 1e6), P0=P0, dt=STEP)

@@ -145,7 +145,7 @@ def _filter(kind: str, model: Any, **options: Any) -> Any:
 def motion_filter(kind: str, at: Scene) -> Any:
     """First stage: angle, speed and acceleration of the crank from the slider's acceleration and the encoder."""
     first = float(at.truth["A.angle"][0])
-    model = da.estimate.kinematic(
+    model = da.estimate.model_kinematics(
         known_machine(), independent="A.angle", inputs="acc.x", outputs="encoder", scheme="constraint",
         start={"A.angle": first}, switching=at.switching,
     )  # fmt: skip
@@ -159,7 +159,7 @@ def motion_filter(kind: str, at: Scene) -> Any:
 def force_filter(kind: str, walk: float = TUNED, form: str = "known-from-unknown", torque: float | None = None) -> Any:
     """Second stage: the force on the slider from the motion and the measured torque, tuned unless told otherwise."""
     unknown = {"force": da.estimate.RandomWalk(walk)}
-    model = da.estimate.forces(known_machine(), independent="A.angle", known="torque", unknown=unknown, form=form)
+    model = da.estimate.model_forces(known_machine(), independent="A.angle", known="torque", unknown=unknown, form=form)
     noise = model.noise(STEP, (BALANCE[form] if torque is None else torque) ** 2)
     return _filter(kind, model, R=TORQUE**2, Q=noise, P0={"torque": 1.0, "force": 2500.0}, dt=STEP)
 
@@ -270,7 +270,7 @@ def _forms(at: Scene) -> dict[str, Any]:
             stages = da.estimate.TwoStage(motion, force_filter("EKF", form=form, torque=torque))
             found[name] = errors(at, stages.run(at.sensors))["force"]
     seen = motion.run(at.sensors)
-    model = da.estimate.forces(known_machine(), independent="A.angle", known="torque", unknown="force")
+    model = da.estimate.model_forces(known_machine(), independent="A.angle", known="torque", unknown="force")
     algebraic = model.algebraic(seen.record, at.sensors)
     kept = at.truth.time >= SETTLED
     found["algebraic"] = float(np.sqrt(np.mean((algebraic["force"] - at.force)[kept] ** 2)))
@@ -280,7 +280,7 @@ def _forms(at: Scene) -> dict[str, Any]:
 def _turning(at: Scene) -> dict[str, Any]:
     two = da.estimate.TwoStage(motion_filter("EKF", at), force_filter("EKF")).run(at.sensors)
     one = single_stage("EKF", at).run(at.sensors)
-    model = da.estimate.forces(
+    model = da.estimate.model_forces(
         known_machine(), independent="A.angle", known="torque", unknown="force", form="unknown-from-known"
     )
     return {

@@ -24,9 +24,9 @@ from dalembert.estimate import (
     SphericalSimplex,
     Switching,
     Window,
-    kinematic,
-    lanczos,
+    lanczos_derivative,
     measure,
+    model_kinematics,
     process,
     smooth,
 )
@@ -110,7 +110,7 @@ def measured(run: da.Record, seed: int) -> da.Record:
 
 def observer(window: float | None = SOURCE_WINDOW, **options: Any) -> KinematicModel:
     """The model of the source: scheme 3 under Euler's method; ``window`` None: no switching."""
-    return kinematic(
+    return model_kinematics(
         equations(), independent="A.angle", inputs="slider acceleration", outputs="encoder",
         start={"A.rate": 12.56}, workspace={"A.angle": (-np.pi, np.pi)},
         switching=None if window is None else Switching(window, distance=Window("B.angle")),
@@ -247,7 +247,7 @@ def investigate() -> Found:
         estimates[window] = {name: some[0] for name, some in every.items()}
     means = {name: window_means(one, run) for name, one in estimates[SOURCE_WINDOW].items()}
     step("smoother and Lanczos")
-    rates, seconds = (lanczos(data, "encoder", order=k) for k in (1, 2))
+    rates, seconds = (lanczos_derivative(data, "encoder", order=k) for k in (1, 2))
     short = data.between(None, 10.0)
     smoothed = figures([smooth(estimates[WIDE]["EKF"])], run)
     rough = _lanczos_errors(rates, seconds, run)

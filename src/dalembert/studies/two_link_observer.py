@@ -24,9 +24,9 @@ from dalembert.estimate import (
     KinematicModel,
     SigmaPointKalman,
     SphericalSimplex,
-    kinematic,
-    lanczos,
+    lanczos_derivative,
     measure,
+    model_kinematics,
     smooth,
 )
 from dalembert.expressions import Array
@@ -119,7 +119,7 @@ def measured(run: da.Record, seed: int = 0) -> da.Record:
 def observer(run: da.Record, **options: Any) -> KinematicModel:
     """Scheme 1 under Euler's method, started where the encoders stand."""
     angles = {"A.angle": float(run["encoder 1"][0]), "B.angle": float(run["encoder 2"][0])}
-    return kinematic(
+    return model_kinematics(
         machine(), independent=["A.angle", "B.angle"], inputs=list(INPUTS), outputs=list(ENCODERS), start=angles,
         **{"scheme": "constraint", **options},
     )  # fmt: skip
@@ -142,7 +142,7 @@ def lanczos_errors(data: da.Record, run: da.Record) -> tuple[dict[str, float], d
     found: dict[str, float] = {}
     records = []
     for order, kind in ((1, "rate"), (2, "acceleration")):
-        record = lanczos(data, ENCODERS, order=order)
+        record = lanczos_derivative(data, ENCODERS, order=order)
         late = record.time >= SETTLE
         first = round(float(record.time[0] / DT))
         for name, encoder in (("A", "encoder 1"), ("B", "encoder 2")):

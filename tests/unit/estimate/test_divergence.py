@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError
-from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, Symmetric
+from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, Symmetric, UserModel
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 
@@ -100,7 +100,7 @@ def test_a_function_that_gives_a_negative_variance_is_told_at_once(kind: str, sy
 
 @pytest.mark.parametrize("kind", ["extended", "sigma-point", "square-root sigma-point"])
 def test_a_model_that_runs_away_stops_the_run_and_keeps_the_record(kind: str) -> None:
-    blast = Model(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1.0])
+    blast = UserModel(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1.0])
     record = Record.from_channels(0.1 * np.arange(50), {"seen": 1.0})
     with pytest.raises(ConvergenceError, match=r"at t = 0\.\d s the estimate is no longer finite") as caught:
         KINDS[kind](blast, Q=1e-6, R=1e6, P0=0.1).run(record)
@@ -122,7 +122,7 @@ def test_a_lost_motion_with_a_sensor_held_for_exact_says_so() -> None:
 
 
 def test_a_stepper_refuses_a_step_that_gives_nothing_finite_and_stays_where_it_was() -> None:
-    blast = Model(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1e60])
+    blast = UserModel(lambda x, u: [x[0] ** 3], lambda x: [x[0]], states=["size"], outputs=["seen"], start=[1e60])
     stepper = ExtendedKalman(blast, Q=1e-6, R=1e6, P0=0.1, dt=0.1).stepper()
     before = stepper.step([np.nan])["size"]
     with pytest.raises(ConvergenceError, match=r"at t = 0.1 s .*The stepper is as it was before"):

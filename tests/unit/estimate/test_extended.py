@@ -12,14 +12,14 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.core.errors import DataError
-from dalembert.estimate import ExtendedKalman, Model, process
+from dalembert.estimate import ExtendedKalman, UserModel, process
 
 DT = 0.02
 
 
-def swing(**keywords: Any) -> Model:
+def swing(**keywords: Any) -> UserModel:
     """A pendulum with a torque; angle by a resolver and height of the bob are read."""
-    return Model(
+    return UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]], lambda x: [x[0], -da.cos(x[0])],
         states=["angle", "speed"], inputs=["torque"], outputs=["resolver", "height"], **keywords,
     )  # fmt: skip
@@ -95,7 +95,7 @@ def test_iteration_ends_at_the_most_likely_state() -> None:
 @pytest.mark.spec("004-C5")
 def test_josephs_form_knows_a_variance_that_the_short_one_loses() -> None:
     """A sensor far better than what was known before: P⁻ - K S Kᵀ has nothing left but rounding."""
-    model = Model(lambda x, u: [x[1], 0.0], lambda x: [x[0]], states=["a", "b"], outputs=["y"])
+    model = UserModel(lambda x, u: [x[1], 0.0], lambda x: [x[0]], states=["a", "b"], outputs=["y"])
     P0, R = np.array([[1e8, 5e7], [5e7, 1e8]]), 1e-12
     stepper = ExtendedKalman(model, Q=0.0, R=R, P0=P0, dt=0.1).stepper()
     stepper.step([1.0])
@@ -124,10 +124,10 @@ def test_a_missing_sample_is_as_if_its_sensor_did_not_exist() -> None:
         seen = bool(np.isfinite(gaps[k]))
         used = whole[seen]
         if state is not None:
-            used.memory, used._u, used.t, used._begun = state
+            used.filter_state, used._u, used.t, used._begun = state
         y = [record["resolver"][k], gaps[k]] if seen else [record["resolver"][k]]
         used.step(y, [record["torque"][k]])
-        state = (used.memory.copy(), used._u.copy(), used.t, True)
+        state = (used.filter_state.copy(), used._u.copy(), used.t, True)
         assert np.abs(used.x - found.states[k]).max() < 1e-13
 
 
@@ -135,7 +135,7 @@ def test_a_missing_sample_is_as_if_its_sensor_did_not_exist() -> None:
 def test_what_stands_in_a_missing_row_has_no_influence_at_all(value: float) -> None:
     ekf = ExtendedKalman(swing(), Q=1e-5, R=[4e-4, 1e-4], P0=0.1, dt=DT)
     tick = ekf.native.tick()
-    m, p = ekf.first_memory(None, None, DT), ekf.model.numbers
+    m, p = ekf.initial_filter_state(None, None, DT), ekf.model.numbers
     wanted = [a.copy() for a in tick.raw(m, [0.1], [0.2], [0.05, 0.0], [1.0, 0.0], p, DT, DT)]
     found = tick.raw(m, [0.1], [0.2], [0.05, value], [1.0, 0.0], p, DT, DT)
     for k in (0, 1, 2, 5, 6):  # all but the innovation of the row itself
@@ -144,7 +144,7 @@ def test_what_stands_in_a_missing_row_has_no_influence_at_all(value: float) -> N
 
 def test_residuals_of_angles_go_the_short_way_round() -> None:
     """The resolver jumps from π to -π; an unwrapped residual of 2π would throw the filter."""
-    model = Model(
+    model = UserModel(
         lambda x, u: [x[1], 0.0], lambda x: [x[0]], states=["angle", "speed"], outputs=["resolver"],
         angles=["resolver"], start=[3.0, 1.0],
     )  # fmt: skip
@@ -190,7 +190,7 @@ def test_between_samples_the_covariance_follows_its_differential_equation(subste
 def test_with_many_samples_the_continuous_filter_is_that_of_the_riccati_equation() -> None:
     """Samples every dt with variance R/dt: P settles where A P + P Aᵀ - P Cᵀ R⁻¹ C P + Q = 0, with an error O(dt)."""
     A, C, Q, R = np.array([[0.0, 1.0], [-4.0, -0.3]]), np.array([[1.0, 0.0]]), np.diag([0.01, 0.3]), 0.02
-    model = Model(lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y"])
+    model = UserModel(lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y"])
     exact = scipy.linalg.solve_continuous_are(A.T, C.T, Q, [[R]])
     errors = []
     for dt in (0.01, 0.005):
@@ -229,7 +229,7 @@ def test_matrices_and_one_flat_expression_are_the_same_filter() -> None:
         forces = [100 * (q[i] - 2 * q[i + 1] + q[i + 2]) - 50 * q[i + 1] ** 3 for i in range(n)]
         return [*(x[n + i] for i in range(n)), *forces]
 
-    model = Model(f, lambda x: [x[0], x[4], x[9]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b", "c"])
+    model = UserModel(f, lambda x: [x[0], x[4], x[9]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b", "c"])
     ways = [ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1e-3, dt=0.01, compiled=c) for c in (False, True)]
     functions = [way.native.function for way in ways]
     assert [function.is_a("SXFunction") for function in functions] == [False, True]
@@ -249,7 +249,9 @@ def test_continuous_noise_is_that_of_the_exact_discrete_model_forwards_and_backw
     big = scipy.linalg.expm(dt * np.block([[-A, Qc], [np.zeros((2, 2)), A.T]]))
     Ad = big[2:, 2:].T
     exact = da.StateSpace(Ad, np.zeros((2, 1)), [[1.0, 0.0]], [[0.0]], dt=dt, states=["q", "v"])
-    model = Model(lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y1"])
+    model = UserModel(
+        lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1]], lambda x: [x[0]], states=["q", "v"], outputs=["y1"]
+    )
     y = np.random.default_rng(0).standard_normal((40, 1))
     record = da.Record(dt * np.arange(40), np.hstack([y, np.zeros((40, 1))]), [exact.outputs[0], exact.inputs[0]])
     wanted = ExtendedKalman(exact, Q=Ad @ big[:2, 2:], R=0.1, P0=1.0).run(record)
@@ -266,7 +268,7 @@ def test_a_record_with_other_steps_than_the_filter_was_made_for_is_refused():
     """Q is the noise of one step of dt: over other steps it would be another filter."""
     import dalembert as da
 
-    model = da.estimate.Model(lambda x, u: [-x[0]], lambda x: [x[0]], states=["x"], outputs=["y"])
+    model = da.estimate.UserModel(lambda x, u: [-x[0]], lambda x: [x[0]], states=["x"], outputs=["y"])
     record = da.Record(0.01 * np.arange(50), np.ones((50, 1)), ["y"])
     with pytest.raises(DataError, match=r"sampled every 0\.01 s, the filter made for 0\.02 s"):
         da.estimate.ExtendedKalman(model, Q=1e-6, R=1e-4, P0=1.0, dt=0.02).run(record)

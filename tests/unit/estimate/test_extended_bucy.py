@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.estimate import ExtendedKalman, ExtendedKalmanBucy, KalmanBucy, Model, process
+from dalembert.estimate import ExtendedKalman, ExtendedKalmanBucy, KalmanBucy, UserModel, process
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 from tests.helpers import filter_machines
@@ -19,9 +19,9 @@ SPEC = pytest.mark.spec("000-76")
 Q, R = np.diag([1e-4, 1e-2]), np.diag([1e-3, 4e-3])
 
 
-def swing(**keywords: Any) -> Model:
+def swing(**keywords: Any) -> UserModel:
     """A pendulum with a torque; read are the place of its bob and the acceleration, which jumps with the torque."""
-    return Model(
+    return UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]],
         lambda x, u: [da.sin(x[0]), -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]],
         states=["angle", "speed"], inputs=["torque"], outputs=["place", "acceleration"], **keywords,
@@ -336,7 +336,7 @@ def test_in_a_loop_it_is_told_what_a_law_drives_and_estimates_as_over_the_record
 
 
 def test_it_says_what_it_does_not_take() -> None:
-    steps = Model(lambda x, u: [0.9 * x[0]], lambda x: [x[0]], states=["x"], outputs=["y"], continuous=False)
+    steps = UserModel(lambda x, u: [0.9 * x[0]], lambda x: [x[0]], states=["x"], outputs=["y"], continuous=False)
     four_bar = filter_machines.four_bar()
     record = data(4)
     for error, match, model, keywords in (
@@ -352,7 +352,7 @@ def test_it_says_what_it_does_not_take() -> None:
     ):
         with pytest.raises(error, match=match):
             ExtendedKalmanBucy(model, **{"Q": 1.0, "R": 1.0, "P0": 1.0, **keywords})
-    blind = Model(lambda x, u: [0 * x[0], -x[1]], lambda x: [x[1]], states=["drift", "seen"], outputs=["y"])
+    blind = UserModel(lambda x, u: [0 * x[0], -x[1]], lambda x: [x[1]], states=["drift", "seen"], outputs=["y"])
     with pytest.raises(DataError, match=r"P0 is missing.*drift"):
         ExtendedKalmanBucy(blind, Q=1.0, R=1.0).run(Record([0.0, 1.0], [[0.0], [0.0]], ["y"]))
     ekf = ExtendedKalmanBucy(swing(), Q=Q, R=R, P0=0.1)

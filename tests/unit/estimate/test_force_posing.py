@@ -10,7 +10,7 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import ModelError
 from dalembert.equations import State
-from dalembert.estimate import forces
+from dalembert.estimate import model_forces
 
 BOTH = ("known-from-unknown", "unknown-from-known")
 
@@ -44,7 +44,7 @@ def standing(model: da.estimate.ForceModel, angle: float) -> da.Record:
 def test_a_force_that_the_joints_take_is_refused_whatever_its_direction(form: str, inclined: float) -> None:
     """Across an inclined guide what is left of it is rounding, 1e-17, and no force that could be told."""
     with pytest.raises(ModelError, match=r"across cannot be told .* moves nothing at any pose"):
-        forces(slider_crank(inclined), independent="A.angle", known="torque", unknown="across", form=form)
+        model_forces(slider_crank(inclined), independent="A.angle", known="torque", unknown="across", form=form)
 
 
 @pytest.mark.spec("004-C24", "004-C26")
@@ -52,8 +52,8 @@ def test_a_measured_force_that_moves_nothing_does_not_serve_the_first_form() -> 
     """B₁ must have an inverse; the second form divides by B₂ only and may read it."""
     options = {"independent": "A.angle", "known": "across", "unknown": "along"}
     with pytest.raises(ModelError, match="across cannot be told"):
-        forces(slider_crank(0.3), **options)
-    assert forces(slider_crank(0.3), form=BOTH[1], **options).known == ("across",)
+        model_forces(slider_crank(0.3), **options)
+    assert model_forces(slider_crank(0.3), form=BOTH[1], **options).known == ("across",)
 
 
 @pytest.mark.spec("004-C26")
@@ -70,14 +70,14 @@ def test_two_forces_that_do_the_same_are_not_told_apart(form: str) -> None:
     for k, place in enumerate((0.0, 0.1)):
         m.add_force(f"push{k}", upper.at(place, 0), (0, 1), axes="body", input=f"push{k}")
     with pytest.raises(ModelError, match=r"push0, push1 cannot be told apart .* one does the same as others"):
-        forces(m, independent=["A.angle", "B.angle"], known=["t1", "t2"], unknown=["push0", "push1"], form=form)
+        model_forces(m, independent=["A.angle", "B.angle"], known=["t1", "t2"], unknown=["push0", "push1"], form=form)
 
 
 @pytest.mark.spec("004-C26")
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, np.pi - 1e-4])
 def test_a_machine_that_stands_at_a_dead_centre_is_told_so(angle: float) -> None:
     """However little of the force is left there, and although it never gets any better on this motion."""
-    model = forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
+    model = model_forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
     report = model.check(standing(model, angle))
     assert not report.well_posed
     assert "along moves nothing (100 % of the motion)" in report.verdict
@@ -88,7 +88,7 @@ def test_a_machine_that_stands_at_a_dead_centre_is_told_so(angle: float) -> None
 def test_where_the_measured_force_moves_nothing_the_other_form_is_advised() -> None:
     """The torque is sought and the push measured: f₁₂ divides by S, f₂₁ by one. Choose the form that exists."""
     options = {"independent": "A.angle", "known": "along", "unknown": "torque"}
-    first, second = (forces(slider_crank(0.0), form=form, **options) for form in BOTH)
+    first, second = (model_forces(slider_crank(0.0), form=form, **options) for form in BOTH)
     t = np.linspace(0.0, 1.0, 2001)
     through = da.Record(t, np.column_stack([-1.0 + 2 * t, 2 + 0 * t, 0 * t]), first.motion.names)
     report = first.check(through)
@@ -101,7 +101,7 @@ def test_where_the_measured_force_moves_nothing_the_other_form_is_advised() -> N
 @pytest.mark.spec("004-C30")
 def test_the_open_loop_estimate_says_nothing_where_nothing_can_be_told() -> None:
     """At S = 0 no force is a solution, and zero would be a lie; elsewhere F = -T/S at rest without weight."""
-    model = forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
+    model = model_forces(slider_crank(0.0), independent="A.angle", known="torque", unknown="along")
     torque = da.Record(np.linspace(0.0, 1.0, 11), np.ones((11, 1)), ["torque"])
     assert np.isnan(model.algebraic(standing(model, 0.0), torque)["along"]).all()
     assert np.isfinite(model.algebraic(standing(model, 0.01), torque)["along"]).all()
@@ -126,7 +126,7 @@ def four_bar() -> tuple[da.EquationsOfMotion, State, da.Record]:
 
 
 def of_four_bar(start: State | None) -> da.estimate.ForceModel:
-    return forces(four_bar()[0], independent="A.angle", known="torque", unknown="load", start=start)
+    return model_forces(four_bar()[0], independent="A.angle", known="torque", unknown="load", start=start)
 
 
 def told_by_a_filter(run: da.Record, *more: str) -> da.Record:
@@ -156,7 +156,7 @@ def test_a_motion_that_closes_its_loops_another_way_is_refused() -> None:
 def test_a_motion_that_cannot_be_is_refused() -> None:
     """The rocker of a crank-rocker cannot go round."""
     eqs, at, _ = four_bar()
-    model = forces(eqs, independent="D.angle", known="torque", unknown="load", start=at)
+    model = model_forces(eqs, independent="D.angle", known="torque", unknown="load", start=at)
     t = np.linspace(0.0, 1.0, 201)
     motion = da.Record(t, np.column_stack([at["D.angle"] + 3.0 * t, 3.0 + 0 * t, 0 * t]), model.motion.names)
     with pytest.raises(ModelError, match=r"the motion at t = .* cannot be: the joints of 'four-bar' stay open"):
@@ -180,4 +180,4 @@ def test_noise_and_starts_are_asked_for_by_name() -> None:
     with pytest.raises(ModelError, match="'load' has no law"):
         model.noise(1e-3, 1.0)
     with pytest.raises(ModelError, match="start must be a state"):
-        forces(four_bar()[0], independent="A.angle", known="torque", unknown="load", start={"A.angle": 1.0})
+        model_forces(four_bar()[0], independent="A.angle", known="torque", unknown="load", start={"A.angle": 1.0})

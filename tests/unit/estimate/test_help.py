@@ -27,9 +27,9 @@ def test_every_parameter_of_a_filter_is_in_its_signature_and_in_its_description(
 
 def test_what_all_filters_share_is_public() -> None:
     assert all(issubclass(getattr(da.estimate, name), da.estimate.Filter) for name in FILTERS)
-    assert {"Filter", "Stepper"} <= set(da.estimate.__all__)
+    assert {"Filter", "FilterStepper"} <= set(da.estimate.__all__)
     stepper = da.estimate.Kalman(da.StateSpace([[0.5]], None, [[1.0]], dt=1.0), Q=1.0, R=1.0).stepper()
-    assert isinstance(stepper, da.estimate.Stepper)
+    assert isinstance(stepper, da.estimate.FilterStepper)
 
 
 def test_a_filter_of_a_users_own_describes_itself_like_the_others() -> None:

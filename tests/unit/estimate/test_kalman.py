@@ -175,7 +175,7 @@ def test_covariances_that_were_too_many_to_keep_are_computed_again(monkeypatch):
     kept = kalman().run(record)
     monkeypatch.setattr(result, "KEPT", 10)
     lean = kalman().run(record)
-    assert lean._memories is None
+    assert lean._filter_states is None
     assert lean.covariances() == pytest.approx(kept.covariances(), rel=1e-14)
     assert da.estimate.smooth(lean).states == pytest.approx(da.estimate.smooth(kept).states, rel=1e-12)
 
@@ -278,7 +278,7 @@ def test_the_information_form_refuses_what_it_cannot_carry():
 
 
 def test_a_nonlinear_process_is_sent_to_the_right_filter():
-    pendulum = da.estimate.Model(
+    pendulum = da.estimate.UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]], states=["angle", "speed"], outputs=["encoder"]
     )
     with pytest.raises(ModelError, match="not linear"):
@@ -342,7 +342,7 @@ def test_progress_is_told_up_to_the_end():
 
 @pytest.mark.parametrize("form", ["covariance", "square-root", "information"])
 def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
-    import dalembert.estimate.filters.settled as settled
+    import dalembert.estimate.filters.converged_filter as settled
 
     problem = random_problem(43, 4, 3)  # spectral radius below 1
     record = problem.simulate(np.random.default_rng(41), 3000)
@@ -351,8 +351,8 @@ def test_a_filter_that_has_settled_goes_on_as_if_it_had_not(form, monkeypatch):
     record = Record(record.time, data, record.names)
     filter_ = da.estimate.Kalman(problem.system, Q=problem.Q, R=problem.R, P0=problem.P0, form=form)
     used: list[int] = []
-    original = settled.Settled.samples
-    monkeypatch.setattr(settled.Settled, "samples", lambda s, m, d: (used.append(len(d)), original(s, m, d))[1])
+    original = settled.ConvergedFilter.samples
+    monkeypatch.setattr(settled.ConvergedFilter, "samples", lambda s, m, d: (used.append(len(d)), original(s, m, d))[1])
     fast = filter_.run(record)
     assert sum(used) > 1000
     monkeypatch.setattr(settled, "UNCHANGED", -1.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import kinematic
+from dalembert.estimate import model_kinematics
 from dalembert.estimate.kinematic.closing import Closing, SparseRows
 from dalembert.solve.position.prescribed_motion import targets_of
 
@@ -62,7 +62,7 @@ def test_an_arm_is_closed_joint_by_joint() -> None:
 def test_an_arm_in_space_reads_what_the_analysis_of_its_motion_says() -> None:
     """Six hinges, six accelerometers of three axes: S z̈ + bias against the recursion of the kinematic analysis."""
     inputs = [name for name in arm().outputs.names if name.startswith("acc")]
-    model = kinematic(arm(), independent=JOINTS, inputs=inputs, outputs=JOINTS)
+    model = model_kinematics(arm(), independent=JOINTS, inputs=inputs, outputs=JOINTS)
     rates, seconds = np.linspace(-2.0, 3.0, 6), np.linspace(5.0, -8.0, 6)
     begin = np.array([0.2, -0.5, 1.0, 0.3, 0.4, -0.6])
     motion = {name: (lambda t, k=k: begin[k] + rates[k] * t + seconds[k] / 2 * t**2) for k, name in enumerate(JOINTS)}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import ExtendedKalman, kinematic, process
+from dalembert.estimate import ExtendedKalman, model_kinematics, process
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, spatial_loop, stepped, two_link
 
 
@@ -29,7 +29,7 @@ def eqs() -> da.EquationsOfMotion:
 @pytest.mark.spec("004-C12")
 def test_relations_of_a_mechanism_are_those_of_its_formula(eqs):
     built = observer(eqs)
-    given = kinematic(
+    given = model_kinematics(
         formula, independent="A.angle", inputs="slider.acceleration", outputs="A.angle", units={"A.angle": "rad"}
     )
     for angle in np.random.default_rng(1).uniform(-3, 3, 20):
@@ -72,7 +72,7 @@ def test_gravity_in_an_accelerometer_is_known_from_the_pose():
     arm = m.add_body("arm", mass=1.0, inertia=da.rod(0.4))
     m.add_revolute("A", m.ground.at(0, 0), arm.at(-0.2, 0))
     m.add_sensor("acc", da.accelerometer(arm.at(0.1, 0)))
-    model = kinematic(m, independent="A.angle", inputs="acc.y", outputs="A.angle", scheme=None)
+    model = model_kinematics(m, independent="A.angle", inputs="acc.y", outputs="A.angle", scheme=None)
     relation = model.relation({"A.angle": 0.7, "A.rate": 3.0})
     np.testing.assert_allclose(relation.S, [[0.3]], rtol=0, atol=1e-14)
     assert relation.bias == pytest.approx([9.81 * np.cos(0.7)], abs=1e-13)
@@ -87,7 +87,7 @@ def test_parameters_stay_parameters():
     m.add_sensor("acc", da.acceleration(arm.at(place - 0.2, 0)))
     eqs = da.equations(m)
     for value in (0.3, 0.35):
-        model = kinematic(
+        model = model_kinematics(
             eqs.replace(place=value), independent="A.angle", inputs=["acc.x", "acc.y"], outputs="A.angle", scheme=None
         )
         relation = model.relation({"A.angle": 0.7, "A.rate": 2.0})
@@ -105,7 +105,7 @@ def test_a_joint_driven_in_time_is_part_of_the_relations():
     m.add_driver("drive", "rail", lambda t: 0.5 * t**2)
     m.add_revolute("A", cart.at(0, 0), arm.at(-0.2, 0))
     m.add_sensor("acc", da.accelerometer(arm.at(0.2, 0)))
-    model = kinematic(m, independent="A.angle", inputs="acc.y", outputs="A.angle", scheme=None)
+    model = model_kinematics(m, independent="A.angle", inputs="acc.y", outputs="A.angle", scheme=None)
     assert model.relation({"A.angle": 0.7}).bias == pytest.approx([-np.sin(0.7)], abs=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_a_joint_driven_in_time_is_part_of_the_relations():
 def test_redundant_rows_of_a_loop_in_space_do_no_harm():
     """Against the position, velocity and acceleration analysis, which solves the rows in another way."""
     eqs = da.equations(spatial_loop())
-    model = kinematic(eqs, independent="A.angle", inputs=["imu.x", "imu.y"], outputs=["A.angle", "gyro.z"])
+    model = model_kinematics(eqs, independent="A.angle", inputs=["imu.x", "imu.y"], outputs=["A.angle", "gyro.z"])
     begin = da.assemble(eqs)["A.angle"]
     run = da.kinematics(eqs, 1.0, motion={"A": lambda t: begin + 3 * t + 2 * t**2}, every=0.05)
     p = process(model)
@@ -158,7 +158,7 @@ def wrist_speeds(a: float, b: float) -> np.ndarray:
 @pytest.mark.parametrize("weights", [None, {"wrist.x": 4.0, "wrist.y": 0.5, "spin": 2.0}])
 def test_more_speeds_than_freedoms_give_the_rates_by_least_squares(weights):
     """ż = (Sᵀ W S)⁻¹ Sᵀ W u of two joints from three contradictory speeds; S written out, NumPy solves."""
-    model = kinematic(swinging_arm(), order="velocity", independent=["A.angle", "B.angle"],
+    model = model_kinematics(swinging_arm(), order="velocity", independent=["A.angle", "B.angle"],
                       inputs=["wrist.x", "wrist.y", "spin"], outputs=["A.angle", "B.angle"], weights=weights,
                       scheme=None)  # fmt: skip
     assert model.states.names == ("A.angle", "B.angle")
@@ -182,7 +182,7 @@ def test_an_observer_of_speeds_follows_an_arm_of_two_joints():
     eqs = da.equations(swinging_arm())
     begin = da.assemble(eqs, {"A.angle": 0.3, "B.angle": -0.8})
     run = da.simulate(eqs, 1.0, start=begin, every=DT)
-    model = kinematic(eqs, order="velocity", independent=["A.angle", "B.angle"],
+    model = model_kinematics(eqs, order="velocity", independent=["A.angle", "B.angle"],
                       inputs=["wrist.x", "wrist.y", "spin"], outputs=["A.angle", "B.angle"], scheme=None,
                       method="rk4", start={"A.angle": 0.4, "B.angle": -0.9})  # fmt: skip
     found = ExtendedKalman(model, Q=1e-6, R=1e-6, P0=1e-2, dt=DT).run(run)
@@ -207,7 +207,7 @@ def test_more_sensors_than_freedoms_are_weighted_least_squares():
     """Three accelerometers of an arm with two joints; NumPy's least squares with weights is the judge."""
     m = two_link(gravity=(0, -9.81))
     weights = {"acc1.y": 4.0, "acc2.y": 0.5, "acc2.x": 2.0}
-    model = kinematic(
+    model = model_kinematics(
         m, independent=["A.angle", "B.angle"], inputs=list(weights), outputs=["A.angle", "B.angle"], weights=weights
     )
     x = model.state({"A.angle": 0.3, "B.angle": -0.8, "A.rate": 2.0, "B.rate": -5.0})
@@ -324,7 +324,7 @@ def test_an_input_of_the_same_instant_leaves_no_lag(eqs):
 @pytest.mark.spec("004-C12")
 def test_a_formula_with_time_of_its_own_has_the_derivatives_of_both():
     """h = sin(z) + z t² : ḣ = (cos z + t²) ż + 2 z t, ḧ = (cos z + t²) z̈ - sin z ż² + 4 t ż + 2 z."""
-    model = kinematic(
+    model = model_kinematics(
         lambda s: {"probe": da.sin(s["z"]) + s["z"] * s.t**2}, independent="z", inputs="probe.acceleration",
         outputs="z", scheme=None, method="euler",
     )  # fmt: skip

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.estimate import Switching, Window, kinematic, process
-from dalembert.estimate.kinematic.step import Stepper
+from dalembert.estimate import Switching, Window, model_kinematics, process
+from dalembert.estimate.kinematic.step import KinematicStep
 from tests.helpers.kinematic_machines import DT, observer, slider_crank, stepped, two_link
 
 
@@ -44,7 +44,7 @@ def test_the_window_repeats_every_half_turn(eqs, turn):
 def test_the_determinant_is_measured_by_its_largest_in_the_workspace(eqs):
     """Crank 0.3: S² over its largest; the same for a machine a thousand times larger: no unit in the threshold."""
     small = observer(eqs, switching=Switching(0.01))
-    large = kinematic(slider_crank(300.0, 600.0), independent="A.angle", inputs="slider acceleration",
+    large = model_kinematics(slider_crank(300.0, 600.0), independent="A.angle", inputs="slider acceleration",
                       outputs="encoder", switching=Switching(0.01))  # fmt: skip
     th1 = np.linspace(0, np.pi, 2001)
     th2 = np.arccos(-0.5 * np.cos(th1))
@@ -132,7 +132,7 @@ def test_the_check_looks_along_a_motion(eqs):
     assert away.poses[:, 0] == pytest.approx(swing["A.angle"][np.linspace(0, 500, 400).astype(int)])
     assert through.blind > 0.0 and abs(np.cos(through.worst["A.angle"])) < 0.02
     assert model.check(turn.select("A.angle", "A.rate"), poses=50).poses.shape == (50, 1)
-    given = kinematic(lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q")
+    given = model_kinematics(lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q")
     record = da.Record([0.0, 1.0], [[0.1, 0.2], [0.3, 0.2]], ["q", "q.rate"])
     assert given.check(record).blind == 0.0
 
@@ -159,7 +159,7 @@ def test_a_motion_that_cannot_be_looked_along_is_refused(eqs, motion, why):
 @pytest.mark.spec("004-C15")
 def test_the_check_finds_an_open_chain_regular_everywhere():
     """det S = d1 d2 at every pose."""
-    model = kinematic(
+    model = model_kinematics(
         two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"], outputs=["A.angle", "B.angle"]
     )
     found = model.check(workspace={"A.angle": (-2, 2), "B.angle": (-1, 1)})
@@ -200,11 +200,11 @@ def test_sensors_that_do_not_fit_are_refused_in_words(eqs, options, why):
 @pytest.mark.spec("004-C15")
 def test_too_few_coordinates_and_too_few_sensors_are_refused():
     with pytest.raises(da.errors.ModelError, match="has 2 degrees of freedom, but 1"):
-        kinematic(two_link(), independent="A.angle", inputs="acc1.y", outputs="A.angle")
+        model_kinematics(two_link(), independent="A.angle", inputs="acc1.y", outputs="A.angle")
     with pytest.raises(
         da.errors.ModelError, match=r"at least 2 inputs, got 1.*at least 2 of the outputs must be positions"
     ):
-        kinematic(two_link(), independent=["A.angle", "B.angle"], inputs="acc1.y", outputs="A.angle")
+        model_kinematics(two_link(), independent=["A.angle", "B.angle"], inputs="acc1.y", outputs="A.angle")
 
 
 @pytest.mark.spec("004-C15")
@@ -212,19 +212,19 @@ def test_inputs_that_all_tell_the_same_are_refused():
     """Two accelerometers on the first link say nothing of the second joint."""
     m = two_link()
     m.add_sensor("acc0", da.accelerometer(m.bodies[0].at(0.05, 0)))
-    model = kinematic(
+    model = model_kinematics(
         m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"], outputs=["A.angle", "B.angle"]
     )
     with pytest.raises(da.errors.ModelError, match=r"do not tell A\.angle, B\.angle at any pose"):
         model.check()
     with pytest.raises(da.errors.ModelError, match="say nothing about"):
-        kinematic(m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"],
+        model_kinematics(m, independent=["A.angle", "B.angle"], inputs=["acc0.y", "acc1.y"],
                   outputs=["A.angle", "B.angle"], switching=Switching(0.01))  # fmt: skip
 
 
 @pytest.mark.spec("004-C15")
 def test_outputs_that_all_tell_the_same_are_refused():
-    model = kinematic(
+    model = model_kinematics(
         two_link(), independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"],
         outputs=["A.angle", "upper.x", "upper.y"],
     )  # fmt: skip
@@ -237,7 +237,7 @@ def test_a_rolling_machine_is_refused():
     m.add_body("wheel", mass=1.0, inertia=1.0)
     m.add_constraint("rolls", lambda s: s["wheel.vx"] + 0.5 * s["wheel.rate"], level="velocity")
     with pytest.raises(da.errors.ModelError, match="velocity or acceleration level"):
-        kinematic(m, independent=["wheel.x"], inputs="wheel.ax", outputs="wheel.x")
+        model_kinematics(m, independent=["wheel.x"], inputs="wheel.ax", outputs="wheel.x")
 
 
 def test_a_process_tells_every_joint_and_the_gap(eqs):
@@ -249,7 +249,7 @@ def test_a_process_tells_every_joint_and_the_gap(eqs):
 
 
 def test_a_stepper_is_plain_data(eqs):
-    assert isinstance(observer(eqs).stepper, Stepper)
+    assert isinstance(observer(eqs).stepper, KinematicStep)
     assert "KinematicModel('slider-crank'" in repr(observer(eqs))
 
 
@@ -274,14 +274,14 @@ def test_inside_a_simulation_the_inputs_are_read_from_sensors(use_current):
     m = two_link(gravity=(0, -9.81))
     m.add_sensor("encoder 1", da.angle("A"))
     m.add_sensor("encoder 2", da.angle("B"))
-    model = kinematic(
+    model = model_kinematics(
         m, independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"], outputs=["encoder 1", "encoder 2"],
         use_current=use_current,
     )  # fmt: skip
     noise = {"R": 1e-6, "input_noise": 1e-4, "P0": [1e-6] * 4 + [1.0] * 2}
     ekf = da.estimate.ExtendedKalman(model, dt=5e-3, **noise)
     eqs = da.equations(m)
-    run = da.simulate(eqs, 0.3, observer=da.estimate.sensed(ekf), every=5e-3)
+    run = da.simulate(eqs, 0.3, observer=da.estimate.sense_inputs(ekf), every=5e-3)
     name = next(n for n in run.names if n.endswith("B.rate") and n != "B.rate")
     after = ekf.run(run.select("acc1.y", "acc2.y", "encoder 1", "encoder 2"))
     assert run[name][: len(after)] == pytest.approx(after["B.rate"], abs=1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.estimate import ExtendedKalman, kinematic, process, smooth
+from dalembert.estimate import ExtendedKalman, model_kinematics, process, smooth
 from tests.helpers.kinematic_machines import observer, slider_crank, two_link
 
 DT = 1e-3
@@ -29,7 +29,9 @@ def four_bar() -> tuple[da.EquationsOfMotion, State, da.Record]:
 
 def of_four_bar(start, **options):
     eqs = four_bar()[0]
-    return kinematic(eqs, **{"independent": "A.angle", "inputs": "acc.y", "outputs": "encoder", **options}, start=start)
+    return model_kinematics(
+        eqs, **{"independent": "A.angle", "inputs": "acc.y", "outputs": "encoder", **options}, start=start
+    )
 
 
 SWITCHING = da.estimate.Switching(0.05)  # det S² over its largest: the rocker turns back there
@@ -88,7 +90,9 @@ def test_a_start_that_is_no_start_is_refused_in_words() -> None:
         with pytest.raises(da.errors.ModelError, match=why):
             of_four_bar(start)
     with pytest.raises(da.errors.ModelError, match="no state of a machine"):
-        kinematic(lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q", start=at)
+        model_kinematics(
+            lambda s: {"h": da.sin(s["q"])}, independent="q", inputs="h.acceleration", outputs="q", start=at
+        )
 
 
 # --- dead points of the coordinates -----------------------------------------------------------------------------------
@@ -101,8 +105,8 @@ def test_a_coordinate_at_its_dead_point_is_refused_and_another_named(start) -> N
     eqs = da.equations(da.read_model("slider-crank"))
     options = {"independent": "guide.displacement", "inputs": "A.acceleration", "outputs": "stroke"}
     with pytest.raises(da.errors.ModelError, match=r"dead point.*Name others, such as A\.angle, or start elsewhere"):
-        kinematic(eqs, start=start, **options)
-    away = kinematic(eqs, start=da.assemble(eqs, {"A.angle": 0.5}), **options)
+        model_kinematics(eqs, start=start, **options)
+    away = model_kinematics(eqs, start=da.assemble(eqs, {"A.angle": 0.5}), **options)
     assert np.isfinite(away.relation().S).all()
 
 
@@ -126,7 +130,9 @@ def test_names_that_do_not_fit_are_told_as_the_reader_gave_them(options: dict, w
     """The reaction torque of a hinge in its plane is zero, so it is no position to be measured."""
     eqs = da.equations(da.read_model("slider-crank"))
     with pytest.raises(da.errors.ModelError, match=why):
-        kinematic(eqs, **{"independent": "A.angle", "inputs": "guide.acceleration", "outputs": "A.angle", **options})
+        model_kinematics(
+            eqs, **{"independent": "A.angle", "inputs": "guide.acceleration", "outputs": "A.angle", **options}
+        )
 
 
 # --- inputs of the same instant ---------------------------------------------------------------------------------------
@@ -142,7 +148,7 @@ def arm() -> tuple[da.EquationsOfMotion, da.Record]:
 
 
 def arm_filter(use_current: bool) -> ExtendedKalman:
-    model = kinematic(
+    model = model_kinematics(
         arm()[0], independent=["A.angle", "B.angle"], inputs=["acc1.y", "acc2.y"],
         outputs=["encoder 1", "encoder 2"], use_current=use_current, method="heun" if use_current else "euler",
     )  # fmt: skip

@@ -17,8 +17,8 @@ from tests.helpers.linear_gaussian import Problem, random_problem
 from tests.unit.estimate.test_kalman import cart, kalman, pushed
 
 
-def pendulum() -> da.estimate.Model:
-    return da.estimate.Model(
+def pendulum() -> da.estimate.UserModel:
+    return da.estimate.UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0]) + da.cos(x[0]) * u[0]], lambda x: [x[0]],
         states=["angle", "speed"], inputs=["torque"], outputs=["encoder"],
     )  # fmt: skip

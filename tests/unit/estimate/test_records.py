@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert.core.errors import DataError
-from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, smooth
+from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, UserModel, smooth
 from dalembert.linear import StateSpace
 from dalembert.record import Record
 
@@ -23,8 +23,8 @@ def cart(**more: Any) -> StateSpace:
     )  # fmt: skip
 
 
-def own() -> Model:
-    return Model(
+def own() -> UserModel:
+    return UserModel(
         lambda x, u: [x[1], u[0]], lambda x: [x[0], x[1]], states={"position": "m", "speed": "m/s"},
         inputs={"push": "m/s²"}, outputs={"seen": "m", "heard": "m/s"},
     )  # fmt: skip

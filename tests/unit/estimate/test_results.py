@@ -138,7 +138,7 @@ def test_smoothing_of_an_extended_filter_of_a_linear_model_is_that_of_the_linear
 
 
 def test_smoothing_of_a_pendulum_beats_its_filter():
-    model = da.estimate.Model(
+    model = da.estimate.UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]], states=["angle", "speed"], outputs=["encoder"]
     )
     ekf = da.estimate.ExtendedKalman(model, Q=[1e-9, 1e-5], R=1e-3, dt=0.01, P0=1.0, start=[0.5, 0.0])
@@ -266,7 +266,9 @@ def test_a_continuous_filter_goes_along_with_the_machine():
 
 
 def test_samples_at_any_time_are_stepped_by_their_own_interval():
-    model = da.estimate.Model(lambda x, u: [x[1], -4.0 * x[0]], lambda x: [x[0]], states=["x", "v"], outputs=["seen"])
+    model = da.estimate.UserModel(
+        lambda x, u: [x[1], -4.0 * x[0]], lambda x: [x[0]], states=["x", "v"], outputs=["seen"]
+    )
     rng = np.random.default_rng(0)
     t = np.cumsum(rng.uniform(0.005, 0.05, 400))
     record = Record(t, np.cos(2 * t)[:, None], ["seen"])

@@ -15,22 +15,22 @@ from dalembert.estimate import (
     CentralDifference,
     Cubature,
     ExtendedKalman,
-    Model,
     Process,
     Scaled,
     SigmaPointKalman,
     SphericalSimplex,
     Symmetric,
+    UserModel,
     process,
 )
-from dalembert.estimate.engine.engine import tick_function
+from dalembert.estimate.engine.recursion import tick_function
 
 DT = 0.02
 RULES = [Symmetric(1.0), Scaled(1.0, 2.0, 0.0), Scaled(0.3), SphericalSimplex(0.25), CentralDifference(), Cubature()]
 
 
-def swing(**keywords: Any) -> Model:
-    return Model(
+def swing(**keywords: Any) -> UserModel:
+    return UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]], lambda x: [da.sin(x[0]), -da.cos(x[0])],
         states=["angle", "speed"], inputs=["torque"], outputs=["x", "y"], **keywords,
     )  # fmt: skip
@@ -149,7 +149,7 @@ def test_the_square_root_form_is_the_same_filter(rule: Any) -> None:
 def test_what_stands_in_a_missing_row_has_no_influence_at_all(options: Any, value: float) -> None:
     ukf = SigmaPointKalman(swing(), dt=DT, **options, **NOISE)
     tick = ukf.native.tick()
-    m, p = ukf.first_memory(None, None, DT), ukf.model.numbers
+    m, p = ukf.initial_filter_state(None, None, DT), ukf.model.numbers
     wanted = [a.copy() for a in tick.raw(m, [0.1], [0.2], [0.05, 0.0], [1.0, 0.0], p, DT, DT)]
     found = tick.raw(m, [0.1], [0.2], [0.05, value], [1.0, 0.0], p, DT, DT)
     for k in (0, 1, 2, 5, 6):
@@ -176,8 +176,8 @@ def test_outputs_that_are_angles_are_averaged_about_the_first_point(rule: Any, s
     """Near ±π the readings of the points lie on both sides; the resolver is the wrapped angle itself."""
     turn = 2 * np.pi
 
-    def model(wrapped: bool) -> Model:
-        return Model(
+    def model(wrapped: bool) -> UserModel:
+        return UserModel(
             lambda x, u: [x[1], 0.0],
             lambda x: [x[0] - turn * ca.ceil((x[0] - np.pi) / turn)] if wrapped else [x[0]],
             states=["angle", "speed"], outputs=["resolver"], angles=["resolver"], start=[3.0, 1.0],
@@ -208,7 +208,7 @@ def test_a_start_that_is_known_exactly_is_no_trouble(rule: Any) -> None:
 
 def test_a_covariance_that_became_indefinite_stops_the_run_and_says_when() -> None:
     """Negative weights of the centre: the source of it, and allowed to the user."""
-    model = Model(
+    model = UserModel(
         lambda x, u: [40.0 * x[0] * x[1], 40.0 * x[0] ** 2, -40.0 * x[0] * x[2], x[1]], lambda x: [x[3]],
         states=["a", "b", "c", "d"], outputs=["y"], method="euler",
     )  # fmt: skip
@@ -326,13 +326,13 @@ def test_mistakes_are_told(options: Any, message: str) -> None:
         SigmaPointKalman(swing(), Q=1e-6, R=1e-4, P0=0.1, **options)
 
 
-def chain(n: int) -> Model:
+def chain(n: int) -> UserModel:
     def f(x: Any, u: Any) -> list[Any]:
         q = [0.0, *(x[i] for i in range(n)), 0.0]
         forces = [100 * (q[i] - 2 * q[i + 1] + q[i + 2]) - 50 * q[i + 1] ** 3 for i in range(n)]
         return [*(x[n + i] for i in range(n)), *forces]
 
-    return Model(f, lambda x: [x[0], x[n - 1]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b"])
+    return UserModel(f, lambda x: [x[0], x[n - 1]], states=[f"x{i}" for i in range(2 * n)], outputs=["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_kernels_for_c_matrices_and_one_flat_expression_are_the_same_filter(opti
 
 
 def test_noise_of_the_inputs_is_that_of_the_extended_filter_on_a_linear_model() -> None:
-    model = Model(
+    model = UserModel(
         lambda x, u: [x[1], -4.0 * x[0] + u[0]], lambda x: [x[0]], states=["q", "v"], inputs=["f"], outputs=["y"]
     )
     record = da.Record(0.1 * np.arange(30), np.random.default_rng(0).standard_normal((30, 2)), ["f", "y"])

@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, Interrupted
-from dalembert.estimate import ExtendedKalman, Kalman, Model, SigmaPointKalman, SphericalSimplex, process, tune
+from dalembert.estimate import ExtendedKalman, Kalman, SigmaPointKalman, SphericalSimplex, UserModel, process, tune
 from dalembert.estimate.judge import tuning
 from dalembert.linear import StateSpace
 from dalembert.record import Record
@@ -18,8 +18,8 @@ from dalembert.record import Record
 DT, TRUE_Q, TRUE_R = 0.05, 4e-3, 2.5e-3
 
 
-def pendulum() -> Model:
-    return Model(
+def pendulum() -> UserModel:
+    return UserModel(
         lambda x, u: [x[1], -9.81 * da.sin(x[0]) - 0.1 * x[1] + u[0]], lambda x: [x[0]],
         states=["angle", "speed"], inputs=["torque"], outputs=["encoder"], start=[0.5, 0.0],
     )  # fmt: skip

@@ -10,7 +10,16 @@ import pytest
 
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
-from dalembert.estimate import ExtendedKalman, ForceLaw, GaussMarkov, LowPassed, RandomWalk, TwoStage, forces, process
+from dalembert.estimate import (
+    ExtendedKalman,
+    ForceLaw,
+    GaussMarkov,
+    LowPassed,
+    RandomWalk,
+    TwoStage,
+    model_forces,
+    process,
+)
 
 DT = 2e-3
 JOINTS = ["A.angle", "B.angle"]
@@ -45,7 +54,7 @@ def arm() -> da.EquationsOfMotion:
 
 def model(form: str = "known-from-unknown", **laws) -> da.estimate.ForceModel:
     laws = {"fx": RandomWalk(0.3), "fy": RandomWalk(0.3), **laws}
-    return forces(arm(), independent=JOINTS, known=["t1", "t2"], unknown=laws, inputs="weight", form=form)
+    return model_forces(arm(), independent=JOINTS, known=["t1", "t2"], unknown=laws, inputs="weight", form=form)
 
 
 POSE = {"A.angle": 0.4, "B.angle": -0.9}
@@ -144,7 +153,7 @@ def run() -> da.Record:
 
 
 def stages(current: bool = False, kind: str = "EKF") -> TwoStage:
-    motion = da.estimate.kinematic(
+    motion = da.estimate.model_kinematics(
         arm(), independent=JOINTS, inputs=["acc1.y", "acc2.y"], outputs=["encoder 1", "encoder 2"],
         start=da.assemble(arm(), POSE), use_current=current, method="heun" if current else "euler",
     )  # fmt: skip
@@ -202,7 +211,7 @@ def test_two_unknown_forces_come_out_at_their_place() -> None:
 @pytest.mark.spec("004-C23")
 def test_filters_that_do_not_go_together_are_refused() -> None:
     good = stages()
-    slow = da.estimate.kinematic(
+    slow = da.estimate.model_kinematics(
         arm(), independent=JOINTS, inputs=["A.rate", "B.rate"], outputs=["encoder 1", "encoder 2"], order="velocity"
     )
     for motion, second, why in (

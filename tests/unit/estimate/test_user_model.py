@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
-from dalembert.estimate import ExtendedKalman, Model, SigmaPointKalman, Tableau, process
+from dalembert.estimate import ExtendedKalman, SigmaPointKalman, Tableau, UserModel, process
 
 A = np.array([[0.0, 1.0], [-4.0, -0.3]])
 B = np.array([0.0, 1.0])
@@ -22,15 +22,15 @@ GAUSS = Tableau(  # Gauss, two stages: order four, fully implicit
 )
 
 
-def linear(**keywords: Any) -> Model:
-    return Model(
+def linear(**keywords: Any) -> UserModel:
+    return UserModel(
         lambda x, u: [x[1], -4.0 * x[0] - 0.3 * x[1] + u[0]], lambda x: [x[0]],
         states=["q", "v"], inputs=["force"], outputs=["y"], **keywords,
     )  # fmt: skip
 
 
-def pendulum(**keywords: Any) -> Model:
-    return Model(
+def pendulum(**keywords: Any) -> UserModel:
+    return UserModel(
         lambda x, u, t: [x[1], -9.81 * da.sin(x[0]) + u[0] * da.cos(t)], lambda x: [da.sin(x[0])],
         states=["angle", "speed"], inputs=["torque"], outputs=["height"], **keywords,
     )  # fmt: skip
@@ -124,7 +124,7 @@ def test_jacobians_of_implicit_steps_are_exact() -> None:
 @pytest.mark.parametrize("kind", [ExtendedKalman, SigmaPointKalman])
 def test_stages_that_do_not_close_within_the_limit_stop_the_run_and_say_when(kind: Any) -> None:
     short = Tableau((1.0,), ((1.0,),), (1.0,), iterations=1)
-    model = Model(
+    model = UserModel(
         lambda x, u: [-50.0 * x[0] ** 3], lambda x: [x[0]], states=["x"], outputs=["y"], method=short, start=[3.0]
     )
     record = da.Record(np.arange(5) * 0.5, np.full((5, 1), 3.0), ["y"])
@@ -134,7 +134,7 @@ def test_stages_that_do_not_close_within_the_limit_stop_the_run_and_say_when(kin
 
 @pytest.mark.spec("004-C3")
 def test_with_enough_iterations_the_same_stiff_model_runs() -> None:
-    model = Model(
+    model = UserModel(
         lambda x, u: [-50.0 * x[0] ** 3], lambda x: [x[0]], states=["x"], outputs=["y"], method="implicit-euler",
         start=[3.0],
     )  # fmt: skip
@@ -150,7 +150,7 @@ def test_the_input_is_held_over_the_step() -> None:
 
 
 def test_a_discrete_model_is_taken_as_it_is() -> None:
-    model = Model(
+    model = UserModel(
         lambda x, u: [0.5 * x[0] + u[0]], lambda x, u: [x[0] + u[0]], states=["x"], inputs=["u"], outputs=["y"],
         continuous=False, dt=0.1,
     )  # fmt: skip
@@ -159,7 +159,7 @@ def test_a_discrete_model_is_taken_as_it_is() -> None:
 
 
 def test_parameters_are_inputs_of_the_native_code() -> None:
-    model = Model(
+    model = UserModel(
         lambda x, u, t, p: [-p[0] * x[0]], lambda x, u, t, p: [p[1] * x[0]], states=["x"], outputs=["y"],
         parameters={"rate": 2.0, "gain": 3.0}, method="euler",
     )  # fmt: skip
@@ -170,7 +170,7 @@ def test_parameters_are_inputs_of_the_native_code() -> None:
 
 
 def test_columns_and_matrices_may_be_used_in_a_users_function() -> None:
-    model = Model(
+    model = UserModel(
         lambda x, u: ca.mtimes(A, x) + B * u[0], lambda x: x[0], states={"q": "m", "v": "m/s"}, inputs={"force": "N"},
         outputs=["y"],
     )  # fmt: skip
@@ -186,7 +186,9 @@ def test_inputs_a_filter_is_not_told_are_zero() -> None:
 
 
 def test_some_outputs_may_be_chosen() -> None:
-    model = Model(lambda x, u: [x[1], 0.0], lambda x: [x[0], x[1]], states=["a", "b"], outputs=["p", "r"], angles=["r"])
+    model = UserModel(
+        lambda x, u: [x[1], 0.0], lambda x: [x[0], x[1]], states=["a", "b"], outputs=["p", "r"], angles=["r"]
+    )
     made = process(model, outputs=["r"])
     assert made.outputs.names == ("r",)
     assert made.wrapped == (True,)
@@ -216,7 +218,7 @@ def test_mistakes_are_told(change: dict[str, Any], message: str) -> None:
     given = {"f": lambda x, u: [x[1], -x[0]], "g": lambda x: [x[0]], "states": ["a", "b"], "outputs": ["y"], **change}
     f, g = given.pop("f"), given.pop("g")
     with pytest.raises((ModelError, DataError), match=message):
-        Model(f, g, **given)
+        UserModel(f, g, **given)
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_points_that_failed_are_counted_and_left_out() -> None:
 def test_what_is_not_seen_is_named_in_the_bars() -> None:
     A = [[0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1], [0, 0, -4, 0]]
     two = StateSpace(A, [0, 1, 0, 1], [[1, 0, 0, 0]], states=["x", "vx", "y", "vy"], outputs=["seen"])
-    bars, values = plot(da.estimate.observability(two, dt=0.1)).axes
+    bars, values = plot(da.estimate.local_observability(two, dt=0.1)).axes
     assert [label.get_text() for label in bars.get_yticklabels()][:2] == ["y", "vy"]
     assert [text.get_text() for text in bars.texts] == ["100 % unseen"] * 2
     assert values.get_ylabel() == "signal over noise [-]"

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels
-from dalembert.estimate.engine.engine import Expressions
+from dalembert.estimate.engine.recursion import Expressions
 from dalembert.estimate.models.process import Names, Process, chosen, machine_names, operating_point, process
 from dalembert.estimate.models.runge_kutta import step_function
 from dalembert.expressions import Expr
@@ -38,7 +38,7 @@ def with_rate(model: Process, *, outputs: Names = None, inputs: Names = None, **
     if "rate" not in model.functions:
         raise ModelError(
             f"{model.name!r} knows steps only, not the rate of its state; a continuous filter needs a continuous "
-            "StateSpace or SecondOrder, equations of motion or a da.estimate.Model. See ExtendedKalman."
+            "StateSpace or SecondOrder, equations of motion or a da.estimate.UserModel. See ExtendedKalman."
         )
     return model
 

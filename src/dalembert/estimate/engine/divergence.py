@@ -25,11 +25,11 @@ BLOW_UP = 1e20  # times the variance to begin with
 SINGULAR = 64 * 2.0**-52  # eigenvalue of S, or of its factor, in units of its variances, per output
 
 
-class Watch:
+class DivergenceMonitor:
     """Looks for divergence in what a filter tells."""
 
     def __init__(self, filter_: Filter) -> None:
-        self.filter, self.told = filter_, filter_.native.told
+        self.filter, self.columns = filter_, filter_.native.columns
         self.ny = filter_.process.ny
         self.row = 0  # absurd samples in a row so far
         self.first: float | None = None  # largest variance of the first samples
@@ -40,20 +40,20 @@ class Watch:
         block : (k, ·) what the samples tell.  data : (k, ·) the samples.  m : memory before the first of them.
         end : no more are to come.
         """
-        told = self.told
+        columns = self.columns
         with np.errstate(over="ignore", invalid="ignore"):
             total = block.sum()  # quick, and tells nearly always that all is well
         if not np.isfinite(total):
             bad = ~np.isfinite(block).all(axis=1)
             if bad.any():
                 k = int(bad.argmax())
-                return k, lost(self.filter, block[k - 1, told.memory] if k else m, data[k])
-        variance = block[:, told.variance]
+                return k, lost(self.filter, block[k - 1, columns.filter_state] if k else m, data[k])
+        variance = block[:, columns.variance]
         lowest, highest = variance.min(initial=0.0), variance.max(initial=0.0)
         if self.first is None:
             self.first = max(float(highest), 1e-300)
         found = self._variances(variance) if lowest < 0 or highest > BLOW_UP * self.first else None
-        return found or self._absurd(block[:, told.nis], end)
+        return found or self._absurd(block[:, columns.nis], end)
 
     def _variances(self, variance: Array) -> tuple[int, str] | None:
         """One that is negative by more than rounding, or beyond all measure."""
@@ -118,9 +118,9 @@ def cause(filter_: Filter, m: Array, row: Array) -> str | None:
     model = filter_.process
     kernel = filter_.cached("cause", lambda: _kernel(filter_))
     sizes = np.cumsum([model.nu, model.nu, model.ny, model.ny, 1])
-    u0, u1, y, fresh, t, dt = np.split(np.asarray(row, dtype=float), sizes)
-    S, R, Q = kernel(m, u0, u1, y, fresh, filter_.model.numbers, t, dt)
-    there = fresh > 0
+    u0, u1, y, measured, t, dt = np.split(np.asarray(row, dtype=float), sizes)
+    S, R, Q = kernel(m, u0, u1, y, measured, filter_.model.numbers, t, dt)
+    there = measured > 0
     S, R = S.reshape(model.ny, model.ny)[np.ix_(there, there)], R.reshape(model.ny, model.ny)
     for symbol, matrix, names in (("R", R, model.outputs.names), ("Q", Q.reshape(model.ne, -1), model.errors.names)):
         wrong = ~np.isfinite(matrix.diagonal())
@@ -173,13 +173,13 @@ def _named(filter_: Filter, which: Any) -> list[str]:
 
 
 def _kernel(filter_: Filter) -> Kernel:
-    """(m, u before, u now, y, fresh, p, t, Δt) -> S (or its factor), R, Q of that sample."""
+    """(m, u before, u now, y, measured, p, t, Δt) -> S (or its factor), R, Q of that sample."""
     model, m = filter_.model, filter_.process
-    sizes = {"m": filter_.memory, "u0": m.nu, "u1": m.nu, "y": m.ny, "fresh": m.ny, "p": len(model.numbers)}
-    M, u0, u1, y, fresh, p = (MX.sym(name, size) for name, size in sizes.items())
+    sizes = {"m": filter_.state_size, "u0": m.nu, "u1": m.nu, "y": m.ny, "measured": m.ny, "p": len(model.numbers)}
+    M, u0, u1, y, measured, p = (MX.sym(name, size) for name, size in sizes.items())
     t, dt = MX.sym("t"), MX.sym("dt")
     before = ca.if_else(dt > 0, filter_.predict(M, u0, p, t - dt, dt), M)
-    S = filter_.correct(before, u1, y, fresh, p, t)[2]
+    S = filter_.correct(before, u1, y, measured, p, t)[2]
     R, Q = model.R(before[: m.nx], u1, p, t), model.Q(M[: m.nx], u0, p, t - dt, dt)
     outputs = [ca.densify(v) for v in (S, R, Q)]
-    return Kernel(ca.Function("cause", [M, u0, u1, y, fresh, p, t, dt], outputs), native=None)
+    return Kernel(ca.Function("cause", [M, u0, u1, y, measured, p, t, dt], outputs), native=None)

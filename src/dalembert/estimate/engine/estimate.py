@@ -11,8 +11,8 @@ from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.matrices import unpacked
 from dalembert.estimate.engine.consistency import Consistency, consistency
-from dalembert.estimate.engine.engine import told_of
 from dalembert.estimate.engine.metrics import Comparison, compare
+from dalembert.estimate.engine.recursion import result_columns
 from dalembert.expressions import Array
 from dalembert.record import Record
 
@@ -53,35 +53,37 @@ class Estimate(Frozen):
     seconds: float
     status: str
     smoothed: bool
-    _memories: Array | None  # (N, memory) of the filter, where that is not too much to keep
+    _filter_states: Array | None  # (N, memory) of the filter, where that is not too much to keep
     _packed: Array | None  # (N, ne(ne+1)/2) covariances of a smoothed estimate
 
     def __init__(self, **fields: Any) -> None:
         self._freeze(**fields)
 
     @classmethod
-    def _of(cls, filter_: Filter, data: Record, told: Array, m: Array, seconds: float, status: str) -> Estimate:
+    def _of(cls, filter_: Filter, data: Record, results: Array, m: Array, seconds: float, status: str) -> Estimate:
         """From the rows a run tells."""
-        where, reported = filter_.native.told, filter_.native.reported
-        N, lean = len(told), told.shape[1] < where.size
+        where, reported = filter_.native.columns, filter_.native.reported
+        N, lean = len(results), results.shape[1] < where.size
         if lean:
-            where = told_of(filter_.process.nx, len(reported), filter_.process.ny)
+            where = result_columns(filter_.process.nx, len(reported), filter_.process.ny)
         model = filter_.process
-        fresh = np.isfinite(np.asarray(data[list(model.outputs.names)], dtype=float)[:N])
-        count = fresh.sum(axis=1)
-        likelihood = -0.5 * (told[:, where.nis].sum() + told[:, where.logdet].sum() + count.sum() * np.log(2 * np.pi))
+        measured = np.isfinite(np.asarray(data[list(model.outputs.names)], dtype=float)[:N])
+        count = measured.sum(axis=1)
+        likelihood = -0.5 * (
+            results[:, where.nis].sum() + results[:, where.logdet].sum() + count.sum() * np.log(2 * np.pi)
+        )
         about: dict[str, Any] = {"name": f"{type(filter_).__name__} of {data.name or 'a record'}", "status": status}
         time = data.time[:N]
         return cls(
-            record=Record(time, told[:, where.report].copy(), reported.names, reported.units, **about),
+            record=Record(time, results[:, where.report].copy(), reported.names, reported.units, **about),
             deviations=Record(
-                time, np.sqrt(np.maximum(told[:, where.variance], 0.0)), reported.names, reported.units, **about
+                time, np.sqrt(np.maximum(results[:, where.variance], 0.0)), reported.names, reported.units, **about
             ),
-            states=told[:, where.memory][:, : model.nx].copy(), smoothed=False, _packed=None,
-            _memories=None if lean else told[:, where.memory],
-            innovations=np.where(fresh, told[:, where.innovation], np.nan),
-            spreads=np.where(fresh, told[:, where.spread], np.nan),
-            nis=told[:, where.nis].copy(), measured=np.maximum(count - filter_.explained, 0),
+            states=results[:, where.filter_state][:, : model.nx].copy(), smoothed=False, _packed=None,
+            _filter_states=None if lean else results[:, where.filter_state],
+            innovations=np.where(measured, results[:, where.innovation], np.nan),
+            spreads=np.where(measured, results[:, where.spread], np.nan),
+            nis=results[:, where.nis].copy(), measured=np.maximum(count - filter_.explained, 0),
             log_likelihood=float(likelihood), data=data, filter=filter_, start=m, seconds=float(seconds), status=status,
         )  # fmt: skip
 
@@ -110,20 +112,20 @@ class Estimate(Frozen):
     def _replaced(self, **changes: Any) -> Estimate:
         return Estimate(**{**self.__dict__, **changes})
 
-    def memories(self) -> Array:
+    def filter_states(self) -> Array:
         """(N, memory) what the filter carried after every sample: the state, then its covariance in its own form."""
-        if self._memories is not None:
-            return self._memories
-        from dalembert.estimate.engine.run import memories_of
+        if self._filter_states is not None:
+            return self._filter_states
+        from dalembert.estimate.engine.run import recompute_filter_states
 
-        return memories_of(self.filter, self.data, self.start, len(self))
+        return recompute_filter_states(self.filter, self.data, self.start, len(self))
 
     def covariances(self) -> Array:
         """(N, ne, ne) covariance of the state's error at every sample."""
         n = self.filter.process.ne
         if self._packed is not None:
             return unpacked(self._packed, n)
-        return self.filter.covariances(self.memories())  # type: ignore[no-any-return]
+        return self.filter.covariances(self.filter_states())  # type: ignore[no-any-return]
 
     def consistency(self, *, settle: float = 0.0, level: float = 0.95) -> Consistency:
         """Whether the innovations are as large and as white as the filter believes."""

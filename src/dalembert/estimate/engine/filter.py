@@ -16,18 +16,18 @@ from dalembert.core.errors import DalembertError, DataError, ModelError, unknown
 from dalembert.equations import Channels, State, Watching
 from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
-from dalembert.estimate.engine import engine
+from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.described import described
+from dalembert.estimate.engine.sensed_inputs import reading_inputs
 from dalembert.estimate.engine.steady_gain import hidden_modes
-from dalembert.estimate.engine.stepper import Stepper
-from dalembert.estimate.kinematic.sensor_inputs import reading_inputs
+from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.models.process import SAME_TIME, Names, Process, process
 from dalembert.expressions import Array, Expr, Kernel, compiler
 from dalembert.linear.transforms.riccati import dare
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
-    from dalembert.estimate.filters.settled import Settled
+    from dalembert.estimate.filters.converged_filter import ConvergedFilter
     from dalembert.record import Record
 
 
@@ -59,7 +59,7 @@ class Filter(ABC):
         super().__init_subclass__(**options)
         described(cls, Filter)
 
-    memory: int
+    state_size: int
     needs_interval = True  # of a loop
     explained = 0  # rows of a sample that say nothing of the state: they are spent on unknown inputs
 
@@ -88,26 +88,26 @@ class Filter(ABC):
     # -- the recursion, supplied by each filter -------------------------------------------------------------------
     @abstractmethod
     def begin(self, x0: Array, P0: Array) -> Array:
-        """Memory of a state and its covariance: numbers."""
+        """Filter state of a state and its covariance: numbers."""
 
     @abstractmethod
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        """Memory after Δt, from the time t on, under constant u: an expression."""
+        """Filter state after Δt, from the time t on, under constant u: an expression."""
 
     @abstractmethod
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
-        """Memory after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+        """Filter state after the sample y, innovation e, its covariance S (`engine.Recursion`): expressions."""
 
     @abstractmethod
     def covariance(self, m: Expr) -> Expr:
-        """(ne, ne) of the error of the state: an expression of the memory."""
+        """(ne, ne) of the error of the state: an expression of the filter state."""
 
     @abstractmethod
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         """(ne, ne) covariance of the error at t with that at t + Δt, which a smoother needs: an expression."""
 
     def covariance_before(self, m: Expr) -> Expr:
-        """(ne, ne) of the error before a sample, of the memory that `predict` gave: an expression."""
+        """(ne, ne) of the error before a sample, of the filter state that `predict` gave: an expression."""
         return self.covariance(m)
 
     # -- use ------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Filter(ABC):
             self._made[key] = make()
         return self._made[key]
 
-    def settled(self) -> Settled | None:
+    def converged(self) -> ConvergedFilter | None:
         """What goes on where the covariance no longer changes; None where it always may."""
         return None
 
@@ -143,18 +143,18 @@ class Filter(ABC):
         other.compiled, other._native, other._made = True, None, {}
         return other
 
-    def covariances(self, memories: Array) -> Array:
-        """(N, ne, ne) of (N, memory)."""
+    def covariances(self, filter_states: Array) -> Array:
+        """(N, ne, ne) of (N, state_size)."""
 
         def make() -> Kernel:
-            m = ca.MX.sym("m", self.memory)
+            m = ca.MX.sym("m", self.state_size)
             return Kernel(ca.Function("covariance", [m], [ca.densify(pack(self.covariance(m)))]))
 
         kernel = self.cached("covariance", make)
-        N, n = len(memories), self.process.ne
+        N, n = len(filter_states), self.process.ne
         entries = np.empty((N, triangle(n)))
         for first in range(0, N, engine.CHUNK):
-            rows = memories[first : first + engine.CHUNK]
+            rows = filter_states[first : first + engine.CHUNK]
             count = len(rows)
             if count < engine.CHUNK and N > engine.CHUNK:  # one size of batch only
                 rows = np.vstack([rows, np.broadcast_to(rows[-1], (engine.CHUNK - count, rows.shape[1]))])
@@ -171,10 +171,10 @@ class Filter(ABC):
 
         return run(self, record, start=start, P0=P0, progress=progress)
 
-    def stepper(self, dt: float | None = None, *, start: Any = None, P0: Any = None, t: float = 0.0) -> Stepper:
+    def stepper(self, dt: float | None = None, *, start: Any = None, P0: Any = None, t: float = 0.0) -> FilterStepper:
         """The filter sample by sample."""
         step = self.step_size(dt)
-        return Stepper(self, self.first_memory(start, P0, step), step, t)
+        return FilterStepper(self, self.initial_filter_state(start, P0, step), step, t)
 
     def watching(self, dt: float | None = None) -> Watching:
         """The filter as an expression with names, for ``da.simulate(..., observer=)``.
@@ -188,7 +188,7 @@ class Filter(ABC):
                 "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
             )
         plain = self._with_deviations(
-            engine.watching(self, self.first_memory(None, None, step), step, type(self).__name__)
+            engine.watching(self, self.initial_filter_state(None, None, step), step, type(self).__name__)
         )
         return reading_inputs(plain, self.process.current) if self.process.sensed else plain
 
@@ -248,8 +248,10 @@ class Filter(ABC):
             )
         return x
 
-    def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
-        """Memory to begin with: of the start and P0 given here, or else of the filter's own."""
+    def initial_filter_state(
+        self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0
+    ) -> Array:
+        """Initial filter state: of the start and P0 given here, or else of the filter's own."""
         x = self.start if start is None else self.read_start(start)
         if u is not None and (self._start if start is None else start) is None:
             x = x.copy()
@@ -276,7 +278,7 @@ class Filter(ABC):
         return F_.reshape(m.ne, m.ne), H_.reshape(m.ny, m.ne), Q_.reshape(m.ne, m.ne), R_.reshape(m.ny, m.ny)
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
-        """Covariance before a sample, when all has settled, of the model linearised at a state (DARE)."""
+        """Covariance before a sample, when all has converged, of the model linearised at a state (DARE)."""
         if dt is None:
             raise DataError("P0 is missing: how uncertain the start is (variances by state name, or a matrix).")
         F, H, Q, R = self.linearised(x, u, t, dt)
@@ -308,13 +310,13 @@ class InDeviations:
         none = (np.zeros(process_.nx), np.zeros(process_.nu), np.zeros(process_.ny))
         x0, u0, y0 = (ca.DM(part) for part in process_.about or none)
         sizes = [w.function.size1_in(k) for k in range(w.function.n_in())]
-        m, before, now, y, fresh, p, t, step = (
+        m, before, now, y, measured, p, t, step = (
             ca.MX.sym(name, size)
-            for name, size in zip(("m", "u0", "u1", "y", "fresh", "p", "t", "dt"), sizes, strict=True)
+            for name, size in zip(("m", "u0", "u1", "y", "measured", "p", "t", "dt"), sizes, strict=True)
         )
-        after, estimate = w.function(m, before + u0, now + u0, y + y0, fresh, p, t, step)
+        after, estimate = w.function(m, before + u0, now + u0, y + y0, measured, p, t, step)
         told = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
-        function = ca.Function("watching", [m, before, now, y, fresh, p, t, step], [after, told])
+        function = ca.Function("watching", [m, before, now, y, measured, p, t, step], [after, told])
         names = process_.carried.names
         return replace(w, function=function, gives=Channels([*names, *deviation_names(names)], w.gives.units))
 

@@ -12,10 +12,10 @@ from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unkn
 from dalembert.core.progress import Progress
 from dalembert.equations import Channels
 from dalembert.estimate.engine import estimate as estimate_result
-from dalembert.estimate.engine.divergence import Watch
-from dalembert.estimate.engine.engine import CHUNK
+from dalembert.estimate.engine.divergence import DivergenceMonitor
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.recursion import CHUNK
 from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.record.units import conversion
@@ -36,65 +36,65 @@ def run(filter_: Filter, record: Record, *, start: Any = None, P0: Any = None, p
     if dt is None and len(record) > 1:
         dt = float(np.median(np.diff(record.time)))
     nu = filter_.process.nu
-    m = filter_.first_memory(start, P0, dt, data[0, :nu], float(record.time[0]))
-    told = np.empty((len(record), kept_columns(filter_, len(record)).size))
-    done = march(filter_, m, data, told, record.time, progress)
+    m = filter_.initial_filter_state(start, P0, dt, data[0, :nu], float(record.time[0]))
+    results = np.empty((len(record), kept_columns(filter_, len(record)).size))
+    done = march(filter_, m, data, results, record.time, progress)
     seconds = clock.process_time() - began
     if isinstance(done, int):
-        return Estimate._of(filter_, record, told, m, seconds, "complete")
+        return Estimate._of(filter_, record, results, m, seconds, "complete")
     count, error = done
     if count:
-        partial = Estimate._of(filter_, record, told[:count], m, seconds, str(error).split(";")[0])
+        partial = Estimate._of(filter_, record, results[:count], m, seconds, str(error).split(";")[0])
         error.record, error.estimate = partial.record, partial  # type: ignore[union-attr]
     raise error from None
 
 
 def kept_columns(filter_: Filter, count: int) -> Any:
     """Which columns of what the samples tell are kept: all, or all but the covariances where those are too many."""
-    where, nx = filter_.native.told, filter_.process.nx
-    if count * filter_.memory <= estimate_result.KEPT:
+    where, nx = filter_.native.columns, filter_.process.nx
+    if count * filter_.state_size <= estimate_result.KEPT:
         return np.arange(where.size)
-    return np.concatenate([np.arange(nx), np.arange(filter_.memory, where.size)])
+    return np.concatenate([np.arange(nx), np.arange(filter_.state_size, where.size)])
 
 
-def memories_of(filter_: Filter, record: Record, m: Array, count: int) -> Array:
+def recompute_filter_states(filter_: Filter, record: Record, m: Array, count: int) -> Array:
     """(count, memory) what the filter carried after every sample, computed again."""
     data = rows_of(filter_, record)[:count]
-    memories = np.empty((count, filter_.memory))
+    filter_states = np.empty((count, filter_.state_size))
     for done in range(0, count, CHUNK):
         block = filter_.native.samples(m, data[done : done + CHUNK], filter_.model.numbers)
-        memories[done : done + len(block)] = block[:, filter_.native.told.memory]
-        m = memories[done + len(block) - 1]
-    return memories
+        filter_states[done : done + len(block)] = block[:, filter_.native.columns.filter_state]
+        m = filter_states[done + len(block) - 1]
+    return filter_states
 
 
 def march(
-    filter_: Filter, m: Array, data: Array, told: Array, time: Array, progress: Any
+    filter_: Filter, m: Array, data: Array, results: Array, time: Array, progress: Any
 ) -> int | tuple[int, ConvergenceError | Interrupted]:
-    """Fill `told`; how many samples, or how many are sound and what went wrong."""
+    """Fill `results`; how many samples, or how many are sound and what went wrong."""
     native, p, N = filter_.native, filter_.model.numbers, len(data)
-    watch = Watch(filter_)
-    settled = filter_.settled()
+    monitor = DivergenceMonitor(filter_)
+    converged = filter_.converged()
     columns = kept_columns(filter_, N)
     done = 0
     with Progress(progress, f"filtering {filter_.process.name}") as bar:
         try:
             while done < N:
                 rows = data[done : done + CHUNK]
-                at_rest = settled is not None and settled.ready(rows)
-                block = settled.samples(m, rows) if settled and at_rest else native.samples(m, rows, p)
+                constant = converged is not None and converged.ready(rows)
+                block = converged.samples(m, rows) if converged and constant else native.samples(m, rows, p)
                 last = done + len(block)
-                told[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
-                wrong = watch.find(block, rows, m, last == N)
+                results[done:last] = block[:, columns] if len(columns) < block.shape[1] else block
+                wrong = monitor.find(block, rows, m, last == N)
                 if wrong is not None:
                     at, why = wrong
-                    hint = advice(filter_, np.vstack([m, block[:at, native.told.memory]]))
+                    hint = advice(filter_, np.vstack([m, block[:at, native.columns.filter_state]]))
                     # lost from the first sample on: what there is are numbers all the same
                     kept = done + at or int(np.isfinite(block).all(axis=1).cumprod().sum())
                     return kept, ConvergenceError(f"at t = {time[done + at]:.6g} s {why}{hint}")
-                if settled is not None and not at_rest:
-                    settled.watch(block, rows)
-                m = block[-1, native.told.memory].copy()
+                if converged is not None and not constant:
+                    converged.look_at(block, rows)
+                m = block[-1, native.columns.filter_state].copy()
                 done = last
                 bar.update(done / N)
         except KeyboardInterrupt:
@@ -104,14 +104,14 @@ def march(
     return done
 
 
-def advice(filter_: Filter, memories: Array) -> str:
+def advice(filter_: Filter, filter_states: Array) -> str:
     """What the model has to say of the last states before a filter broke down."""
     advise = filter_.process.advise
-    return "" if advise is None else advise(memories[-LAST:, : filter_.process.nx])
+    return "" if advise is None else advise(filter_states[-LAST:, : filter_.process.nx])
 
 
 def rows_of(filter_: Filter, record: Record) -> Array:
-    """(N, nd): u before, u now, y, fresh, t, Δt of every sample."""
+    """(N, nd): u before, u now, y, measured, t, Δt of every sample."""
     model = filter_.process
     missing = [name for name in (*model.inputs.names, *model.outputs.names) if name not in record.names]
     if missing:
@@ -126,12 +126,12 @@ def rows_of(filter_: Filter, record: Record) -> Array:
     if np.isinf(y).any():
         k, j = np.argwhere(np.isinf(y))[0]
         raise DataError(f"output {model.outputs.names[j]!r} is infinite at t = {record.time[k]:.6g} s.")
-    fresh = np.isfinite(y)
-    if not fresh.any():
+    measured = np.isfinite(y)
+    if not measured.any():
         raise DataError(f"the record holds no sample of {', '.join(model.outputs.names)}: every one is missing (NaN).")
     before = u if model.current else np.vstack([u[:1], u[:-1]])
     steps = intervals(filter_, record)
-    return np.column_stack([before, u, np.where(fresh, y, 0.0), fresh, record.time, steps])
+    return np.column_stack([before, u, np.where(measured, y, 0.0), measured, record.time, steps])
 
 
 def _block(record: Record, channels: Channels) -> Array:

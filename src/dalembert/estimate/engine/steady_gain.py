@@ -27,7 +27,7 @@ EDGE = 1e-9  # distance from the unit circle that counts as on it
 
 
 @dataclass(frozen=True, eq=False)
-class Steady:
+class SteadyGain:
     """Settled gains and covariances of a filter.
 
     K : (nx, ny) filter gain.  L : (nx, ny) predictor gain.  P, P_before : (nx, nx) covariance after and before a
@@ -56,13 +56,13 @@ class Steady:
     def __repr__(self) -> str:
         slowest = self.poles.real.max(initial=-np.inf) if self.continuous else np.abs(self.poles).max(initial=0.0)
         return (
-            f"Steady: slowest pole {slowest:.6g}{' 1/s' if self.continuous else ''}, Riccati residual "
+            f"SteadyGain: slowest pole {slowest:.6g}{' 1/s' if self.continuous else ''}, Riccati residual "
             f"{self.residual:.1e}\n"
             f"{self.table()}"
         )
 
 
-def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...]) -> Steady:
+def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...]) -> SteadyGain:
     """Settled gains of x' = A x + w, y = C x + v; `DataError` where there are none."""
     hidden = hidden_modes(A, C, states)
     if hidden:
@@ -89,7 +89,7 @@ def steady_gain(A: Array, C: Array, Q: Array, R: Array, states: tuple[str, ...])
         np.fill_diagonal(matrix, np.maximum(matrix.diagonal(), 0.0))
     residual = np.abs(A @ after @ A.T + Q - P).max() / max(np.abs(P).max(), 1e-300)
     poles = np.linalg.eigvals(A - A @ K @ C)
-    return Steady(K, A @ K, (after + after.T) / 2, P, (S + S.T) / 2, poles, float(residual), states)
+    return SteadyGain(K, A @ K, (after + after.T) / 2, P, (S + S.T) / 2, poles, float(residual), states)
 
 
 def hidden_modes(

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 
-class Stepper:
+class FilterStepper:
     """A filter under way, sample by sample; mutable.
 
     x : state, P : covariance of its error, t : time of the last sample, innovation, nis : of the last sample.
     """
 
-    def __init__(self, filter_: Filter, memory: Array, dt: float | None, t: float) -> None:
-        self.filter, self.memory, self.dt, self.t = filter_, memory.copy(), dt, float(t)
+    def __init__(self, filter_: Filter, filter_state: Array, dt: float | None, t: float) -> None:
+        self.filter, self.filter_state, self.dt, self.t = filter_, filter_state.copy(), dt, float(t)
         self._tick = filter_.native.tick()
         self._p = filter_.model.numbers
         self._u = np.zeros(filter_.process.nu)
@@ -43,22 +43,21 @@ class Stepper:
         if not np.isfinite(u_).all():
             raise DataError("u holds a value that is not finite.")
         dt = self._interval(t)
-        fresh = np.isfinite(y_).astype(float)
+        measured = np.isfinite(y_).astype(float)
         if not self._begun or model.current:
             self._u = u_
         if before is not None:
             self._u = self._numbers("before", before, model.inputs)
-        known = np.where(fresh, y_, 0.0)
-        told = self._tick.raw(self.memory, self._u, u_, known, fresh, self._p, self.t + dt, dt)
-        if not all(np.isfinite(part).all() for part in told):
-            row = np.concatenate([self._u, u_, known, fresh, [self.t + dt, dt]])
-            raise ConvergenceError(
-                f"at t = {self.t + dt:.6g} s {lost(self.filter, self.memory, row)} The stepper is as it was before."
-            )
-        self.memory = told[0].copy()
-        self.innovation, self.nis = told[3].copy(), float(told[5][0])
+        known = np.where(measured, y_, 0.0)
+        results = self._tick.raw(self.filter_state, self._u, u_, known, measured, self._p, self.t + dt, dt)
+        if not all(np.isfinite(part).all() for part in results):
+            row = np.concatenate([self._u, u_, known, measured, [self.t + dt, dt]])
+            why = lost(self.filter, self.filter_state, row)
+            raise ConvergenceError(f"at t = {self.t + dt:.6g} s {why} The stepper is as it was before.")
+        self.filter_state = results[0].copy()
+        self.innovation, self.nis = results[3].copy(), float(results[5][0])
         self._u, self.t, self._begun = u_.copy(), self.t + dt, True
-        self.estimate = dict(zip(self.filter.native.reported.names, told[1].tolist(), strict=True))
+        self.estimate = dict(zip(self.filter.native.reported.names, results[1].tolist(), strict=True))
         return self.estimate
 
     def _interval(self, t: float | None) -> float:
@@ -90,10 +89,10 @@ class Stepper:
     @property
     def x(self) -> Array:
         """(nx,) the state."""
-        return self.memory[: self.filter.process.nx].copy()
+        return self.filter_state[: self.filter.process.nx].copy()
 
     @property
     def P(self) -> Array:
         """(ne, ne) covariance of its error."""
-        P: Array = self.filter.covariances(self.memory[None, :])[0]
+        P: Array = self.filter.covariances(self.filter_state[None, :])[0]
         return P

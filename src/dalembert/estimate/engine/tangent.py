@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.estimate.engine.engine import Expressions
+from dalembert.estimate.engine.recursion import Expressions
 from dalembert.estimate.models.process import Process
 from dalembert.expressions import Array, Expr, Kernel
 

@@ -25,8 +25,8 @@ import numpy as np
 from dalembert.core.errors import DataError
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
-from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.tangent import carried, sensing_away
 from dalembert.expressions import Array, Expr
 
@@ -44,7 +44,7 @@ class ExtendedKalman(Filter):
     Examples
     --------
     >>> import numpy as np, dalembert as da
-    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    >>> model = da.estimate.UserModel(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
     ...                           states=["angle", "speed"], outputs=["encoder"])
     >>> ekf = ExtendedKalman(model, Q=1e-6, R=1e-4, P0=0.1, dt=0.01)
     >>> sample = ekf.stepper().step([0.5])
@@ -68,7 +68,7 @@ class ExtendedKalman(Filter):
         if continuous and self.noise.inputs is not None:
             raise DataError("input_noise is the variance of held inputs; with continuous=True put its share into Q.")
         self.iterations, self.continuous, self.substeps = iterations, continuous, substeps
-        self.memory = self.process.nx + triangle(self.process.ne)
+        self.state_size = self.process.nx + triangle(self.process.ne)
 
     def __repr__(self) -> str:
         how = ", continuous Q" if self.continuous else ""
@@ -109,19 +109,19 @@ class ExtendedKalman(Filter):
         inside = F @ (P + h / 6 * ends[0]) @ F.T + F2 @ (2 * h / 3 * ends[1]) @ F2.T
         return after, inside + h / 6 * ends[2], F
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, P = m[: self.process.nx], self.covariance(m)
         R = self.model.R(x, u, p, t)
         expected, H = self.model.sensing(x, u, p, t)
-        first = e = self.model.innovation(y, expected, fresh)
-        K, HP, S = self._gain(P, H, R, fresh)
+        first = e = self.model.innovation(y, expected, measured)
+        K, HP, S = self._gain(P, H, R, measured)
         S_first = S
         shift = K @ e
         for _ in range(self.iterations - 1):
             expected, H = sensing_away(self.model, x, shift, u, p, t)
-            e = self.model.innovation(y, expected, fresh)
-            K, HP, S = self._gain(P, H, R, fresh)
-            shift = K @ (e + ca.if_else(fresh, H @ shift, 0))
+            e = self.model.innovation(y, expected, measured)
+            K, HP, S = self._gain(P, H, R, measured)
+            shift = K @ (e + ca.if_else(measured, H @ shift, 0))
         # Joseph's form, multiplied from the cheap side: (I - K H) P (I - K H)ᵀ = A - (A Hᵀ) Kᵀ with A = P - K (H P)
         left = P - K @ HP
         after = left - ca.mtimes(left, H.T) @ K.T + K @ R @ K.T
@@ -129,11 +129,11 @@ class ExtendedKalman(Filter):
         after = carried(self.model, after, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(after)), first, S_first
 
-    def _gain(self, P: Expr, H: Expr, R: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
+    def _gain(self, P: Expr, H: Expr, R: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K (columns of rows that were not measured are zero), H P, S."""
         HP = H @ P
         S = HP @ H.T + R
-        return solve_positive(factor(only_fresh(S, fresh)), ca.diag(fresh) @ HP).T, HP, S
+        return solve_positive(factor(keep_measured(S, measured)), ca.diag(measured) @ HP).T, HP, S
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         x, P = m[: self.process.nx], self.covariance(m)

@@ -27,9 +27,9 @@ from dalembert.equations import Channels, Watching
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
-from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
 from dalembert.estimate.filters.extended_kalman import ExtendedKalman
@@ -63,7 +63,7 @@ class ExtendedKalmanBucy(Filter):
     Examples
     --------
     >>> import numpy as np, dalembert as da
-    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    >>> model = da.estimate.UserModel(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
     ...                           states=["angle", "speed"], outputs=["encoder"])
     >>> ekf = ExtendedKalmanBucy(model, Q=1e-6, R=1e-6, P0=0.1)
     >>> time = np.linspace(0, 0.5, 51)
@@ -99,7 +99,7 @@ class ExtendedKalmanBucy(Filter):
         self._own = (model, {"outputs": outputs, "inputs": inputs, **options})
         m = self.process
         self.carried = m.nx + triangle(m.ne)
-        self.memory = self.carried + 2 * m.ny + 2 * m.nu + 2
+        self.state_size = self.carried + 2 * m.ny + 2 * m.nu + 2
 
     def __repr__(self) -> str:
         return f"ExtendedKalmanBucy(substeps {self.substeps}; {self.process!r})"
@@ -116,12 +116,14 @@ class ExtendedKalmanBucy(Filter):
 
     # -- memory: x, P; y and whether it was measured; inputs at that reading; inputs held since; interval, has passed --
     def begin(self, x0: Array, P0: Array) -> Array:
-        rest = np.zeros(self.memory - self.carried)
+        rest = np.zeros(self.state_size - self.carried)
         rest[-2] = 1.0 if self.dt is None else self.dt
         return np.concatenate([x0, packed(P0), rest])
 
-    def first_memory(self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0) -> Array:
-        m = super().first_memory(start, P0, dt, u, t)
+    def initial_filter_state(
+        self, start: Any, P0: Any, dt: float | None, u: Array | None = None, t: float = 0.0
+    ) -> Array:
+        m = super().initial_filter_state(start, P0, dt, u, t)
         if dt is not None:
             m[-2] = dt  # what the noise of the first sample is told by
         return m
@@ -132,17 +134,17 @@ class ExtendedKalmanBucy(Filter):
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return ca.vertcat(m[: self.carried + 2 * self.process.ny + self.process.nu], u, dt, 1)
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         model = self.process
         sizes = [model.nx, triangle(model.ne), model.ny, model.ny, model.nu, model.nu, 1, 1]
-        x, entries, y0, fresh0, u0, held, dt, passed = ca.vertsplit(m, np.cumsum([0, *sizes]).tolist())
+        x, entries, y0, measured0, u0, held, dt, passed = ca.vertsplit(m, np.cumsum([0, *sizes]).tolist())
         going = self.cached("interval", self._interval)
-        x, entries = going(passed, x, entries, held, u0, y0, u, y, fresh * fresh0, p, t - dt, dt)
+        x, entries = going(passed, x, entries, held, u0, y0, u, y, measured * measured0, p, t - dt, dt)
         P = unpack(entries, model.ne)
         expected, C = self.model.sensing(x, u, p, t)
-        e = self.model.innovation(y, expected, fresh)
+        e = self.model.innovation(y, expected, measured)
         S = self.model.R(x, u, p, t) / dt + C @ P @ C.T
-        return ca.vertcat(x, entries, y, fresh, u, held, dt, 0), e, S
+        return ca.vertcat(x, entries, y, measured, u, held, dt, 0), e, S
 
     def _interval(self) -> ca.Function:
         """(passed, x, P, u held, u and y at the start, u and y at the end, seen, p, t, Δt) -> x, P at the end."""
@@ -189,7 +191,7 @@ class ExtendedKalmanBucy(Filter):
 
     def _weight(self, C: Expr, R: Expr, seen: Expr) -> Expr:
         """Cᵀ R⁻¹ of the rows that are seen."""
-        return solve_positive(factor(only_fresh(R, seen)), ca.diag(seen) @ C).T
+        return solve_positive(factor(keep_measured(R, seen)), ca.diag(seen) @ C).T
 
     def _moved(self, x: Expr, e: Expr, u: Expr, p: Expr, t: Expr, later: Expr) -> Expr:
         """x ⊞ e at a later time."""
@@ -282,7 +284,7 @@ class ExtendedKalmanBucy(Filter):
         if self.step_size(dt) is not None:
             return super().watching(dt)
         m, told = self.process, self.process.reported if len(self.process.reported) else self.process.carried
-        start = self.first_memory(None, None, None)[: self.carried]
+        start = self.initial_filter_state(None, None, None)[: self.carried]
         names = [*m.carried.names, *(f"covariance{k}" for k in range(triangle(m.ne)))]
         return Watching(
             type(self).__name__, m.outputs.names, m.inputs.names,

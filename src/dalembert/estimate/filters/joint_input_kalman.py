@@ -24,8 +24,8 @@ from dalembert.core.errors import DalembertError, DataError, ModelError
 from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
-from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
@@ -74,7 +74,7 @@ class JointInputKalman(Filter):
                 raise DataError(f"{name} is missing: {MISSING[name]} (a number, variances by state name, or a matrix).")
         Q, P0 = (_padded(name, given, states, made.carried.names) for name, given in (("Q", Q), ("P0", P0)))
         super().__init__(made, Q=Q, P0=P0, start=start, **keywords)
-        self.memory = self.nx + self.nd + triangle(self.nx + self.nd)
+        self.state_size = self.nx + self.nd + triangle(self.nx + self.nd)
 
     def _check(self, made: Process, C: Array) -> None:
         names = made.carried.names[self.nx :]
@@ -114,17 +114,17 @@ class JointInputKalman(Filter):
         whole = ca.diagcat(ahead, P[self.nx :, self.nx :])
         return ca.vertcat(after[: self.nx], d, pack(ca.densify(whole)))
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         nx, nd = self.nx, self.nd
         z, P = m[:nx], self.covariance(m)[:nx, :nx]
         still = ca.vertcat(z, ca.DM.zeros(nd))
         expected, slope = self.model.sensing(still, u, p, t)
-        C = ca.diag(fresh) @ slope[:, :nx]
-        acts = ca.diag(fresh) @ (slope[:, :nx] @ ca.DM(self.G) if self.delayed else ca.DM(self.H))
-        e = self.model.innovation(y, expected, fresh)
+        C = ca.diag(measured) @ slope[:, :nx]
+        acts = ca.diag(measured) @ (slope[:, :nx] @ ca.DM(self.G) if self.delayed else ca.DM(self.H))
+        e = self.model.innovation(y, expected, measured)
         R = self.model.R(still, u, p, t)
         S = slope[:, :nx] @ P @ slope[:, :nx].T + R
-        L = factor(only_fresh(S, fresh))
+        L = factor(keep_measured(S, measured))
         weighted = solve_positive(L, ca.horzcat(acts, e, C @ P))
         information = acts.T @ weighted[:, :nd]
         faint = ca.diag(ca.DM(self._faint()))

@@ -15,9 +15,9 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.steady_gain import Steady, hidden_modes, steady_gain
+from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes, steady_gain
+from dalembert.estimate.filters.converged_filter import ConvergedFilter, can_converge
 from dalembert.estimate.filters.kalman_forms import FORMS, SteadyForm
-from dalembert.estimate.filters.settled import Settled, can_settle
 from dalembert.expressions import Array, Expr
 
 
@@ -61,7 +61,7 @@ class Kalman(Filter):
                 f"{'; '.join(hidden)}: its deviation will grow without bound. Add a sensor that shows it.", stacklevel=2
             )
         self.algebra = FORMS[form](self.model)
-        self.memory: int = self.algebra.memory
+        self.state_size: int = self.algebra.state_size
         self.factored: bool = self.algebra.factored
 
     def begin(self, x0: Array, P0: Array) -> Array:
@@ -70,8 +70,8 @@ class Kalman(Filter):
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.algebra.predict(m, u, p, t, dt)
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
-        return self.algebra.correct(m, u, y, fresh, p, t)  # type: ignore[no-any-return]
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+        return self.algebra.correct(m, u, y, measured, p, t)  # type: ignore[no-any-return]
 
     def covariance(self, m: Expr) -> Expr:
         return self.algebra.covariance(m)
@@ -84,8 +84,8 @@ class Kalman(Filter):
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.algebra.cross(m, u, p, t, dt)
 
-    def settled(self) -> Settled | None:
-        return Settled(self) if self.form != "steady" and can_settle(self) else None
+    def converged(self) -> ConvergedFilter | None:
+        return ConvergedFilter(self) if self.form != "steady" and can_converge(self) else None
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         if isinstance(self.algebra, SteadyForm):
@@ -93,11 +93,11 @@ class Kalman(Filter):
         return super().steady_covariance(x, u, t, dt)
 
     @property
-    def steady(self) -> Steady:
+    def steady(self) -> SteadyGain:
         """Gains and covariances the filter settles to: K of the filter, L of the predictor, poles of the error."""
         if isinstance(self.algebra, SteadyForm):
             return self.algebra.steady
         F, H, Q, R = self.linearised(self.start, np.zeros(self.process.nu), 0.0, self.dt or 1.0)
         if self.noise.Q.function is not None or self.noise.R.function is not None:
-            raise DataError("Q or R depends on the state: there is no settled gain.")
+            raise DataError("Q or R depends on the state: there is no converged gain.")
         return steady_gain(F, H, Q, R, self.process.carried.names)

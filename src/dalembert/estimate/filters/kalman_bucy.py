@@ -22,7 +22,7 @@ from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.algebra.noise import covariance
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
-from dalembert.estimate.engine.steady_gain import Steady, hidden_modes
+from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
 from dalembert.estimate.filters.riccati_flow import interval
 from dalembert.estimate.models.process import Names, Process, chosen, operating_point, process
@@ -77,10 +77,10 @@ class KalmanBucy:
         if len(self.R) and np.linalg.eigvalsh(self.R)[0] <= 0:
             raise DataError("R must be positive definite: a sensor without noise would make the gain infinite.")
         self.P0 = None if P0 is None else covariance("P0", P0, model.states, "state")
-        self._sampled: dict[float, Sampled] = {}
+        self._sampled: dict[float, SampledKalmanBucy] = {}
 
     @property
-    def steady(self) -> Steady:
+    def steady(self) -> SteadyGain:
         """Gain and covariance the filter settles to (CARE); `DataError` where it does not."""
         hidden = hidden_modes(self.A, self.C, self.model.states, continuous=True)
         if hidden:
@@ -93,7 +93,7 @@ class KalmanBucy:
             raise DataError(f"no settled filter{why}.") from error
         K = found.K.T
         poles = np.linalg.eigvals(self.A - K @ self.C)
-        return Steady(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
+        return SteadyGain(K, K, found.X, found.X, self.R, poles, found.residual, self.model.states, True)
 
     def first_covariance(self, P0: Any = None) -> Array:
         if P0 is not None:
@@ -115,10 +115,10 @@ class KalmanBucy:
             result.append(known[key].after(result[-1]))
         return np.array(result)
 
-    def sampled(self, dt: float) -> Sampled:
+    def sampled(self, dt: float) -> SampledKalmanBucy:
         """The same filter over samples every `dt` seconds: a `Filter` like any other."""
         if dt not in self._sampled:
-            self._sampled[dt] = Sampled(self, dt)
+            self._sampled[dt] = SampledKalmanBucy(self, dt)
         return self._sampled[dt]
 
     def discrete(self, dt: float, **keywords: Any) -> Kalman:
@@ -192,7 +192,7 @@ class KalmanBucy:
         )  # fmt: skip
 
 
-class Sampled(Filter):
+class SampledKalmanBucy(Filter):
     """A Kalman-Bucy filter over samples: memory x, P, the last y - D u, held inputs, and whether time has passed."""
 
     def __init__(self, bucy: KalmanBucy, dt: float) -> None:
@@ -213,14 +213,14 @@ class Sampled(Filter):
         none = np.zeros(own.nx), np.zeros(nu), np.zeros(ny)
         self.about = none if own.about is None else own.about
         self.carried = own.nx + (0 if self.P is not None else triangle(own.nx))
-        self.memory = self.carried + ny + nu + 1
+        self.state_size = self.carried + ny + nu + 1
 
     def steady_covariance(self, x: Array, u: Array, t: float, dt: float | None) -> Array:
         return self.bucy.steady.P
 
     def begin(self, x0: Array, P0: Array) -> Array:
         P = np.empty(0) if self.P is not None else packed(P0)
-        return np.concatenate([x0, P, np.zeros(self.memory - self.carried)])
+        return np.concatenate([x0, P, np.zeros(self.state_size - self.carried)])
 
     def covariance(self, m: Expr) -> Expr:
         n = self.process.nx
@@ -229,7 +229,7 @@ class Sampled(Filter):
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return ca.vertcat(m[: self.carried + self.process.ny], u, 1)
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         n, ny = self.process.nx, self.process.ny
         x0, u0, y0 = self.about
         x, P, passed = m[:n] - x0, self.covariance(m), m[-1]
@@ -246,7 +246,7 @@ class Sampled(Filter):
             P = ca.if_else(passed, after, P)
             parts.append(pack(P))
         C = ca.DM(self.process.matrices[2])  # type: ignore[index]
-        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
+        e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
         S = ca.DM(self.S) + C @ P @ C.T
         return ca.vertcat(*parts, seen, ca.MX.zeros(self.process.nu + 1)), e, S
 

@@ -23,8 +23,8 @@ from dalembert.core.errors import DataError
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_left, solve_positive, triangular
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack, unpack_factor
 from dalembert.estimate.algebra.noise import root
-from dalembert.estimate.engine.engine import Expressions, only_fresh
-from dalembert.estimate.engine.steady_gain import Steady, steady_gain
+from dalembert.estimate.engine.recursion import Expressions, keep_measured
+from dalembert.estimate.engine.steady_gain import SteadyGain, steady_gain
 from dalembert.expressions import Array, Expr
 
 SINGULAR = 1e-13  # reciprocal condition of A
@@ -40,7 +40,7 @@ class CovarianceForm:
         assert process.matrices is not None
         self.model, self.n, self.ny = model, process.nx, process.ny
         self.A, self.C = ca.sparsify(process.matrices[0]), ca.sparsify(process.matrices[2])
-        self.memory = self.n + triangle(self.n)
+        self.state_size = self.n + triangle(self.n)
 
     def begin(self, x0: Array, P0: Array) -> Array:
         return np.concatenate([x0, packed(P0)])
@@ -50,13 +50,13 @@ class CovarianceForm:
         P = half_product(self.A @ self.covariance(m), self.A) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(P))
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, P = m[: self.n], self.covariance(m)
         R = self.model.R(x, u, p, t)
-        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
+        e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
         CP = self.C @ P
         S = CP @ self.C.T + R
-        K = solve_positive(factor(only_fresh(S, fresh)), ca.diag(fresh) @ CP).T
+        K = solve_positive(factor(keep_measured(S, measured)), ca.diag(measured) @ CP).T
         left = P - K @ CP  # Joseph's form from its cheap side: (I - K C) P (I - K C)ᵀ = left - (left Cᵀ) Kᵀ
         return ca.vertcat(x + K @ e, pack(left - (left @ self.C.T) @ K.T + K @ R @ K.T)), e, S
 
@@ -83,10 +83,10 @@ class SquareRootForm(CovarianceForm):
         L = triangular(ca.horzcat(self.A @ self._factor(m), self.model.Q_factor(x, u, p, t, dt)))
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(L))
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, L = m[: self.n], self._factor(m)
-        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
-        top = ca.horzcat(fresh_factor(self.model, x, u, p, t, fresh), ca.diag(fresh) @ self.C @ L)
+        e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
+        top = ca.horzcat(masked_factor(self.model, x, u, p, t, measured), ca.diag(measured) @ self.C @ L)
         array = ca.densify(triangular(ca.vertcat(top, ca.horzcat(ca.MX(self.n, self.ny), L))))
         S, K = array[: self.ny, : self.ny], array[self.ny :, : self.ny]
         return ca.vertcat(x + K @ solve_left(S, e), pack(array[self.ny :, self.ny :])), e, S
@@ -138,11 +138,11 @@ class InformationForm(CovarianceForm):
         )
         return ca.vertcat(self.model.step(x, u, p, t, dt), pack(ca.densify(array)[k:, k:]))
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, root_ = m[: self.n], self._factor(m)
-        e = self.model.innovation(y, self.model.outputs(x, u, p, t), fresh)
-        R = fresh_factor(self.model, x, u, p, t, fresh)
-        C = ca.diag(fresh) @ self.C
+        e = self.model.innovation(y, self.model.outputs(x, u, p, t), measured)
+        R = masked_factor(self.model, x, u, p, t, measured)
+        C = ca.diag(measured) @ self.C
         white = solve_left(R, ca.horzcat(C, e))
         array = ca.densify(
             triangular(
@@ -178,12 +178,12 @@ def _refuse_singular(R: Array, names: tuple[str, ...]) -> None:
 class SteadyForm(CovarianceForm):
     """Carries x alone; the gain is the limit of the others. A row that was not measured is left out of the gain."""
 
-    steady: Steady
+    steady: SteadyGain
 
     def __init__(self, model: Expressions) -> None:
         super().__init__(model)
         process = model.process
-        self.memory = self.n
+        self.state_size = self.n
         Q, R = model.noise.Q.constant(), model.noise.R.constant()
         Ru = np.zeros((process.nu, process.nu)) if model.noise.inputs is None else model.noise.inputs.constant()
         if Q is None or R is None or Ru is None:
@@ -199,20 +199,20 @@ class SteadyForm(CovarianceForm):
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         return self.model.step(m, u, p, t, dt)
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
-        e = self.model.innovation(y, self.model.outputs(m, u, p, t), fresh)
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+        e = self.model.innovation(y, self.model.outputs(m, u, p, t), measured)
         return m + ca.DM(self.steady.K) @ e, e, ca.MX(ca.DM(self.steady.S))
 
     def covariance(self, m: Expr) -> Expr:
         return ca.MX(ca.DM(self.steady.P))
 
 
-def fresh_factor(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr, fresh: Expr) -> Expr:
+def masked_factor(model: Expressions, x: Expr, u: Expr, p: Expr, t: Expr, measured: Expr) -> Expr:
     """Factor of R, with rows that were not measured replaced by those of the identity."""
     R = model.noise.R
     if R.diagonal:
-        return ca.diag(fresh * ca.diag(model.R_factor(x, u, p, t)) + (1 - fresh))
-    return ca.densify(factor(only_fresh(model.R(x, u, p, t), fresh)))
+        return ca.diag(measured * ca.diag(model.R_factor(x, u, p, t)) + (1 - measured))
+    return ca.densify(factor(keep_measured(model.R(x, u, p, t), measured)))
 
 
 def solve_transposed(L: Expr, b: Expr) -> Expr:

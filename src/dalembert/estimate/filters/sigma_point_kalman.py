@@ -37,8 +37,8 @@ from dalembert.estimate.algebra.covariance_factors import (
 )
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.algebra.noise import root
-from dalembert.estimate.engine.engine import only_fresh
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
 from dalembert.estimate.filters.sigma_points import PointRule, Symmetric
 from dalembert.expressions import Array, Expr
@@ -61,7 +61,7 @@ class SigmaPointKalman(Filter):
     Examples
     --------
     >>> import dalembert as da
-    >>> model = da.estimate.Model(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
+    >>> model = da.estimate.UserModel(lambda x, u: [x[1], -9.81 * da.sin(x[0])], lambda x: [x[0]],
     ...                           states=["angle", "speed"], outputs=["encoder"])
     >>> ukf = SigmaPointKalman(model, Q=1e-6, R=1e-4, P0=0.1, dt=0.01)
     >>> round(ukf.stepper().step([0.5])["angle"], 3)
@@ -82,7 +82,7 @@ class SigmaPointKalman(Filter):
         self.factored = self.square_root  # correct() then returns the factor of S
         n = self.process.ne
         self.set = self.points.points(n)
-        self.memory = self.process.nx + triangle(n) + (0 if redraw else n * self.set.count)
+        self.state_size = self.process.nx + triangle(n) + (0 if redraw else n * self.set.count)
 
     def __repr__(self) -> str:
         how = (", square root" if self.square_root else "") + ("" if self.redraw else ", points used again")
@@ -125,7 +125,7 @@ class SigmaPointKalman(Filter):
             kept = half_product(self._weighted(V), V, unrolled=self.compiled) + ca.tril(self.model.Q(x, u, p, t, dt))
         return ca.vertcat(mean, pack(kept), *([] if self.redraw else [ca.vec(ca.densify(E))]))
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
         x, count = m[: self.process.nx], self.process.ne * self.set.count
         if self.redraw:
             L = self._factor(m)
@@ -133,38 +133,38 @@ class SigmaPointKalman(Filter):
         else:
             L = ca.reshape(m[-count:], self.process.ne, self.set.count)  # the propagated points stand in its place
             expected, W = self._seen(self._at(x, L, p, t), u, p, t)
-        e = self.model.innovation(y, expected, fresh)
+        e = self.model.innovation(y, expected, measured)
         R = self.model.R(x, u, p, t)
         if self.square_root:
-            shift, kept, S = self._square_root_gain(L, W, R, e, fresh)
+            shift, kept, S = self._square_root_gain(L, W, R, e, measured)
         else:
             P = ca.tril(unpack(self._entries(m), self.process.ne))
             n, ny, many = self.process.ne, self.process.ny, self.set.count
             cost = (n + ny) * many * ny + n * n * (many if not self.redraw else 3 * ny)
-            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, fresh)
+            shift, kept, S = unrolled("correction", self._plain_gain, cost, P, L, W, R, e, measured)
         x1 = self.model.retract(x, shift, p, t)
         kept = self._moved(kept, x, shift, x1, p, t)
         return ca.vertcat(x1, pack(kept), *([] if self.redraw else [m[-count:]])), e, S
 
-    def _plain_gain(self, P: Expr, L: Expr, W: Expr, R: Expr, e: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
+    def _plain_gain(self, P: Expr, L: Expr, W: Expr, R: Expr, e: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected P (lower triangle), S."""
         S = ca.tril2symm(half_product(self._weighted(W), W)) + R
         # V = L Ξ for points just drawn: the sums over the points come first, and are few
         own = ca.sparsify(self.set.own_spread * self.set.weights)
         C = ca.mtimes(L, own @ W.T) if self.redraw else ca.mtimes(self._weighted(self.set.spread(L)), W.T)
-        Ls = factor(only_fresh(S, fresh))
-        U = solve_right(Ls, ca.mtimes(C, ca.diag(fresh)))
+        Ls = factor(keep_measured(S, measured))
+        U = solve_right(Ls, ca.mtimes(C, ca.diag(measured)))
         kept, before = P - half_product(U), ca.diag(P)
         # what rounding leaves of a variance that a noise-free sensor takes away counts as zero
         left = ca.diag(kept)
         kept = kept - ca.diag(left * (ca.fabs(left) <= 4 * self.process.ne * EPSILON * before))
         return U @ solve_left(Ls, e), kept, ca.densify(S)
 
-    def _square_root_gain(self, L: Expr, W: Expr, R: Expr, e: Expr, fresh: Expr) -> tuple[Expr, Expr, Expr]:
+    def _square_root_gain(self, L: Expr, W: Expr, R: Expr, e: Expr, measured: Expr) -> tuple[Expr, Expr, Expr]:
         """K e, the corrected L and the factor of S over the rows that were measured, from the joint array."""
         ny = self.process.ny
-        both = ca.vertcat(ca.mtimes(ca.diag(fresh), W), ca.mtimes(L, ca.sparsify(self.set.own_spread)))
-        joint = self._root(both, ca.vertcat(factor(only_fresh(R, fresh)), type(L)(self.process.ne, ny)))
+        both = ca.vertcat(ca.mtimes(ca.diag(measured), W), ca.mtimes(L, ca.sparsify(self.set.own_spread)))
+        joint = self._root(both, ca.vertcat(factor(keep_measured(R, measured)), type(L)(self.process.ne, ny)))
         S, gain = joint[:ny, :ny], joint[ny:, :ny]
         return gain @ solve_left(S, e), ca.tril(joint[ny:, ny:]), ca.densify(S)
 

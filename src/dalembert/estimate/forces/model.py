@@ -36,7 +36,7 @@ ELSEWHERE = 0.1  # a coordinate further off [rad or m] belongs to another way of
 OPEN = 1e-6  # gap of a pose of a record [m or rad]
 
 
-def forces(
+def model_forces(
     model: Mechanism | EquationsOfMotion,
     *,
     independent: str | Iterable[str],
@@ -66,7 +66,7 @@ def forces(
 
 
 class ForceModel(Frozen):
-    """Forces of a machine as functions of its motion; made by :func:`forces`."""
+    """Forces of a machine as functions of its motion; made by :func:`model_forces`."""
 
     eqs: EquationsOfMotion
     known: tuple[str, ...]
@@ -296,7 +296,7 @@ def _names(eqs: EquationsOfMotion, given: Any, what: str) -> tuple[str, ...]:
 # -- the process -------------------------------------------------------------------------------------------------------
 
 
-class _Motion:
+class _MotionView:
     """The argument ``s`` of a force law: the motion by name, and the time."""
 
     def __init__(self, values: Mapping[str, Any], t: Expr) -> None:
@@ -328,7 +328,7 @@ def _(model: ForceModel, *, outputs: Names = None, inputs: Names = None, dt: flo
     B1, B2 = B[:, model._one], B[:, model._two]
     at_once = _least(B2, h - B1 @ F1)
     if model.form == FORMS[0]:
-        view = _Motion(_motion_values(model, q, z, zd, zdd, p, t), t)
+        view = _MotionView(_motion_values(model, q, z, zd, zdd, p, t), t)
         laws = [law or RandomWalk(1.0) for law in model.laws]
         F2 = ca.vertcat(*[law.goes_on(F2[k], at_once[k], step, view) for k, law in enumerate(laws)])
         F1 = ca.solve(B1, h - B2 @ x[k1 : k1 + k2])

@@ -17,7 +17,7 @@ from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import Channels, Watching
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
-from dalembert.estimate.engine.stepper import Stepper
+from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.forces.model import ForceModel
 from dalembert.estimate.kinematic.model import KinematicModel
 from dalembert.expressions import Expr
@@ -47,7 +47,7 @@ class TwoStage(Frozen):
                 raise ModelError(f"{what} must be a filter such as da.estimate.ExtendedKalman, got {given!r}.")
         model = forces.process.source
         if not isinstance(model, ForceModel):
-            raise ModelError("forces must be a filter of a force model: da.estimate.forces(eqs, ...).")
+            raise ModelError("forces must be a filter of a force model: da.estimate.model_forces(eqs, ...).")
         told = motion.process.reported.names or motion.process.carried.names
         missing = [name for name in model.motion.names if name not in told]
         if missing:
@@ -115,7 +115,7 @@ class TwoStageStepper:
     def __init__(self, stages: TwoStage, dt: float | None, t: float) -> None:
         self.stages, self.dt = stages, dt
         self.motion = stages.motion.stepper(dt, t=t)
-        self.forces: Stepper | None = None
+        self.forces: FilterStepper | None = None
         self._told: list[float] = []
         self.estimate: dict[str, float] = {}
 
@@ -155,14 +155,14 @@ def both_watching(stages: TwoStage, dt: float | None) -> Watching:
     sizes = [len(a.memory), len(b.memory), n, 1]
     memory, y = MX.sym("memory", sum(sizes)), MX.sym("y", len(a.reads))
     u0, u1 = MX.sym("u0", len(known)), MX.sym("u1", len(known))
-    fresh, t, step = MX.sym("fresh", len(a.reads)), MX.sym("t"), MX.sym("dt")
+    measured, t, step = MX.sym("measured", len(a.reads)), MX.sym("t"), MX.sym("dt")
     p = MX.sym("p", len(a.parameters) + len(b.parameters))
     ma, mb, last, begun = ca.vertsplit(memory, np.cumsum([0, *sizes]).tolist())
 
     def of(u: Expr, names: Iterable[str]) -> Expr:
         return ca.vertcat(MX(0, 1), *[u[known.index(name)] for name in names])
 
-    after_a, moved = a.function(ma, of(u0, a.known), of(u1, a.known), y, fresh, p[: len(a.parameters)], t, step)
+    after_a, moved = a.function(ma, of(u0, a.known), of(u1, a.known), y, measured, p[: len(a.parameters)], t, step)
     now = ca.vertcat(*[moved[a.gives.index[name]] for name in model.motion.names], of(u1, model.told))
     before = ca.if_else(begun, last, now)
     if stages.current:
@@ -172,7 +172,7 @@ def both_watching(stages: TwoStage, dt: float | None) -> Watching:
     )
     mine = [k for k, name in enumerate(b.gives.names) if name not in a.gives.index]
     function = ca.Function(
-        "watch", [memory, u0, u1, y, fresh, p, t, step],
+        "watch", [memory, u0, u1, y, measured, p, t, step],
         [ca.vertcat(after_a, after_b, now, 1), ca.vertcat(moved, found[mine])],
     )  # fmt: skip
     start = np.array(b.start)

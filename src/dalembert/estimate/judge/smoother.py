@@ -18,7 +18,7 @@ from dalembert.core.errors import DataError, Interrupted, ModelError
 from dalembert.core.progress import Progress
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, triangle, unpack
-from dalembert.estimate.engine import engine
+from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.run import rows_of
@@ -46,9 +46,9 @@ def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
     began = clock.process_time()
     filter_: Filter = estimate.filter
     kernel = filter_.cached("smoother", lambda: _kernel(filter_))
-    told = _back(filter_, kernel, estimate, progress)
+    results = _back(filter_, kernel, estimate, progress)
     m, nr = filter_.process, len(filter_.native.reported)
-    report, variance, states, packed = np.split(told, np.cumsum([nr, nr, m.nx]), axis=1)
+    report, variance, states, packed = np.split(results, np.cumsum([nr, nr, m.nx]), axis=1)
     about: dict[str, Any] = {"name": estimate.record.name, "status": "complete"}
     names, units = filter_.native.reported.names, filter_.native.reported.units
     return estimate._replaced(
@@ -61,14 +61,14 @@ def smooth(estimate: Estimate, *, progress: Any = None) -> Estimate:
 
 def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Array:
     """(N, report, variance, x, packed P), from the last sample to the first."""
-    memories = estimate.memories()
+    filter_states = estimate.filter_states()
     rows = rows_of(filter_, estimate.data)
     m, p = filter_.process, filter_.model.numbers
-    N = len(memories)
+    N = len(filter_states)
     u = np.vstack([rows[1:, : m.nu], rows[-1:, m.nu : 2 * m.nu]])  # what acts until the next sample
     following = np.append(rows[1:, -1], 0.0)
-    data = np.column_stack([memories, u, rows[:, -2], following])[::-1]
-    told = np.empty((N, kernel.function.size1_out(0)))
+    data = np.column_stack([filter_states, u, rows[:, -2], following])[::-1]
+    results = np.empty((N, kernel.function.size1_out(0)))
     after = np.zeros(m.nx + triangle(m.ne))
     done = 0
     with Progress(progress, f"smoothing {m.name}") as bar:
@@ -79,15 +79,15 @@ def _back(filter_: Filter, kernel: Any, estimate: Estimate, progress: Any) -> Ar
                 if count < engine.CHUNK:
                     block = np.vstack([block, np.broadcast_to(block[-1], (engine.CHUNK - count, block.shape[1]))])
                 result = kernel.raw(after, block.ravel(), p)[0].reshape(engine.CHUNK, -1)[:count]
-                told[done : done + count] = result
+                results[done : done + count] = result
                 after = result[-1, -len(after) :].copy()
                 done += count
                 bar.update(done / N)
         except KeyboardInterrupt:
             raise Interrupted("smoothing was interrupted; the filter's own estimate is whole.") from None
-    if not np.isfinite(told).all():
+    if not np.isfinite(results).all():
         raise DataError("smoothing gave values that are not finite; run the filter in a square-root form.")
-    return told[::-1]
+    return results[::-1]
 
 
 def _kernel(filter_: Filter) -> Any:
@@ -101,7 +101,7 @@ def _step(filter_: Filter) -> ca.Function:
     Δt = 0 marks the last sample, where the filter's own estimate is the smoothed one.
     """
     model, m = filter_.model, filter_.process
-    after, M, u = MX.sym("after", m.nx + triangle(m.ne)), MX.sym("m", filter_.memory), MX.sym("u", m.nu)
+    after, M, u = MX.sym("after", m.nx + triangle(m.ne)), MX.sym("m", filter_.state_size), MX.sym("u", m.nu)
     t, dt, p = MX.sym("t"), MX.sym("dt"), MX.sym("p", len(model.numbers))
     try:
         cross = filter_.cross(M, u, p, t, dt)
@@ -123,17 +123,17 @@ def _step(filter_: Filter) -> ca.Function:
 
 
 def _chunk(step: ca.Function, count: int) -> ca.Function:
-    """(next, data, p) -> told, one column per sample, going back in time."""
+    """(next, data, p) -> results, one column per sample, going back in time."""
     sizes = [step.size1_in(i) for i in range(1, 5)]
     after, p = MX.sym("after", step.size1_in(0)), MX.sym("p", step.size1_in(5))
     if count == 1:
         d = MX.sym("d", sum(sizes))
-        told = ca.vertcat(*step.call([after, *ca.vertsplit(d, np.cumsum([0, *sizes]).tolist()), p]))
-        return ca.Function("back1", [after, d, p], [told])
+        results = ca.vertcat(*step.call([after, *ca.vertsplit(d, np.cumsum([0, *sizes]).tolist()), p]))
+        return ca.Function("back1", [after, d, p], [results])
     inner = _chunk(step, count // 16)
     data = MX.sym("d", sum(sizes), count)
     columns: list[Any] = []
     for block in ca.horzsplit(data, count // 16):
-        told = inner(after if not columns else columns[-1][-step.size1_in(0) :, -1], block, p)
-        columns.append(told)
+        results = inner(after if not columns else columns[-1][-step.size1_in(0) :, -1], block, p)
+        columns.append(results)
     return ca.Function(f"back{count}", [after, data, p], [ca.horzcat(*columns)])

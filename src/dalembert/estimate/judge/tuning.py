@@ -26,7 +26,7 @@ from dalembert.core.errors import ConvergenceError, DataError, Interrupted, unkn
 from dalembert.core.progress import Progress
 from dalembert.core.tables import aligned
 from dalembert.estimate.algebra.noise import Covariance
-from dalembert.estimate.engine import engine
+from dalembert.estimate.engine import recursion as engine
 from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.run import rows_of
@@ -183,9 +183,11 @@ class Task:
         self.filter, self.entries = filter_, entries
         self.data = rows_of(filter_, record)
         dt = filter_.process.dt or filter_.dt or (float(np.median(np.diff(record.time))) if len(record) > 1 else None)
-        self.m0 = filter_.first_memory(None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0]))
+        self.m0 = filter_.initial_filter_state(
+            None, None, dt, self.data[0, : filter_.process.nu], float(record.time[0])
+        )
         self.first = np.log([e.variance for e in entries])
-        if self.data[:, engine.recursion_fresh(filter_)].sum() < 2 * len(entries):
+        if self.data[:, engine.measured_columns(filter_)].sum() < 2 * len(entries):
             raise DataError(
                 f"the record holds too few samples to tell {len(entries)} variances; vary fewer, or take a longer one."
             )
@@ -243,8 +245,8 @@ class Task:
         """Criterion per sample; infinite where the filter loses itself."""
         p, m, total = self.numbers(theta), self.m0, 0.0
         for done in range(0, len(self.data), engine.CHUNK):
-            m, told = self._told(m, self.data[done : done + engine.CHUNK], p)
-            total += self._share(told, None, done)[0]
+            m, results = self._results(m, self.data[done : done + engine.CHUNK], p)
+            total += self._share(results, None, done)[0]
         self._counted(1, bar)
         return total / len(self.data) if np.isfinite(total) else np.inf
 
@@ -252,12 +254,12 @@ class Task:
         """Criterion per sample, its gradient (k,), its second derivative (k, k), about."""
         k, N = len(self.entries), len(self.data)
         columns = [self.numbers(theta), *(self.numbers(theta + STEP * side) for side in np.eye(k))]
-        memories = [self.m0] * (k + 1)
+        filter_states = [self.m0] * (k + 1)
         total, gradient, curvature = 0.0, np.zeros(k), np.zeros((k, k))
         for done in range(0, N, engine.CHUNK):
             rows = self.data[done : done + engine.CHUNK]
-            runs = [self._told(m, rows, p) for m, p in zip(memories, columns, strict=True)]
-            memories = [m for m, _ in runs]
+            runs = [self._results(m, rows, p) for m, p in zip(filter_states, columns, strict=True)]
+            filter_states = [m for m, _ in runs]
             here = runs[0][1]
             rates = np.stack([(there - here) / STEP for _, there in runs[1:]], axis=2)
             part, slope, second = self._share(here, rates, done)
@@ -265,29 +267,29 @@ class Task:
         self._counted(k + 1, bar)
         return total / N, gradient / N, curvature / N
 
-    def _told(self, m: Array, rows: Array, p: Array) -> tuple[Array, Array]:
+    def _results(self, m: Array, rows: Array, p: Array) -> tuple[Array, Array]:
         """Memory after these samples, and what they tell: (n, nr + 2) report, NIS, ln det S."""
-        native, where = self.filter.native, self.filter.native.told
-        told = native.samples(m, rows, p)
-        values = np.column_stack([told[:, where.report], told[:, where.nis], told[:, where.logdet]])
-        return told[-1, where.memory].copy(), values
+        native, where = self.filter.native, self.filter.native.columns
+        results = native.samples(m, rows, p)
+        values = np.column_stack([results[:, where.report], results[:, where.nis], results[:, where.logdet]])
+        return results[-1, where.filter_state].copy(), values
 
     def _counted(self, runs: int, bar: Progress | None) -> None:
         self.count += runs
         if bar is not None:
             bar.update(min(0.99, self.count / max(self.expected, self.count + 1)))
 
-    def _share(self, told: Array, rates: Array | None, done: int) -> tuple[float, Array, Array]:
-        """told : (n, nr + 2) report, NIS, ln det S; rates : (n, nr + 2, k)."""
+    def _share(self, results: Array, rates: Array | None, done: int) -> tuple[float, Array, Array]:
+        """results : (n, nr + 2) report, NIS, ln det S; rates : (n, nr + 2, k)."""
         nothing = np.zeros(0)
         if self.truth is None:
-            value = float(told[:, -2:].sum())
+            value = float(results[:, -2:].sum())
             if rates is None:
                 return value, nothing, nothing
             g = rates[:, -2:].sum(axis=1)
             return value, g.sum(axis=0), g.T @ g / 2
-        true = self.truth[done : done + len(told)]
-        error = np.where(np.isfinite(true), (told[:, self.places] - true) / self.scale, 0.0)
+        true = self.truth[done : done + len(results)]
+        error = np.where(np.isfinite(true), (results[:, self.places] - true) / self.scale, 0.0)
         value = float((error**2).sum())
         if rates is None:
             return value, nothing, nothing

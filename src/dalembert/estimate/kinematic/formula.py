@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.equations import Channels, State
-from dalembert.estimate.kinematic.quantities import Quantity, listed, per_second
+from dalembert.estimate.kinematic.quantities import Measurable, listed, per_second
 from dalembert.expressions import Array, Expr, call_user
 
 SX = ca.SX
@@ -32,13 +32,13 @@ class FormulaRelations:
         self.parameter_values: tuple[float, ...] = ()
         z, zd, zdd, t = (SX.sym(name, size) for name, size in (("z", len(each)), ("zd", len(each)),
                                                                ("zdd", len(each)), ("t", 1)))  # fmt: skip
-        given = call_user(function, f"kinematic formula {self.name!r}", _View(self.coordinates, z, t))
+        given = call_user(function, f"kinematic formula {self.name!r}", _FormulaView(self.coordinates, z, t))
         if not isinstance(given, Mapping) or not given:
             raise ModelError(
                 f"kinematic formula {self.name!r} must return a mapping from names to expressions, such as "
                 f"{{'slider': 0.3 * da.sin(s['crank'])}}; got {given!r}."
             )
-        known = {n: Quantity(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
+        known = {n: Measurable(u, k) for k, c in enumerate((self.coordinates, self.rates, self.accelerations))
                  for n, u in zip(c.names, c.units, strict=True)}  # fmt: skip
         expressions = {n: x[k] for c, x in ((self.coordinates, z), (self.rates, zd), (self.accelerations, zdd))
                        for k, n in enumerate(c.names)}  # fmt: skip
@@ -50,8 +50,8 @@ class FormulaRelations:
             hdd = ca.jacobian(h, z) @ zdd + ca.jacobian(hd, z) @ zd + ca.jacobian(hd, t)
             for level, one in enumerate((h, hd, hdd)):
                 label = _dot(name, level)
-                known[label], expressions[label] = Quantity(per_second(units.get(name, ""), level), level), one
-        self.known: Mapping[str, Quantity] = known
+                known[label], expressions[label] = Measurable(per_second(units.get(name, ""), level), level), one
+        self.known: Mapping[str, Measurable] = known
         self.told = tuple(name for name in known if name not in independent and not name.startswith(tuple(independent)))
         self._function = ca.Function(
             "formula", [z, zd, zdd, t], [ca.densify(ca.vertcat(*expressions.values()))], {"cse": True}
@@ -88,7 +88,7 @@ class FormulaRelations:
         return np.array([float(values.get(n, 0.0)) for n in self.coordinates.names]), np.zeros(0)
 
 
-class _View:
+class _FormulaView:
     """The argument ``s`` of a formula: ``s["crank"]``, ``s.t``."""
 
     def __init__(self, coordinates: Channels, z: Expr, t: Expr) -> None:

@@ -18,7 +18,7 @@ from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels, State
 from dalembert.estimate.kinematic.check import KinematicCheck, check_levels, most_singular, survey
 from dalembert.estimate.kinematic.quantities import LEVEL, Relations
-from dalembert.estimate.kinematic.step import Stepper
+from dalembert.estimate.kinematic.step import KinematicStep
 from dalembert.estimate.models.process import Names, Process, process
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
@@ -40,13 +40,13 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class KinematicModel:
-    """A kinematics-based model of a machine; made by :func:`kinematic`, taken by every filter.
+    """A kinematics-based model of a machine; made by :func:`model_kinematics`, taken by every filter.
 
     The state is z, then ż, then z̈ as far as ``order`` and ``scheme`` go; for a mechanism its pose is carried along
     (not part of the error), so that loops stay closed on the branch they started on.
     """
 
-    stepper: Stepper
+    stepper: KinematicStep
     outputs: tuple[str, ...]
     start: Mapping[str, float] = field(default_factory=dict)
     workspace: Mapping[str, tuple[float, float]] | None = None

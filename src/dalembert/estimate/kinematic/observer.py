@@ -1,8 +1,8 @@
 """Observers that know a machine by its joints alone: no mass, no friction, no force (Palomba 2016, ch. 2).
 
 Measured velocities or accelerations are the inputs u, measured positions the outputs y; the independent coordinates z
-and their derivatives are estimated, and with them every joint and sensor of the machine. `kinematic` makes the model;
-any filter of ``da.estimate`` takes it.
+and their derivatives are estimated, and with them every joint and sensor of the machine. `model_kinematics` makes the
+model; any filter of ``da.estimate`` takes it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dalembert.estimate.kinematic.check import check_levels, largest_determinant
 from dalembert.estimate.kinematic.model import KinematicModel
 from dalembert.estimate.kinematic.quantities import LEVEL
 from dalembert.estimate.kinematic.relations import relations_of
-from dalembert.estimate.kinematic.step import METHODS, SCHEMES, Stepper
+from dalembert.estimate.kinematic.step import METHODS, SCHEMES, KinematicStep
 from dalembert.estimate.kinematic.switching import Switching
 from dalembert.expressions.quantities import is_real
 
 
-def kinematic(
+def model_kinematics(
     model: Any,
     *,
     independent: str | Sequence[str],
@@ -74,7 +74,7 @@ def kinematic(
     >>> arm = m.add_body("arm", mass=1.0, inertia=da.rod(0.4))
     >>> joint = m.add_revolute("A", m.ground.at(0, 0), arm.at(-0.2, 0))
     >>> sensor = m.add_sensor("acc", da.accelerometer(arm.at(0.1, 0)))
-    >>> model = da.estimate.kinematic(m, independent="A.angle", inputs="acc.y", outputs="A.angle")
+    >>> model = da.estimate.model_kinematics(m, independent="A.angle", inputs="acc.y", outputs="A.angle")
     >>> model.states.names
     ('A.angle', 'A.rate', 'A.acceleration')
     """
@@ -94,7 +94,9 @@ def kinematic(
     read = tuple(relations.names(outputs, "outputs"))
     check_levels(relations, told, read, level, chosen)
     weight = _weights(weights, told)
-    stepper = Stepper(relations, told, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current)
+    stepper = KinematicStep(
+        relations, told, weight, level, chosen, method, form, beta, gamma, switching, 1.0, use_current
+    )
     made = KinematicModel(stepper, read, {}, workspace, bool(getattr(model, "use_c", False)))
     made = replace(made, start=made.named(named) if at is None else relations.read(at))
     made.state()  # refuses a start that does not do

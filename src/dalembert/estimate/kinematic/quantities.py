@@ -14,7 +14,7 @@ LEVEL = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Measurable:
     """Something that may be measured: its unit and the highest derivative of z it depends on (0, 1 or 2)."""
 
     unit: str
@@ -31,7 +31,7 @@ class Relations(Protocol):
     pose: Channels  # what is carried beside z; empty where Φ is a formula
     parameters: Channels
     parameter_values: tuple[float, ...]
-    known: Mapping[str, Quantity]
+    known: Mapping[str, Measurable]
     told: tuple[str, ...]  # what an estimate tells besides z and its derivatives
 
     def names(self, given: Any, what: str) -> list[str]:

@@ -23,7 +23,7 @@ from dalembert.core.errors import AssemblyError, ModelError, unknown_name
 from dalembert.equations import Channels, EquationsOfMotion, State
 from dalembert.estimate.kinematic.closing import Closing
 from dalembert.estimate.kinematic.formula import FormulaRelations
-from dalembert.estimate.kinematic.quantities import Quantity, Relations, listed, per_second
+from dalembert.estimate.kinematic.quantities import Measurable, Relations, listed, per_second
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.numerics import ties
 from dalembert.solve.constrained.solve import projection_function
@@ -74,7 +74,7 @@ class MachineRelations:
         self.accelerations = Channels(seconds, [per_second(u, 2) for u in units])
         self.pose = Channels([f"pose.{n}" for n in eqs.coordinates.names], eqs.coordinates.units)
         self.parameters, self.parameter_values = eqs.parameters, eqs.parameter_values
-        self.known: Mapping[str, Quantity]
+        self.known: Mapping[str, Measurable]
         self._forced, self.known = self._catalogue()
         self._check_freedom()
         own = {*self.coordinates.names, *self.rates.names, *self.accelerations.names}
@@ -102,26 +102,26 @@ class MachineRelations:
     def _second(self, k: int) -> str:
         return acceleration_name(self.eqs.measure_rates.names[k], self.eqs.measure_rates.index)
 
-    def _catalogue(self) -> tuple[set[str], dict[str, Quantity]]:
+    def _catalogue(self) -> tuple[set[str], dict[str, Measurable]]:
         """Outputs that need forces, and every quantity that needs motion only."""
         eqs, h = self.eqs, self.eqs.functions["outputs"]
         forced = {eqs.outputs.names[i] for k in (3, 4, 5) for i in h.jac_sparsity(0, k).row()}
-        known: dict[str, Quantity] = {}
+        known: dict[str, Measurable] = {}
         moving = {i for k in (0, 1, 2) for i in h.jac_sparsity(0, k).row()}
         self._still = {name for k, name in enumerate(eqs.outputs.names) if k not in moving} - forced
         for k, (name, unit) in enumerate(zip(eqs.measures.names, eqs.measures.units, strict=True)):
-            known[name] = Quantity(unit, 0)
-            known[eqs.measure_rates.names[k]] = Quantity(eqs.measure_rates.units[k], 1)
-            known[self._second(k)] = Quantity(per_second(unit, 2), 2)
+            known[name] = Measurable(unit, 0)
+            known[eqs.measure_rates.names[k]] = Measurable(eqs.measure_rates.units[k], 1)
+            known[self._second(k)] = Measurable(per_second(unit, 2), 2)
         order = np.zeros(eqs.ny, dtype=int)
         for level, argument in ((1, 1), (2, 2)):
             order[list(set(h.jac_sparsity(0, argument).row()))] = level
         for name, unit, level in zip(eqs.outputs.names, eqs.outputs.units, order, strict=True):
             if name not in forced and name not in self._still:
-                known[name] = Quantity(unit, int(level))
+                known[name] = Measurable(unit, int(level))
         for names, level in ((self.coordinates, 0), (self.rates, 1), (self.accelerations, 2)):
             for name, unit in zip(names.names, names.units, strict=True):
-                known.setdefault(name, Quantity(unit, level))
+                known.setdefault(name, Measurable(unit, level))
         return forced, known
 
     def _check_freedom(self) -> None:

@@ -42,7 +42,7 @@ SCHEMES = {1: "constraint", 2: "newmark", 3: "both"}
 
 
 @dataclass(frozen=True, eq=False)
-class Stepper:
+class KinematicStep:
     """What a step is made of; expressions and small native functions."""
 
     relations: Relations
@@ -131,7 +131,7 @@ class Stepper:
             S, _ = self.affine(self.inputs, self.order, pose, z, SX.zeros(self.n), p, t)
             value = gram_determinant(ca.diag(ca.DM(self.weights) ** 0.5) @ S) / self.scale
         else:
-            view = _View(self.relations, pose, z, zd, p, t)
+            view = _DistanceView(self.relations, pose, z, zd, p, t)
             value = SX(call_user(own, "the distance of Switching", view))
             if value.shape != (1, 1):
                 raise ModelError(f"the distance of Switching must be one number, got shape {value.shape}.")
@@ -201,7 +201,7 @@ class Stepper:
         return new if self.switching is None else ca.if_else(inside, held, new)
 
 
-class _View:
+class _DistanceView:
     """The argument ``s`` of a distance: ``s["B.angle"]``, ``s["A.rate"]``, ``s.t``."""
 
     def __init__(self, relations: Relations, pose: Expr, z: Expr, zd: Expr, p: Expr, t: Expr) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
 from dalembert.equations import Channels, EquationsOfMotion, State
-from dalembert.estimate.models.machine_model import Machine, further_channels
+from dalembert.estimate.models.machine_model import MachineFunctions, further_channels
 from dalembert.estimate.models.manifold import Manifold, Tangent, independent
 from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.expressions import Array
@@ -89,7 +89,7 @@ def machine_process(
         manifold = Tangent(eqs, newton_steps)
     else:
         manifold = independent(eqs, at, named, newton_steps)
-    machine = Machine(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(steps),
+    machine = MachineFunctions(eqs, manifold, tuple(places), tuple(free), tuple(estimated), table, int(steps),
                       _further(eqs, report))  # fmt: skip
     key = ("process", manifold.positions.names, manifold.speeds.names, closing, tuple(places), tuple(free),
            tuple(estimated), table, steps, newton_steps, machine.more)  # fmt: skip
@@ -105,7 +105,7 @@ def machine_process(
     )  # fmt: skip
 
 
-def placed(machine: Machine, at: State | None, given: Mapping[str, float] | State) -> Array:
+def placed(machine: MachineFunctions, at: State | None, given: Mapping[str, float] | State) -> Array:
     """x of a state, or of named values: the joints are closed around those, from `at` or from the drawing."""
     eqs = machine.eqs
     if isinstance(given, State):

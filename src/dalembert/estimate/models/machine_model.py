@@ -27,7 +27,7 @@ SX, MX = ca.SX, ca.MX
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class MachineFunctions:
     """Builds the functions of one process."""
 
     eqs: EquationsOfMotion

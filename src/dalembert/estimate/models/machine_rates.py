@@ -50,7 +50,7 @@ def factor_at(eqs: EquationsOfMotion, rows: Expr, q: Expr, p: Expr, t: Expr) -> 
 
 
 @dataclass(frozen=True)
-class Held:
+class FactoredRows:
     """Rows and mass at a pose, and their factor at the pose without derivative."""
 
     A: Any
@@ -64,7 +64,7 @@ class Held:
         return change + rest
 
 
-def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Held]:
+def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], FactoredRows]:
     """[q̇, v̇, ż, λ], and what holds the machine there."""
     F = eqs.functions
     at = Evaluation(eqs, stilled(s))
@@ -77,7 +77,7 @@ def rates(eqs: EquationsOfMotion, s: Symbols) -> tuple[list[Any], Held]:
     lam = lam + dlam
     zdot = F["internal"](s.q, s.v, s.z, s.u, s.p, s.t, lam)
     N, n = F["kinematics"](s.q, s.p, s.t)
-    return [N @ s.v + n, a + da, zdot, lam], Held(A, M, at.factor)
+    return [N @ s.v + n, a + da, zdot, lam], FactoredRows(A, M, at.factor)
 
 
 def rates_function(eqs: EquationsOfMotion) -> ca.Function:
@@ -124,14 +124,14 @@ def projecting_function(eqs: EquationsOfMotion) -> ca.Function:
         s = eqs.symbols()
         resting = replace(s, z=SX.zeros(eqs.nz), u=SX.zeros(eqs.nu))
         A, _ = eqs.functions["rows"](s.q, s.v, resting.z, resting.u, s.p, s.t)
-        held = Held(A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, stilled(resting)).factor)
+        held = FactoredRows(A, eqs.functions["inertia"](s.q, s.p, s.t), Evaluation(eqs, stilled(resting)).factor)
         q, v = _onto(eqs, resting, held)
         return _function(eqs, "project", [s.q, s.v, s.p, s.t], [q, v])
 
     return eqs.cached("projection of a filter", make)
 
 
-def _onto(eqs: EquationsOfMotion, s: Symbols, held: Held) -> tuple[Expr, Expr]:
+def _onto(eqs: EquationsOfMotion, s: Symbols, held: FactoredRows) -> tuple[Expr, Expr]:
     """q and v on the joints, with what holds the machine at a pose an integration error away."""
     q, v = normalised(eqs, s.q), s.v
     if eqs.holonomic_rows:

@@ -132,7 +132,7 @@ def process(
     model: Any, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
 ) -> Process:
     """A model as a filter takes it: from a `StateSpace`, a `SecondOrder`, an `Identified`, `EquationsOfMotion`, a
-    `Model` or a kinematic model.
+    `UserModel` or a kinematic model.
 
     outputs : names of the sensors the filter reads; None: all.  inputs : names of the inputs it is told; None: all.
     dt : sampling interval [s] for which a continuous linear model is discretised exactly (zero-order hold).

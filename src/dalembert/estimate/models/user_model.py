@@ -31,7 +31,7 @@ OPTIONS = (
 )  # fmt: skip
 
 
-class Model:
+class UserModel:
     """A model of the user's own functions, for any filter.
 
     Parameters
@@ -50,7 +50,7 @@ class Model:
     Examples
     --------
     >>> import dalembert as da
-    >>> pendulum = Model(lambda x, u: [x[1], -9.81 * da.sin(x[0]) + u[0]], lambda x: [x[0]],
+    >>> pendulum = UserModel(lambda x, u: [x[1], -9.81 * da.sin(x[0]) + u[0]], lambda x: [x[0]],
     ...                  states=["angle", "speed"], inputs=["torque"], outputs=["encoder"])
     >>> process(pendulum)
     Process('model': nonlinear, 2 states, 1 inputs, outputs encoder)
@@ -100,13 +100,15 @@ class Model:
     def __repr__(self) -> str:
         kind = "continuous" if self.continuous else "discrete"
         return (
-            f"Model({self.name!r}: {kind}, states {', '.join(self.states.names)}; inputs "
+            f"UserModel({self.name!r}: {kind}, states {', '.join(self.states.names)}; inputs "
             f"{', '.join(self.inputs.names) or 'none'}; outputs {', '.join(self.outputs.names)})"
         )
 
 
 @process.register
-def _(model: Model, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any) -> Process:
+def _(
+    model: UserModel, *, outputs: Names = None, inputs: Names = None, dt: float | None = None, **options: Any
+) -> Process:
     for option in options:
         raise ModelError(unknown_name("option", option, OPTIONS, f"a filter of the model {model.name!r}"))
     rows, columns = chosen(outputs, model.outputs.names, "output"), chosen(inputs, model.inputs.names, "input")

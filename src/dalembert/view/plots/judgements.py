@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.estimate.engine.consistency import Consistency
 from dalembert.estimate.engine.metrics import Comparison
-from dalembert.estimate.judge.observability import Observability
-from dalembert.estimate.judge.visibility import HALF, WEAK
+from dalembert.estimate.judge.local_observability import LocalObservability
+from dalembert.estimate.judge.observed_directions import HALF, WEAK
 from dalembert.view.plots.figures import (
     BLUE,
     COLORS,
@@ -35,7 +35,7 @@ WORTH_A_WORD = 0.05
 FLOOR = 1e-16  # singular values below it are nothing
 
 
-def plot_observability(found: Observability, *, title: str | None = None) -> Figure:
+def plot_observability(found: LocalObservability, *, title: str | None = None) -> Figure:
     """What readings take off the standard deviation of every state, and singular values of all directions."""
     states = sorted(found.states, key=lambda name: (-found.hidden[name], -found.left[name]))[:MOST_BARS]
     shares, left = (np.array([part[name] for name in states]) for part in (found.hidden, found.left))

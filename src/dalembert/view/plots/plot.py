@@ -40,7 +40,7 @@ _DRAWN: dict[str, tuple[str, str]] = {
     "estimate.forces.two_stage.TwoStageEstimate": ("estimates", "plot_two_stages"),
     "estimate.engine.metrics.Comparison": ("judgements", "plot_comparison"),
     "estimate.engine.consistency.Consistency": ("judgements", "plot_consistency"),
-    "estimate.judge.observability.Observability": ("judgements", "plot_observability"),
+    "estimate.judge.local_observability.LocalObservability": ("judgements", "plot_observability"),
     "identify.spectral.spectra.Spectra": ("spectrum", "plot_spectra"),
     "control.judge.margins.Margins": ("linear.loops", "plot_margins"),
     "control.state_feedback.state_feedback.StateFeedback": ("linear.loops", "plot_design"),
@@ -84,7 +84,7 @@ def plot(
         Stabilization : ``highest=None`` [Hz].  FrfEstimate : ``model=None, highest=None, axis="linear" | "log"``.
         Estimate : ``*names, view="estimate" | "error" | "innovations", truth=None``. Three deviations are shaded.
         TwoStageEstimate : ``*names, truth=None``.  Comparison : ``*names``.
-        Consistency, Observability : no more arguments.
+        Consistency, LocalObservability : no more arguments.
         AutoIdentified : ``view="stabilization" | "frf" | "playback" | "residuals" | "shapes"``.
     file : also write the figure there; the suffix tells the format (png, svg, pdf).
     title : above the figure; by default what is known of the thing.

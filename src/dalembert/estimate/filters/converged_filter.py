@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.estimate.algebra.matrices import unpacked
-from dalembert.estimate.engine import engine
+from dalembert.estimate.engine import recursion as engine
 from dalembert.expressions import Array, Kernel, kernel_family
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ SX, MX = ca.SX, ca.MX
 UNCHANGED = 1e-14  # relative change of a covariance over a chunk that is rounding
 
 
-class Settled:
+class ConvergedFilter:
     """Runs chunks of a linear filter with the covariance it had; made anew by every run."""
 
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.process = filter_, filter_.process
         self.kernel: Kernel = filter_.cached("settled", lambda: _kernel(filter_))
-        self.fresh = engine.recursion_fresh(filter_)
+        self.measured = engine.measured_columns(filter_)
         self.row: Array | None = None  # what a settled sample tells, but for x, e and NIS
         self.numbers: Array = np.empty(0)
         self.W: Array = np.empty((0, 0))
 
-    def watch(self, block: Array, data: Array) -> None:
+    def look_at(self, block: Array, data: Array) -> None:
         """Look whether the covariance has settled over a chunk of the full recursion."""
-        nx, where = self.process.nx, self.filter.native.told
+        nx, where = self.process.nx, self.filter.native.columns
         self.row = None
-        if len(block) < engine.CHUNK or not data[:, self.fresh].all():
+        if len(block) < engine.CHUNK or not data[:, self.measured].all():
             return
-        first, last = block[0, where.memory][nx:], block[-1, where.memory][nx:]
+        first, last = block[0, where.filter_state][nx:], block[-1, where.filter_state][nx:]
         now, change = unpacked(last, nx), np.abs(unpacked(last - first, nx))
         if getattr(self.filter, "factored", False):  # rows of a lower factor, in units of their length
             size = np.linalg.norm(np.tril(now), axis=1)[:, None]
@@ -55,18 +55,18 @@ class Settled:
         self._read(block[-1])
 
     def ready(self, data: Array) -> bool:
-        return self.row is not None and bool(data[:, self.fresh].all())
+        return self.row is not None and bool(data[:, self.measured].all())
 
     def _read(self, row: Array) -> None:
         """K and W from the answers of a sample to unit innovations, at x = 0 and u = 0."""
         m, tick, p = self.process, self.filter.native.tick(), self.filter.model.numbers
-        memory = row[self.filter.native.told.memory].copy()
-        memory[: m.nx] = 0.0
-        u, all_fresh = np.zeros(m.nu), np.ones(m.ny)
+        state = row[self.filter.native.columns.filter_state].copy()
+        state[: m.nx] = 0.0
+        u, all_measured = np.zeros(m.nu), np.ones(m.ny)
 
         def answer(e: Array) -> tuple[Array, float]:
-            told = tick.raw(memory, u, u, e, all_fresh, p, 0.0, m.dt)
-            return told[0][: m.nx].copy(), float(told[5][0])
+            results = tick.raw(state, u, u, e, all_measured, p, 0.0, m.dt)
+            return results[0][: m.nx].copy(), float(results[5][0])
 
         unit = np.eye(m.ny)
         answers = [answer(e) for e in unit]
@@ -80,24 +80,24 @@ class Settled:
     def samples(self, m: Array, data: Array) -> Array:
         """What these samples tell, one per row, in the layout of the full recursion."""
         assert self.row is not None
-        process, where = self.process, self.filter.native.told
+        process, where = self.process, self.filter.native.columns
         count = len(data)
         signals = data[:, : 2 * process.nu + process.ny]
         if count < engine.CHUNK:
             signals = np.vstack([signals, np.zeros((engine.CHUNK - count, signals.shape[1]))])
         found = self.kernel.raw(m[: process.nx], np.ravel(signals), self.numbers)[0].reshape(engine.CHUNK, -1)[:count]
         x, e = found[:, : process.nx], found[:, process.nx :]
-        told = np.empty((count, where.size))
-        told[:] = self.row
-        told[:, : process.nx] = x
-        told[:, where.report] = x
-        told[:, where.innovation] = e
-        told[:, where.nis] = np.einsum("ki,ki->k", e @ self.W, e)
-        return told
+        results = np.empty((count, where.size))
+        results[:] = self.row
+        results[:, : process.nx] = x
+        results[:, where.report] = x
+        results[:, where.innovation] = e
+        results[:, where.nis] = np.einsum("ki,ki->k", e @ self.W, e)
+        return results
 
 
-def can_settle(filter_: Any) -> bool:
-    """Whether x alone may go on: constant noise, a plain linear process, memory x and a packed matrix."""
+def can_converge(filter_: Any) -> bool:
+    """Whether x alone may go on: constant noise, a plain linear process, state x and a packed matrix."""
     process, noise = filter_.process, filter_.noise
     constant = all(c is None or c.function is None for c in (noise.Q, noise.R, noise.inputs))
     plain = process.flat and "report" not in process.functions and not any(process.wrapped)
@@ -113,8 +113,8 @@ def _kernel(filter_: Filter) -> Kernel:
     u0, u1, y = ca.vertsplit(d, [0, nu, 2 * nu, 2 * nu + ny])
     before = A @ x + B @ u0
     e = y - C @ before - D @ u1
-    told = ca.vertcat(before + ca.reshape(k, nx, ny) @ e, e)
-    step = ca.Function("settled", [x, d, k], [ca.densify(told)])
+    results = ca.vertcat(before + ca.reshape(k, nx, ny) @ e, e)
+    step = ca.Function("settled", [x, d, k], [ca.densify(results)])
     return kernel_family([_chunk(step, engine.CHUNK)], compiled=filter_.compiled)[0]
 
 

@@ -26,13 +26,13 @@ def reading_inputs(inner: Watching, current: bool) -> Watching:
     """
     nm, nu, ny = len(inner.memory), len(inner.known), len(inner.reads)
     memory, none = MX.sym("memory", nm + nu + 1), MX.sym("none", 0)
-    y, fresh = MX.sym("y", ny + nu), MX.sym("fresh", ny + nu)
+    y, measured = MX.sym("y", ny + nu), MX.sym("measured", ny + nu)
     p, t, step = MX.sym("p", len(inner.parameters)), MX.sym("t"), MX.sym("dt")
     last = memory[nm : nm + nu]
-    now = ca.if_else(fresh[ny:], y[ny:], last)  # a slower sensor holds its reading
+    now = ca.if_else(measured[ny:], y[ny:], last)  # a slower sensor holds its reading
     before = now if current else ca.if_else(memory[-1], last, now)
-    after, told = inner.function(memory[:nm], before, now, y[:ny], fresh[:ny], p, t, step)
-    arguments = [memory, none, MX.sym("none2", 0), y, fresh, p, t, step]
+    after, told = inner.function(memory[:nm], before, now, y[:ny], measured[:ny], p, t, step)
+    arguments = [memory, none, MX.sym("none2", 0), y, measured, p, t, step]
     function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), told])
     names = [*inner.memory.names, *(f"last {name}" for name in inner.known), "begun"]
     return Watching(
@@ -43,8 +43,8 @@ def reading_inputs(inner: Watching, current: bool) -> Watching:
 
 
 @dataclass(frozen=True)
-class Sensed:
-    """A filter that reads its inputs from sensors of the machine; made by :func:`sensed`."""
+class SensedInputs:
+    """A filter that reads its inputs from sensors of the machine; made by :func:`sense_inputs`."""
 
     filter: Any
 
@@ -55,7 +55,7 @@ class Sensed:
         return inner if self.filter.process.sensed else reading_inputs(inner, self.filter.process.current)
 
 
-def sensed(filter: Any) -> Sensed:
+def sense_inputs(filter: Any) -> SensedInputs:
     """A filter as ``da.simulate(..., observer=)`` takes it whose inputs are sensors of the machine.
 
     A filter of a kinematic model needs no such word: its inputs are sensors anyway.
@@ -67,11 +67,12 @@ def sensed(filter: Any) -> Sensed:
     >>> arm = m.add_body("arm", mass=1.0, inertia=da.rod(0.4), position=(0.2, 0))
     >>> joint = m.add_revolute("A", m.ground.at(0, 0), arm.at(-0.2, 0))
     >>> sensors = m.add_sensor("encoder", da.angle("A")), m.add_sensor("acc", da.accelerometer(arm.at(0.1, 0)))
-    >>> model = da.estimate.kinematic(m, independent="A.angle", inputs="acc.y", outputs="encoder", use_current=True)
+    >>> model = da.estimate.model_kinematics(
+    ...     m, independent="A.angle", inputs="acc.y", outputs="encoder", use_current=True)
     >>> ekf = da.estimate.ExtendedKalman(model, R=1e-6, input_noise=1e-4, P0=[1e-6, 1e-6, 1.0])
-    >>> da.estimate.sensed(ekf).watching(1e-3).reads == ekf.watching(1e-3).reads == ("encoder", "acc.y")
+    >>> da.estimate.sense_inputs(ekf).watching(1e-3).reads == ekf.watching(1e-3).reads == ("encoder", "acc.y")
     True
     """
     if not hasattr(filter, "watching") or not hasattr(filter, "process"):
         raise ModelError(f"sensed takes a filter, got {type(filter).__name__}.")
-    return Sensed(filter)
+    return SensedInputs(filter)

@@ -26,7 +26,7 @@ from dalembert.record import Record
 SX, MX = ca.SX, ca.MX
 
 
-class Motion:
+class MotionSamples:
     """States along a motion: t (N,), x (N, nx), u (N, nu), Δt (N,) to the next sample (the last repeated)."""
 
     def __init__(self, t: Array, x: Array, u: Array) -> None:
@@ -42,7 +42,7 @@ def state_of_record(eqs: EquationsOfMotion, record: Record) -> State:
     return eqs.state(q, v, z, float(record.time[0]))
 
 
-def motion_of_record(model: Process, record: Record) -> Motion:
+def motion_of_record(model: Process, record: Record) -> MotionSamples:
     """Channels of a record by the names of states and inputs; inputs it does not have are zero."""
     x = np.zeros((len(record), model.nx))
     angles = model.source.counted_angles if isinstance(model.source, EquationsOfMotion) else {}
@@ -57,7 +57,7 @@ def motion_of_record(model: Process, record: Record) -> Motion:
     bad = np.flatnonzero(~(np.isfinite(x).all(axis=1) & np.isfinite(u).all(axis=1)))
     if len(bad):
         raise DataError(f"the motion has a gap (NaN) at t = {record.time[bad[0]]:g} s; give a whole one.")
-    return Motion(np.array(record.time), x, u)
+    return MotionSamples(np.array(record.time), x, u)
 
 
 def input_names(model: Process) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _ordered(model: Process, names: tuple[str, ...]) -> list[str]:
     return sorted(names, key=lambda name: place.get(name, len(groups)))
 
 
-def motion_from(model: Process, x0: Array, t0: float, dt: float, samples: int) -> Motion:
+def motion_from(model: Process, x0: Array, t0: float, dt: float, samples: int) -> MotionSamples:
     """The motion from a state, inputs at zero."""
     step = Kernel(model.functions["step"])
     x, u = np.empty((samples, model.nx)), np.zeros(model.nu)
@@ -125,10 +125,10 @@ def motion_from(model: Process, x0: Array, t0: float, dt: float, samples: int) -
         x[k] = step.raw(x[k - 1], u, model.p, t[k - 1], dt)[0]
     if not np.isfinite(x).all():
         raise ModelError(f"the motion of {model.name!r} from this state leaves the numbers; take a shorter one.")
-    return Motion(t, x, np.zeros((samples, model.nu)))
+    return MotionSamples(t, x, np.zeros((samples, model.nu)))
 
 
-def slopes(model: Process, motion: Motion) -> tuple[Array, Array]:
+def slopes(model: Process, motion: MotionSamples) -> tuple[Array, Array]:
     """F (N, ne, ne), H (N, ny, ne) along a motion: exact."""
     F, H = slope_kernel(model).many(motion.x, motion.u, model.p, motion.t[:, None], motion.dt[:, None])
     count = len(motion.t)
@@ -167,7 +167,7 @@ def windows(F: Array, H: Array, length: int) -> tuple[Array, Array, Array]:
     return starts, H[places] @ flow, flow
 
 
-def spread(model: Process, motion: Motion, amplitudes: Array) -> Array:
+def spread(model: Process, motion: MotionSamples, amplitudes: Array) -> Array:
     """(samples, ny, ne): half the difference of the outputs of motions that start to both sides, per amplitude.
 
     motion : the inputs of the window; its first state is the reference.

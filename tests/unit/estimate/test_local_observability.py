@@ -8,8 +8,8 @@ import pytest
 import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import State
-from dalembert.estimate import Model, observability, process
-from dalembert.estimate.judge.visibility import magnitudes
+from dalembert.estimate import UserModel, local_observability, process
+from dalembert.estimate.judge.observed_directions import magnitudes
 from dalembert.linear import StateSpace
 from tests.helpers.filter_machines import (
     ball_pendulum,
@@ -59,7 +59,7 @@ def test_a_rank_is_that_of_the_observability_matrix_of_a_linear_system() -> None
             C[0, 3] = 1.0
         turn = np.linalg.qr(random.normal(size=(5, 5)))[0]
         system = StateSpace(turn @ A @ turn.T, np.zeros((5, 1)), C @ turn.T, dt=0.1)
-        found = observability(system, window=10)
+        found = local_observability(system, window=10)
         matrix = np.vstack([C @ np.linalg.matrix_power(A, k) for k in range(5)])
         assert found.rank == np.linalg.matrix_rank(matrix, tol=1e-9) == (5 if hidden == 0 else 3)
         for direction in found.unseen:
@@ -72,7 +72,7 @@ def test_a_rank_is_that_of_the_observability_matrix_of_a_linear_system() -> None
 def test_a_constant_is_known_as_well_as_the_mean_of_its_readings(window: int, left: str) -> None:
     """n readings with the deviation of the constant itself leave 1/√(1 + n) of it: said as such."""
     level = StateSpace([[1.0]], None, [[1.0]], dt=1.0, states=["level"], outputs="gauge")
-    found = observability(level, window=window, R=1.0, amplitude=1.0)
+    found = local_observability(level, window=window, R=1.0, amplitude=1.0)
     assert found.singular_values == pytest.approx([np.sqrt(window)], rel=1e-9)
     assert f"falls from 1 to {left} in" in found.verdict
 
@@ -80,7 +80,7 @@ def test_a_constant_is_known_as_well_as_the_mean_of_its_readings(window: int, le
 @pytest.mark.spec("004-C15")
 def test_accelerations_alone_do_not_show_an_unknown_force_and_one_displacement_does() -> None:
     eqs = storeys()
-    found = observability(eqs, outputs=["a1", "a2", "a3"], unknown="wind", dt=0.02)
+    found = local_observability(eqs, outputs=["a1", "a2", "a3"], unknown="wind", dt=0.02)
     assert found.rank == len(found.states) - 1
     (direction,) = found.unseen
     # a steady wind and the shape it holds: 1, 2, 3 times F/k
@@ -88,14 +88,14 @@ def test_accelerations_alone_do_not_show_an_unknown_force_and_one_displacement_d
     assert ratios == pytest.approx([0.01, 0.02, 0.03], rel=1e-5)
     assert found.sensors[0][0] == ("S1.displacement",)
     assert "Measure S1.displacement (or S2.displacement" in found.verdict
-    helped = observability(eqs, outputs=["a1", "a2", "a3", "S1.displacement"], unknown="wind", dt=0.02)
+    helped = local_observability(eqs, outputs=["a1", "a2", "a3", "S1.displacement"], unknown="wind", dt=0.02)
     assert helped.is_observable
 
 
 def test_a_gyroscope_does_not_show_where_a_wheel_is_nor_its_heading() -> None:
     eqs = rolling_disc()
     state = state_of(eqs, 1, 0.1)
-    found = observability(eqs, state, outputs="gyroscope", dt=0.01, samples=30)
+    found = local_observability(eqs, state, outputs="gyroscope", dt=0.01, samples=30)
     assert found.rank == 5
     heading = next(d for d in found.unseen if len(d) > 1)
     w, x, y, z = state.q[3:7]
@@ -119,7 +119,7 @@ def test_a_gyroscope_does_not_show_where_a_wheel_is_nor_its_heading() -> None:
 )
 def test_ranks_of_machines_along_a_motion(make, outputs, rank) -> None:
     eqs = make()
-    found = observability(eqs, state_of(eqs, 2, 0.1), outputs=outputs, dt=0.01, samples=40)
+    found = local_observability(eqs, state_of(eqs, 2, 0.1), outputs=outputs, dt=0.01, samples=40)
     assert found.rank == rank
 
 
@@ -128,7 +128,9 @@ def test_a_gramian_of_motions_is_that_of_the_slopes(closing: str) -> None:
     eqs = four_bar(motor=True)
     start = da.assemble(eqs, {"A.angle": 1.0}, velocity={"A.angle": 1.0})
     run = da.simulate(eqs, until=0.5, start=start, every=0.01, inputs={"torque": 20.0})
-    found = observability(eqs, run, outputs=["encoder", "gyroscope"], closing=closing, empirical=True, amplitude=1e-4)
+    found = local_observability(
+        eqs, run, outputs=["encoder", "gyroscope"], closing=closing, empirical=True, amplitude=1e-4
+    )
     # central differences: second order in an amplitude of 1e-4, with third derivatives of some hundreds per unit
     size = np.sqrt(np.diag(found.gramian))
     assert np.abs((found.empirical - found.gramian) / np.maximum(np.outer(size, size), 1e-12)).max() < 1e-4
@@ -138,7 +140,7 @@ def test_deviations_are_those_of_a_filter_that_knows_nothing_at_first() -> None:
     eqs = motor_arm()
     start = da.assemble(eqs, {"J.angle": 0.5})
     run = da.simulate(eqs, until=0.5, start=start, every=0.01)
-    found = observability(eqs, run, outputs="encoder", R=1e-4, window=51)
+    found = local_observability(eqs, run, outputs="encoder", R=1e-4, window=51)
     filter_ = da.estimate.ExtendedKalman(
         eqs, outputs="encoder", coordinates="J.angle", at=start, Q=0.0, R=1e-4, P0=1e8, dt=0.01, steps=4
     )
@@ -151,7 +153,7 @@ def test_where_a_motion_shows_little_is_told() -> None:
     eqs = slider_crank()
     start = da.assemble(eqs, {"A.angle": 0.5}, velocity={"A.angle": 6.0})
     run = da.simulate(eqs, until=1.0, start=start, every=2e-3)
-    found = observability(eqs, run, outputs="place", coordinates="A.angle", window=2)
+    found = local_observability(eqs, run, outputs="place", coordinates="A.angle", window=2)
     slope = np.abs(np.sin(run["A.angle"]))[np.searchsorted(run.time, found.time)]
     assert found.is_observable
     assert found.strength.argmin() == pytest.approx(slope.argmin(), abs=2)
@@ -180,23 +182,25 @@ def hanging(spin: float = 0.0) -> tuple[da.EquationsOfMotion, State]:
 
 @pytest.mark.parametrize("outputs", ["S.speed", "wagon.angle"])
 def test_what_does_not_move_is_never_advised(outputs: str) -> None:
-    found = observability(wagon(), outputs=outputs, dt=0.01)
+    found = local_observability(wagon(), outputs=outputs, dt=0.01)
     assert [names for names, _ in found.sensors] == [("S.displacement",), ("wagon.x",)]
-    still = observability(wagon(), outputs=outputs, dt=0.01, candidates=["wagon.angle", "wagon.y"])
+    still = local_observability(wagon(), outputs=outputs, dt=0.01, candidates=["wagon.angle", "wagon.y"])
     assert still.sensors == ()
     assert "No other quantity of the model" in still.verdict
 
 
 def test_the_angle_of_a_cart_on_rails_does_not_show_where_it_is() -> None:
     eqs = da.equations(da.read_model("cart-pendulum"))
-    found = observability(eqs, outputs="angle", dt=0.01)
+    found = local_observability(eqs, outputs="angle", dt=0.01)
     assert [list(direction) for direction in found.unseen] == [["rail.displacement"]]
     assert {name for names, _ in found.sensors for name in names} == {"place", "rail.displacement", "cart.x", "rod.x"}
 
 
 def test_a_second_sensor_of_the_same_is_no_advice() -> None:
     eqs, start = hanging(spin=1.0)
-    found = observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01, candidates=["bob.x", "bob.y", "bob.z"])
+    found = local_observability(
+        eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01, candidates=["bob.x", "bob.y", "bob.z"]
+    )
     assert found.weak
     assert found.sensors == ()
 
@@ -216,9 +220,9 @@ def test_a_second_sensor_of_the_same_is_no_advice() -> None:
 def test_what_is_advised_helps_as_much_as_it_says(make, outputs, alike) -> None:
     eqs, start = make()
     common = {"R": 1e-4, "P0": 1.0, "dt": 0.01, "samples": 30}
-    found = observability(eqs, start, outputs=outputs, candidates=alike, **common)
+    found = local_observability(eqs, start, outputs=outputs, candidates=alike, **common)
     names, left = found.sensors[0]
-    more = observability(eqs, start, outputs=[*outputs, *names], **common)
+    more = local_observability(eqs, start, outputs=[*outputs, *names], **common)
     assert more.is_observable
     assert not more.weak
     if alike:  # of the same unit, so that its noise is known
@@ -227,7 +231,7 @@ def test_what_is_advised_helps_as_much_as_it_says(make, outputs, alike) -> None:
 
 def test_what_is_seen_weakly_is_told_with_its_numbers() -> None:
     eqs, start = hanging(spin=1.0)
-    found = observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01)
+    found = local_observability(eqs, start, outputs="tip", R=1e-4, P0=1e-2, dt=0.01)
     assert found.is_observable
     assert len(found.weak) == 2
     direction, left = found.weak[0]
@@ -236,14 +240,14 @@ def test_what_is_seen_weakly_is_told_with_its_numbers() -> None:
     assert "4 of 6 directions of 'bob' are seen well from tip.x, tip.y, tip.z, 2 only weakly: bob.wz" in found.verdict
     assert f"falls from 1 to {left:.3f} in 0.99 s" in found.verdict
     assert "assumed" not in repr(found)
-    precise = observability(eqs, start, outputs="tip", R=1e-10, P0=1e-2, dt=0.01)
+    precise = local_observability(eqs, start, outputs="tip", R=1e-10, P0=1e-2, dt=0.01)
     assert not precise.weak
 
 
 def test_the_turn_of_a_hanging_bob_is_not_seen_from_its_tip() -> None:
     eqs, start = hanging()
     for closing in ("independent", "projection"):
-        found = observability(eqs, start, outputs="tip", dt=0.01, closing=closing)
+        found = local_observability(eqs, start, outputs="tip", dt=0.01, closing=closing)
         assert (found.rank, found.freedoms) == (4, 6)
         assert [list(direction) for direction in found.unseen] == [["bob.rz"], ["bob.wz"]]
         assert found.sensors[0][0] == ("side.y",)
@@ -252,7 +256,7 @@ def test_the_turn_of_a_hanging_bob_is_not_seen_from_its_tip() -> None:
 def test_what_dies_out_by_itself_needs_no_sensor() -> None:
     A = np.diag([-20.0, 0.0, -20.0])
     system = StateSpace(A, np.zeros((3, 1)), [[0.0, 1.0, 0.0]], states=["a", "b", "c"], outputs=["y"])
-    found = observability(system, dt=0.01)
+    found = local_observability(system, dt=0.01)
     assert found.rank == 1
     assert found.fades == pytest.approx([np.exp(-20 * 0.99)] * 2, rel=1e-6)
     assert found.sensors == ()
@@ -261,13 +265,13 @@ def test_what_dies_out_by_itself_needs_no_sensor() -> None:
         "itself. No sensor is needed: what is not seen dies out by itself within 0.99 s."
     )
     slow = StateSpace(np.diag([-20.0, 0.0, -0.1]), np.zeros((3, 1)), [[0, 1.0, 0]], states=["a", "b", "c"])
-    assert observability(slow, dt=0.01).sensors[0][0] == ("c",)
+    assert local_observability(slow, dt=0.01).sensors[0][0] == ("c",)
 
 
 def test_deviations_from_a_known_start_are_those_of_a_smoother() -> None:
     eqs, start = hanging(spin=1.0)
     P0 = {name: 0.01 * (k + 1) for k, name in enumerate(process(eqs, outputs="tip").errors.names)}
-    found = observability(eqs, start, outputs="tip", R=1e-4, P0=P0, dt=0.01, samples=20)
+    found = local_observability(eqs, start, outputs="tip", R=1e-4, P0=P0, dt=0.01, samples=20)
     filter_ = da.estimate.ExtendedKalman(eqs, outputs="tip", at=start, Q=0.0, R=1e-4, P0=P0, dt=0.01, steps=4)
     run = da.simulate(eqs, until=0.19, start=start, every=0.01)
     first = da.estimate.smooth(filter_.run(run)).covariances()[0]
@@ -280,8 +284,8 @@ def test_what_is_seen_does_not_depend_on_the_units_of_states_and_outputs() -> No
     A = np.array([[0, 1, 0, 0], [-9, -0.1, 2, 0], [0, 0, 0, 1], [3, 0, -4, -0.1]])
     C = np.array([[1.0, 0, 0, 0]])
     scale = np.diag([1e-3, 2.0, 1e4, 50.0])
-    plain = observability(StateSpace(A, np.zeros((4, 1)), C), dt=0.05)
-    other = observability(
+    plain = local_observability(StateSpace(A, np.zeros((4, 1)), C), dt=0.05)
+    other = local_observability(
         StateSpace(scale @ A @ np.linalg.inv(scale), np.zeros((4, 1)), 1e6 * C @ np.linalg.inv(scale)), dt=0.05
     )
     assert other.singular_values == pytest.approx(plain.singular_values, rel=1e-6)
@@ -297,15 +301,17 @@ def test_an_influence_of_rounding_gives_no_magnitude() -> None:
 
 
 def test_a_model_of_ones_own_functions_is_judged_too() -> None:
-    model = Model(lambda x, u: [x[1], -da.sin(x[0]), 0 * x[0]], lambda x: [x[0]], states=["a", "b", "c"], outputs=["y"])
-    found = observability(model, dt=0.1, candidates=["b", "c"])
+    model = UserModel(
+        lambda x, u: [x[1], -da.sin(x[0]), 0 * x[0]], lambda x: [x[0]], states=["a", "b", "c"], outputs=["y"]
+    )
+    found = local_observability(model, dt=0.1, candidates=["b", "c"])
     assert found.rank == 2
     assert list(found.unseen[0]) == ["c"]
     assert found.verdict == "1 of 3 directions of 'model' cannot be seen from y: c. Measure c as well."
 
 
 def test_results_are_frozen_and_readable() -> None:
-    found = observability(motor_arm(), outputs="encoder", dt=0.01, R=1e-6)
+    found = local_observability(motor_arm(), outputs="encoder", dt=0.01, R=1e-6)
     assert "can be seen from encoder" in repr(found)
     assert "J.angle" in found.table()
     assert "deviation" in found.table()
@@ -318,22 +324,22 @@ def test_results_are_frozen_and_readable() -> None:
 def test_mistakes_are_told_in_plain_words() -> None:
     eqs = motor_arm()
     with pytest.raises(DataError, match="give dt="):
-        observability(eqs)
+        local_observability(eqs)
     with pytest.raises(DataError, match="window"):
-        observability(eqs, dt=0.01, window=1)
+        local_observability(eqs, dt=0.01, window=1)
     with pytest.raises(DataError, match="along must be"):
-        observability(eqs, 3.0, dt=0.01)
+        local_observability(eqs, 3.0, dt=0.01)
     with pytest.raises(DataError, match="two samples"):
-        observability(eqs, dt=0.01, samples=1)
+        local_observability(eqs, dt=0.01, samples=1)
     with pytest.raises(DataError, match="hold every state"):
-        observability(eqs, da.Record([0.0, 1.0], np.zeros((2, 1)), ["J.angle"], ["rad"]))
+        local_observability(eqs, da.Record([0.0, 1.0], np.zeros((2, 1)), ["J.angle"], ["rad"]))
     with pytest.raises(ModelError, match="candidate"):
-        observability(eqs, dt=0.01, candidates="J.angel")
+        local_observability(eqs, dt=0.01, candidates="J.angel")
     with pytest.raises(ModelError, match="leave them out"):
-        observability(process(eqs), outputs="encoder", dt=0.01)
+        local_observability(process(eqs), outputs="encoder", dt=0.01)
     with pytest.raises(DataError, match="positive definite"):
-        observability(eqs, dt=0.01, R=0.0)
+        local_observability(eqs, dt=0.01, R=0.0)
     with pytest.raises(DataError, match="some variance"):
-        observability(eqs, dt=0.01, P0={"J.angle": 1.0})
+        local_observability(eqs, dt=0.01, P0={"J.angle": 1.0})
     with pytest.raises(DataError, match="amplitude"):
-        observability(eqs, dt=0.01, empirical=True, amplitude=-1.0)
+        local_observability(eqs, dt=0.01, empirical=True, amplitude=-1.0)

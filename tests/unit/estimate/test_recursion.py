@@ -8,7 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.estimate import ExtendedKalman, Kalman
-from dalembert.estimate.engine import engine
+from dalembert.estimate.engine import recursion as engine
 
 
 def swing(**options: object) -> ExtendedKalman:
@@ -35,7 +35,7 @@ def test_both_forms_of_a_step_give_the_same_numbers() -> None:
     made = swing()
     step = engine.tick_function(made)
     flat = engine.flattened(step, made.process.ne, False)
-    m = made.first_memory(None, None, 0.01, np.zeros(1), 0.0)
+    m = made.initial_filter_state(None, None, 0.01, np.zeros(1), 0.0)
     arguments = (m, [0.3], [0.2], [0.01], [1.0], made.model.numbers, 0.1, 0.01)
     for one, other in zip(step(*arguments), flat(*arguments), strict=True):
         assert np.allclose(one.full(), other.full(), rtol=1e-12, atol=1e-15)

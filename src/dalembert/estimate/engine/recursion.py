@@ -1,11 +1,11 @@
-"""The engine of filters: what a filter supplies, and the native code made of it.
+"""The recursion that a filter supplies, and the native code made of it.
 
-A filter carries one column m: the state x first, then its covariance in the filter's own form. One sample is
+The filter state m is one column: the state x first, then its covariance in the form of the filter. One sample is
 
-    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, fresh_k, p, t_k)
+    m⁻ = predict(m, u_{k-1}, p, t_{k-1}, Δt) ,    (m, e, S) = correct(m⁻, u_k, y_k, measured_k, p, t_k)
 
-with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with fresh = 0 was
-not measured: it is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
+with innovation e and its covariance S. The very first sample has Δt = 0: it is corrected only. A row with measured = 0
+is left out of the correction exactly. A run over a record is chunk calls of a few hundred samples.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ LARGE = 12  # states from which on a flat expression is not even tried without C
 
 
 class Recursion(Protocol):
-    """What a filter supplies: expressions. ``p`` is the whole column of numbers, split by ``model``.
+    """The expressions that a filter supplies. ``p`` is the whole column of numbers, split by ``model``.
 
-    memory : length of the column m; its first nx entries are the state.
+    state_size : length of the filter state m; its first nx entries are the state x.
     """
 
     model: Expressions
-    memory: int
+    state_size: int
 
     def begin(self, x0: Array, P0: Array) -> Array:
-        """Memory of a state and its covariance: numbers."""
+        """Filter state of a state and its covariance: numbers."""
         ...
 
     def predict(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
-        """Memory after Δt, from the time t on, under constant u."""
+        """Filter state after Δt, from the time t on, under constant u."""
         ...
 
-    def correct(self, m: Expr, u: Expr, y: Expr, fresh: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
-        """Memory after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were fresh.
+    def correct(self, m: Expr, u: Expr, y: Expr, measured: Expr, p: Expr, t: Expr) -> tuple[Expr, Expr, Expr]:
+        """Filter state after the sample y, innovation e (ny,), its covariance S (ny, ny) as if all rows were measured.
 
         A recursion with an attribute ``factored = True`` gives the lower factor of S instead, with the rows that were
         not measured replaced by those of the identity.
@@ -148,14 +148,14 @@ class Expressions:
         own, _, r, _ = self.noise.split(p)
         return self.noise.R.factor(r, x, u, own, t, 0.0)
 
-    def innovation(self, y: Expr, expected: Expr, fresh: Expr) -> Expr:
+    def innovation(self, y: Expr, expected: Expr, measured: Expr) -> Expr:
         """y - ŷ, angles in (-π, π], zero where there was no sample."""
         e = y - expected
         if any(self.process.wrapped):
             e = ca.if_else(
                 ca.DM([float(w) for w in self.process.wrapped]), e - 2 * ca.pi * ca.ceil((e - ca.pi) / (2 * ca.pi)), e
             )
-        return ca.if_else(fresh, e, 0)
+        return ca.if_else(measured, e, 0)
 
     def report(self, x: Expr, u: Expr, p: Expr, t: Expr) -> Expr:
         function = self.process.functions.get("report")
@@ -222,20 +222,20 @@ class Expressions:
         return ca.substitute(ca.jacobian(value(m.retract(x, e, p, t)), e), e, kind.zeros(m.ne))
 
 
-def only_fresh(S: Expr, fresh: Expr) -> Expr:
+def keep_measured(S: Expr, measured: Expr) -> Expr:
     """S with the rows and columns that were not measured replaced by those of the identity.
 
     With the innovation zero there, and those rows of H zero, what is left is exactly the smaller problem.
     """
-    mask = ca.diag(fresh)
-    return mask @ S @ mask + ca.diag(1 - fresh)
+    mask = ca.diag(measured)
+    return mask @ S @ mask + ca.diag(1 - measured)
 
 
 @dataclass(frozen=True)
-class Told:
-    """Where things stand in the column that one sample tells."""
+class ResultColumns:
+    """Where each result of a sample stands in its column."""
 
-    memory: slice
+    filter_state: slice
     report: slice
     variance: slice
     innovation: slice
@@ -245,36 +245,36 @@ class Told:
     size: int
 
 
-def told_of(memory: int, nr: int, ny: int) -> Told:
-    edges = np.cumsum([0, memory, nr, nr, ny, ny]).tolist()
+def result_columns(state_size: int, nr: int, ny: int) -> ResultColumns:
+    edges = np.cumsum([0, state_size, nr, nr, ny, ny]).tolist()
     m, report, variance, innovation, spread = (slice(a, b) for a, b in pairwise(edges))
-    return Told(m, report, variance, innovation, spread, edges[-1], edges[-1] + 1, edges[-1] + 2)
+    return ResultColumns(m, report, variance, innovation, spread, edges[-1], edges[-1] + 1, edges[-1] + 2)
 
 
 def tick_function(recursion: Recursion) -> ca.Function:
-    """(m, u before, u now, y, fresh, p, t, Δt) -> m, report, its variance, e, √diag S, NIS, ln det S."""
+    """(m, u before, u now, y, measured, p, t, Δt) -> m, report, its variance, e, √diag S, NIS, ln det S."""
     model = recursion.model
     m = model.process
     nr = len(m.reported) or m.nx
-    M, u0, u1 = MX.sym("m", recursion.memory), MX.sym("u0", m.nu), MX.sym("u1", m.nu)
-    y, fresh, p = MX.sym("y", m.ny), MX.sym("fresh", m.ny), MX.sym("p", len(model.numbers))
+    M, u0, u1 = MX.sym("m", recursion.state_size), MX.sym("u0", m.nu), MX.sym("u1", m.nu)
+    y, measured, p = MX.sym("y", m.ny), MX.sym("measured", m.ny), MX.sym("p", len(model.numbers))
     t, dt = MX.sym("t"), MX.sym("dt")
     going = ca.if_else(dt > 0, recursion.predict(M, u0, p, t - dt, dt), M)
-    after, e, S = recursion.correct(going, u1, y, fresh, p, t)
+    after, e, S = recursion.correct(going, u1, y, measured, p, t)
     x, P = after[: m.nx], recursion.covariance(after)
     slope = model.report_slope(x, u1, p, t)
     variance = ca.diag(P) if slope is None else ca.sum2((slope @ P) * slope)
     factored = getattr(recursion, "factored", False)
-    L = S if factored else factor(only_fresh(S, fresh))
-    white = solve_left(L, ca.if_else(fresh, e, 0))
+    L = S if factored else factor(keep_measured(S, measured))
+    white = solve_left(L, ca.if_else(measured, e, 0))
     spread, pivots = ca.sqrt(ca.sum2(S**2) if factored else ca.diag(S)), ca.diag(L)
     if factored:  # what rounding leaves of a zero pivot counts as zero, as in `factor`
         pivots = pivots * (pivots > 4 * m.ny * EPSILON * spread)
-    told = [after, ca.reshape(model.report(x, u1, p, t), nr, 1), variance, e, spread, ca.sumsqr(white),
+    results = [after, ca.reshape(model.report(x, u1, p, t), nr, 1), variance, e, spread, ca.sumsqr(white),
             2 * ca.sum1(ca.log(pivots))]  # fmt: skip
     return ca.Function(
-        "tick", [M, u0, u1, y, fresh, p, t, dt], [ca.densify(v) for v in told],
-        ["m", "u0", "u1", "y", "fresh", "p", "t", "dt"],
+        "tick", [M, u0, u1, y, measured, p, t, dt], [ca.densify(v) for v in results],
+        ["m", "u0", "u1", "y", "measured", "p", "t", "dt"],
         ["m1", "report", "variance", "e", "spread", "nis", "logdet"],
     )  # fmt: skip
 
@@ -311,23 +311,23 @@ def weight(function: ca.Function) -> float:
 
 
 def chunk_function(tick: ca.Function, count: int) -> ca.Function:
-    """(m, data, p) -> told: `count` samples in one call, by sixteens; a column of data and of told per sample."""
+    """(m, data, p) -> results of `count` samples in one call, in nested blocks of 16; a column of data per sample."""
     sizes = [tick.size1_in(i) for i in range(1, 8) if i != 5]
     m, p = MX.sym("m", tick.size1_in(0)), MX.sym("p", tick.size1_in(5))
     if count == 1:
         d = MX.sym("d", sum(sizes))
-        u0, u1, y, fresh, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
-        told = ca.vertcat(*tick.call([m, u0, u1, y, fresh, p, t, dt]))
-        return ca.Function("told1", [m, d, p], [told])
+        u0, u1, y, measured, t, dt = ca.vertsplit(d, np.cumsum([0, *sizes]).tolist())
+        results = ca.vertcat(*tick.call([m, u0, u1, y, measured, p, t, dt]))
+        return ca.Function("told1", [m, d, p], [results])
     inner = chunk_function(tick, count // 16)
     data = MX.sym("d", sum(sizes), count)
     columns = []
     last = m
     for block in ca.horzsplit(data, count // 16):
-        told = inner(last, block, p)
-        columns.append(told)
-        last = told[: tick.size1_in(0), -1]
-    return ca.Function(f"told{count}", [m, data, p], [ca.horzcat(*columns)])
+        results = inner(last, block, p)
+        columns.append(results)
+        last = results[: tick.size1_in(0), -1]
+    return ca.Function(f"results{count}", [m, data, p], [ca.horzcat(*columns)])
 
 
 class Native:
@@ -337,7 +337,7 @@ class Native:
         self.recursion = recursion
         m = recursion.model.process
         self.reported = m.reported if len(m.reported) else m.carried
-        self.told = told_of(recursion.memory, len(self.reported), m.ny)
+        self.columns = result_columns(recursion.state_size, len(self.reported), m.ny)
         self.function = flattened(tick_function(recursion), m.ne, compiled)
         self.compiled = compiled
         self._chunk: Kernel | None = None
@@ -358,9 +358,9 @@ class Native:
         return self._tick
 
     def samples(self, m: Array, data: Array, p: Array) -> Array:
-        """What `len(data)` <= CHUNK samples tell, one per row; a view that the next call overwrites.
+        """Results of `len(data)` <= CHUNK samples, one per row; a view that the next call overwrites.
 
-        data : (k, nd) rows of u before, u now, y, fresh, t, Δt.
+        data : (k, nd) rows of u before, u now, y, measured, t, Δt.
         """
         kernel = self.chunk()
         count = len(data)
@@ -368,15 +368,15 @@ class Native:
             padded = np.zeros((CHUNK, data.shape[1]))
             padded[:count] = data
             padded[count:, :-1] = data[-1, :-1]
-            m1 = recursion_fresh(self.recursion)
+            m1 = measured_columns(self.recursion)
             padded[count:, m1] = 0.0
             data = padded
-        told = kernel.raw(m, np.ravel(data), p)[0]
-        return told.reshape(CHUNK, self.told.size)[:count]
+        results = kernel.raw(m, np.ravel(data), p)[0]
+        return results.reshape(CHUNK, self.columns.size)[:count]
 
 
-def recursion_fresh(recursion: Recursion) -> slice:
-    """Where `fresh` stands in a row of data."""
+def measured_columns(recursion: Recursion) -> slice:
+    """Where `measured` stands in a row of data."""
     m = recursion.model.process
     first = 2 * m.nu + m.ny
     return slice(first, first + m.ny)
@@ -387,11 +387,11 @@ def watching(recursion: Recursion, start: Array, dt: float, name: str) -> Watchi
     m = recursion.model.process
     tick = flattened(tick_function(recursion), m.ne, False)
     symbols = tick.mx_in() if not tick.is_a("SXFunction") else tick.sx_in()
-    told = tick.call(symbols)
-    function = ca.Function("watch", symbols, told[:2])
-    names = [*m.carried.names, *(f"covariance{k}" for k in range(recursion.memory - m.nx))]
+    results = tick.call(symbols)
+    function = ca.Function("watch", symbols, results[:2])
+    names = [*m.carried.names, *(f"covariance{k}" for k in range(recursion.state_size - m.nx))]
     return Watching(
         name, m.outputs.names, m.inputs.names, m.reported if len(m.reported) else m.carried, function, dt,
-        Channels(names, [*m.carried.units, *[""] * (recursion.memory - m.nx)]), tuple(float(v) for v in start),
+        Channels(names, [*m.carried.units, *[""] * (recursion.state_size - m.nx)]), tuple(float(v) for v in start),
         tuple(float(v) for v in recursion.model.numbers),
     )  # fmt: skip

@@ -17,7 +17,9 @@ from dalembert.core.errors import DataError
 from dalembert.record import Record
 
 
-def lanczos(record: Record, names: str | Sequence[str] | None = None, *, points: int = 7, order: int = 1) -> Record:
+def lanczos_derivative(
+    record: Record, names: str | Sequence[str] | None = None, *, points: int = 7, order: int = 1
+) -> Record:
     """Derivatives of evenly sampled channels by Lanczos' differentiator.
 
     Parameters
@@ -35,7 +37,7 @@ def lanczos(record: Record, names: str | Sequence[str] | None = None, *, points:
     >>> import numpy as np
     >>> import dalembert as da
     >>> t = np.arange(9) * 0.1
-    >>> da.estimate.lanczos(da.Record(t, t[:, None] ** 2, ["x"]), points=3)["x"].round(12)
+    >>> da.estimate.lanczos_derivative(da.Record(t, t[:, None] ** 2, ["x"]), points=3)["x"].round(12)
     array([0.2, 0.4, 0.6, 0.8, 1. , 1.2, 1.4])
     """
     if not isinstance(record, Record):

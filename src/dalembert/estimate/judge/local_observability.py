@@ -1,4 +1,4 @@
-"""Can these sensors see the machine move? Observability along a motion, in words.
+"""Can these sensors see the machine move? LocalObservability along a motion, in words.
 
 A state is observable along a motion if no small change of it leaves all outputs as they are: if O of
 `process_slopes` has full column rank. How well it is seen is told by `visibility`: by how much readings
@@ -19,8 +19,8 @@ from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.estimate.algebra.noise import covariance, root
 from dalembert.estimate.engine.tangent import SAME, projector
-from dalembert.estimate.judge.process_slopes import (
-    Motion,
+from dalembert.estimate.judge.motion_sensitivity import (
+    MotionSamples,
     extended,
     input_names,
     motion_from,
@@ -30,7 +30,7 @@ from dalembert.estimate.judge.process_slopes import (
     state_of_record,
     windows,
 )
-from dalembert.estimate.judge.visibility import (
+from dalembert.estimate.judge.observed_directions import (
     FADED,
     HALF,
     PRECISION,
@@ -57,8 +57,8 @@ ORIENTATION = "orientation of "
 WORTH_A_WORD = 0.2  # share of a standard deviation
 
 
-class Observability(Frozen):
-    """What was found; made by `observability`.
+class LocalObservability(Frozen):
+    """What was found; made by `local_observability`.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Observability(Frozen):
         return f"{self.verdict}\n{self.table()}"
 
 
-def observability(
+def local_observability(
     model: Any,
     along: Record | State | Any = None,
     *,
@@ -191,7 +191,7 @@ def observability(
     empirical: bool = False,
     amplitude: Any = 1e-3,
     **options: Any,
-) -> Observability:
+) -> LocalObservability:
     """Whether the outputs show all states of a model along a motion, how well, and what to measure if not.
 
     Parameters
@@ -215,7 +215,7 @@ def observability(
     >>> m = da.Mechanism("cart", planar=True)
     >>> cart = m.add_body("cart", mass=1.0, inertia=0.1)
     >>> slide = m.add_prismatic("S", m.ground.at(0, 0), cart.at(0, 0))
-    >>> found = da.estimate.observability(da.equations(m), outputs="S.speed", dt=0.01)
+    >>> found = da.estimate.local_observability(da.equations(m), outputs="S.speed", dt=0.01)
     >>> print(found.verdict)
     1 of 2 directions of 'cart' cannot be seen from S.speed: S.displacement. Measure S.displacement (or cart.x) as well.
     """
@@ -239,7 +239,9 @@ def observability(
     view = views[best]
     moved = None
     if empirical:
-        part = Motion(*(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u)))
+        part = MotionSamples(
+            *(a[starts[best] : starts[best] + stacked.shape[1]] for a in (motion.t, motion.x, motion.u))
+        )
         flat = _rows(weights @ spread(whole, part, _amplitudes(amplitude, names))[:, :ny])
         moved = flat.T @ flat
     further = _further(whole, ny, stacked[best], flow[best], _likely(R, whole, ny, scales), roots[best])
@@ -247,7 +249,7 @@ def observability(
         further = {name: block for name, block in further.items() if name in whole.outputs.names}
     seldom = (*input_names(whole), *(name for name in further if name.startswith(ORIENTATION)))
     lefts = view.left[view.well : view.rank][::-1]
-    result = Observability()
+    result = LocalObservability()
     result._freeze(
         states=names, outputs=read, freedoms=len(view.values), rank=view.rank, singular_values=view.values,
         floor=view.floor, time=motion.t[starts], strength=strength, span=float(motion.dt[:stacked.shape[1] - 1].sum()),
@@ -363,10 +365,12 @@ def _process(model: Any, along: Any, outputs: Names, dt: float | None, options: 
     return process(model, outputs=outputs, dt=dt, **options)
 
 
-def _motion(model: Process, along: Any, dt: float | None, samples: int) -> Motion:
+def _motion(model: Process, along: Any, dt: float | None, samples: int) -> MotionSamples:
     if isinstance(along, Record):
         if model.matrices is not None:  # the slopes are the same everywhere
-            return Motion(np.array(along.time), np.zeros((len(along), model.nx)), np.zeros((len(along), model.nu)))
+            return MotionSamples(
+                np.array(along.time), np.zeros((len(along), model.nx)), np.zeros((len(along), model.nu))
+            )
         return motion_of_record(model, along)
     dt = dt if dt is not None else model.dt
     if dt is None:
