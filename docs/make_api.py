@@ -1,0 +1,79 @@
+"""Write docs/api.md: every public name with its signature and first sentence, from the code itself.
+
+Run: python docs/make_api.py
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import dalembert as da
+
+PAGE = Path(__file__).with_name("api.md")
+ROOMS = ("linear", "structures", "identify", "estimate", "control", "sweeps", "errors", "math")
+BEYOND = ("model", "equations", "solve", "loop", "files", "view")  # imported by name: from dalembert.solve import ...
+HEAD = """# Reference of names
+
+Made by `python docs/make_api.py` from the code. `help(da.simulate)` shows the whole text of a name.
+"""
+
+
+def summary(thing: Any) -> str:
+    """First sentence of a docstring, on one line."""
+    first = (inspect.getdoc(thing) or "").split("\n\n")[0]
+    return " ".join(first.split()).replace("|", "\\|")
+
+
+def signature(thing: Any) -> str:
+    """Arguments without annotations, whose types stand in the code."""
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return ""
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
+    text = str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    return re.sub(r"<[^<>]*>", "...", text)
+
+
+def members(kind: type) -> list[str]:
+    """Public methods and properties that a class defines itself."""
+    return sorted(
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("_") and (callable(value) or isinstance(value, property | classmethod))
+    )
+
+
+def entry(prefix: str, name: str, thing: Any) -> str:
+    shown = f"`{prefix}{name}`"
+    if isinstance(thing, type) and issubclass(thing, BaseException):
+        return f"- {shown}: {summary(thing)}"
+    if callable(thing):
+        shown = f"`{prefix}{name}{signature(thing)}`"
+    also = ", ".join(f"`.{each}`" for each in members(thing)) if isinstance(thing, type) else ""
+    return f"- {shown}: {summary(thing) if callable(thing) else repr(thing)}" + (f" Has {also}." if also else "")
+
+
+def page() -> str:
+    """The whole page as text."""
+    parts = [HEAD, "## `da`\n"]
+    for name in sorted(set(da.__all__) - {"__version__", *ROOMS}, key=str.lower):
+        parts.append(entry("da.", name, getattr(da, name)))
+    for room in ROOMS:
+        module = getattr(da, room)
+        parts.append(f"\n## `da.{room}`\n\n{summary(module)}\n")
+        parts += [entry(f"da.{room}.", name, getattr(module, name)) for name in sorted(module.__all__, key=str.lower)]
+    parts.append("\n## Imported by name\n\nResults and details: `from dalembert.solve import rank_report`.\n")
+    for room in BEYOND:
+        module = importlib.import_module(f"dalembert.{room}")
+        names = [name for name in getattr(module, "__all__", ()) if name not in da.__all__]
+        parts += [entry(f"dalembert.{room}.", name, getattr(module, name)) for name in sorted(names, key=str.lower)]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
