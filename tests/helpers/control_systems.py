@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from dalembert.control import OutputFeedback, kalman_gain, lqr
 from dalembert.linear import SecondOrder, StateSpace
 
 LUMPED_POLES = np.array([-1 + 12j, -1 - 12j, -3 + 35j, -3 - 35j, -4 + 55j, -4 - 55j])
@@ -31,3 +34,18 @@ def lumped() -> SecondOrder:
     k2 = 24 * 207e9 * (0.035 * 1e-3**3 / 12) / 0.28**3
     K = np.array([[k1 + k2, -k2, 0.0], [-k2, k2 + k3, -k3], [0.0, -k3, k3]])
     return SecondOrder(np.diag([1.281, 0.814, 1.380]), K, B=[1, 0, 0], Y_position=np.eye(3)[[0]], outputs="x1")
+
+
+def lqg(
+    system: Any, *, Qn: Any, Rn: Any, Nn: Any = None, known: Any = (), inputs: Any = None, P0: Any = None, **more: Any
+) -> OutputFeedback:
+    """`lqr` on `kalman_gain`, in predictor form; `known` inputs are measured, not driven."""
+    known = [known] if isinstance(known, str) else list(known)
+    own = {name: more.pop(name) for name in ("outputs", "noise") if name in more}
+    own |= {"form": more.pop("form", "predictor"), "dt": more.get("dt")}
+    if P0 is not None:
+        own |= {"P0": P0, "horizon": more.get("horizon")}
+    inputs = [name for name in system.inputs if name not in known] if inputs is None else inputs
+    driven = [inputs] if isinstance(inputs, str) else list(inputs)
+    feedback = lqr(system, inputs=driven, **more)
+    return OutputFeedback(feedback, kalman_gain(system, Q=Qn, R=Rn, N=Nn, inputs=[*driven, *known], **own))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from dalembert.control import kalman_gain, lqg, lqr, margins, place
+from dalembert.control import kalman_gain, lqr, margins, place
 from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import care, dare
 from tests.helpers.checks import matched
-from tests.helpers.control_systems import frame
+from tests.helpers.control_systems import frame, lqg
 
 control = pytest.importorskip("control")
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
@@ -50,7 +50,7 @@ def test_gains_of_a_filter(system):
     Q, R, _ = weights()
     peer = control.lqe if system.dt is None else control.dlqe
     L, P, poles = peer(system.A, np.eye(6), system.C, Q, R)
-    found = kalman_gain(system, Qn=Q, Rn=R)
+    found = kalman_gain(system, Q=Q, R=R)
     np.testing.assert_allclose(found.L if system.dt is None else found.system.A @ found.M, L if system.dt is None
                                else _predictor(system, P, R), **TIGHT)  # fmt: skip
     np.testing.assert_allclose(found.covariance, P, **TIGHT)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dalembert.control import controllability, kalman_gain, lqg, lqr, margins, observability, place
+from dalembert.control import controllability, kalman_gain, lqr, margins, observability, place
 from dalembert.control.state_feedback.place import farthest
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import care, dare
+from tests.helpers.control_systems import lqg
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.tuples(st.integers(1, 6), st.integers(1, 3), st.integers(1, 3))
@@ -118,7 +119,7 @@ def test_every_pole_is_left_of_the_prescribed_degree(seed, size, dt, degree):
 def test_a_filter_is_the_regulator_of_the_transposed_system(seed, size, dt):
     found = system(seed, size, dt)
     dual = StateSpace(found.A.T, found.C.T, dt=dt)
-    np.testing.assert_allclose(kalman_gain(found, Qn=1.0, Rn=0.5).L, lqr(dual, Q=1.0, R=0.5).K.T, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(kalman_gain(found, Q=1.0, R=0.5).L, lqr(dual, Q=1.0, R=0.5).K.T, rtol=1e-8, atol=1e-8)
 
 
 @given(seeds, sizes, steps)

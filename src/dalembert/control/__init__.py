@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dalembert.control.servo.udwadia_kalaba import computed_torque as computed_torque
     from dalembert.control.servo.udwadia_kalaba import udwadia_kalaba as udwadia_kalaba
     from dalembert.control.servo.virtual_constraints import VirtualConstraint as VirtualConstraint
-    from dalembert.control.state_feedback.lqg import lqg as lqg
     from dalembert.control.state_feedback.lqr import lqr as lqr
     from dalembert.control.state_feedback.observer import LinearObserver as LinearObserver
     from dalembert.control.state_feedback.observer import kalman_gain as kalman_gain

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.control import OutputFeedback, lqg
+from dalembert.control import OutputFeedback, kalman_gain, lqr
 from dalembert.core.arrays import FloatArray
 from dalembert.studies.three_storey_rig import ACCELERATIONS, ALPHA, BETA, SAMPLING, Pendulum, with_pendulum
 
@@ -87,7 +87,8 @@ def model(structure: da.SecondOrder, pendulum: Pendulum) -> da.StateSpace:
 def design(plant: da.StateSpace) -> OutputFeedback:
     """Weights and noise of Pappalardo 2011 (eqs. 5.217 to 5.224)."""
     Q = np.diag([1e2, 1e2, 1e2, 1e-2] * 2)
-    return lqg(plant, Q=Q, R=1e-4, Qn=NOISE**2, Rn=NOISE**2, inputs="torque", known="force")
+    observer = kalman_gain(plant, Q=NOISE**2, R=NOISE**2, inputs=["torque", "force"], form="predictor")
+    return OutputFeedback(lqr(plant, Q=Q, R=1e-4, inputs="torque"), observer)
 
 
 def force(t: Any) -> Any:

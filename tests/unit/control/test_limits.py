@@ -9,8 +9,9 @@ import pytest
 import scipy.linalg
 
 import dalembert as da
-from dalembert.control import StateFeedback, close_loop, lqg, lqr
+from dalembert.control import StateFeedback, close_loop, lqr
 from dalembert.linear import StateSpace
+from tests.helpers.control_systems import lqg
 
 
 def slider() -> StateSpace:

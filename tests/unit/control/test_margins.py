@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dalembert.control import lqg, lqr, margins, sensitivity
+from dalembert.control import lqr, margins, sensitivity
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace, append
-from tests.helpers.control_systems import cart, frame
+from tests.helpers.control_systems import cart, frame, lqg
 
 
 def third_order(k: float = 1.0) -> StateSpace:

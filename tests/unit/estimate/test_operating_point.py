@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from tests.helpers.control_systems import lqg
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_a_law_left_without_a_reference_stays_at_its_operating_point(
     pendulum: da.EquationsOfMotion, upright: da.SecondOrder, dt: float | None, follow: dict[str, str]
 ) -> None:
     weights = {"Q": {"A.angle": 10.0}, "R": 0.1, "dt": dt, **follow}
-    gaussian = da.control.lqg(upright, Qn={"torque": 1.0}, Rn=1e-6, **weights)
+    gaussian = lqg(upright, Qn={"torque": 1.0}, Rn=1e-6, **weights)
     tilted = da.assemble(pendulum, {"A.angle": np.pi + 0.1})
     for controller in (da.control.lqr(upright, **weights), gaussian):
         run = da.simulate(pendulum, 15.0, start=tilted, controller=controller, progress=False)

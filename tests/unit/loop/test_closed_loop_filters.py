@@ -14,6 +14,7 @@ from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
+from tests.helpers.control_systems import lqg
 from tests.helpers.loops import cart_pendulum
 from tests.unit.files.test_c_export import sound
 
@@ -50,7 +51,7 @@ def test_regulator_and_filter_apart_make_the_same_run_as_lqg(model: Any) -> None
     plant = model.to_discrete(DT)
     noise = Noise(process=dict.fromkeys(plant.states, 1e-3), sensors=dict.fromkeys(plant.outputs, 1e-2), seed=1)
     options: Any = {"start": [0.0, 0.1, 0.0, 0.0], "noise": noise}
-    design = da.control.lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4, form="current")
+    design = lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4, form="current")
     together = da.simulate(plant, 4.0, controller=design, **options)
     kalman = da.estimate.Kalman(plant, Q=1e-6, R=1e-4, form="steady")
     law = da.control.lqr(plant, Q=WEIGHTS["Q"], R=1.0)
@@ -114,7 +115,7 @@ def test_servo_constraints_hold_from_a_rest_on(cart: Any) -> None:
 @pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 def test_filters_and_laws_go_to_c(cart: Any, model: Any, tmp_path: Path) -> None:
     plant = model.to_discrete(DT)
-    design = da.control.lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4)
+    design = lqg(plant, Q=WEIGHTS["Q"], R=1.0, Qn=1e-6, Rn=1e-4)
     sound(export_c(design, tmp_path / "lqg"))
     sound(export_c(da.control.lqr(plant, **WEIGHTS), tmp_path / "lqr", real="float"))
     ekf = da.estimate.ExtendedKalman(cart, outputs=["encoder", "slide"], inputs=["force"], Q=1e-6, R=1e-4)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.control import close_loop, custom_law, lqg, lqr
+from dalembert.control import close_loop, custom_law, lqr
 from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.linear import StateSpace
+from tests.helpers.control_systems import lqg
 from tests.helpers.loops import cart_pendulum, gain_law
 
 DT = 0.05

@@ -4,10 +4,10 @@ continuous   x̂′ = A x̂ + B u + L (y - C x̂ - D u)                         
 sampled      x̂(k+1) = A x̂(k) + B u(k) + L (y(k) - C x̂(k) - D u(k))             predictor; error: A - L C
              x̂(k|k) = x̂(k) + M (y(k) - C x̂(k) - D u(k)),  L = A M              with the sample of now ("current")
 
-By noise of covariance Qn on the states and Rn on the
-outputs (sampled: per sample; continuous: intensities), E w vᵀ = Nn:
+By noise of covariance Q on the states and R on the
+outputs (sampled: per sample; continuous: intensities), E w vᵀ = N:
 
-    L = (A P Cᵀ + Nn) (Rn + C P Cᵀ)⁻¹ ,  M = P Cᵀ (Rn + C P Cᵀ)⁻¹        continuous: L = (P Cᵀ + Nn) Rn⁻¹
+    L = (A P Cᵀ + N) (R + C P Cᵀ)⁻¹ ,  M = P Cᵀ (R + C P Cᵀ)⁻¹        continuous: L = (P Cᵀ + N) R⁻¹
 
 with P from the Riccati equation of (Aᵀ, Cᵀ).
 """
@@ -33,12 +33,14 @@ from dalembert.control.plant import (
     reference_values,
     weight,
 )
-from dalembert.control.state_feedback.lqr import solved
+from dalembert.control.state_feedback.lqr import finite_horizon, solved
 from dalembert.control.state_feedback.place import placed_gain, wanted_poles
+from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import matrix, real_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import listed
 from dalembert.equations import Channels, Watching
@@ -58,6 +60,8 @@ class LinearObserver(Frozen):
     outputs, inputs : names of what it reads and of the inputs it is told.
     covariance : (nx, nx), optional
         P of the error, before the sample of now.
+    schedule : Schedule, optional
+        L (predictor, continuous) or M (current) over a finite horizon.
     poles : Roots
         Of the error.
     form : "predictor" or "current"
@@ -74,6 +78,7 @@ class LinearObserver(Frozen):
     poles: Roots
     form: str
     method: str
+    schedule: Schedule | None
 
     def __init__(
         self,
@@ -87,13 +92,14 @@ class LinearObserver(Frozen):
         M: FloatArray | None = None,
         covariance: FloatArray | None = None,
         residual: float | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         if form not in ("predictor", "current"):
             raise DataError(f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}.")
         rows = [system.outputs.index(name) for name in outputs]
         self._freeze(
             L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
-            residual=residual, method=method, form="continuous" if system.dt is None else form,
+            residual=residual, method=method, schedule=schedule, form="continuous" if system.dt is None else form,
             poles=Roots(np.linalg.eigvals(system.A - L @ system.C[rows]), system.dt, "pole", {"made by": method}),
         )  # fmt: skip
 
@@ -201,60 +207,90 @@ def _told(model: StateSpace, inputs: Any) -> tuple[str, ...]:
 def kalman_gain(
     system: Any,
     *,
-    Qn: Weight,
-    Rn: Weight,
-    Nn: Any = None,
+    Q: Weight,
+    R: Weight,
+    N: Any = None,
     outputs: str | Iterable[str] | None = None,
     inputs: str | Iterable[str] | None = None,
     dt: float | None = None,
     noise: str = "sample",
     form: str = "current",
+    horizon: float | None = None,
+    P0: Weight | None = None,
 ) -> LinearObserver:
-    """Steady Kalman filter of a linear model.
+    """Steady Kalman filter of a linear model, or its gains over a finite horizon.
 
     Parameters
     ----------
-    Qn : covariance of the noise on the states
+    Q : covariance of the noise on the states
         A number, a diagonal, a matrix, a mapping of state names, or a mapping of input names: noise that enters as
         those inputs do. Variances, not standard deviations.
-    Rn : covariance of the noise of the outputs, positive definite
-    Nn : (nx, ny), optional
+    R : covariance of the noise of the outputs, positive definite
+    N : (nx, ny), optional
         E w vᵀ.
     dt : float, optional
         Sample a continuous system first.
     noise : "sample" or "intensity"
-        With ``dt``: Qn is added and Rn read at every sample; or both are intensities of continuous white noise, carried
-        over exactly (Rn / dt). A continuous filter always takes intensities.
+        With ``dt``: Q is added and R read at every sample; or both are intensities of continuous white noise, carried
+        over exactly (R / dt). A continuous filter always takes intensities.
     outputs, inputs, form : as of :func:`observer_gain`
+    horizon, P0 : finite horizon [s] and covariance of the first estimate
+        Both or none; with them the gains change with time (``schedule``).
 
     Examples
     --------
     >>> from dalembert.linear import StateSpace
     >>> walk = StateSpace(1.0, C=1.0, dt=1.0)
-    >>> kalman_gain(walk, Qn=1.0, Rn=1.0).M.round(6).tolist()
+    >>> kalman_gain(walk, Q=1.0, R=1.0).M.round(6).tolist()
     [[0.618034]]
     """
     model = plant(system, what="kalman_gain")
     read, told = _some(chosen_outputs(model, outputs)), _told(model, inputs)
-    Q, R = noise_covariance(model, Qn), weight("Rn", Rn, read, "output", positive=True, complete=True)
-    N = cross_weight("Nn", Nn, model.nx, len(read), "one row per state, one column per output")
-    model, Q, R, N = sampled_noise(model, Q, R, N, dt, noise)
+    Qw, Rv = noise_covariance(model, Q), weight("R", R, read, "output", positive=True, complete=True)
+    Nwv = cross_weight("N", N, model.nx, len(read), "one row per state, one column per output")
+    model, Qw, Rv, Nwv = sampled_noise(model, Qw, Rv, Nwv, dt, noise)
     C = model.C[[model.outputs.index(name) for name in read]]
-    found = solved(lambda: check_noise(model, read, C, Q, R, N), model.A.T, C.T, Q, R, N, model.dt)
-    M = None
-    if model.dt is not None:
-        M = scipy.linalg.solve(R + C @ found.X @ C.T, C @ found.X, assume_a="pos").T
+    found = solved(lambda: check_noise(model, read, C, Qw, Rv, Nwv), model.A.T, C.T, Qw, Rv, Nwv, model.dt)
+    schedule = None
+    if (P0 is None) != (horizon is None):
+        raise DataError(
+            "missing-argument",
+            "a filter over a finite horizon needs the covariance of the first estimate, and the horizon.",
+            Advice("Give both: {}.", Argument("P0")),
+            Advice("The other is {}.", Argument("horizon")),
+        )
+    if P0 is not None and horizon is not None:
+        start = weight("P0", P0, model.states, "state")
+        schedule = _schedule(model, C, Qw, Rv, Nwv, start, horizon, current=model.dt is not None and form == "current")
+    M = None if model.dt is None else _correction_gain(found.X, C, Rv)
     return LinearObserver(found.K.T, model, read, told, method="noise (steady Kalman)", form=form, M=M,
-                          covariance=found.X, residual=found.residual)  # fmt: skip
+                          covariance=found.X, residual=found.residual, schedule=schedule)  # fmt: skip
 
 
-def noise_covariance(model: StateSpace, Qn: Weight) -> FloatArray:
+def _correction_gain(P: FloatArray, C: FloatArray, R: FloatArray) -> FloatArray:
+    """M = P Cᵀ (R + C P Cᵀ)⁻¹."""
+    gain: FloatArray = scipy.linalg.solve(R + C @ P @ C.T, C @ P, assume_a="pos").T
+    return gain
+
+
+def _schedule(
+    model: StateSpace, C: FloatArray, Q: FloatArray, R: FloatArray, N: FloatArray, P0: FloatArray, horizon: float,
+    *, current: bool,
+) -> Schedule:  # fmt: skip
+    """L(k) (or M(k)) forwards from P0: the dual of a finite-horizon regulator, in the opposite direction of time."""
+    forwards, covariances = finite_horizon(model.A.T, C.T, Q, R, N, P0, horizon, model.dt)
+    if not current:
+        return forwards.reversed()
+    return Schedule(forwards.times, np.array([_correction_gain(P, C, R) for P in covariances[:0:-1]]))
+
+
+def noise_covariance(model: StateSpace, Q: Weight) -> FloatArray:
     """(nx, nx); a mapping of inputs gives B Q Bᵀ."""
-    if isinstance(Qn, Mapping) and Qn and all(name in model.inputs and name not in model.states for name in Qn):
-        variances = np.diag(weight("Qn", Qn, model.inputs, "input"))
+    if isinstance(Q, Mapping) and Q and all(name in model.inputs and name not in model.states for name in Q):
+        variances = np.diag(weight("Q", Q, model.inputs, "input"))
         entered: FloatArray = (model.B * variances) @ model.B.T
         return entered
-    return weight("Qn", Qn, model.states, "state")
+    return weight("Q", Q, model.states, "state")
 
 
 def sampled_noise(
@@ -270,7 +306,7 @@ def sampled_noise(
     if noise == "sample":
         return sampled, Q, R, N
     if N.any():
-        raise DataError("Nn of continuous intensities has no sampled counterpart here; leave it out or sample first.")
+        raise DataError("N of continuous intensities has no sampled counterpart here; leave it out or sample first.")
     n = model.nx
     E = scipy.linalg.expm(np.block([[-model.A, Q], [np.zeros((n, n)), model.A.T]]) * step)
     Q_ = E[n:, n:].T @ E[:n, n:]
@@ -290,7 +326,7 @@ def check_noise(
     keep = values > 1e-14 * max(float(values[-1]), 0.0)
     require_seen(
         (model.A - (C.T @ RN).T).T, (vectors[:, keep] * np.sqrt(values[keep])).T, model.dt, model.states,
-        what="is moved by no noise", advice="Give its states some variance in Qn.",
+        what="is moved by no noise", advice="Give its states some variance in Q.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""State feedback on the estimate of an observer.
+"""State feedback on the estimate of an observer; of `lqr` on `kalman_gain` it is an LQG regulator (Athans 1971).
 
 predictor    u(k) = -K x̂(k) ,       x̂(k+1) = A x̂ + B u + B_e u_e + L (y - C x̂ - D u - D_e u_e)
 current      u(k) = -K x̂(k|k) ,     x̂(k|k) = x̂(k) + M (y - ŷ),  x̂(k+1) = A x̂(k|k) + B u + B_e u_e
@@ -20,7 +20,6 @@ import scipy.linalg
 
 from dalembert.control.state_feedback.observer import LinearObserver
 from dalembert.control.state_feedback.output_law import driven_and_known, output_law
-from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.control.state_feedback.state_feedback import StateFeedback
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
@@ -36,23 +35,26 @@ class OutputFeedback(Frozen):
     feedback : StateFeedback
         u = -K x̂, integral action and references included.
     observer : LinearObserver
-        L, M, what it reads and the inputs it is told.
+        L, M, the outputs it reads and the inputs it knows.
     poles : Roots
         Of the closed loop: those of the regulator and of the observer.
     form : "predictor", "current" or "continuous"
-    filter_schedule : Schedule, optional
-        L (predictor, continuous) or M (current) over a finite horizon.
+
+    Examples
+    --------
+    >>> from dalembert.control import kalman_gain, lqr
+    >>> cart = StateSpace([[0, 1], [0, 0]], [0, 1], [[1, 0]], inputs="push", outputs="position")
+    >>> design = OutputFeedback(lqr(cart, Q=1.0, R=1.0), kalman_gain(cart, Q={"push": 1.0}, R=1.0))
+    >>> design.name, design.L.round(6).ravel().tolist(), design.closed_loop().is_stable
+    ('LQG', [1.414214, 1.0], True)
     """
 
     feedback: StateFeedback
     observer: LinearObserver
     form: str
     poles: Roots
-    filter_schedule: Schedule | None
 
-    def __init__(
-        self, feedback: StateFeedback, observer: LinearObserver, *, filter_schedule: Schedule | None = None
-    ) -> None:
+    def __init__(self, feedback: StateFeedback, observer: LinearObserver) -> None:
         if feedback.system.states != observer.system.states or feedback.dt != observer.dt:
             raise DataError("feedback and observer must be designed on the same model, with the same dt.")
         for name in feedback.drives:
@@ -62,7 +64,7 @@ class OutputFeedback(Frozen):
             if name not in observer.outputs:
                 raise DataError(f"integral action on {name!r} needs it among the outputs that are read.")
         self._freeze(
-            feedback=feedback, observer=observer, form=observer.form, filter_schedule=filter_schedule,
+            feedback=feedback, observer=observer, form=observer.form,
             poles=Roots(np.concatenate([feedback.poles.values, observer.poles.values]), feedback.dt, "pole"),
         )  # fmt: skip
 
@@ -137,12 +139,12 @@ class OutputFeedback(Frozen):
 
     def within(self, limits: Mapping[str, tuple[float, float]]) -> OutputFeedback:
         """The same law within these limits of its inputs as well, as of :meth:`StateFeedback.within`."""
-        return OutputFeedback(self.feedback.within(limits), self.observer, filter_schedule=self.filter_schedule)
+        return OutputFeedback(self.feedback.within(limits), self.observer)
 
     def in_deviations(self) -> OutputFeedback:
         """The same design for the linear model itself, which knows deviations from the operating point only."""
         parts = self.feedback.in_deviations(), self.observer.in_deviations()
-        return OutputFeedback(*parts, filter_schedule=self.filter_schedule)
+        return OutputFeedback(*parts)
 
     def table(self) -> str:
         """Both gains and the poles of the closed loop."""

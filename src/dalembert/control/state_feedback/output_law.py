@@ -66,7 +66,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
     since = s.t - (switched_on or 0.0)
     on = 1.0 if switched_on is None else ca.if_else(since >= -1e-9, 1.0, 0.0)
     fixed = design.observer.M if s.current else design.L
-    gain = ca.DM(fixed) if design.filter_schedule is None else design.filter_schedule.at(s.t)
+    gain = ca.DM(fixed) if design.observer.schedule is None else design.observer.schedule.at(s.t)
     x = s.x
     if s.current:
         x = ca.if_else(s.begun > 0.5, A @ x + B @ s.acting + Be @ s.ue_last, x)
