@@ -66,11 +66,11 @@ if TYPE_CHECKING:
     from dalembert.record import Record as Record
     from dalembert.solve.integrate.events import Event as Event
     from dalembert.solve.integrate.events import Switch as Switch
-    from dalembert.solve.integrate.methods import RK4 as RK4
-    from dalembert.solve.integrate.methods import DormandPrince as DormandPrince
-    from dalembert.solve.integrate.methods import GeneralizedAlpha as GeneralizedAlpha
-    from dalembert.solve.integrate.methods import Rosenbrock as Rosenbrock
-    from dalembert.solve.integrate.methods import Sundials as Sundials
+    from dalembert.solve.integrate.methods.dormand_prince import DormandPrince as DormandPrince
+    from dalembert.solve.integrate.methods.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
+    from dalembert.solve.integrate.methods.rk4 import RK4 as RK4
+    from dalembert.solve.integrate.methods.rosenbrock import Rosenbrock as Rosenbrock
+    from dalembert.solve.integrate.methods.sundials import Sundials as Sundials
     from dalembert.solve.motion.forward import forward_dynamics as forward_dynamics
     from dalembert.solve.motion.inverse import inverse_dynamics as inverse_dynamics
     from dalembert.solve.motion.kinematics import kinematics as kinematics

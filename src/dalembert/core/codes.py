@@ -48,6 +48,10 @@ CODES: dict[str, str] = {
     "diverged": "values grew beyond every bound",
     "interrupted": "stopped from the keyboard or by a signal",
     "timeout": "the time allowed is over",
+    "joint-open": "a joint that is not closed",
+    "friction-unsettled": "friction and reactions that do not settle on common values",
+    "step-too-small": "a time step that fell to the rounding of the time",
+    "stiff-friction": "regularised friction that makes many short steps",
     "too-many-steps": "the number of steps allowed is used up",
     # identification
     "biased-estimate": "a choice of arguments that biases the result",

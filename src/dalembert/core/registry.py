@@ -13,7 +13,7 @@ added to them. Both are imported at the first lookup, so that an import of the r
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
 import sys
 import threading
@@ -28,6 +28,15 @@ Kind = TypeVar("Kind")
 
 def _warn(message: str) -> None:
     warnings.warn(ModelWarning("kind-not-loaded", message), stacklevel=2)
+
+
+def kind_files(package: str, group: str) -> list[str]:
+    """Names of the files of a package and of the entry points of a group, with dashes; none of them is imported."""
+    from importlib.metadata import entry_points
+
+    folders = (importlib.util.find_spec(package) or sys.modules[package].__spec__).submodule_search_locations  # type: ignore[union-attr]
+    names = [*(file.name for file in pkgutil.iter_modules(folders)), *(one.name for one in entry_points(group=group))]
+    return [name.replace("_", "-") for name in names]
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 
 def counted(number: int, word: str) -> str:
     """``"1 input"``, ``"2 inputs"``, ``"no inputs"``."""
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
+
+
+def dashed(name: str) -> str:
+    """The name of a class as a choice on the command line.
+
+    Examples
+    --------
+    >>> dashed("GeneralizedAlpha"), dashed("RK4")
+    ('generalized-alpha', 'rk4')
+    """
+    return name.lower() if name.isupper() or name[-1].isdigit() else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def listed(names: Sequence[str], units: Mapping[str, str], *, most: int = 12) -> str:

@@ -37,7 +37,7 @@ from dalembert.loop.wiring import (
 )
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, Switch, as_events
-from dalembert.solve.integrate.methods import DormandPrince
+from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.open_run import end_time, open_run, sample_times
 from dalembert.solve.position.assemble import state_or_rest
 

@@ -18,9 +18,9 @@ from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Samples, to_record
 from dalembert.solve.integrate.events import Event, Switch, Watch, event_function, speeds_after
-from dalembert.solve.integrate.methods import GeneralizedAlpha
+from dalembert.solve.integrate.method import OneStep
+from dalembert.solve.integrate.native_steps import NativeSteps
 from dalembert.solve.integrate.run import FRICTION_TOLERANCE, GAP_TOLERANCE, NEWTON_TOLERANCE
-from dalembert.solve.integrate.stepping import NativeSteps, first_step
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
@@ -57,7 +57,7 @@ class MachineHost:
     def __init__(
         self,
         eqs: EquationsOfMotion,
-        method: Any,
+        method: OneStep,
         given: Mapping[str, Any],
         driven: Sequence[str],
         events: tuple[Event, ...],
@@ -86,14 +86,14 @@ class MachineHost:
 
     @cached_property
     def steps(self) -> NativeSteps:
-        return NativeSteps(self.eqs, self.method, self.plant.acting, self.event_function, self.event_key)
+        return self.method.steps(self.eqs, self.plant.acting, self.event_function, self.event_key)
 
     def column(self, begin: State, span: float) -> Array:
         """The column a run starts from."""
         start = self.eqs.cached(
             ("loop start", self.plant.key), lambda: Kernel(self.plant.start_function(), compiled=self.eqs.use_c)
         )
-        h = first_step(self.method, span)
+        h = self.method.initial_step(span)
         constants = self.plant.acting.constants
         begin = convert(begin, self.eqs)
         if self.stick_slip:
@@ -319,10 +319,10 @@ class MachineHost:
         """The first sample whose joints are open or whose steps did not converge, and what to say of it."""
         x = rows[:, : self.plant.size]
         change = x[:, self.where["change"][0]]
-        alpha = isinstance(self.method, GeneralizedAlpha)
+        alpha = self.method.iterates
         limit = NEWTON_TOLERANCE if alpha else FRICTION_TOLERANCE if self.friction else np.inf
         gaps = np.zeros((len(x), 1))
-        if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
+        if self.eqs.holonomic_rows and self.method.stabilise is None:
             (gaps,) = self.eqs.kernel("position").many(x[:, slice(*self.where["q"])], self.p, x[:, :1])
             gaps = np.abs(gaps.reshape(len(x), -1))
         bad = (change > limit) | ~(gaps.max(axis=1) <= GAP_TOLERANCE)

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
@@ -23,8 +24,7 @@ from dalembert.linear.recursions import held
 from dalembert.solve.constrained.solve import Evaluation, Factor, closed, mass_is_singular, normalised, steered
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
-from dalembert.solve.integrate.methods import Sundials
-from dalembert.solve.integrate.stepping import method_numbers, stepper_of, structure
+from dalembert.solve.integrate.method import OneStep, check_method
 
 MX = ca.MX
 SX = ca.SX
@@ -43,24 +43,35 @@ class MachinePlant:
         events: ca.Function | None,
         events_key: Any = None,
     ) -> None:
-        if isinstance(method, Sundials):
+        if not isinstance(check_method(method), OneStep):
             raise DataError(
-                "da.Sundials() is a multistep method, which a sampled loop would have to start anew at every sample; "
-                "use da.DormandPrince(), da.RK4(step), da.Rosenbrock() or da.GeneralizedAlpha(step)."
-            )
+                "not-supported",
+                f"{type(method).__name__} is a multistep method, which a sampled loop would have to start anew at "
+                "every sample.",
+                Advice("Use {}.", Call("da.DormandPrince"), Call("da.RK4"), Call("da.Rosenbrock"),
+                       Call("da.GeneralizedAlpha")),
+                where={"argument": "method"},
+            )  # fmt: skip
         self.eqs, self.method, self.name = eqs, method, eqs.name
         self.inputs = eqs.inputs
         self.use_c = eqs.use_c
         self.base = read_inputs(eqs, given)
         self.acting = held_inputs(eqs, self.base, driven)
         self.gates = [i for i, name in enumerate(eqs.inputs.names) if name in driven and self.base.key[i] != "constant"]
-        self.key = ("machine", structure(method), self.acting.key, tuple(self.gates), events_key)
-        self.stepper = stepper_of(eqs, method, self.acting, events)
+        self.key = (
+            "machine",
+            type(method).__qualname__,
+            method.structure(),
+            self.acting.key,
+            tuple(self.gates),
+            events_key,
+        )
+        self.stepper = method.stepper(eqs, self.acting, events)
         self.layout = self.stepper.layout
         self.size = self.layout.size
-        self.p, self.numbers = eqs.p, method_numbers(method)
+        self.p, self.numbers = eqs.p, method.numbers()
         self.span = self.base.span
-        self.step = getattr(method, "step", None)
+        self.step = method.step
         self._step: ca.Function | None = None
         self._start: ca.Function | None = None
 

@@ -12,14 +12,13 @@ from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event
-from dalembert.solve.integrate.methods import Method
+from dalembert.solve.integrate.method import METHODS, Method, options_of
 from dalembert.solve.integrate.open_run import open_run
 
 if TYPE_CHECKING:
     from dalembert.linear import SecondOrder, StateSpace
 
 LOOP = ("controller", "observer", "noise", "references", "actuators", "switch_on")
-METHOD_OPTIONS = ("step", "rtol", "atol", "rho", "order", "max_step", "max_steps", "first_step", "index", "solver")
 
 
 def simulate(
@@ -108,7 +107,7 @@ def _linear(model: Any) -> StateSpace:
 
 
 def _unknown_keyword(name: str) -> TypeError:
-    if name in METHOD_OPTIONS:
+    if any(name in options_of(kind) for kind in METHODS.values()):
         return TypeError(f"simulate has no keyword {name!r}; it belongs to the method: method=da.RK4(step=1e-3), ...")
     known = ("start", "inputs", "method", "every", "events", "progress", "until", *LOOP)
     return TypeError(f"simulate: {unknown_name('keyword', name, known)}")

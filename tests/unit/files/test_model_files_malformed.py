@@ -222,8 +222,8 @@ APPENDED = {
     "a start of an unknown coordinate": ('[start.position]\n"A.angel" = 1', 2, "Did you mean 'A.angle'?"),
     "a start that is a text": ('[start.position]\n"A.angle" = "up"', 2, "no parameter named 'up'"),
     "a simulation into the past": ('[simulate]\nuntil = "-1 s"', 2, "must be positive"),
-    "a simulation by an unknown method": ('[simulate]\nmethod = { type = "Euler" }', 2, "'RK4'"),
-    "a method without its step": ('[simulate]\nmethod = { type = "RK4" }', 2, "needs a step"),
+    "a simulation by an unknown method": ('[simulate]\nmethod = { type = "Euler" }', 2, "RK4"),
+    "a method without its step": ('[simulate]\nmethod = { type = "RK4" }', 2, "needs the key 'step'"),
     "a method with another's option": (
         '[simulate]\nmethod = { type = "RK4", step = 1, rho = 1 }',
         2,

@@ -12,7 +12,7 @@ import pytest
 import dalembert as da
 from dalembert.equations import State
 from dalembert.solve.constrained.elimination import Elimination
-from dalembert.solve.integrate.generalized_alpha import moved
+from dalembert.solve.integrate.methods.generalized_alpha import move
 
 P1 = np.array([-0.275087462576, -0.961419205099])  # peers.md, P(10)
 
@@ -300,10 +300,10 @@ def test_the_exponential_map_turns_by_the_given_vector() -> None:
     m.add_body("b", mass=1.0, inertia=1.0)
     eqs = da.equations(m)
     q, xi = ca.SX.sym("q", 7), ca.SX.sym("xi", 6)
-    move = ca.Function("move", [q, xi], [moved(eqs, q, xi, ca.SX(0, 1), ca.SX(0), ca.SX(1))])
-    after = np.asarray(move([0, 0, 0, 1, 0, 0, 0], [1, 2, 3, 0, 0, 0.8])).reshape(-1)
+    turn = ca.Function("turn", [q, xi], [move(eqs, q, xi, ca.SX(0, 1), ca.SX(0), ca.SX(1))])
+    after = np.asarray(turn([0, 0, 0, 1, 0, 0, 0], [1, 2, 3, 0, 0, 0.8])).reshape(-1)
     assert after == pytest.approx([1, 2, 3, np.cos(0.4), 0, 0, np.sin(0.4)], abs=1e-15)
-    still = np.asarray(move([0, 0, 0, 1, 0, 0, 0], np.zeros(6))).reshape(-1)
+    still = np.asarray(turn([0, 0, 0, 1, 0, 0, 0], np.zeros(6))).reshape(-1)
     assert still == pytest.approx([0, 0, 0, 1, 0, 0, 0], abs=1e-15)
 
 

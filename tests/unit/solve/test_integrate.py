@@ -54,8 +54,8 @@ def four_bar() -> tuple[da.EquationsOfMotion, State]:
 def test_sample_times_follow_every() -> None:
     assert sample_times(0.0, 1.0, 0.25, None) == pytest.approx([0, 0.25, 0.5, 0.75, 1])
     assert sample_times(1.0, 2.0, 0.4, None) == pytest.approx([1, 1.4, 1.8, 2.0])
-    assert len(sample_times(0.0, 1.0, None, da.RK4(step=0.01))) == 101
-    assert len(sample_times(0.0, 1.0, None, da.DormandPrince())) == 1001
+    assert len(sample_times(0.0, 1.0, None, 0.01)) == 101
+    assert len(sample_times(0.0, 1.0, None, None)) == 1001
     assert sample_times(0.0, 1.0, [0.1, 0.7], None).tolist() == [0.1, 0.7]
 
 
@@ -308,8 +308,8 @@ def test_a_driver_beyond_its_reach_is_named_soon(method: Any) -> None:
         (lambda e, s: da.simulate(e, 1.0, input={}), TypeError, "Did you mean 'inputs'"),
         (lambda e, s: da.simulate(e, 1.0, step=1e-3), TypeError, "belongs to the method"),
         (lambda e, s: da.simulate(e, 1.0, rtol=1e-3), TypeError, "belongs to the method"),
-        (lambda e, s: da.simulate(e, 1.0, method="RK4"), da.errors.DataError, "method must be one of"),
-        (lambda e, s: da.simulate(e, 1.0, method=da.RK4), da.errors.DataError, "method must be one of"),
+        (lambda e, s: da.simulate(e, 1.0, method="RK4"), da.errors.DataError, "method must be a method"),
+        (lambda e, s: da.simulate(e, 1.0, method=da.RK4), da.errors.DataError, "method must be a method"),
         (lambda e, s: da.simulate(da.Mechanism("m"), 1.0), da.errors.ModelError, "da.equations"),
         (lambda e, s: da.simulate(e, -1.0), da.errors.DataError, "until"),
         (lambda e, s: da.simulate(e, "long"), da.errors.DataError, "until"),

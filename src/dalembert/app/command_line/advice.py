@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 
 from dalembert.core.findings import Call, Part
+from dalembert.core.text import dashed
 
 NAMED = "NAME=VALUE"
 # keyword -> options that mean it, the first that the command has, and what they take (None: the value of the text)
@@ -85,7 +86,7 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
             return None
         if isinstance(part.value, Call):
             inside = [text for text in map(speak, part.value.arguments) if text]
-            return " ".join([option, _dashed(part.value.function.rpartition(".")[2]), *inside])
+            return " ".join([option, dashed(part.value.function.rpartition(".")[2]), *inside])
         shown = takes if takes is not None else "" if part.value is None else str(part.value)
         return f"{option} {'NAMES' if option == '--inputs' and shown == NAMED else shown}".strip()
 
@@ -126,7 +127,7 @@ def in_options(message: str, options: Collection[str]) -> str:
             takes = "NAMES"
         value = found["value"] or ""
         if found["kind"]:
-            value = " ".join([_dashed(found["kind"]), *_options(found["inside"], options)])
+            value = " ".join([dashed(found["kind"]), *_options(found["inside"], options)])
         shown = value.strip("'\"") if takes is None else takes
         return f"{option} {shown}" if shown else option
 
@@ -134,7 +135,7 @@ def in_options(message: str, options: Collection[str]) -> str:
     if "--resample" in options:
         text = CALL.sub(r"--resample \1", text)
     if "--method" in options:
-        text = METHOD.sub(lambda m: " ".join(["--method", _dashed(m[1]), *_options(m[2], options)]), text)
+        text = METHOD.sub(lambda m: " ".join(["--method", dashed(m[1]), *_options(m[2], options)]), text)
     if "--rate" in options:
         text = text.replace("leave one free (None)", "leave one free (NAME=free)")
     if "--P0" in options:
@@ -177,11 +178,6 @@ def _plain(sentence: str) -> str:
         for part in re.split(f"({OPTION.pattern})", sentence)
         if part
     )
-
-
-def _dashed(name: str) -> str:
-    """A class of Python as a choice of an option: GeneralizedAlpha, generalized-alpha."""
-    return name.lower() if name.isupper() or name[-1].isdigit() else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def _options(arguments: str, options: Collection[str]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,25 +16,17 @@ from dalembert.app.command_line.loaded_machine import Machine, load, run_of, unt
 from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start
 from dalembert.app.command_line.option_values import FIGURES, TABLES, TIME
 from dalembert.app.command_line.registry import command
+from dalembert.core.registry import kind_files
 
 if TYPE_CHECKING:
     from dalembert.record import Record
+    from dalembert.solve.integrate.method import Method
 
 
 MOST_ROWS = 20
 
 
-class Method(StrEnum):
-    """Methods of integration, as the command line calls them."""
-
-    dormand_prince = "dormand-prince"
-    rk4 = "rk4"
-    rosenbrock = "rosenbrock"
-    generalized_alpha = "generalized-alpha"
-    sundials = "sundials"
-
-
-NEEDS_STEP = (Method.rk4, Method.generalized_alpha)
+METHODS = kind_files("dalembert.solve.integrate.methods", "dalembert.integrators")  # loaded where one is used
 
 
 @command("Machines", position=1)
@@ -47,14 +38,16 @@ def simulate(
         typer.Option(**TIME, help="Sampling interval of the record (s); the model's own, else 1000 samples."),
     ] = None,
     method: Annotated[
-        Method | None,
+        str | None,
         typer.Option(
             metavar="METHOD",
-            help="dormand-prince, rk4, rosenbrock (stiff), generalized-alpha or sundials; the model's own, else "
-            "dormand-prince.",
+            help=f"{', '.join(METHODS)}; the model's own, else dormand-prince. For stiff machines: rosenbrock.",
+            autocompletion=lambda: METHODS,
         ),
     ] = None,
-    step: Annotated[float | None, typer.Option(**TIME, help="Fixed step (s), for rk4 and generalized-alpha.")] = None,
+    step: Annotated[
+        float | None, typer.Option(**TIME, help="Fixed step (s); rk4 and generalized-alpha need one.")
+    ] = None,
     rtol: Annotated[
         float | None, typer.Option(help="Relative and absolute tolerance, for the methods with steps of their own.")
     ] = None,
@@ -129,33 +122,30 @@ def simulate(
 
 
 def method_of(
-    method: Method | None, step: float | None, rtol: float | None, max_steps: int | None, machine: Machine
-) -> Any:
+    method: str | None, step: float | None, rtol: float | None, max_steps: int | None, machine: Machine
+) -> Method | None:
     """The method asked for, or that of the model."""
-    from dalembert.solve.integrate import methods
+    from dalembert.core.errors import unknown_name
+    from dalembert.core.text import dashed
+    from dalembert.solve.integrate.method import METHODS, options_of
 
     own = machine.mechanism.simulation.get("method")
     if method is None and step is None and rtol is None and max_steps is None:
         return own
-    kind = Method.dormand_prince if method is None else method
-    kinds = {
-        Method.dormand_prince: methods.DormandPrince, Method.rk4: methods.RK4, Method.rosenbrock: methods.Rosenbrock,
-        Method.generalized_alpha: methods.GeneralizedAlpha, Method.sundials: methods.Sundials,
-    }  # fmt: skip
-    options: dict[str, Any] = {}
-    if step is not None:
-        options["step"] = step
-    elif kind in NEEDS_STEP:
-        raise typer.BadParameter(f"{kind.value} needs a step in seconds.", param_hint="--step")
-    if rtol is not None:
-        options |= {"rtol": rtol, "atol": rtol}
-    if max_steps is not None:
-        options["max_steps"] = max_steps
-    fields = kinds[kind].__dataclass_fields__  # type: ignore[attr-defined]
-    for name in options:
-        if name not in fields:
-            raise typer.BadParameter(f"{kind.value} has no {name}.", param_hint=f"--{name.replace('_', '-')}")
-    return kinds[kind](**options)
+    name = "dormand-prince" if method is None else method
+    kinds = {dashed(one): kind for one, kind in METHODS.items()}
+    if name not in kinds:
+        raise typer.BadParameter(unknown_name("method of integration", name, kinds), param_hint="--method")
+    given = {"step": step, "rtol": rtol, "atol": rtol, "max_steps": max_steps}
+    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    known = options_of(kinds[name])
+    for key in options:
+        if key not in known:
+            raise typer.BadParameter(f"{name} has no {key}.", param_hint=f"--{key.replace('_', '-')}")
+    if missing := [key for key, one in known.items() if one.needed and key not in options]:
+        unit = f" in {known[missing[0]].unit}" if known[missing[0]].unit else ""
+        raise typer.BadParameter(f"{name} needs a {missing[0]}{unit}.", param_hint=f"--{missing[0].replace('_', '-')}")
+    return kinds[name](**options)
 
 
 def summary_channels(run: Record, machine: Machine) -> list[str]:
@@ -213,8 +203,5 @@ def command_line(model: str, given: Mapping[str, Any]) -> str:
     parts = ["dalembert", "simulate", Path(model).name if Path(model).exists() else model]
     for name, value in given.items():
         for one in value if isinstance(value, list) else [] if value is None else [value]:
-            parts += [
-                f"--{name}",
-                one.value if isinstance(one, Method) else f"{one:.12g}" if isinstance(one, float) else str(one),
-            ]
+            parts += [f"--{name}", f"{one:.12g}" if isinstance(one, float) else str(one)]
     return shlex.join(parts)

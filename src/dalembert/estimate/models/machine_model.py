@@ -21,7 +21,7 @@ from dalembert.estimate.models.manifold import Manifold, settled
 from dalembert.expressions import Array, Expr
 from dalembert.numerics.runge_kutta import Tableau, combine
 from dalembert.solve.constrained.solve import depends_on_reactions
-from dalembert.solve.integrate.runge_kutta import INLINE_LIMIT
+from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 SX, MX = ca.SX, ca.MX
 

@@ -234,24 +234,34 @@ def plain_or_law(value: Any) -> Any:
 
 
 def _method(scope: Scope, table: Any) -> Any:
-    from dalembert.solve.integrate import methods
+    from pydantic import ValidationError
 
-    kinds = {k.__name__: k for k in (methods.RK4, methods.DormandPrince, methods.Rosenbrock, methods.GeneralizedAlpha,
-             methods.Sundials)}  # fmt: skip
+    from dalembert.files.models.schema.complaints import message_of
+    from dalembert.files.models.schema.methods import keys_table
+    from dalembert.files.models.schema.values import declared_kind
+    from dalembert.solve.integrate.method import METHODS, options_of
+
     where: Where = ("simulate", "method")
-    kind = kinds[table.type]
-    options: dict[str, Any] = {}
-    for key in type(table).model_fields:
-        if key == "type" or getattr(table, key) is None:
-            continue
-        if key not in kind.__dataclass_fields__:
-            raise scope.wrong((*where, key), unknown("option", key, kind.__dataclass_fields__, table.type))
-        whole = key in ("order", "index", "solver", "max_steps")
-        options[key] = getattr(table, key) if whole else float(scope.get(table, key, where))
-    missing = [key for key in ("step",) if key not in options and table.type in ("RK4", "GeneralizedAlpha")]
+    if table.type not in METHODS:
+        raise scope.wrong((*where, "type"), unknown("method of integration", table.type, METHODS))
+    kind = METHODS[table.type]
+    known, given = options_of(kind), table.model_extra
+    for key in given:
+        if key not in known:
+            raise scope.wrong((*where, key), unknown("option", key, known, table.type))
+    missing = [key for key, option in known.items() if option.needed and key not in given]
     if missing:
-        raise scope.wrong(where, f"{table.type} needs a step.")
-    return kind(**options)
+        raise scope.wrong(where, f"{table.type} needs the key {missing[0]!r}.")
+    try:
+        keys = keys_table(kind).model_validate(given)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = (*where, problem["loc"][0])
+        raise scope.wrong(place, message_of(problem, place)) from None
+    numbers = {key: declared_kind(keys, key) is not None for key in given}
+    return kind(**{
+        key: float(scope.get(keys, key, where)) if number else getattr(keys, key) for key, number in numbers.items()
+    })  # fmt: skip
 
 
 # -- names that only the whole mechanism knows ----------------------------------------------------------------------

@@ -25,7 +25,7 @@ from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.friction_rates import rates_function
 from dalembert.identify.machine.records import Campaign
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
-from dalembert.solve.integrate.runge_kutta import INLINE_LIMIT
+from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 MX = ca.MX
 RANK = 1e-9  # of the rows of the joints, each of unit length

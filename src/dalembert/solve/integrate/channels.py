@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.record import Record
-from dalembert.solve.integrate.runge_kutta import Layout
+from dalembert.solve.integrate.column import Layout
 from dalembert.solve.position.prescribed_motion import acceleration_name
 
 SX = ca.SX

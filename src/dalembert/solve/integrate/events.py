@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from dalembert.core.errors import ConvergenceError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, one_value
-from dalembert.solve.integrate.runge_kutta import Layout
+from dalembert.solve.integrate.column import Layout
 
 SX = ca.SX
 TIME_TOLERANCE = 1e-13  # s, of a located event

@@ -13,7 +13,8 @@ from dalembert.expressions import Array
 from dalembert.record import Record
 from dalembert.solve.integrate.events import Event, as_events
 from dalembert.solve.integrate.inputs import read_inputs
-from dalembert.solve.integrate.methods import DormandPrince, Method
+from dalembert.solve.integrate.method import Method, check_method
+from dalembert.solve.integrate.methods.dormand_prince import DormandPrince
 from dalembert.solve.integrate.run import Run
 from dalembert.solve.position.assemble import state_or_rest
 
@@ -32,11 +33,11 @@ def open_run(
     progress: bool | Callable[[float], None] | None = None,
 ) -> Record:
     """Motion without a controller; the arguments are those of `da.simulate`."""
-    method = DormandPrince() if method is None else method
+    method = DormandPrince() if method is None else check_method(method)
     begin = state_or_rest(eqs, start)
     end = end_time(until, begin.t)
     run = Run(eqs, method, read_inputs(eqs, inputs), as_events(events), end, progress)
-    return run.go(begin, sample_times(begin.t, end, every, method))
+    return run.go(begin, sample_times(begin.t, end, every, method.step))
 
 
 def end_time(until: Any, begin: float) -> float:
@@ -49,9 +50,8 @@ def end_time(until: Any, begin: float) -> float:
     return end
 
 
-def sample_times(begin: float, end: float, every: Any, method: Any) -> Array:
+def sample_times(begin: float, end: float, every: Any, step: float | None) -> Array:
     if every is None:
-        step = getattr(method, "step", None)
         every = (end - begin) / 1000 if step is None else step
     if np.ndim(every) == 1:
         times = np.asarray(every, dtype=float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,8 @@ from dalembert.solve.constrained.solve import depends_on_reactions
 from dalembert.solve.integrate.channels import Sampler, to_record
 from dalembert.solve.integrate.events import Crossing, Event, Switch, Watch, event_function, speeds_after
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.methods import DormandPrince, GeneralizedAlpha, Sundials
+from dalembert.solve.integrate.method import Method
 from dalembert.solve.integrate.singular_poses import SingularPoses
-from dalembert.solve.integrate.stepping import first_step, steps_of
 from dalembert.solve.integrate.stick_slip import StickSlip, convert, exact
 from dalembert.solve.position.assemble import check_start
 
@@ -46,7 +46,13 @@ class Run:
     """One simulation under way. A switch at an event begins a new segment with its own parameters and inputs."""
 
     def __init__(
-        self, eqs: EquationsOfMotion, method: Any, inputs: Inputs, events: tuple[Event, ...], end: float, progress: Any
+        self,
+        eqs: EquationsOfMotion,
+        method: Method,
+        inputs: Inputs,
+        events: tuple[Event, ...],
+        end: float,
+        progress: bool | Callable[[float], None] | None,
     ) -> None:
         self.given = eqs  # without what stick and slip adds
         self.eqs, self.method, self.inputs, self.end = exact(eqs), method, inputs, end
@@ -62,7 +68,7 @@ class Run:
 
     def _bind(self) -> None:
         """Native steps for the present parameters and inputs (from the cache where the code is the same)."""
-        self.steps = steps_of(self.eqs, self.method, self.inputs, self.event_function, self.event_key)
+        self.steps = self.method.steps(self.eqs, self.inputs, self.event_function, self.event_key)
         self.where = self.steps.layout.starts
 
     def _check_inputs(self, t: float) -> None:
@@ -80,7 +86,7 @@ class Run:
             u = self.inputs.values(self.eqs, np.array([begin.t]))[0]
             self.eqs, begin = self.stick_slip.start(self.eqs, begin, u)
             self._bind()
-        h = first_step(self.method, self.end - begin.t)
+        h = self.method.initial_step(self.end - begin.t)
         x: Array = self.steps.begin(begin.t, h, begin.q, begin.v, begin.z, 0.0, begin.lam)
         self.sampler = Sampler(self.steps.layout, times, lambda states, at: self.steps.to(states, at))
         self.span = self.end - begin.t
@@ -144,7 +150,7 @@ class Run:
 
     def _sound(self, record: Record) -> tuple[Record | None, float | None]:
         """The samples before the joints first stand open, and when that is (None: never)."""
-        if getattr(self.method, "stabilise", None) is not None:
+        if self.method.stabilise is not None:
             return record, None
         opened = record["residual.position"] > GAP_TOLERANCE
         if not opened.any():
@@ -154,7 +160,7 @@ class Run:
         return (record.between(record.time[0], record.time[first - 1]) if first else None), t
 
     def _opened(self, t: float, detail: str = "") -> ConvergenceError:
-        step = getattr(self.method, "step", None)
+        step = self.method.step
         now = "" if step is None else f" (now {step:g} s)"
         return ConvergenceError(
             f"step at t = {t:.6g} s did not close the machine{detail}. Use a smaller step{now} or tolerance, unless a "
@@ -251,7 +257,7 @@ class Run:
             return block, None
         bad = int(np.argmin(np.isfinite(block).all(axis=1)))
         good = before if bad == 0 else block[bad - 1]
-        step = getattr(self.method, "step", None)
+        step = self.method.step
         hint = "" if step is None else f" Use a smaller step (now {step:g} s)."
         error = ConvergenceError(f"the motion leaves finite numbers after t = {good[0]:.6g} s.{hint}")
         if bad == 0:
@@ -275,7 +281,7 @@ class Run:
 
     def _check(self, x: Array) -> None:
         change = float(x[self.where["change"][0]])
-        if isinstance(self.method, GeneralizedAlpha):
+        if self.method.iterates:
             if change > NEWTON_TOLERANCE:
                 raise ConvergenceError(
                     f"step before t = {x[0]:.6g} s did not converge (last change {change:.1e} of the speeds; "
@@ -288,20 +294,21 @@ class Run:
             )
         if x[0] < self.end and x[1] < SMALLEST_STEP * max(1.0, abs(x[0])):
             raise self._stuck(x)
-        if self.eqs.holonomic_rows and getattr(self.method, "stabilise", None) is None:
+        if self.eqs.holonomic_rows and self.method.stabilise is None:
             gap = float(np.abs(self._gaps(x)).max())
             if not gap <= GAP_TOLERANCE:
                 raise self._opened(float(x[0]), f" ({self._widest(x)})")
 
     def _advances(self, x: Array, attempts: int) -> None:
         """Give up where the step fell to nothing, or where the budget of attempts for a stretch is spent."""
-        if getattr(self.method, "step", None) is not None or isinstance(self.method, Sundials):
+        budget = self.method.attempts
+        if budget is None:
             return
         made = float(x[self.where["accepted"][0]] + x[self.where["rejected"][0]])
         if x[0] - self.stretch[0] > self.span / STRETCHES or x[0] >= self.end:
             self.stretch = (float(x[0]), made)
-        elif made - self.stretch[1] >= self.method.max_steps:
-            raise self._spent(x)
+        elif made - self.stretch[1] >= budget:
+            raise self._spent(x, budget)
         since, tried = self.slow
         left = min(self.end - since, FARTHEST * (since - self.first[0]))
         if x[0] - since > SLOWEST * left or x[0] >= self.end:
@@ -311,18 +318,18 @@ class Run:
         if self.slow[1] >= PATIENCE:
             raise self._stuck(x)
 
-    def _spent(self, x: Array) -> ConvergenceError:
+    def _spent(self, x: Array, budget: int) -> ConvergenceError:
         """The last state is sound and goes into the record, even where no sample is due yet."""
         if self.sampler.next == 0 or self.sampler.blocks[-1][-1, 0] < x[0]:
             self.sampler.blocks.append(x[None, :].copy())
         since = self.stretch[0]
-        more = (self.end - x[0]) / max(x[0] - since, 1e-300) * self.method.max_steps
+        more = (self.end - x[0]) / max(x[0] - since, 1e-300) * budget
         v = x[slice(*self.where["v"])]
         k = int(np.argmax(np.abs(v))) if len(v) else -1
         speeds = self.eqs.speeds
         fastest = f", largest speed {speeds.names[k]} = {v[k]:.1e} {speeds.units[k]}" if len(v) else ""
         return ConvergenceError(
-            f"{self.method.max_steps} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
+            f"{budget} steps brought the run from t = {since:.6g} s to t = {x[0]:.6g} s (step "
             f"{x[1]:.1e} s{fastest}); to the end at {self.end:g} s it would take about {more:.0e}. If something is "
             "much faster than the motion of interest (a stiff or unstable spring, a growing input), mend it or use "
             "method=da.Rosenbrock(); if the run is meant to be this long, raise max_steps= of the method."
@@ -333,7 +340,7 @@ class Run:
 
         Judged at every thousandth step: how many steps one call makes depends on the machine.
         """
-        if self.advice or getattr(self.method, "step", 1) is not None or not isinstance(self.method, DormandPrince):
+        if self.advice or self.method.step is not None or not self.method.explicit:
             return
         accepted, rejected = (self.where[name][0] for name in ("accepted", "rejected"))
         made = np.append(before[accepted] + before[rejected], block[:, accepted] + block[:, rejected])

@@ -28,6 +28,7 @@ from dalembert.files.models.schema.kinds import (
     Time,
     Value,
 )
+from dalembert.files.models.schema.methods import MethodTable
 from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
 
 MAX_BODIES = 10_000
@@ -318,28 +319,6 @@ class StartTable(Table):
     guess: dict[Text, Value] = Field({}, description="decides which way loops are closed")
     internal: dict[Text, Value] = Field({}, description="motor currents and lags")
     t: Time = Field(0.0, description="time at the start")
-
-
-class MethodTable(Table):
-    """A method of integration."""
-
-    type: Literal["RK4", "DormandPrince", "Rosenbrock", "GeneralizedAlpha", "Sundials"] = Field(
-        description="DormandPrince by default; Rosenbrock for stiff machines"
-    )
-    step: Time | None = Field(None, description="fixed step; RK4 and GeneralizedAlpha need one")
-    order: int | None = Field(None, description="DormandPrince: 5 or 8")
-    rtol: Number | None = Field(None, description="relative tolerance")
-    atol: Number | None = Field(None, description="absolute tolerance")
-    rho: Number | None = Field(
-        None, description="GeneralizedAlpha: 0 (fast motions die in one step) to 1 (none is damped)"
-    )
-    first_step: Time | None = Field(None, description="first guess of the step")
-    max_step: Time | None = Field(None, description="longest step")
-    index: int | None = Field(None, description="GeneralizedAlpha: joints closed at position (3) or velocity level (2)")
-    solver: Literal["cvodes", "idas"] | None = Field(None, description="of Sundials")
-    max_steps: int | None = Field(
-        None, description="gives up after so many steps for a thousandth of the run (Sundials: a sixteenth)"
-    )
 
 
 class SimulateTable(Table):

@@ -17,6 +17,8 @@ much faster than the step die out. Joints are closed by the projection after eac
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -24,11 +26,22 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.constrained.solve import TINY, mass_is_singular, projection_function
+from dalembert.solve.integrate.column import Column, does_work
+from dalembert.solve.integrate.explicit_step import SAFETY
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.methods import RK4
-from dalembert.solve.integrate.runge_kutta import SAFETY, Stepper, does_work, inlined
+from dalembert.solve.integrate.method import (
+    MAX_STEPS,
+    OneStep,
+    check_control,
+    control_numbers,
+    guess_step,
+    integrator,
+    option,
+)
+from dalembert.solve.integrate.native_steps import inline_step
 
 MX = ca.MX
 SX = ca.SX
@@ -73,14 +86,52 @@ COUPLINGS: tuple[tuple[float, ...], ...] = (
 )
 
 
+@integrator
+@dataclass(frozen=True)
+class Rosenbrock(OneStep):
+    """Linearly implicit method of order 5 for stiff machines (Rodas5P), then projection onto the joints.
+
+    It needs no iteration: every step solves linear systems with the exact Jacobian. It is L-stable: springs and dampers
+    much faster than the step do not shorten it.
+
+    step : fixed step [s]; None chooses steps by `rtol` and `atol`, as `DormandPrince` does.
+    max_steps : attempts for a thousandth of the run, after which it ends with a `ConvergenceError`.
+    """
+
+    step: float | None = field(default=None, metadata=option("fixed step", "s"))
+    rtol: float = field(default=1e-8, metadata=option("relative tolerance"))
+    atol: float = field(default=1e-8, metadata=option("absolute tolerance"))
+    first_step: float = field(default=1e-5, metadata=option("first guess of the step", "s"))
+    max_step: float = field(default=float("inf"), metadata=option("longest step", "s"))
+    max_steps: int = field(default=MAX_STEPS, metadata=option("most steps for a thousandth of the run"))
+
+    def __post_init__(self) -> None:
+        check_control(self)
+
+    @property
+    def attempts(self) -> int | None:
+        return self.max_steps if self.step is None else None
+
+    def initial_step(self, span: float) -> float:
+        return guess_step(self, span)
+
+    def structure(self) -> Hashable:
+        return None
+
+    def numbers(self, *, controlled: bool = True) -> Array:
+        return control_numbers(self, controlled)
+
+    def stepper(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None = None) -> RosenbrockStepper:
+        return RosenbrockStepper(eqs, inputs, events)
+
+
 class RosenbrockStepper:
-    """Builds the step; everything but the stages is shared with the explicit methods."""
+    """Builds the step."""
 
     def __init__(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None) -> None:
         self.eqs = eqs
-        self.common = Stepper(eqs, RK4(1.0), inputs, events)
-        self.layout = self.common.layout
-        self.start = self.common.start
+        self.column = Column(eqs, inputs, events)
+        self.layout, self.start = self.column.layout, self.column.start
         self.slopes, self.factor, self.solve, self.drift = eqs.cached("rosenbrock functions", self._functions)
 
     def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
@@ -122,17 +173,16 @@ class RosenbrockStepper:
         )
 
     def step(self) -> ca.Function:
-        common = self.common
         x = MX.sym("x", self.layout.size)
-        step = ca.Function("step", [x, common.p, common.c, common.end, common.numbers], [self._attempt(x)])
-        return inlined(step, 1, self.factor)
+        step = ca.Function("step", self.column.arguments(x), [self._attempt(x)])
+        return inline_step(step, 1, self.factor)
 
     def _stages(self, x: dict[str, Any], h: Any) -> tuple[dict[str, Any], Any]:
         """State after the stages, and the last stage."""
-        eqs, common = self.eqs, self.common
+        eqs, column = self.eqs, self.column
         t = x["t"]
         u, rate = self._input(t)
-        base = (x["q"], x["v"], x["z"], u, common.p, t, x["a"], x["lam"])
+        base = (x["q"], x["v"], x["z"], u, column.p, t, x["a"], x["lam"])
         c = 1 / (h * GAMMA)
         factors, to_a = self.factor(*base, c)
         drift = self.drift(*base, rate)
@@ -157,9 +207,9 @@ class RosenbrockStepper:
                 before = before + (weight / h) * stage
             q, z, _, v, lam = (now[i:j] for i, j in where.values())
             ti = t + node * h
-            ui = u if k == 0 else common.inputs.function(ti, common.c)
+            ui = u if k == 0 else column.inputs_at(ti)
             R = now_a + before[first:last]
-            right = self.slopes(q, v, z, ui, common.p, ti, now_a, lam) + to_a @ R
+            right = self.slopes(q, v, z, ui, column.p, ti, now_a, lam) + to_a @ R
             right = right + ca.vertcat(before[:first], MX.zeros(eqs.nv + len(eqs.rows)))
             if k < len(SLOPES):
                 right = right + (h * SLOPES[k]) * drift
@@ -171,35 +221,35 @@ class RosenbrockStepper:
 
     def _input(self, t: Any) -> tuple[Any, Any]:
         """u and its time derivative."""
-        function = self.common.inputs.function
+        function = self.column.inputs.function
         time = MX.sym("time")
         constants = MX.sym("constants", function.size1_in(1))
         value = function(time, constants)
         both = ca.Function("both", [time, constants], [value, ca.densify(ca.jacobian(value, time))])
-        u, rate = both(t, self.common.c)
+        u, rate = both(t, self.column.c)
         return u, rate
 
-    def _attempt(self, column: Any) -> Any:
-        common = self.common
-        x = self.layout.split(column)
+    def _attempt(self, x0: Any) -> Any:
+        column = self.column
+        x = self.layout.split(x0)
         t = x["t"]
-        rtol, atol, largest, fixed = ca.vertsplit(common.numbers)
-        room = ca.fmax(common.end - t, 0)
+        rtol, atol, largest, fixed = ca.vertsplit(column.numbers)
+        room = ca.fmax(column.end - t, 0)
         planned = ca.fmin(x["h"], largest)
         h = ca.if_else(planned * (1 + STRETCH) >= room, room, planned)
         moving = h > 0
         h = ca.if_else(moving, h, 1.0)  # a finite number where nothing moves any more
         new, last = self._stages(x, h)
         t1 = t + h
-        q1, v1 = projection_function(self.eqs)(new["q"], new["v"], common.p, t1)
-        _, a, zdot, power, lam, change = common.derivative(t1, [q1, v1, new["z"]], new["lam"])
+        q1, v1 = projection_function(self.eqs)(new["q"], new["v"], column.p, t1)
+        _, a, zdot, power, lam, change = column.derivative(t1, [q1, v1, new["z"]], new["lam"])
         size = MX(0)
         for i, before, after in ((0, x["q"], q1), (1, x["z"], new["z"]), (3, x["v"], v1)):
             if before.shape[0]:
                 weight = atol + rtol * ca.fmax(ca.fabs(before), ca.fabs(after))
                 size = ca.fmax(size, ca.norm_inf(last[i] / weight))
         if does_work(self.eqs):  # see the explicit methods
-            kinetic = 0.5 * ca.dot(v1, self.eqs.functions["inertia"](q1, common.p, t1) @ v1)
+            kinetic = 0.5 * ca.dot(v1, self.eqs.functions["inertia"](q1, column.p, t1) @ v1)
             energy = ca.fmax(ca.fabs(x["work"]), ca.fabs(new["work"])) + kinetic
             size = ca.fmax(size, ca.norm_inf(last[2] / (atol + rtol * energy)))
         size = ca.if_else(fixed, 0, size)
@@ -225,7 +275,8 @@ class RosenbrockStepper:
             accepted=x["accepted"] + 1,
             rejected=x["rejected"],
             change=ca.fmax(x["change"], change),
-            events=common.event_values(t1, q1, v1, new["z"], a, lam),
+            events=column.event_values(t1, q1, v1, new["z"], a, lam),
+            own=x["own"],
         )
         kept = dict(x)
         kept["h"] = grown

@@ -11,18 +11,23 @@ Jacobians, a fixed number of times; the last change is stored with the state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import casadi as ca
+import numpy as np
 
+from dalembert.core.arguments import positive_number, real_number
+from dalembert.core.errors import DataError
 from dalembert.equations import HOLONOMIC, VELOCITY, EquationsOfMotion
+from dalembert.expressions import Array, Expr
 from dalembert.solve.constrained.elimination import Elimination
 from dalembert.solve.constrained.solve import TINY, mass_is_singular, normalised, projection_function
+from dalembert.solve.integrate.column import Column
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.methods import RK4, GeneralizedAlpha
-from dalembert.solve.integrate.runge_kutta import Layout, Stepper, inlined
+from dalembert.solve.integrate.method import OneStep, integrator, option
+from dalembert.solve.integrate.native_steps import inline_step
 
 MX = ca.MX
 SX = ca.SX
@@ -33,26 +38,44 @@ SHORT = 1e-2  # share of the step below which rows are kept at acceleration leve
 REFINEMENTS = 0  # the iteration itself refines
 
 
+@integrator
 @dataclass(frozen=True)
-class AlphaLayout:
-    """The column of a run, with the accelerations α (and their counterpart for z) that the method carries along."""
+class GeneralizedAlpha(OneStep):
+    """Generalized-α in Lie-group form: implicit, second order, damped at high frequencies.
 
-    common: Layout
-    memory: int
+    step : fixed step [s].
+    rho : spectral radius at infinite frequency, 0 (fast motions end in one step) to 1 (none is damped).
+    index : 3 keeps the joints closed at position level; 2 keeps them at velocity level and projects the positions.
+    """
 
-    @cached_property
-    def starts(self) -> dict[str, tuple[int, int]]:
-        return {**self.common.starts, "memory": (self.common.size, self.size)}
+    iterates: ClassVar[bool] = True
 
-    @property
-    def size(self) -> int:
-        return self.common.size + self.memory
+    step: float = field(metadata=option("fixed step", "s"))
+    rho: float = field(
+        default=0.8, metadata=option("spectral radius: 0 (fast motions end in one step) to 1 (none is damped)")
+    )
+    index: int = field(default=3, metadata=option("joints closed at position (3) or velocity level (2)"))
 
-    def split(self, x: Any) -> dict[str, Any]:
-        return {name: x[first:last] for name, (first, last) in self.starts.items()}
+    def __post_init__(self) -> None:
+        positive_number("step", self.step)
+        if not 0 <= real_number("rho", self.rho) <= 1:
+            raise DataError(
+                "out-of-range", f"rho must lie between 0 and 1, got {self.rho!r}.", where={"argument": "rho"}
+            )
+        if self.index not in (2, 3):
+            raise DataError("unknown-choice", f"index must be 2 or 3, got {self.index!r}.", where={"argument": "index"})
 
-    def join(self, **parts: Any) -> Any:
-        return ca.vertcat(*[parts[name] for name in self.starts])
+    def initial_step(self, span: float) -> float:
+        return float(self.step)
+
+    def structure(self) -> Hashable:
+        return self.index
+
+    def numbers(self, *, controlled: bool = True) -> Array:
+        return np.array([self.rho, 0.0, 0.0, 0.0])
+
+    def stepper(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None = None) -> AlphaStepper:
+        return AlphaStepper(eqs, self.index, inputs, events)
 
 
 def coefficients(rho: Any) -> tuple[Any, Any, Any, Any]:
@@ -68,7 +91,7 @@ def first_order(rho: Any) -> tuple[Any, Any, Any]:
     return alpha_m, alpha_f, 0.5 + alpha_f - alpha_m
 
 
-def moved(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any:
+def move(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> Any:
     """q after the tangent increment ξ: Euler parameters by the exponential map, the rest along q̇."""
     N, n = eqs.functions["kinematics"](q, p, t)
     change = N @ xi
@@ -83,24 +106,17 @@ def moved(eqs: EquationsOfMotion, q: Any, xi: Any, p: Any, t: Any, h: Any) -> An
 
 
 class AlphaStepper:
-    """Builds the step; the start of a run is shared with the explicit methods."""
+    """Builds the step; the method's own states are the accelerations α and their counterpart for z."""
 
-    def __init__(
-        self, eqs: EquationsOfMotion, method: GeneralizedAlpha, inputs: Inputs, events: ca.Function | None
-    ) -> None:
-        self.eqs = eqs
-        self.index = method.index
-        self.common = Stepper(eqs, RK4(1.0), inputs, events)
-        self.layout = AlphaLayout(self.common.layout, eqs.nv + eqs.nz)
-        key = ("generalized alpha functions", method.index)
+    def __init__(self, eqs: EquationsOfMotion, index: int, inputs: Inputs, events: ca.Function | None) -> None:
+        self.eqs, self.index = eqs, index
+        self.column = Column(eqs, inputs, events, own=eqs.nv + eqs.nz)
+        self.layout = self.column.layout
+        key = ("generalized alpha functions", index)
         self.place, self.residual, self.factor, self.solve = eqs.cached(key, self._functions)
 
     def start(self) -> ca.Function:
-        begin = self.common.start()
-        arguments = [MX.sym(begin.name_in(i), begin.size1_in(i)) for i in range(begin.n_in())]
-        x = begin(*arguments)
-        s = self.common.layout.split(x)
-        return ca.Function("start", arguments, [ca.vertcat(x, s["a"], s["zdot"])])
+        return self.column.start(lambda a, zdot: ca.vertcat(a, zdot))
 
     def _functions(self) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
         """Where the unknowns lead, the residual, factors of its Jacobian, solution with them."""
@@ -108,15 +124,15 @@ class AlphaStepper:
         F = eqs.functions
         s = eqs.symbols()  # at the start of the step; s.lam and s.a are the unknowns at its end
         y, zdot = SX.sym("y", eqs.nz), SX.sym("zdot", eqs.nz)
-        memory, a0 = SX.sym("memory", eqs.nv + eqs.nz), SX.sym("a0", eqs.nv)
+        own, a0 = SX.sym("own", eqs.nv + eqs.nz), SX.sym("a0", eqs.nv)
         h, rho, short = SX.sym("h"), SX.sym("rho"), SX.sym("short")
         alpha_m, alpha_f, beta, gamma = coefficients(rho)
-        am, zm = memory[: eqs.nv], memory[eqs.nv :]
+        am, zm = own[: eqs.nv], own[eqs.nv :]
         am1 = ((1 - alpha_f) * s.a + alpha_f * a0 - alpha_m * am) / (1 - alpha_m)
         zm_m, zm_f, zm_g = first_order(rho)
         zm1 = ((1 - zm_f) * y + zm_f * zdot - zm_m * zm) / (1 - zm_m)
         t1 = s.t + h
-        q1 = moved(eqs, s.q, h * s.v + h**2 * ((0.5 - beta) * am + beta * am1), s.p, s.t, h)
+        q1 = move(eqs, s.q, h * s.v + h**2 * ((0.5 - beta) * am + beta * am1), s.p, s.t, h)
         v1 = s.v + h * ((1 - gamma) * am + gamma * am1)
         z1 = s.z + h * ((1 - zm_g) * zm + zm_g * zm1)
         share = (1 - alpha_f) / (1 - alpha_m)
@@ -131,7 +147,7 @@ class AlphaStepper:
             r = r + ca.mmax(M) * (A.T @ (ca.densify(length) * gap))
         residual = ca.vertcat(y - F["internal"](*at, s.lam), r, gap)
         unknown = ca.vertcat(y, s.a, s.lam)
-        base = [s.q, s.v, s.z, a0, zdot, memory, s.u, s.p, s.t, h, rho, short]
+        base = [s.q, s.v, s.z, a0, zdot, own, s.u, s.p, s.t, h, rho, short]
         X = SX.sym("unknown", unknown.shape[0])
         names = [ca.substitute(e, unknown, X) for e in (residual, q1, v1, z1, ca.vertcat(am1, zm1))]
         elimination = Elimination(ca.jacobian(names[0], X), eqs.nz + eqs.nv)
@@ -162,30 +178,28 @@ class AlphaStepper:
         return ca.vertcat(*entries) if entries else SX.zeros(0, 1)
 
     def step(self) -> ca.Function:
-        common = self.common
         x = MX.sym("x", self.layout.size)
-        step = ca.Function("step", [x, common.p, common.c, common.end, common.numbers], [self._step(x)])
-        return inlined(step, JACOBIANS, self.factor)
+        return inline_step(ca.Function("step", self.column.arguments(x), [self._step(x)]), JACOBIANS, self.factor)
 
-    def _step(self, column: Any) -> Any:
-        eqs, common = self.eqs, self.common
-        x = self.layout.split(column)
-        rho = common.numbers[0]
-        room = ca.fmax(common.end - x["t"], 0)
+    def _step(self, x0: Expr) -> Expr:
+        eqs, column = self.eqs, self.column
+        x = self.layout.split(x0)
+        rho = column.numbers[0]
+        room = ca.fmax(column.end - x["t"], 0)
         h = ca.if_else(x["h"] * (1 + STRETCH) >= room, room, x["h"])
         moving = h > 0
         h = ca.if_else(moving, h, 1.0)
         t1 = x["t"] + h
-        u1 = common.inputs.function(t1, common.c)
+        u1 = column.inputs_at(t1)
         base = (
             x["q"],
             x["v"],
             x["z"],
             x["a"],
             x["zdot"],
-            x["memory"],
+            x["own"],
             u1,
-            common.p,
+            column.p,
             x["t"],
             h,
             rho,
@@ -198,12 +212,12 @@ class AlphaStepper:
             for _ in range(CORRECTIONS):
                 change = self.solve(factors, -self.residual(unknown, *base))
                 unknown = unknown + change
-        q1, v1, z1, memory = self.place(unknown, *base)
+        q1, v1, z1, own = self.place(unknown, *base)
         zdot, a, lam = ca.vertsplit(unknown, [0, eqs.nz, eqs.nz + eqs.nv, unknown.shape[0]])
         last = h * ca.norm_inf(change[: eqs.nz + eqs.nv]) / (1 + ca.norm_inf(v1))
         if self.index == 2:
-            q1, v1 = projection_function(eqs)(q1, v1, common.p, t1)
-        power = eqs.functions["power"](q1, v1, z1, u1, common.p, t1, lam)
+            q1, v1 = projection_function(eqs)(q1, v1, column.p, t1)
+        power = eqs.functions["power"](q1, v1, z1, u1, column.p, t1, lam)
         changed = self.layout.join(
             t=t1,
             h=x["h"],
@@ -219,7 +233,7 @@ class AlphaStepper:
             accepted=x["accepted"] + 1,
             rejected=x["rejected"],
             change=ca.fmax(x["change"], last),
-            events=common.event_values(t1, q1, v1, z1, a, lam),
-            memory=memory,
+            events=column.event_values(t1, q1, v1, z1, a, lam),
+            own=own,
         )
-        return ca.if_else(moving, changed, column)
+        return ca.if_else(moving, changed, x0)

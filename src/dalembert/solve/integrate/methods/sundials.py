@@ -13,18 +13,22 @@ The solver starts anew from a projected state some sixteen times in a run, howev
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
 
+from dalembert.core.arguments import one_of, positive_number, whole_number
 from dalembert.core.errors import ConvergenceError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.solve.constrained.solve import TINY, Baumgarte, forward_function, projection_function, stabilisation
+from dalembert.solve.integrate.column import Column, Layout
 from dalembert.solve.integrate.inputs import Inputs
-from dalembert.solve.integrate.methods import RK4, Sundials
-from dalembert.solve.integrate.runge_kutta import Layout, Stepper
+from dalembert.solve.integrate.method import Method, integrator, option
 
 MX = ca.MX
 SX = ca.SX
@@ -41,10 +45,44 @@ SHORTEST = 1e-13  # step of CVODES, of a piece
 EVEN = 1e-9  # relative difference of sample intervals that counts as none
 
 
-class SundialsSteps:
-    """The interface of `stepping.NativeSteps`; a block is a piece of the run, its rows are the samples there."""
+@integrator
+@dataclass(frozen=True)
+class Sundials(Method):
+    """SUNDIALS' multistep solvers: CVODES (default) or IDAS.
 
-    sizes = (1,)
+    CVODES integrates the index-1 form with feedback on the drift of the joints, IDAS the same form with accelerations
+    and multipliers as unknowns outside the error test. Both start anew from a projected state some sixteen times in a
+    run; rtol and atol are of the run, a single step gets a fiftieth.
+
+    max_steps : steps for a sixteenth of the run, after which it ends with a `ConvergenceError`.
+    """
+
+    step = None
+
+    rtol: float = field(default=1e-8, metadata=option("relative tolerance"))
+    atol: float = field(default=1e-8, metadata=option("absolute tolerance"))
+    solver: Literal["cvodes", "idas"] = field(default="cvodes", metadata=option("solver of SUNDIALS"))
+    max_steps: int = field(default=100_000, metadata=option("most steps for a sixteenth of the run"))
+
+    def __post_init__(self) -> None:
+        positive_number("rtol", self.rtol)
+        positive_number("atol", self.atol)
+        whole_number("max_steps", self.max_steps, 1)
+        one_of("solver", self.solver, ("cvodes", "idas"))
+
+    def initial_step(self, span: float) -> float:
+        return span / 100  # the solver chooses its own; events are looked for this far ahead
+
+    def steps(
+        self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None, events_key: Hashable
+    ) -> SundialsSteps:
+        return SundialsSteps(eqs, self, inputs, events, events_key)
+
+
+class SundialsSteps:
+    """The interface of `NativeSteps`; a block is a piece of the run, its rows are the samples there."""
+
+    sizes: tuple[int, ...] = (1,)
 
     def __init__(
         self, eqs: EquationsOfMotion, method: Sundials, inputs: Inputs, events: ca.Function | None, events_key: Any
@@ -56,10 +94,10 @@ class SundialsSteps:
         self.longest = np.inf
 
         def make() -> tuple[Layout, Kernel, Kernel, dict[str, Any]]:
-            common = Stepper(eqs, RK4(1.0), inputs, events)
+            column = Column(eqs, inputs, events)
             build = _cvodes if method.solver == "cvodes" else _idas
             project = Kernel(projection_function(eqs, 2), compiled=eqs.use_c)
-            return common.layout, Kernel(common.start(), compiled=eqs.use_c), project, build(eqs, inputs)
+            return column.layout, Kernel(column.start(), compiled=eqs.use_c), project, build(eqs, inputs)
 
         self.layout: Layout
         self.layout, self._begin, self._project, self._problem = eqs.cached((*self.key, events_key), make)
@@ -122,8 +160,10 @@ class SundialsSteps:
             y = np.asarray(integrate(x0=y, p=data, **start)["xf"]).T
         except RuntimeError as error:
             raise ConvergenceError(
-                f"SUNDIALS ({self.method.solver}) gave up between t = {t0:.6g} and {end:.6g} s: "
-                f"{_reason(str(error))} Try a shorter run, a looser tolerance, or method=da.Rosenbrock()."
+                "no-convergence",
+                f"SUNDIALS ({self.method.solver}) gave up between t = {t0:.6g} and {end:.6g} s: {_reason(str(error))}",
+                Advice("Try a shorter run, a looser tolerance, or {}.", Argument("method", Call("da.Rosenbrock"))),
+                where={"time": t0},
             ) from None
         nq, nv, nz = eqs.nq, eqs.nv, eqs.nz
         at = times[:, None]
@@ -147,8 +187,12 @@ class SundialsSteps:
         if len(bad) and bad[0] == 0:
             owner = eqs.rows[eqs.holonomic_rows[int(np.argmax(gaps[0]))]].owner
             raise ConvergenceError(
+                "joint-open",
                 f"{owner!r} is open by {gaps[0].max():.1e} m at t = {times[0]:.6g} s. A driver or joint may be beyond "
-                f"its reach after t = {t0:.6g} s; if not, sample more often or ask for a tighter tolerance."
+                f"its reach after t = {t0:.6g} s.",
+                Advice("If not, sample more often or use a tighter tolerance."),
+                where={"joint": owner, "time": float(times[0])},
+                evidence={"gap": float(gaps[0].max())},
             )
         return int(bad[0]) if len(bad) else len(times)
 

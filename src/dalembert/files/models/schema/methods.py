@@ -1,0 +1,62 @@
+"""Methods of integration in a model file: their keys are the options of the registered methods."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import ConfigDict, Field, create_model
+
+from dalembert.files.models.schema.kinds import Number, Time
+from dalembert.files.models.schema.values import Table, Text
+
+
+class MethodTable(Table):
+    """A method of integration."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Text = Field(description="DormandPrince by default; Rosenbrock for stiff machines")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        """The keys of all registered methods."""
+        from dalembert.solve.integrate.method import METHODS, options_of
+
+        made: dict[str, Any] = handler.resolve_ref_schema(handler(core))
+        kind = made["properties"]["type"]
+        made["properties"] = {
+            "type": {key: kind[key] for key in ("description", "title")} | {"enum": sorted(METHODS), "type": "string"}
+        }
+        meanings: dict[str, dict[str, list[str]]] = {}
+        for name, method in METHODS.items():
+            for key, given in keys_table(method).model_json_schema()["properties"].items():
+                meanings.setdefault(key, {}).setdefault(given["description"], []).append(name)
+                made["properties"].setdefault(key, given)
+        for key, users in meanings.items():
+            shown = (f"{meaning} ({', '.join(sorted(names))})" for meaning, names in users.items())
+            unit = next(options_of(METHODS[names[0]])[key].unit for names in users.values())
+            made["properties"][key]["description"] = "; ".join(shown) + (f" [{unit}]" if unit else "")
+        made["additionalProperties"] = False
+        return made
+
+
+@lru_cache(maxsize=64)
+def keys_table(method: type[Any]) -> type[Table]:
+    """The table of one method's keys."""
+    from dalembert.solve.integrate.method import options_of
+
+    def kind(wanted: Any, unit: str) -> Any:
+        plain = next((one for one in get_args(wanted) if one is not type(None)), wanted)
+        if get_origin(wanted) is Literal:
+            return wanted
+        return Time if unit == "s" else Number if plain is float else plain
+
+    keys: dict[str, Any] = {
+        name: (
+            kind(one.type, one.unit) | None,
+            Field(None, description=one.meaning),
+        )
+        for name, one in options_of(method).items()
+    }
+    return create_model(f"{method.__name__}Keys", __base__=Table, **keys)

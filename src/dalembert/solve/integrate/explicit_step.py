@@ -1,0 +1,153 @@
+"""Explicit Runge-Kutta steps as expressions, each followed by projection onto the joints.
+
+The projection shares the factor of the last stage. Error control is that of the embedded pairs of Hairer, Nørsett and
+Wanner 1993, sections II.4 and II.10.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.errors import DataError
+from dalembert.equations import EquationsOfMotion
+from dalembert.numerics.runge_kutta import Tableau, combine
+from dalembert.solve.constrained.solve import Baumgarte, closing_function
+from dalembert.solve.integrate.column import Column, does_work
+from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.native_steps import inline_step
+
+MX = ca.MX
+SAFETY = 0.8  # of the step that the error estimate allows; usual are 0.8 to 0.9 (Hairer, section II.4)
+FINITE = 1e300
+
+
+class ExplicitStepper:
+    """Builds the step of one tableau, with error control or of fixed length.
+
+    stabilise : None projects positions and speeds after every step; else the drift is fed back.
+    """
+
+    def __init__(
+        self,
+        eqs: EquationsOfMotion,
+        tableau: Tableau,
+        inputs: Inputs,
+        events: ca.Function | None = None,
+        *,
+        controlled: bool = False,
+        stabilise: Baumgarte | None = None,
+    ) -> None:
+        if len(tableau.nodes) < 2 or not tableau.explicit or tableau.nodes[0] != 0 or tableau.nodes[-1] != 1:
+            raise DataError(
+                "not-supported",
+                "a step with projection needs an explicit tableau whose stages begin at the start of the step and end "
+                f"at its end, got nodes {tableau.nodes}.",
+            )
+        self.eqs, self.tableau, self.controlled, self.stabilise = eqs, tableau, controlled, stabilise
+        self.column = Column(eqs, inputs, events, stabilise=stabilise)
+        self.layout, self.start = self.column.layout, self.column.start
+
+    def close(self, t: Any, stage: list[Any], lam: Any, base: list[Any], weight: Any) -> tuple[Any, ...]:
+        """Derivative of the last stage; q, v, z, work of the step, on the joints; v̇, ż, power, λ, change there."""
+        u = self.column.inputs_at(t)
+        if self.stabilise is None:
+            return closing_function(self.eqs)(*stage, lam, *base, weight, u, self.column.p, t)  # type: ignore[no-any-return]
+        last = self.column.F(*stage, u, self.column.p, t, lam)
+        new = [y + weight * k for y, k in zip(base, last[:4], strict=True)]
+        _, a, zdot, power, lam, change = self.column.F(*new[:3], u, self.column.p, t, last[4])
+        return (*last[:4], *new, a, zdot, power, lam, change)
+
+    def step(self) -> ca.Function:
+        """(column, p, constants, end, numbers) -> the column after one attempt."""
+        x = MX.sym("x", self.layout.size)
+        after = self.controlled_step(x) if self.controlled else self.fixed_step(x)
+        step = ca.Function("step", self.column.arguments(x), [after])
+        return inline_step(step, len(self.tableau.nodes) + 2, self.column.F)
+
+    def advance(self, s: dict[str, Any], h: Any) -> tuple[dict[str, Any], list[Any]]:
+        """One step of length h: the parts of the new state, and the derivatives at all stages and at its end."""
+        t, q, v, z = s["t"], s["q"], s["v"], s["z"]
+        nodes, rows, weights = self.tableau.nodes, self.tableau.rows, self.tableau.weights
+        N, n = self.eqs.functions["kinematics"](q, self.column.p, t)
+        stages: list[Any] = [(N @ v + n, s["a"], s["zdot"], s["power"], s["lam"])]
+        for node, row in zip(nodes[1:-1], rows[1:-1], strict=True):
+            y = [base + h * combine(row, stages, i) for i, base in enumerate((q, v, z))]
+            stages.append(self.column.derivative(t + node * h, y, stages[-1][4]))
+        t1 = t + h  # also the time of the last stage
+        last = [base + h * combine(rows[-1], stages, i) for i, base in enumerate((q, v, z))]
+        base = [y + h * combine(weights[:-1], stages, i) for i, y in enumerate((q, v, z, s["work"]))]
+        *rates, q1, v1, z1, work, a, zdot, power, lam, change = self.close(
+            t1, last, stages[-1][4], base, h * weights[-1]
+        )
+        N, n = self.eqs.functions["kinematics"](q1, self.column.p, t1)
+        stages += [tuple(rates), (N @ v1 + n, a, zdot, power)]
+        new = {"t": t1, "q": q1, "v": v1, "z": z1, "work": work, "a": a, "zdot": zdot, "power": power, "lam": lam}
+        new["change"] = ca.fmax(s["change"], change)
+        new["events"] = self.column.event_values(t1, q1, v1, z1, a, lam)
+        return {**s, **new}, stages
+
+    def fixed_step(self, x: Any) -> Any:
+        """A step of the length in the state, shortened at the end."""
+        s = self.layout.split(x)
+        room = ca.fmax(self.column.end - s["t"], 0)
+        h = ca.if_else(s["h"] * (1 + 1e-6) >= room, room, s["h"])  # no sliver before the end
+        new, _ = self.advance(s, h)
+        return self.layout.join(**{**new, "accepted": s["accepted"] + (h > 0)})
+
+    def controlled_step(self, x: Any) -> Any:
+        """An attempt with error control: accepted, or kept with a shorter step to try."""
+        s = self.layout.split(x)
+        room = ca.fmax(self.column.end - s["t"], 0)
+        planned = ca.fmin(s["h"], self.column.numbers[2])
+        # a step that would leave a sliver before the end is stretched to it
+        h = ca.if_else(planned * (1 + 1e-9) >= room, room, planned)
+        new, stages = self.advance(s, h)
+        size = self.error(s, new, stages, h)
+        good = ca.logic_and(size <= 1, h > 0)
+        # proportional-integral control; after a rejection, or where a stage left the domain of a force law, shrink
+        k = 1 / self.tableau.order
+        smooth = SAFETY * (size + 1e-10) ** (-0.7 * k) * s["size"] ** (0.4 * k)
+        shrink = ca.if_else(size <= 1e10, ca.fmax(0.2, SAFETY * (size + 1e-10) ** -k), 0.2)
+        grown = h * ca.fmax(0.3, ca.fmin(5.0, smooth))
+        grown = ca.fmax(
+            grown, ca.if_else(h < planned, planned, 0)
+        )  # a step cut short at the end must not shorten the next
+        following = ca.if_else(h > 0, ca.if_else(good, grown, h * shrink), s["h"])
+        taken = {**new, "h": following, "size": ca.fmax(size, 1e-4), "accepted": s["accepted"] + 1}
+        kept = {**s, "h": following, "rejected": s["rejected"] + (h > 0)}
+        return ca.if_else(good, self.layout.join(**taken), self.layout.join(**kept))
+
+    def error(self, s: dict[str, Any], new: dict[str, Any], stages: list[Any], h: Any) -> Any:
+        """Largest local error in units of its tolerance; infinite where a stage left finite numbers.
+
+        The work of the forces without a potential counts with the states, in proportion to the energies: where that
+        work changes while the motion does not (a stop whose damper releases before its spring), only this term keeps
+        the energy balance. A maximum ignores NaN, a sum does not.
+        """
+        rtol, atol = self.column.numbers[0], self.column.numbers[1]
+        names = ["q", "v", "z"]
+        kinetic = MX(0)
+        if does_work(self.eqs):
+            names.append("work")
+            kinetic = 0.5 * ca.dot(
+                new["v"], self.eqs.functions["inertia"](new["q"], self.column.p, new["t"]) @ new["v"]
+            )
+        sizes, total = [], MX(0)
+        for row in self.tableau.errors:
+            size = MX(0)
+            for i, name in enumerate(names):
+                if s[name].shape[0]:
+                    largest = ca.fmax(ca.fabs(s[name]), ca.fabs(new[name]))
+                    weight = atol + rtol * (largest + kinetic if name == "work" else largest)
+                    local = ca.fabs(h * combine(row, stages, i) / weight)
+                    size = ca.fmax(size, ca.norm_inf(local))
+                    total += ca.sum1(local) + ca.sum1(ca.fabs(new[name]))
+            sizes.append(size)
+        worst = sizes[0]
+        if len(sizes) == 2:  # order 8: the estimate of order 5, damped by that of order 3; no square may overflow
+            damped = worst**2 / ca.sqrt(worst**2 + 0.01 * sizes[1] ** 2 + 1e-300)
+            worst = ca.if_else(ca.fmax(worst, sizes[1]) <= 1e100, damped, np.inf)
+        return ca.if_else(total <= FINITE, worst, np.inf)

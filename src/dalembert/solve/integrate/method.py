@@ -1,0 +1,213 @@
+"""What a run asks of a method of integration, and the registry of methods.
+
+A method is a frozen dataclass in a file of its own: its numbers are the fields, and `stepper` builds its step as an
+expression. Everything that lists methods reads the registry: the key ``type`` of a model file is the name of the class,
+``--method`` on the command line the same name in lower case with dashes. A field with an `option` is a key of the model
+file, and an option of the command line where there is one of that name.
+
+    @integrator
+    @dataclass(frozen=True)
+    class Heun(OneStep):
+        step: float = field(metadata=option("fixed step", unit="s"))
+
+Built-in methods are the files of `dalembert.solve.integrate.methods`. An installed package adds its own through an
+entry point of the group ``dalembert.integrators`` that names the module.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
+
+import casadi as ca
+import numpy as np
+
+from dalembert.core.arguments import positive_number, whole_number
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.core.registry import Registry
+from dalembert.equations import EquationsOfMotion
+from dalembert.expressions import Array
+from dalembert.solve.constrained.solve import Baumgarte
+from dalembert.solve.integrate.column import Layout
+from dalembert.solve.integrate.inputs import Inputs
+from dalembert.solve.integrate.native_steps import NativeSteps
+
+MAX_STEPS = 20_000  # for a thousandth of a run: a second of work where nothing advances, 2e7 steps where all does
+
+
+class Stepper(Protocol):
+    """Expressions of one method for one machine and its inputs."""
+
+    @property
+    def layout(self) -> Layout: ...
+
+    def start(self) -> ca.Function:
+        """(t, h, q, v, z, work, λ, p, constants) -> the column of a run."""
+
+    def step(self) -> ca.Function:
+        """(column, p, constants, end, numbers) -> the column after one attempt; unchanged at the end."""
+
+
+class Steps(Protocol):
+    """Steps that a run takes; `NativeSteps` describes the functions."""
+
+    layout: Layout
+    sizes: tuple[int, ...]
+    engine: str
+
+    def plan(self, times: Array, span: float) -> None: ...
+    def begin(self, t: float, h: float, q: Array, v: Array, z: Array, work: float, lam: Array) -> Array: ...
+    def block(self, x: Array, size: int, end: float) -> Array: ...
+    def to(self, states: Array, times: Array) -> Array: ...
+    def reach(self, x: Array, t: float) -> Array: ...
+
+
+class Method(ABC):
+    """A method of integration.
+
+    step : fixed step [s]; None where the method chooses its steps.
+    stabilise : feedback on the drift of the joints; None where they are closed after every step.
+    explicit : stiff forces make its steps short.
+    iterates : a step iterates, and the column holds the last change of the speeds.
+    attempts : most attempts for a thousandth of the run; None for no limit.
+    """
+
+    step: float | None
+    stabilise: Baumgarte | None = None
+    explicit: ClassVar[bool] = False
+    iterates: ClassVar[bool] = False
+
+    @property
+    def attempts(self) -> int | None:
+        return None
+
+    @abstractmethod
+    def initial_step(self, span: float) -> float:
+        """The first step to try in a run of this length."""
+
+    @abstractmethod
+    def steps(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None, events_key: Hashable) -> Steps:
+        """Steps for a run; native code comes from the cache of the equations where it is the same."""
+
+
+class OneStep(Method):
+    """A method whose step starts from one state, and is one expression: it may start anew at every sample."""
+
+    @abstractmethod
+    def stepper(self, eqs: EquationsOfMotion, inputs: Inputs, events: ca.Function | None = None) -> Stepper:
+        """Expressions of the step."""
+
+    @abstractmethod
+    def structure(self) -> Hashable:
+        """The fields that change the native code; the others are its data."""
+
+    @abstractmethod
+    def numbers(self, *, controlled: bool = True) -> Array:
+        """Four numbers that the step reads; without control, every step is accepted."""
+
+    def steps(
+        self,
+        eqs: EquationsOfMotion,
+        inputs: Inputs,
+        events: ca.Function | None = None,
+        events_key: Hashable = None,
+    ) -> NativeSteps:
+        return NativeSteps(eqs, self, inputs, events, events_key)
+
+
+METHODS: Registry[type[Method]] = Registry(
+    "method of integration",
+    package="dalembert.solve.integrate.methods",
+    group="dalembert.integrators",
+    order=lambda kind: kind.__name__,
+    error=DataError,
+)
+Kind = TypeVar("Kind", bound=type[Method])
+
+
+def integrator(kind: Kind) -> Kind:
+    """Register a method under the name of its class."""
+    METHODS.register(kind.__name__, kind, module=kind.__module__)
+    return kind
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Option:
+    """A number or choice of a method that a model file may set."""
+
+    meaning: str
+    unit: str = ""
+    type: Any = float
+    needed: bool = False
+
+
+def option(meaning: str, unit: str = "") -> Mapping[str, Option]:
+    """Metadata of a field: what the key means, and its unit."""
+    return {"option": Option(meaning, unit)}
+
+
+def options_of(kind: type[Method]) -> dict[str, Option]:
+    """Options of a method by the name of their field, in the order of the fields."""
+    types = get_type_hints(kind)
+    return {
+        one.name: Option(
+            one.metadata["option"].meaning, one.metadata["option"].unit, types[one.name], one.default is MISSING
+        )
+        for one in fields(kind)  # type: ignore[arg-type]
+        if "option" in one.metadata
+    }
+
+
+def check_method(method: Any) -> Method:
+    """The method, refused where it is none."""
+    if isinstance(method, Method):
+        return method
+    known = [Call(f"da.{name}") for name in METHODS]
+    raise DataError(
+        "wrong-type",
+        f"method must be a method of integration, got {method!r}.",
+        Advice("Take {}.", *[Argument("method", call) for call in known]),
+        where={"argument": "method"},
+    )
+
+
+# -- methods with error control --------------------------------------------------------------------------------------
+class Controlled(Protocol):
+    """Fields of a method with error control."""
+
+    @property
+    def step(self) -> float | None: ...
+    @property
+    def rtol(self) -> float: ...
+    @property
+    def atol(self) -> float: ...
+    @property
+    def first_step(self) -> float: ...
+    @property
+    def max_step(self) -> float: ...
+    @property
+    def max_steps(self) -> int: ...
+
+
+def check_control(method: Controlled) -> None:
+    for name in ("rtol", "atol", "first_step"):
+        positive_number(name, getattr(method, name))
+    if method.step is not None:
+        positive_number("step", method.step)
+    whole_number("max_steps", method.max_steps, 1)
+    if method.max_step != np.inf:
+        positive_number("max_step", method.max_step)
+
+
+def control_numbers(method: Controlled, controlled: bool) -> Array:
+    """rtol, atol, longest step, and 1 for a fixed step; tolerances that accept every step without control."""
+    rtol, atol = (method.rtol, method.atol) if controlled else (1e30, 1e30)
+    return np.array([rtol, atol, min(method.max_step, 1e300), float(method.step is not None)])
+
+
+def guess_step(method: Controlled, span: float) -> float:
+    return float(method.step if method.step is not None else min(method.first_step, method.max_step, span))

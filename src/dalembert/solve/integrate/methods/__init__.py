@@ -1,0 +1,1 @@
+"""Methods of integration: one file each, named as the option of the command line calls it."""
