@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 import dalembert as da
-from dalembert.equations import Channels, Law, State, Watching
+from dalembert.equations import Channels, State
+from dalembert.loop.interfaces import Law, ObserverStep
 
 SX = ca.SX
 
@@ -34,7 +35,7 @@ def integral_law(dt: float, kp: float = 1.0, ki: float = 0.2) -> Law:
     error = r - y
     function = ca.Function("pi", [y, m, r, p, t], [p[0] * error + p[1] * m, m + dt * error])
     return Law(
-        "pi", ("y",), ("u",), function, dt, memory=Channels(["integral"], ["m s"]), start=(0.0,),
+        "pi", ("y",), ("u",), function, dt, state=Channels(["integral"], ["m s"]), start=(0.0,),
         references=Channels(["y"], ["m"]), parameters=(kp, ki),
     )  # fmt: skip
 
@@ -47,11 +48,11 @@ def predictor_law(A: Any, B: Any, C: Any, D: Any, L: Any, K: Any, dt: float, sta
     after = A @ z + B @ u + L @ (y - C @ z - D @ u)
     return Law(
         "lqg", tuple(names[1]), tuple(names[0]), ca.Function("lqg", [y, z, r, p, t], [u, after]), dt,
-        memory=channels([f"z{i + 1}" for i in range(n)]), start=tuple(start), direct=False,
+        state=channels([f"z{i + 1}" for i in range(n)]), start=tuple(start), direct=False,
     )  # fmt: skip
 
 
-def luenberger(A: Any, B: Any, C: Any, D: Any, M: Any, dt: float, start: Any, names: Any) -> Watching:
+def luenberger(A: Any, B: Any, C: Any, D: Any, M: Any, dt: float, start: Any, names: Any) -> ObserverStep:
     """x̂ = A x̂₋ + B u₋, then x̂ + M (y - C x̂ - D u); rows that are not fresh are left out."""
     n, nu, ny = len(A), np.shape(B)[1], len(C)
     m, u0, u1, y = SX.sym("m", n), SX.sym("u0", nu), SX.sym("u1", nu), SX.sym("y", ny)
@@ -59,7 +60,7 @@ def luenberger(A: Any, B: Any, C: Any, D: Any, M: Any, dt: float, start: Any, na
     predicted = ca.if_else(step > 0, A @ m + B @ u0, m)
     x = predicted + M @ (fresh * (y - C @ predicted - D @ u1))
     inputs, outputs, states = names
-    return Watching(
+    return ObserverStep(
         "luenberger", tuple(outputs), tuple(inputs), channels(states),
         ca.Function("watch", [m, u0, u1, y, fresh, p, t, step], [x, x]), dt, channels(states), tuple(start),
     )  # fmt: skip

@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "no-solution": "the equations have no solution",
     "not-unique": "the equations have several solutions",
     "diverged": "values grew beyond every bound",
+    "singular-law": "a control law at a pose where it has no solution",
     "interrupted": "stopped from the keyboard or by a signal",
     "timeout": "the time allowed is over",
     "joint-open": "a joint that is not closed",

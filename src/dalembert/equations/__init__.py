@@ -10,19 +10,14 @@ if TYPE_CHECKING:
     from dalembert.equations.equations_of_motion import HOLONOMIC as HOLONOMIC
     from dalembert.equations.equations_of_motion import VELOCITY as VELOCITY
     from dalembert.equations.equations_of_motion import Channels as Channels
-    from dalembert.equations.equations_of_motion import Controller as Controller
     from dalembert.equations.equations_of_motion import DryFriction as DryFriction
     from dalembert.equations.equations_of_motion import EquationsOfMotion as EquationsOfMotion
-    from dalembert.equations.equations_of_motion import Grip as Grip
     from dalembert.equations.equations_of_motion import JointInfo as JointInfo
-    from dalembert.equations.equations_of_motion import Law as Law
-    from dalembert.equations.equations_of_motion import Observer as Observer
     from dalembert.equations.equations_of_motion import QuaternionBlock as QuaternionBlock
     from dalembert.equations.equations_of_motion import Row as Row
     from dalembert.equations.equations_of_motion import State as State
     from dalembert.equations.equations_of_motion import Symbols as Symbols
     from dalembert.equations.equations_of_motion import TurnCounter as TurnCounter
-    from dalembert.equations.equations_of_motion import Watching as Watching
     from dalembert.equations.equations_of_motion import equations as equations
     from dalembert.equations.equations_of_motion import require_equations as require_equations
     from dalembert.equations.placement import Follower as Follower

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
-from typing import Any, Protocol
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -332,6 +332,15 @@ class EquationsOfMotion:
             self._kernels[key] = make()
         return self._kernels[key]
 
+    def cached_family(self, kind: str, key: Any, make: Callable[[], Any], most: int = 8) -> Any:
+        """One of the things of a kind (a closed loop), kept for its next use; only the newest are kept."""
+        family: dict[Any, Any] = self.cached(("family", kind), dict)
+        if key not in family:
+            while len(family) >= most:
+                family.pop(next(iter(family)))
+            family[key] = make()
+        return family[key]
+
     def kernel(self, name: str) -> Kernel:
         """The named function, evaluated natively on arrays."""
         if name not in self.functions:
@@ -418,83 +427,6 @@ class State:
         held = "".join(f", {name} sticks with {share:.1%} of its limit" for name, share in self.friction.items())
         free = f"; at rest at any {', '.join(self.free)}" if self.free else ""
         return f"State({eqs.name!r}, t={self.t:g}, {values}{held}{free})"
-
-
-@dataclass(frozen=True, eq=False)
-class Grip:
-    """Whether a law can still do what it is for, where it is not defined everywhere.
-
-    function : that of the law with two more outputs, (hold, demand). Its hold on the machine goes through zero where
-        the law has no solution; the demand, 0 to 1, is what is left to do for it: none where a zero may be passed.
-    words : (reads, t) -> why it cannot go on there, as the rest of a sentence.
-    """
-
-    function: ca.Function
-    words: Callable[[Array, float], str]
-
-
-@dataclass(frozen=True, eq=False)
-class Law:
-    """A control law as an expression, with the names of what it reads and drives.
-
-    ``function`` (reads, memory, references, p, t) -> (u, memory after); with ``dt`` None the second is the rate of the
-    memory and the law acts continuously, else it acts every ``dt`` seconds and u is held.
-
-    reads : sensors, coordinates, speeds, measures or internal states of the machine (or, where an observer stands
-        between, of its estimate); its own inputs may be read too, as they act when it reads: a direct law sees its last
-        command, one that is not direct its new one.
-    resting : values of references that nobody gives, such as those of an operating point; zero where empty.
-    direct : whether u depends on what is read at the same instant. A law that is not direct (a predictor with its
-        estimate in the memory) drives first and reads with its new u acting; a direct one reads while its last u acts.
-    grip : of a law that is not defined at every pose; a run watches it and ends where it is lost.
-    """
-
-    name: str
-    reads: tuple[str, ...]
-    drives: tuple[str, ...]
-    function: ca.Function
-    dt: float | None = None
-    memory: Channels = field(default_factory=lambda: Channels((), ()))
-    start: tuple[float, ...] = ()
-    references: Channels = field(default_factory=lambda: Channels((), ()))
-    direct: bool = True
-    parameters: tuple[float, ...] = ()
-    resting: tuple[float, ...] = ()
-    grip: Grip | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Watching:
-    """A filter as an expression, with the names of what it reads and gives.
-
-    ``function`` (memory, u before, u now, y, fresh, p, t, Δt) -> (memory after, estimate): goes on from the last sample
-    to time t under the inputs held before, then takes in the sensors y (those with ``fresh`` = 1) that were read with
-    the inputs of now. With ``dt`` None it is continuous: (memory, u, y, p, t) -> (rate of the memory, estimate).
-
-    reads : sensors (or measures) of the machine.  known : inputs the filter is told.  gives : names of the estimate.
-    """
-
-    name: str
-    reads: tuple[str, ...]
-    known: tuple[str, ...]
-    gives: Channels
-    function: ca.Function
-    dt: float | None
-    memory: Channels
-    start: tuple[float, ...]
-    parameters: tuple[float, ...] = ()
-
-
-class Observer(Protocol):
-    """Whatever can watch a machine: a filter of ``da.estimate``."""
-
-    def watching(self, dt: float | None = None) -> Watching: ...
-
-
-class Controller(Protocol):
-    """Whatever can drive a machine: a law of ``da.control``."""
-
-    def law(self) -> Law: ...
 
 
 def require_equations(given: Any) -> EquationsOfMotion:

@@ -10,27 +10,27 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.equations import EquationsOfMotion, Law, Watching
+from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state, sampled
 from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous import ON, closed
-from dalembert.loop.failure import GripView, watched, with_cause
-from dalembert.loop.linear_equations import linear_equations, linear_state
-from dalembert.loop.linear_host import LinearHost
-from dalembert.loop.machine_host import MachineHost
+from dalembert.loop.continuous.close_loop import ON, closed
+from dalembert.loop.continuous.linear_equations import linear_equations, linear_state
+from dalembert.loop.interfaces import Law, ObserverStep
+from dalembert.loop.names import machine_name, reference_channel
 from dalembert.loop.noise import Noise
-from dalembert.loop.plants import machine_name
-from dalembert.loop.sampled_run import SampledRun
+from dalembert.loop.sampled.linear_host import LinearHost
+from dalembert.loop.sampled.machine_host import MachineHost
+from dalembert.loop.sampled.sampled_run import SampledRun
+from dalembert.loop.singularity import MarginView, explain_failure, is_monitored
 from dalembert.loop.wiring import (
     Loop,
     SwitchOn,
     as_laws,
-    as_watching,
+    as_observer_step,
     read_actuators,
     read_switch,
-    reference_channel,
     waiting,
     wired,
     within_limits,
@@ -44,25 +44,25 @@ from dalembert.solve.position.assemble import state_or_rest
 DEFAULT = DormandPrince(order=5)  # an interval is short: order 8 would take twice the evaluations for one step
 
 
-def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> Watching | None:
+def observer_of(observer: Any, laws: Sequence[Law], noise: Noise | None) -> ObserverStep | None:
     """The observer at its own interval, at that of the sampled laws, or at that of the noise."""
-    if observer is None or isinstance(observer, Watching):
+    if observer is None or isinstance(observer, ObserverStep):
         return observer
     intervals = [law.dt for law in laws if law.dt is not None]
     own = getattr(observer, "dt", None)
     if own is not None:
-        return as_watching(observer, float(own))
+        return as_observer_step(observer, float(own))
     if intervals:
-        return as_watching(observer, float(min(intervals)))
+        return as_observer_step(observer, float(min(intervals)))
     every = None if noise is None else noise.every
-    return as_watching(observer, every if not laws or getattr(observer, "needs_interval", False) else None)
+    return as_observer_step(observer, every if not laws or getattr(observer, "needs_interval", False) else None)
 
 
-def at_samples(laws: tuple[Law, ...], watching: Watching | None) -> tuple[Law, ...]:
+def at_samples(laws: tuple[Law, ...], observer_step: ObserverStep | None) -> tuple[Law, ...]:
     """Continuous laws without a memory behind a sampled observer: its estimate is held, and so is what they drive."""
-    if watching is None or watching.dt is None:
+    if observer_step is None or observer_step.dt is None:
         return laws
-    return tuple(replace(law, dt=watching.dt) if law.dt is None and not len(law.memory) else law for law in laws)
+    return tuple(replace(law, dt=observer_step.dt) if law.dt is None and not len(law.state) else law for law in laws)
 
 
 def in_deviations(item: Any) -> Any:
@@ -94,7 +94,7 @@ class LoopParts:
     """Who acts in a loop, as far as it is known without the plant."""
 
     laws: tuple[Law, ...]
-    watching: Watching | None
+    observer: ObserverStep | None
     noise: Noise | None
     references: Mapping[str, Any]
     actuators: Mapping[str, ActuatorLimits]
@@ -112,7 +112,7 @@ class LoopParts:
 
     def around(self, plant: Any, given: Mapping[str, Any], interval: float | None = None) -> Loop:
         return wired(
-            plant, self.laws, self.watching, given=given, noise=self.noise, actuators=self.actuators,
+            plant, self.laws, self.observer, given=given, noise=self.noise, actuators=self.actuators,
             switch=self.switch, waits=self.waits, interval=interval,
         )  # fmt: skip
 
@@ -253,8 +253,8 @@ def simulate_closed(
     laws = as_laws(controller, switch)
     waits = waiting(controller, laws, switch)
     noise = check_noise(noise)
-    watching = observer_of(observer, laws, noise)
-    laws = at_samples(laws, watching)
+    observer_step = observer_of(observer, laws, noise)
+    laws = at_samples(laws, observer_step)
     if not laws and not switch.at_once:
         raise DataError("switch_on says from when on a controller drives; there is none.")
     if not laws and (references is not None or actuators is not None):
@@ -264,8 +264,8 @@ def simulate_closed(
         name: value for law in laws for name, value in zip(law.references.names, law.resting, strict=False) if value
     }
     wanted = by_name(references, known)
-    parts = LoopParts(laws, watching, noise, {**resting, **wanted}, limits, switch, waits)
-    continuous = any(law.dt is None for law in laws) or (watching is not None and watching.dt is None)
+    parts = LoopParts(laws, observer_step, noise, {**resting, **wanted}, limits, switch, waits)
+    continuous = any(law.dt is None for law in laws) or (observer_step is not None and observer_step.dt is None)
     if isinstance(plant, StateSpace):
         stepped = continuous or run["events"] or run["method"] is not None or switch.event is not None
         if not stepped:
@@ -286,7 +286,7 @@ def run_continuous(
     parts: LoopParts,
 ) -> Record:
     """Continuous laws and observers go into the equations; what is sampled, if anything, runs around those."""
-    laws, watching, noise, switch = parts.laws, parts.watching, parts.noise, parts.switch
+    laws, observer_step, noise, switch = parts.laws, parts.observer, parts.noise, parts.switch
     inside = [k for k, law in enumerate(laws) if law.dt is None]
     outside = [k for k in range(len(laws)) if k not in inside]
     if outside and not switch.at_once:
@@ -304,7 +304,7 @@ def run_continuous(
             "drives it (switch_on=)."
         )
     mine = {name: a for name, a in parts.actuators.items() if name in driven or not outside}
-    loop = closed(eqs, [laws[k] for k in inside], watching, mine, switch, both, [parts.waits[k] for k in inside])
+    loop = closed(eqs, [laws[k] for k in inside], observer_step, mine, switch, both, [parts.waits[k] for k in inside])
     inputs: dict[str, Any] = {(f"{name}.before" if name in both else name): source for name, source in given.items()}
     following = {name for k in inside for name in laws[k].references.names}
     for name in following & set(parts.references):
@@ -316,12 +316,16 @@ def run_continuous(
         machine, switching = _switching(machine, switch, switching, begin.t)
     start = replace(loop.state(begin), eqs=machine)
     on = None if switch.at_once else ON
-    grips = [GripView(laws[k], eqs, machine, watching) for k in inside if watched(laws[k], mine)]
-    switching = (*switching, *(event for view in grips for event in view.events(start, on)))
+    margins = [MarginView(laws[k], eqs, machine, observer_step) for k in inside if is_monitored(laws[k], mine)]
+    switching = (*switching, *(event for view in margins for event in view.events(start, on)))
     run = {**run, "inputs": inputs, "events": switching, "start": start}
     if not outside and noise is None:
-        return with_cause(lambda: open_run(machine, until, **run), machine, grips)
-    gives = {} if watching is None else {machine_name(eqs, name): f"estimate.{name}" for name in watching.gives.names}
+        return explain_failure(lambda: open_run(machine, until, **run), machine, margins)
+    gives = (
+        {}
+        if observer_step is None
+        else {machine_name(eqs, name): f"estimate.{name}" for name in observer_step.gives.names}
+    )
     rest = [
         replace(laws[k], reads=tuple(gives.get(machine_name(eqs, name), name) for name in laws[k].reads))
         for k in outside

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.equations import Law, Watching
 from dalembert.expressions.quantities import is_real
 from dalembert.loop.actuators import ActuatorLimits
+from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.noise import Noise, SensorFaults, read_sensor
 from dalembert.solve.integrate.events import Event
 
@@ -111,26 +111,23 @@ def waiting(controller: Any, laws: Sequence[Law], switch: SwitchOn) -> tuple[boo
     )
 
 
-def as_watching(observer: Any, dt: float | None) -> Watching | None:
+def as_observer_step(observer: Any, dt: float | None) -> ObserverStep | None:
     """The observer at this interval; None means continuous, or the observer's own interval."""
     if observer is None:
         return None
-    if isinstance(observer, Watching):
+    if isinstance(observer, ObserverStep):
         return observer
-    if not hasattr(observer, "watching"):
+    if not hasattr(observer, "observer_step"):
         raise ModelError(
-            f"an observer must be a Watching or have a method watching(dt) that returns one; got "
+            f"an observer must be a ObserverStep or have a method observer_step(dt) that returns one; got "
             f"{type(observer).__name__}."
         )
-    watching = observer.watching(dt)
-    if not isinstance(watching, Watching):
-        raise ModelError(f"watching() of {type(observer).__name__} returned {type(watching).__name__}, not a Watching.")
-    return watching
-
-
-def reference_channel(name: str) -> str:
-    """What a reference is called among inputs and in records."""
-    return name if name.endswith(".reference") else f"reference.{name}"
+    observer_step = observer.observer_step(dt)
+    if not isinstance(observer_step, ObserverStep):
+        raise ModelError(
+            f"observer_step() of {type(observer).__name__} returned {type(observer_step).__name__}, not a ObserverStep."
+        )
+    return observer_step
 
 
 @dataclass(frozen=True)
@@ -149,7 +146,7 @@ class Loop:
     laws: tuple[Law, ...]
     reads: tuple[tuple[Source, ...], ...]  # of every law
     every: tuple[int, ...]  # samples between the actions of every law
-    watching: Watching | None
+    observer: ObserverStep | None
     watch_every: int
     driven: tuple[int, ...]  # inputs of the plant that a law drives
     actuators: tuple[ActuatorLimits, ...]  # of every driven input
@@ -171,8 +168,10 @@ class Loop:
 class Wiring:
     """Collects a loop and its problems."""
 
-    def __init__(self, plant: Any, laws: Sequence[Law], watching: Watching | None, noise: Noise | None) -> None:
-        self.plant, self.laws, self.watching, self.noise = plant, tuple(laws), watching, noise
+    def __init__(
+        self, plant: Any, laws: Sequence[Law], observer_step: ObserverStep | None, noise: Noise | None
+    ) -> None:
+        self.plant, self.laws, self.observer, self.noise = plant, tuple(laws), observer_step, noise
         self.problems: list[str] = []
         self.readable = plant.readable()
         self.sensors: list[str] = []
@@ -180,8 +179,8 @@ class Wiring:
     def interval(self, default: float | None = None) -> float:
         """The shortest interval in the loop; all others must be multiples of it."""
         found = [(f"law {law.name!r}", law.dt) for law in self.laws]
-        if self.watching is not None:
-            found.append((f"observer {self.watching.name!r}", self.watching.dt))
+        if self.observer is not None:
+            found.append((f"observer {self.observer.name!r}", self.observer.dt))
         intervals = [dt for _, dt in found if dt is not None]
         if not intervals:
             every = default if self.noise is None or self.noise.every is None else self.noise.every
@@ -212,20 +211,22 @@ class Wiring:
         return self.sensors.index(name)
 
     def source(self, law: Law, name: str) -> Source:
-        plant, watching = self.plant, self.watching
+        plant, observer_step = self.plant, self.observer
         full = plant.full_name(name)
-        if watching is not None:
-            given = {plant.full_name(known): k for known, k in watching.gives.index.items()} | watching.gives.index
+        if observer_step is not None:
+            given = {
+                plant.full_name(known): k for known, k in observer_step.gives.index.items()
+            } | observer_step.gives.index
             for candidate in (name, full):
                 if candidate in given:
                     return Source(ESTIMATE, given[candidate])
         if full in plant.inputs.index:
             return Source(INPUT, plant.inputs.index[full])
         what = f"law {law.name!r} reads {name!r}"
-        if watching is not None and full not in plant.sensors:
-            known = (*watching.gives.names, *plant.sensors, *plant.inputs.names)
+        if observer_step is not None and full not in plant.sensors:
+            known = (*observer_step.gives.names, *plant.sensors, *plant.inputs.names)
             self.problems.append(
-                f"{what}, which observer {watching.name!r} does not give: "
+                f"{what}, which observer {observer_step.name!r} does not give: "
                 + unknown_name("estimate", name, known, "the loop")
             )
         elif full not in self.readable:
@@ -236,7 +237,7 @@ class Wiring:
 
     def check_law(self, law: Law) -> None:
         sizes = {
-            "reads": (0, len(law.reads)), "memory": (1, len(law.memory)), "references": (2, len(law.references)),
+            "reads": (0, len(law.reads)), "memory": (1, len(law.state)), "references": (2, len(law.references)),
             "parameters": (3, len(law.parameters)),
         }  # fmt: skip
         f = law.function
@@ -252,8 +253,8 @@ class Wiring:
                 )
         for what, have, size in (
             ("inputs to drive", f.numel_out(0), len(law.drives)),
-            ("entries of memory", f.numel_out(1), len(law.memory)),
-            ("start values of its memory", len(law.start), len(law.memory)),
+            ("entries of memory", f.numel_out(1), len(law.state)),
+            ("start values of its memory", len(law.start), len(law.state)),
         ):
             if have != size:
                 self.problems.append(f"law {law.name!r} names {size} {what}, but has {have}.")
@@ -262,18 +263,18 @@ class Wiring:
                 f"law {law.name!r} says that it is not direct, but its u depends on what it reads at the same instant."
             )
 
-    def check_watching(self) -> None:
-        w = self.watching
+    def check_observer(self) -> None:
+        w = self.observer
         if w is None:
             return
         f = w.function
         if f.n_in() != 8 or f.n_out() != 2:
             self.problems.append(
-                f"observer {w.name!r}: its function must be (memory, u before, u now, y, fresh, p, t, dt) -> "
+                f"observer {w.name!r}: its function must be (memory, u before, u now, y, measured, p, t, dt) -> "
                 "(memory after, estimate)."
             )
             return
-        sizes = (len(w.memory), len(w.known), len(w.known), len(w.reads), len(w.reads), len(w.parameters))
+        sizes = (len(w.state), len(w.known), len(w.known), len(w.reads), len(w.reads), len(w.parameters))
         labels = ("memory", "known inputs", "known inputs", "sensors", "sensors", "parameters")
         for k, (label, size) in enumerate(zip(labels, sizes, strict=True)):
             if f.numel_in(k) != size:
@@ -281,8 +282,8 @@ class Wiring:
                     f"observer {w.name!r} names {size} {label}, its function takes {f.numel_in(k)} there."
                 )
         for label, have, size in (
-            ("memory", f.numel_out(0), len(w.memory)),
-            ("start values", len(w.start), len(w.memory)),
+            ("memory", f.numel_out(0), len(w.state)),
+            ("start values", len(w.start), len(w.state)),
             ("estimates", f.numel_out(1), len(w.gives)),
         ):
             if have != size:
@@ -327,7 +328,7 @@ class Wiring:
 def wired(
     plant: Any,
     laws: Sequence[Law],
-    watching: Watching | None,
+    observer_step: ObserverStep | None,
     *,
     given: Mapping[str, Any],
     noise: Noise | None,
@@ -337,32 +338,33 @@ def wired(
     interval: float | None = None,
 ) -> Loop:
     """A checked loop around a plant."""
-    from dalembert.loop.plants import check_noise_names
-
-    w = Wiring(plant, laws, watching, noise)
+    w = Wiring(plant, laws, observer_step, noise)
     dt = w.interval(interval)
     for law in w.laws:
         w.check_law(law)
-    w.check_watching()
+    w.check_observer()
     w.settle()
-    if watching is not None:
-        for name in watching.reads:
+    if observer_step is not None:
+        for name in observer_step.reads:
             w.sensor(name)
     reads = tuple(tuple(w.source(law, name) for name in law.reads) for law in w.laws)
     driven = w.drives(given, switch)
     every = tuple(w.multiple(f"law {law.name!r}", law.dt, dt) for law in w.laws)
-    watch_every = 1 if watching is None else w.multiple(f"observer {watching.name!r}", watching.dt, dt)
+    watch_every = 1 if observer_step is None else w.multiple(f"observer {observer_step.name!r}", observer_step.dt, dt)
     acts = check_actuators(w, actuators, driven)
     faults = sensor_faults(w)
     process = [] if noise is None else list(noise.process)
-    w.problems += check_noise_names(plant, process)
+    w.problems += [
+        unknown_name("state or input", name, plant.disturbable, f"process noise of {plant.name!r}")
+        for name in process if plant.full_name(name) not in plant.disturbable
+    ]  # fmt: skip
     w.settle()
     jittered = [name for name in process if plant.full_name(name) in plant.inputs.index]
     sensor_every = tuple(w.multiple(f"sensor {name!r}", f.dt, dt) for name, f in zip(w.sensors, faults, strict=True))
     w.settle()
     return Loop(
-        dt, w.laws, reads, every, watching, watch_every, tuple(driven), acts, tuple(w.sensors), faults, sensor_every,
-        noise, tuple(name for name in process if name not in jittered),
+        dt, w.laws, reads, every, observer_step, watch_every, tuple(driven), acts, tuple(w.sensors), faults,
+        sensor_every, noise, tuple(name for name in process if name not in jittered),
         tuple(plant.inputs.index[plant.full_name(name)] for name in jittered), switch, waits,
     )  # fmt: skip
 

@@ -337,7 +337,7 @@ def test_an_observer_behind_sensors_that_feel_the_inputs_keeps_its_estimate(dt, 
     names = observer.system.states
     start = dict(zip(names, np.arange(1.0, 7.0) / 10.0, strict=True))
     run = da.simulate(
-        observer.system, 1.0, start=np.array(list(start.values())), observer=observer.watching(start=start),
+        observer.system, 1.0, start=np.array(list(start.values())), observer=observer.observer_step(start=start),
         inputs={"push": lambda t: da.sin(3 * t), "pull": lambda t: 1.0 + t},
     )  # fmt: skip
     for name in names:

@@ -178,14 +178,14 @@ def test_the_error_of_an_observer_does_not_depend_on_the_inputs():
     """x̂′ = A x̂ + B u + L (y - C x̂ - D u): stepped together with the model, the error is e^{(A - LC) t} e₀."""
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9])
     system = frame().state_space()
-    watching = observer.watching()
+    observer_step = observer.observer_step()
     x, xh, h = np.zeros(6), np.arange(1.0, 7.0), 2e-3
     start = x - xh
 
     def rates(t, x, xh):
         u = np.array([np.sin(5 * t), np.cos(3 * t)])
         y = system.C @ x + system.D @ u
-        rate, estimate = watching.function(xh, u, y, [], t)
+        rate, estimate = observer_step.function(xh, u, y, [], t)
         np.testing.assert_array_equal(estimate.full().ravel(), xh)
         return system.A @ x + system.B @ u, rate.full().ravel()
 
@@ -204,7 +204,7 @@ def test_the_error_of_an_observer_does_not_depend_on_the_inputs():
 def test_a_sampled_observer_follows_the_model_whatever_the_form(form):
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1, form=form)
     system = observer.system
-    w = observer.watching(0.1, start=np.ones(6))
+    w = observer.observer_step(0.1, start=np.ones(6))
     x, memory, before = np.zeros(6), np.array(w.start), np.zeros(2)
     for k in range(80):
         u = np.array([np.sin(k), np.cos(2.0 * k)])
@@ -218,7 +218,7 @@ def test_a_sampled_observer_follows_the_model_whatever_the_form(form):
 
 def test_a_sample_that_is_not_fresh_changes_nothing():
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
-    w = observer.watching()
+    w = observer.observer_step()
     a = w.function(np.ones(6), np.zeros(2), np.zeros(2), [5.0, 7.0], [0, 0], [], 0.1, 0.1)[1]
     np.testing.assert_allclose(a.full().ravel(), observer.system.A @ np.ones(6), rtol=1e-13)
 
@@ -228,13 +228,13 @@ def test_an_observer_tells_its_mistakes():
         observer_gain(StateSpace([[0, 1], [0, 0]], [0, 1], [[0, 1]], outputs="speed"), [-1, -2])
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
     with pytest.raises(DataError, match=r"dt = 0\.1 s"):
-        observer.watching(0.2)
+        observer.observer_step(0.2)
     with pytest.raises(DataError, match="no state 'q9'"):
-        observer.watching(start={"q9": 1.0})
+        observer.observer_step(start={"q9": 1.0})
     with pytest.raises(DataError, match="form must be"):
         observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1, form="late")
     with pytest.raises(DataError, match="continuously"):
-        observer_gain(frame(), [-4, -5, -6, -7, -8, -9]).watching(0.1)
+        observer_gain(frame(), [-4, -5, -6, -7, -8, -9]).observer_step(0.1)
     assert "LinearObserver" in repr(observer)
 
 

@@ -8,6 +8,7 @@ import pytest
 import dalembert as da
 from dalembert.control import VirtualConstraint, udwadia_kalaba
 from dalembert.core.errors import ConvergenceError, DataError
+from tests.helpers.findings import raises
 
 
 def crank(*, brake: bool = False) -> da.EquationsOfMotion:
@@ -40,11 +41,16 @@ def lifted(**options: object) -> da.Record:
 )
 def test_a_run_ends_where_the_inputs_lose_their_grip(options: dict, tolerance: float) -> None:
     """sin φ = t has no solution after 1 s, where the rim is at its top: J = cos φ / I is zero there."""
-    with pytest.raises(ConvergenceError, match=r"'servo-constraints' loses its grip at t = .*torque cannot keep 'rim'"
-                       r".*hub.angle=1.5.*∂φ/∂q all but vanishes.*N m is asked for") as caught:  # fmt: skip
+    shown = (
+        "'servo-constraints'",
+        "torque cannot keep 'rim'",
+        "hub.angle=1.5",
+        "∂φ/∂q all but vanishes",
+        "N m is asked",
+    )
+    with raises(ConvergenceError, "singular-law", *shown) as caught:
         lifted(**options)
-    t = float(str(caught.value).split("at t = ")[1].split(" s")[0])
-    assert abs(t - 1.0) < tolerance
+    assert abs(caught.value.where["time"] - 1.0) < tolerance
     record = caught.value.record
     assert record.time[-1] == pytest.approx(1.0, abs=0.02)
     assert np.abs(np.sin(record["hub.angle"]) - record.time).max() < 2e-3
@@ -53,7 +59,7 @@ def test_a_run_ends_where_the_inputs_lose_their_grip(options: dict, tolerance: f
 @pytest.mark.parametrize("method", [da.Sundials(), da.GeneralizedAlpha(step=1e-3)], ids=["sundials", "alpha"])
 def test_a_method_that_gives_up_before_tells_the_cause_too(method: object) -> None:
     """SUNDIALS soon: it does not try steps that no longer move it."""
-    with pytest.raises(ConvergenceError, match=r"(loses|is losing) its grip.*torque cannot keep 'rim'") as caught:
+    with raises(ConvergenceError, "singular-law", "torque cannot keep 'rim'") as caught:
         lifted(method=method)
     assert caught.value.record.time[-1] == pytest.approx(1.0, abs=0.02)
 
@@ -143,8 +149,9 @@ def test_more_inputs_than_constraints_lose_their_grip_together() -> None:
     eqs = crank(brake=True)
     law = udwadia_kalaba(eqs, {"rim": rim(1.0)})
     start = da.assemble(eqs, {"hub.angle": 0.0}, velocity={"hub.angle": 1.0})
-    with pytest.raises(ConvergenceError, match=r"loses its grip at t = (1|0\.99\d*) s: torque, brake cannot keep"):
+    with raises(ConvergenceError, "singular-law", "torque, brake cannot keep") as caught:
         da.simulate(eqs, 2.0, start=start, controller=law, every=0.01)
+    assert 0.99 <= caught.value.where["time"] <= 1.0
 
 
 @pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "fast"])

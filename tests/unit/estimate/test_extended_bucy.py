@@ -169,7 +169,7 @@ def test_about_an_operating_point_it_watches_as_the_kalman_bucy_filter_does() ->
     filters = [kind(upright, Q=1e-3, R=1e-6, P0=1e-2) for kind in (KalmanBucy, ExtendedKalmanBucy)]
     for about in (False, True):
         for dt in (None, 0.01):
-            linear, ours = (f.in_deviations().watching(dt) if about else f.watching(dt) for f in filters)
+            linear, ours = (f.in_deviations().observer_step(dt) if about else f.observer_step(dt) for f in filters)
             assert ours.gives.names == linear.gives.names and ours.reads == linear.reads
             values = []
             for w in (linear, ours):

@@ -183,9 +183,9 @@ def test_the_steady_kalman_bucy_filter_is_the_other_begun_settled():
 @pytest.mark.parametrize("form", ["covariance", "steady"])
 def test_the_continuous_watcher_is_the_differential_equation(form):
     bucy = da.estimate.KalmanBucy(cart(), Q={"speed": 0.5}, R=0.1, P0=np.diag([2.0, 3.0]), form=form)
-    watching = bucy.watching()
-    assert watching.dt is None and watching.reads == ("seen",) and watching.known == ("push",)
-    rate, estimate = watching.function([0.1, 0.2, *watching.start[2:]], [1.5], [0.4], [], 0.0)
+    observer_step = bucy.observer_step()
+    assert observer_step.dt is None and observer_step.reads == ("seen",) and observer_step.known == ("push",)
+    rate, estimate = observer_step.function([0.1, 0.2, *observer_step.start[2:]], [1.5], [0.4], [], 0.0)
     P = bucy.steady.P if form == "steady" else np.diag([2.0, 3.0])
     A, C = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[1.0, 0.0]])
     expected = A @ [0.1, 0.2] + [0.0, 1.5] + P @ C.T[:, 0] / 0.1 * (0.4 - 0.1)

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.equations import Channels, Law, Watching
+from dalembert.equations import Channels
 from dalembert.expressions import compiler
 from dalembert.files.export.c_export import export_c, identifier
+from dalembert.loop.interfaces import Law, ObserverStep
 from tests.helpers.loops import CART_GAINS, CART_READS, channels, gain_law, integral_law, luenberger, predictor_law
 
 CC = compiler()
@@ -71,8 +72,8 @@ def test_a_law_with_memory_and_references_is_exported(tmp_path: Path, real: str)
 @needs_compiler
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_an_observer_is_exported(tmp_path: Path, real: str) -> None:
-    watching = luenberger(A, B, C, D, L, 0.1, (0.3, -0.2), (["u"], ["y"], ["x", "v"]))
-    sound(export_c(watching, tmp_path, real=real))
+    observer_step = luenberger(A, B, C, D, L, 0.1, (0.3, -0.2), (["u"], ["y"], ["x", "v"]))
+    sound(export_c(observer_step, tmp_path, real=real))
 
 
 @needs_compiler
@@ -101,11 +102,11 @@ def test_matrix_algebra_and_conditions_go_to_c(tmp_path: Path) -> None:
     x2 = x1 + gain @ (fresh * (y - C @ x1))
     P2 = P1 - fresh * gain @ C @ P1
     function = ca.Function("kf", [m, u0, u1, y, fresh, p, t, step], [ca.vertcat(x2, ca.vec(P2)), x2])
-    watching = Watching(
+    observer_step = ObserverStep(
         "Kalman (x*/y)", ("y",), ("u",), Channels(["x", "v"], ["m", "m/s"]), function, 0.1, channels(list("abcdef")),
         (0.0, 0.0, 1.0, 0.0, 0.0, 1.0), (0.01,),
     )  # fmt: skip
-    export = export_c(watching, tmp_path)
+    export = export_c(observer_step, tmp_path)
     assert export.name == "kalman_x_y"
     sound(export)
 
@@ -113,10 +114,10 @@ def test_matrix_algebra_and_conditions_go_to_c(tmp_path: Path) -> None:
 @needs_compiler
 def test_reference_steps_may_come_from_a_run(tmp_path: Path) -> None:
     plant = da.StateSpace(A, B, C, D, 0.1, states=["x", "v"], inputs=["u"], outputs=["y"], units={"y": "mm"})
-    watching = luenberger(A, B, C, D, L, 0.1, (0.0, 0.0), (["u"], ["y"], ["x", "v"]))
+    observer_step = luenberger(A, B, C, D, L, 0.1, (0.0, 0.0), (["u"], ["y"], ["x", "v"]))
     law = gain_law(K, ["x", "v"], ["u"], 0.1)
-    run = da.simulate(plant, 2.0, start={"x": 1.0}, controller=law, observer=watching)
-    export = export_c(watching, tmp_path, example=run)
+    run = da.simulate(plant, 2.0, start={"x": 1.0}, controller=law, observer=observer_step)
+    export = export_c(observer_step, tmp_path, example=run)
     sound(export)
     numbers = (tmp_path / "luenberger_test.c").read_text()
     assert repr(float(run["estimate.v"][5])) in numbers  # the C code is compared with the loop itself

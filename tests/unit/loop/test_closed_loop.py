@@ -10,9 +10,10 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, Law, State, Watching
+from dalembert.equations import Channels, State
 from dalembert.loop.actuators import ActuatorLimits
-from dalembert.loop.continuous import close_loop
+from dalembert.loop.continuous.close_loop import close_loop
+from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.loop.noise import Noise
 from tests.helpers.checks import matched
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, channels, gain_law
@@ -49,11 +50,11 @@ def cart() -> da.EquationsOfMotion:
     return cart_pendulum()
 
 
-def kalman_bucy(C: Any, L: Any, start: tuple[float, ...] = (0.0, 0.0)) -> Watching:
+def kalman_bucy(C: Any, L: Any, start: tuple[float, ...] = (0.0, 0.0)) -> ObserverStep:
     """x̂' = A x̂ + B u + L (y - C x̂)."""
     m, u, y, p, t = SX.sym("m", 2), SX.sym("u"), SX.sym("y", len(C)), SX.sym("p", 0), SX.sym("t")
     rate = A @ m + B @ u + L @ (y - C @ m)
-    return Watching(
+    return ObserverStep(
         "bucy", ("place",), ("push",), channels(READS), ca.Function("bucy", [m, u, y, p, t], [rate, m]), None,
         channels(["x", "v"]), start,
     )  # fmt: skip
@@ -121,7 +122,7 @@ def test_memory_and_references_of_a_law_become_states_and_inputs(mass: Any) -> N
     law = Law(
         "pid", ("place", "rail.speed"), ("push",),
         ca.Function("pid", [y, m, r, p, t], [p[0] * (r - y[0]) + p[1] * m - 3 * y[1], r - y[0]]),
-        memory=Channels(["integral"], ["m s"]), start=(0.0,), references=Channels(["place"], ["m"]),
+        state=Channels(["integral"], ["m s"]), start=(0.0,), references=Channels(["place"], ["m"]),
         parameters=(6.0, 10.0),
     )  # fmt: skip
     run = da.simulate(mass, 20.0, controller=law, references={"place": 0.5})

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.equations import Law
 from dalembert.loop.actuators import ActuatorLimits
+from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, integral_law, luenberger
 
@@ -92,7 +92,7 @@ def test_functions_that_do_not_fit_their_names_are_refused() -> None:
 
 def test_things_of_the_wrong_kind_are_refused(cart: Any) -> None:
     refuse("a controller must be a Law", controller=3.0)
-    refuse("an observer must be a Watching", observer=3.0)
+    refuse("an observer must be a ObserverStep", observer=3.0)
     refuse("noise must be a da.Noise", da.errors.DataError, noise=0.1)
     refuse("must be a da.ActuatorLimits", da.errors.DataError, actuators={"u": 3.0})
     refuse("actuators must name inputs", da.errors.DataError, actuators=3.0)
@@ -116,9 +116,9 @@ def test_a_sampled_observer_cannot_feed_a_continuous_law_with_a_memory() -> None
     law = da.control.custom_law(
         "pi", lambda s: (-s["place"] - s["sum"], {"sum": s["place"]}), "push", memory={"sum": 0.0}
     )
-    watching = luenberger(np.eye(1), np.zeros((1, 1)), np.eye(1), np.zeros((1, 1)), np.eye(1), 0.1, (0,),
+    observer_step = luenberger(np.eye(1), np.zeros((1, 1)), np.eye(1), np.zeros((1, 1)), np.eye(1), 0.1, (0,),
                           (["push"], ["place"], ["place"]))  # fmt: skip
-    refuse("sampled every 0.1 s, but a law is continuous", plant=mass, controller=law, observer=watching)
+    refuse("sampled every 0.1 s, but a law is continuous", plant=mass, controller=law, observer=observer_step)
 
 
 def _mass() -> da.Mechanism:

@@ -9,9 +9,9 @@ import pytest
 
 import dalembert as da
 from dalembert.equations import State
-from dalembert.loop import sample_chunks, sampled_run
 from dalembert.loop.actuators import ActuatorLimits
 from dalembert.loop.noise import Noise, SensorFaults
+from dalembert.loop.sampled import sample_chunks, sampled_run
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
 DT = 0.02
@@ -163,11 +163,11 @@ def test_a_machine_is_watched_and_driven_by_its_estimate(cart: Any, start: Any) 
     lin = da.linearize(cart, at=da.assemble(cart, {"hinge.angle": 0.0})).state_space()
     model = da.StateSpace(lin.A, lin.B[:, :1], lin.C[:2], lin.D[:2, :1]).to_discrete(DT)
     M = np.array([[0.0, 0.5], [0.6, 0.0], [0.0, 4.0], [8.0, 0.0]])
-    watching = luenberger(
+    observer_step = luenberger(
         model.A, model.B, model.C, model.D, M, DT, [-0.2, 0.1, 0, 0], (["force"], ["encoder", "slide"], CART_READS)
     )
     method = da.RK4(step=DT)
-    record = da.simulate(cart, 25 * DT, start=start, controller=LAW, observer=watching, method=method)
+    record = da.simulate(cart, 25 * DT, start=start, controller=LAW, observer=observer_step, method=method)
     estimate, u = np.array([-0.2, 0.1, 0, 0]), 0.0
     estimates = []
 

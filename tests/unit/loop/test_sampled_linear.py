@@ -9,10 +9,11 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, Law
-from dalembert.loop import sample_chunks
+from dalembert.equations import Channels
 from dalembert.loop.actuators import ActuatorLimits
+from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise, SensorFaults
+from dalembert.loop.sampled import sample_chunks
 from tests.helpers.loops import gain_law, integral_law, luenberger, predictor_law
 
 DT = 0.05
@@ -79,8 +80,8 @@ def test_the_discrete_lqg_law_follows_its_block_matrix() -> None:
 
 def test_an_observer_stands_between_sensors_and_law() -> None:
     M = np.array([[0.3, 0.02], [0.2, 0.1]])
-    watching = luenberger(F, G, C, D, M, DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
-    record = run(gain_law(K, ["x", "v"], ["u"], DT), observer=watching)
+    observer_step = luenberger(F, G, C, D, M, DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
+    record = run(gain_law(K, ["x", "v"], ["u"], DT), observer=observer_step)
     x, estimate, u = X0, np.zeros(2), np.zeros(1)
     for k in range(41):
         if k:
@@ -240,8 +241,8 @@ def test_a_reference_is_followed_with_integral_action() -> None:
 
 def test_a_law_may_act_more_seldom_than_the_observer() -> None:
     M = np.array([[0.3, 0.02], [0.2, 0.1]])
-    watching = luenberger(F, G, C, D, M, DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
-    record = run(gain_law(K, ["x", "v"], ["u"], 3 * DT), observer=watching)
+    observer_step = luenberger(F, G, C, D, M, DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
+    record = run(gain_law(K, ["x", "v"], ["u"], 3 * DT), observer=observer_step)
     x, estimate, u = X0, np.zeros(2), np.zeros(1)
     for k in range(41):
         if k:
@@ -257,8 +258,8 @@ def test_a_law_may_act_more_seldom_than_the_observer() -> None:
 def test_an_observer_may_act_more_seldom_than_the_law() -> None:
     F2, G2 = held(2 * DT)
     M = np.array([[0.3, 0.02], [0.2, 0.1]])
-    watching = luenberger(F2, G2, C, D, M, 2 * DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
-    record = run(gain_law(K, ["x", "v"], ["u"], DT), observer=watching)
+    observer_step = luenberger(F2, G2, C, D, M, 2 * DT, [0.0, 0.0], (["u"], ["y", "a"], ["x", "v"]))
+    record = run(gain_law(K, ["x", "v"], ["u"], DT), observer=observer_step)
     x, estimate, u, told = X0, np.zeros(2), np.zeros(1), np.zeros(1)
     for k in range(41):
         if k:
@@ -297,7 +298,7 @@ def test_a_predictor_watches_from_the_start_with_the_input_that_acts() -> None:
     after = F @ z + G * y[1] + L * (y[0] - z[0])
     law = Law(
         "lqg", ("y", "u"), ("u",), ca.Function("lqg", [y, z, r, p, t], [-K @ z, after]), DT,
-        memory=Channels(["x", "v"], ["m", "m/s"]), start=(0.0, 0.0), direct=False,
+        state=Channels(["x", "v"], ["m", "m/s"]), start=(0.0, 0.0), direct=False,
     )  # fmt: skip
     record = run(law, switch_on=1.0)
     x, estimate = X0, np.zeros(2)

@@ -10,8 +10,9 @@ import pytest
 from scipy.linalg import expm
 
 import dalembert as da
-from dalembert.equations import Channels, Law, State
+from dalembert.equations import Channels, State
 from dalembert.loop.actuators import ActuatorLimits
+from dalembert.loop.interfaces import Law
 from dalembert.loop.noise import Noise, SensorFaults
 from tests.helpers.loops import CART_GAINS, CART_READS, cart_pendulum, gain_law, luenberger, step_by_step
 
@@ -59,9 +60,10 @@ def test_noise_alone_shakes_a_machine(cart: Any) -> None:
 def test_an_observer_alone_watches() -> None:
     plant = da.StateSpace([[0, 1], [-1, 0]], states=["x", "v"])
     F = expm(0.1 * plant.A)
-    watching = luenberger(F, np.zeros((2, 0)), np.eye(2)[:1], np.zeros((1, 0)), np.array([[0.5], [0.2]]), 0.1, (0, 0),
+    gain = np.array([[0.5], [0.2]])
+    observer = luenberger(F, np.zeros((2, 0)), np.eye(2)[:1], np.zeros((1, 0)), gain, 0.1, (0, 0),
                           ([], ["x"], ["x", "v"]))  # fmt: skip
-    run = da.simulate(plant, 10.0, start=[1.0, 0.0], observer=watching)
+    run = da.simulate(plant, 10.0, start=[1.0, 0.0], observer=observer)
     error = np.hypot(run["estimate.x"] - run["x"], run["estimate.v"] - run["v"])
     matrix = (np.eye(2) - np.array([[0.5, 0.0], [0.2, 0.0]])) @ F
     assert error[-1] < 1e-2 * error[0]

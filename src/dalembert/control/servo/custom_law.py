@@ -9,9 +9,10 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.equations import Channels, Law
+from dalembert.equations import Channels
 from dalembert.expressions import call_user
 from dalembert.expressions.quantities import is_real
+from dalembert.loop.interfaces import Law
 
 SX = ca.SX
 
@@ -99,7 +100,7 @@ def custom_law(
     f = ca.Function("law", [*columns, SX.sym("p", 0), view.t], [_column(u), _column(following)], {"cse": True})
     return Law(
         name, tuple(view._reads), inputs, f, None if dt is None else float(dt),
-        memory=Channels(starts, [unit.get(key, "") for key in starts]), start=tuple(starts.values()),
+        state=Channels(starts, [unit.get(key, "") for key in starts]), start=tuple(starts.values()),
         references=Channels(view._references, [unit.get(key, "") for key in view._references]),
         direct=bool(f.jac_sparsity(0, 0).nnz()) or not starts,
     )  # fmt: skip

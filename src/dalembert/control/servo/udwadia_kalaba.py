@@ -9,8 +9,8 @@ Pappalardo 2011 appends the unactuated equations of motion as further rows, A = 
 Q_c = Aᵀ (A M⁻¹ Aᵀ)⁺ (b - A M⁻¹ Q): the same law (:func:`control_forces`), which needs independent coordinates and an
 actuator on each of the others. Where J is square both are u = J⁻¹ r.
 
-At a singular pose J has no inverse and what is asked for grows without bound. A run watches for it (`Grip`) and ends
-there with the reason, unless every driven input has limits.
+At a singular pose J has no inverse and what is asked for grows without bound. A run monitors it (`SingularityMonitor`)
+and ends there with the reason, unless every driven input has limits.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ from dalembert.control.servo.virtual_constraints import (
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.equations import EquationsOfMotion, Grip, Law, State, require_equations
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
+from dalembert.loop.interfaces import Law, SingularityMonitor
 from dalembert.record import Record
 
 SX = ca.SX
@@ -183,13 +184,14 @@ class ServoConstraints(Frozen):
         arguments = [x, memory, references, p, t]
         outputs = [solved(J, W, r), memory, hold(J, W), demand(r, size)]
         function = ca.Function("servo", arguments, outputs[:2], {"cse": True})
-        grip = ca.Function("grip", arguments, outputs, {"cse": True})
+        monitored = ca.Function("monitored", arguments, outputs, {"cse": True})
         return Law(
             "servo-constraints", self.reads, self.actuated, function, dt=self.dt,
-            parameters=tuple(float(value) for value in eqs.p), grip=Grip(grip, self._lost),
+            parameters=tuple(float(value) for value in eqs.p),
+            monitor=SingularityMonitor(monitored, self._explain_singularity),
         )  # fmt: skip
 
-    def _lost(self, reads: Array, t: float) -> str:
+    def _explain_singularity(self, reads: Array, t: float) -> str:
         """What a run says of the pose at which the inputs lost their grip."""
         eqs = self.eqs
         q, v, z, w = np.split(np.asarray(reads, dtype=float), np.cumsum([eqs.nq, eqs.nv, eqs.nz]))

@@ -43,9 +43,10 @@ from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument
 from dalembert.core.tables import columns as table_columns
 from dalembert.core.text import listed
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
+from dalembert.loop.interfaces import ObserverStep
 
 
 class LinearObserver(Frozen):
@@ -115,7 +116,7 @@ class LinearObserver(Frozen):
         columns = [self.system.inputs.index(name) for name in self.inputs]
         return self.system.A, self.system.B[:, columns], self.system.C[rows], self.system.D[np.ix_(rows, columns)]
 
-    def watching(self, dt: float | None = None, *, at: Any = None, start: Any = None) -> Watching:
+    def observer_step(self, dt: float | None = None, *, at: Any = None, start: Any = None) -> ObserverStep:
         """The observer as ``da.simulate`` takes it.
 
         dt : must be the observer's own.  at : operating point, as of ``StateFeedback.law``.
@@ -124,7 +125,7 @@ class LinearObserver(Frozen):
         if dt is not None and (self.dt is None or abs(dt - self.dt) > 1e-9 * dt):
             own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
             raise DataError(f"this observer {own}, not for dt = {dt:g} s; design it for that interval.")
-        return _watching(self, at, start)
+        return _observer_step(self, at, start)
 
     def in_deviations(self) -> LinearObserver:
         """The same design for the linear model itself, which knows deviations from the operating point only."""
@@ -330,7 +331,7 @@ def check_noise(
     )  # fmt: skip
 
 
-def _watching(observer: LinearObserver, at: Any, start: Any) -> Watching:
+def _observer_step(observer: LinearObserver, at: Any, start: Any) -> ObserverStep:
     system = observer.system
     names = machine_names(system)
     n, ny, nu = system.nx, len(observer.outputs), len(observer.inputs)
@@ -347,7 +348,7 @@ def _watching(observer: LinearObserver, at: Any, start: Any) -> Watching:
         e = y - y0 - C @ (x - x0) - D @ (u - u0)
         rate = A @ (x - x0) + B @ (u - u0) + ca.DM(observer.L) @ e
         function = ca.Function("observer", [x, u, y, p, t], [ca.densify(rate), x])
-        return Watching("observer", observer.outputs, observer.inputs, Channels(names, units), function, None,
+        return ObserverStep("observer", observer.outputs, observer.inputs, Channels(names, units), function, None,
                         Channels(memory, units), tuple(first))  # fmt: skip
     past = sym("past", ny)  # the last innovation of a predictor; none is kept in the current form
     predictor = observer.form == "predictor"
@@ -362,7 +363,7 @@ def _watching(observer: LinearObserver, at: Any, start: Any) -> Watching:
         after = estimate = now + ca.DM(gain) @ e
     function = ca.Function("observer", [m, before, u, y, fresh, p, t, step], [ca.densify(after), ca.densify(estimate)])
     kept = [f"{name}.innovation" for name in observer.outputs] if predictor else []
-    return Watching(
+    return ObserverStep(
         "observer", observer.outputs, observer.inputs, Channels(names, units), function, observer.dt,
         Channels([*memory, *kept], [*units, *units_of(system, observer.outputs)][: len(memory) + len(kept)]),
         (*first, *(0.0,) * len(kept)),

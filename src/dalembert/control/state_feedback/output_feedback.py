@@ -23,8 +23,8 @@ from dalembert.control.state_feedback.output_law import driven_and_known, output
 from dalembert.control.state_feedback.state_feedback import StateFeedback
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
-from dalembert.equations import Law
 from dalembert.linear import Roots, StateSpace
+from dalembert.loop.interfaces import Law
 
 
 class OutputFeedback(Frozen):

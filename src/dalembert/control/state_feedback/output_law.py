@@ -15,8 +15,9 @@ from dalembert.control.plant import reference_values
 from dalembert.control.state_feedback.observer import first_estimate
 from dalembert.control.state_feedback.state_feedback import limited, reference_names, units_of, unless_winding_up
 from dalembert.core.arrays import FloatArray
-from dalembert.equations import Channels, Law
+from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
+from dalembert.loop.interfaces import Law
 
 if TYPE_CHECKING:
     from dalembert.control.state_feedback.output_feedback import OutputFeedback
@@ -93,7 +94,7 @@ def output_law(design: OutputFeedback, at: Any, start: Any, switched_on: float |
         begin = [*begin, *s.e0, 0.0]
     return Law(
         design.name, (*outputs, *known, *drives), drives, function, dt,
-        memory=Channels(memory, units), start=tuple(map(float, begin)),
+        state=Channels(memory, units), start=tuple(map(float, begin)),
         references=Channels(reference_names(s.followed), units_of(system, s.followed)), direct=s.current,
         resting=tuple(float(s.r0[name]) for name in s.followed),
     )  # fmt: skip

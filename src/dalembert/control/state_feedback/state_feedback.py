@@ -21,9 +21,10 @@ from dalembert.control.state_feedback.schedule import Schedule
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.core.tables import columns as table_columns
-from dalembert.equations import Channels, Law
+from dalembert.equations import Channels
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import Roots, StateSpace
+from dalembert.loop.interfaces import Law
 
 FADING = 0.01  # of the range of an input: over it a continuous integral comes to a stop beyond a limit
 
@@ -288,7 +289,7 @@ def _law(feedback: StateFeedback, at: Any, switched_on: float | None) -> Law:
                            ["reads", "memory", "references", "p", "t"], ["u", "after"])  # fmt: skip
     return Law(
         feedback.method, reads, drives, function, feedback.dt,
-        memory=Channels([f"integral({name})" for name in feedback.integral], [""] * len(feedback.integral)),
+        state=Channels([f"integral({name})" for name in feedback.integral], [""] * len(feedback.integral)),
         start=(0.0,) * len(feedback.integral),
         references=Channels(reference_names(followed), units_of(system, followed)), direct=True,
         resting=tuple(float(y0[name]) for name in followed),

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import DalembertError, DataError, ModelError, unknown_name
-from dalembert.equations import Channels, State, Watching
+from dalembert.equations import Channels, State
 from dalembert.estimate.algebra.matrices import pack, triangle, unpacked
 from dalembert.estimate.algebra.noise import NoiseVariances, state_covariance
 from dalembert.estimate.engine import recursion as engine
@@ -24,6 +24,7 @@ from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.models.process import SAME_TIME, Names, Process, process
 from dalembert.expressions import Array, Expr, Kernel, compiler
 from dalembert.linear.transforms.riccati import dare
+from dalembert.loop.interfaces import ObserverStep
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.estimate import Estimate
@@ -176,7 +177,7 @@ class Filter(ABC):
         step = self.step_size(dt)
         return FilterStepper(self, self.initial_filter_state(start, P0, step), step, t)
 
-    def watching(self, dt: float | None = None) -> Watching:
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
         """The filter as an expression with names, for ``da.simulate(..., observer=)``.
 
         Besides the estimate it gives the standard deviation of every state's error, ``<name>.deviation``.
@@ -188,11 +189,11 @@ class Filter(ABC):
                 "(in a loop that of a law or of the noise, da.Noise(every=), will do)."
             )
         plain = self._with_deviations(
-            engine.watching(self, self.initial_filter_state(None, None, step), step, type(self).__name__)
+            engine.observer_step(self, self.initial_filter_state(None, None, step), step, type(self).__name__)
         )
         return reading_inputs(plain, self.process.current) if self.process.sensed else plain
 
-    def _with_deviations(self, w: Watching) -> Watching:
+    def _with_deviations(self, w: ObserverStep) -> ObserverStep:
         model = self.process
         names = model.errors.names if model.matrices is None else model.reported.names
         arguments = [ca.MX.sym(w.function.name_in(k), w.function.size1_in(k)) for k in range(w.function.n_in())]
@@ -305,8 +306,8 @@ class InDeviations:
     def __init__(self, filter_: Filter) -> None:
         self.filter, self.dt = filter_, filter_.dt
 
-    def watching(self, dt: float | None = None) -> Watching:
-        w, process_ = self.filter.watching(dt), self.filter.process
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
+        w, process_ = self.filter.observer_step(dt), self.filter.process
         none = (np.zeros(process_.nx), np.zeros(process_.nu), np.zeros(process_.ny))
         x0, u0, y0 = (ca.DM(part) for part in process_.about or none)
         sizes = [w.function.size1_in(k) for k in range(w.function.n_in())]
@@ -316,7 +317,7 @@ class InDeviations:
         )
         after, estimate = w.function(m, before + u0, now + u0, y + y0, measured, p, t, step)
         told = estimate - ca.vertcat(x0, ca.DM.zeros(process_.ne))
-        function = ca.Function("watching", [m, before, now, y, measured, p, t, step], [after, told])
+        function = ca.Function("observer_step", [m, before, now, y, measured, p, t, step], [after, told])
         names = process_.carried.names
         return replace(w, function=function, gives=Channels([*names, *deviation_names(names)], w.gives.units))
 

@@ -18,11 +18,12 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import EPSILON, factor, solve_left
 from dalembert.estimate.algebra.noise import NoiseVariances
 from dalembert.estimate.models.process import Process
 from dalembert.expressions import Array, Expr, Kernel, kernel_family
+from dalembert.loop.interfaces import ObserverStep
 
 MX, SX = ca.MX, ca.SX
 CHUNK = 256  # samples per native call
@@ -382,7 +383,7 @@ def measured_columns(recursion: Recursion) -> slice:
     return slice(first, first + m.ny)
 
 
-def watching(recursion: Recursion, start: Array, dt: float, name: str) -> Watching:
+def observer_step(recursion: Recursion, start: Array, dt: float, name: str) -> ObserverStep:
     """The filter as `da.simulate` takes it; its estimate is what the process reports."""
     m = recursion.model.process
     tick = flattened(tick_function(recursion), m.ne, False)
@@ -390,7 +391,7 @@ def watching(recursion: Recursion, start: Array, dt: float, name: str) -> Watchi
     results = tick.call(symbols)
     function = ca.Function("watch", symbols, results[:2])
     names = [*m.carried.names, *(f"covariance{k}" for k in range(recursion.state_size - m.nx))]
-    return Watching(
+    return ObserverStep(
         name, m.outputs.names, m.inputs.names, m.reported if len(m.reported) else m.carried, function, dt,
         Channels(names, [*m.carried.units, *[""] * (recursion.state_size - m.nx)]), tuple(float(v) for v in start),
         tuple(float(v) for v in recursion.model.numbers),

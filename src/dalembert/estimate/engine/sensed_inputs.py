@@ -14,17 +14,18 @@ from typing import Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
+from dalembert.loop.interfaces import ObserverStep
 
 MX = ca.MX
 
 
-def reading_inputs(inner: Watching, current: bool) -> Watching:
+def reading_inputs(inner: ObserverStep, current: bool) -> ObserverStep:
     """A watching that reads what the filter is told as sensors too.
 
     current : the step to a sample takes the readings of that sample, not those of the one before.
     """
-    nm, nu, ny = len(inner.memory), len(inner.known), len(inner.reads)
+    nm, nu, ny = len(inner.state), len(inner.known), len(inner.reads)
     memory, none = MX.sym("memory", nm + nu + 1), MX.sym("none", 0)
     y, measured = MX.sym("y", ny + nu), MX.sym("measured", ny + nu)
     p, t, step = MX.sym("p", len(inner.parameters)), MX.sym("t"), MX.sym("dt")
@@ -34,10 +35,10 @@ def reading_inputs(inner: Watching, current: bool) -> Watching:
     after, told = inner.function(memory[:nm], before, now, y[:ny], measured[:ny], p, t, step)
     arguments = [memory, none, MX.sym("none2", 0), y, measured, p, t, step]
     function = ca.Function("watch", arguments, [ca.vertcat(after, now, 1), told])
-    names = [*inner.memory.names, *(f"last {name}" for name in inner.known), "begun"]
-    return Watching(
+    names = [*inner.state.names, *(f"last {name}" for name in inner.known), "begun"]
+    return ObserverStep(
         inner.name, (*inner.reads, *inner.known), (), inner.gives, function, inner.dt,
-        Channels(names, [*inner.memory.units, *[""] * (nu + 1)]), (*inner.start, *[0.0] * (nu + 1)),
+        Channels(names, [*inner.state.units, *[""] * (nu + 1)]), (*inner.start, *[0.0] * (nu + 1)),
         inner.parameters,
     )  # fmt: skip
 
@@ -48,8 +49,8 @@ class SensedInputs:
 
     filter: Any
 
-    def watching(self, dt: float | None = None) -> Watching:
-        inner = self.filter.watching(dt)
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
+        inner = self.filter.observer_step(dt)
         if inner.dt is None:
             raise ModelError(f"{inner.name} watches continuously; a filter with sensed inputs must be sampled.")
         return inner if self.filter.process.sensed else reading_inputs(inner, self.filter.process.current)
@@ -70,9 +71,9 @@ def sense_inputs(filter: Any) -> SensedInputs:
     >>> model = da.estimate.model_kinematics(
     ...     m, independent="A.angle", inputs="acc.y", outputs="encoder", use_current=True)
     >>> ekf = da.estimate.ExtendedKalman(model, R=1e-6, input_noise=1e-4, P0=[1e-6, 1e-6, 1.0])
-    >>> da.estimate.sense_inputs(ekf).watching(1e-3).reads == ekf.watching(1e-3).reads == ("encoder", "acc.y")
+    >>> da.estimate.sense_inputs(ekf).observer_step(1e-3).reads == ekf.observer_step(1e-3).reads == ("encoder", "acc.y")
     True
     """
-    if not hasattr(filter, "watching") or not hasattr(filter, "process"):
+    if not hasattr(filter, "observer_step") or not hasattr(filter, "process"):
         raise ModelError(f"sensed takes a filter, got {type(filter).__name__}.")
     return SensedInputs(filter)

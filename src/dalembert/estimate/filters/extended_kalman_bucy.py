@@ -23,7 +23,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
@@ -37,6 +37,7 @@ from dalembert.estimate.filters.riccati_element import sweep
 from dalembert.estimate.models.process import Names
 from dalembert.expressions import Array, Expr, Kernel
 from dalembert.linear.transforms.riccati import care
+from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 MX = ca.MX
@@ -276,17 +277,17 @@ class ExtendedKalmanBucy(Filter):
         return [value.reshape(shape) for value, shape in zip(kernel(x, u, p, t), shapes, strict=True)]
 
     # -- in a loop ---------------------------------------------------------------------------------------------------
-    def watching(self, dt: float | None = None) -> Watching:
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
         """For ``da.simulate(..., observer=)``: sampled every `dt` seconds, or without any interval continuous.
 
         Continuous, state and covariance are integrated with the machine; where that is stiff take ``da.Rosenbrock()``.
         """
         if self.step_size(dt) is not None:
-            return super().watching(dt)
+            return super().observer_step(dt)
         m, told = self.process, self.process.reported if len(self.process.reported) else self.process.carried
         start = self.initial_filter_state(None, None, None)[: self.carried]
         names = [*m.carried.names, *(f"covariance{k}" for k in range(triangle(m.ne)))]
-        return Watching(
+        return ObserverStep(
             type(self).__name__, m.outputs.names, m.inputs.names,
             Channels([*told.names, *deviation_names(self._spread_names())], [*told.units, *m.errors.units]),
             self._rates(), None, Channels(names, [*m.carried.units, *[""] * triangle(m.ne)]),
@@ -317,8 +318,8 @@ class ExtendedKalmanBucy(Filter):
         linear = m.flat and len(m.reported) == m.ne
         return m.reported.names if linear else m.errors.names
 
-    def _with_deviations(self, w: Watching) -> Watching:
+    def _with_deviations(self, w: ObserverStep) -> ObserverStep:
         told = super()._with_deviations(w)
         own = deviation_names(self._spread_names())
         names = [*told.gives.names[: -len(own)], *own]
-        return Watching(**{**vars(told), "gives": Channels(names, told.gives.units)})
+        return ObserverStep(**{**vars(told), "gives": Channels(names, told.gives.units)})

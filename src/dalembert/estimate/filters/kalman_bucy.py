@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.errors import ConvergenceError, DataError, ModelError
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.algebra.noise import covariance
@@ -29,6 +29,7 @@ from dalembert.estimate.models.process import Names, Process, chosen, operating_
 from dalembert.expressions import Array, Expr
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.transforms.riccati import care
+from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 FORMS = ("covariance", "steady")
@@ -162,10 +163,10 @@ class KalmanBucy:
             raise DataError("KalmanBucy.stepper needs dt=, the sampling interval [s].")
         return self.sampled(dt).stepper(dt, **keywords)
 
-    def watching(self, dt: float | None = None) -> Watching:
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
         """For ``da.simulate(..., observer=)``: continuous, or sampled every `dt` seconds."""
         if dt is not None:
-            return self.sampled(dt).watching(dt)
+            return self.sampled(dt).observer_step(dt)
         n = len(self.A)
         steady = self.form == "steady"
         m = ca.SX.sym("m", n if steady else n + triangle(n))
@@ -184,7 +185,7 @@ class KalmanBucy:
         first = sampled.start if steady else np.concatenate([sampled.start, packed(self.first_covariance())])
         states = sampled.process.carried
         more = [] if steady else [f"covariance{k}" for k in range(triangle(n))]
-        return Watching(
+        return ObserverStep(
             "KalmanBucy", self.outputs, self.inputs,
             Channels([*told.names, *deviation_names(told.names)], [*told.units, *told.units]),
             ca.Function("watch", [m, u, y, p, t], [ca.densify(rate), ca.densify(ca.vertcat(m[:n], spread))]), None,

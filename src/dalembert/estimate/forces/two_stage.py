@@ -14,13 +14,14 @@ import numpy as np
 
 from dalembert.core.arrays import Frozen
 from dalembert.core.errors import DataError, ModelError
-from dalembert.equations import Channels, Watching
+from dalembert.equations import Channels
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.stepper import FilterStepper
 from dalembert.estimate.forces.model import ForceModel
 from dalembert.estimate.kinematic.model import KinematicModel
 from dalembert.expressions import Expr
+from dalembert.loop.interfaces import ObserverStep
 from dalembert.record import Record
 
 MX = ca.MX
@@ -71,9 +72,9 @@ class TwoStage(Frozen):
         """Both filters sample by sample."""
         return TwoStageStepper(self, dt, t)
 
-    def watching(self, dt: float | None = None) -> Watching:
+    def observer_step(self, dt: float | None = None) -> ObserverStep:
         """Both filters as an expression, for ``da.simulate(..., observer=)``: sensors are read, forces told."""
-        return both_watching(self, dt)
+        return _observer_step(self, dt)
 
     def told(self, motion: Record, record: Record) -> Record:
         """What the second filter reads: the motion, the inputs it is told, the measured forces."""
@@ -146,13 +147,13 @@ class TwoStageStepper:
         return self.estimate
 
 
-def both_watching(stages: TwoStage, dt: float | None) -> Watching:
+def _observer_step(stages: TwoStage, dt: float | None) -> ObserverStep:
     """memory = [that of either filter; motion and inputs told at the last sample; whether there was one]."""
     model = stages.model
-    a, b = stages.motion.watching(dt), stages.forces.watching(dt)
+    a, b = stages.motion.observer_step(dt), stages.forces.observer_step(dt)
     known = tuple(dict.fromkeys([*a.known, *model.known, *model.told]))
     nm, n = len(model.motion), len(b.known)
-    sizes = [len(a.memory), len(b.memory), n, 1]
+    sizes = [len(a.state), len(b.state), n, 1]
     memory, y = MX.sym("memory", sum(sizes)), MX.sym("y", len(a.reads))
     u0, u1 = MX.sym("u0", len(known)), MX.sym("u1", len(known))
     measured, t, step = MX.sym("measured", len(a.reads)), MX.sym("t"), MX.sym("dt")
@@ -177,8 +178,8 @@ def both_watching(stages: TwoStage, dt: float | None) -> Watching:
     )  # fmt: skip
     start = np.array(b.start)
     start[: stages.forces.process.nx] = stages._begin()
-    names = [*a.memory.names, *(f"forces {name}" for name in b.memory.names), *(f"last {k}" for k in range(n)), "begun"]
-    return Watching(
+    names = [*a.state.names, *(f"forces {name}" for name in b.state.names), *(f"last {k}" for k in range(n)), "begun"]
+    return ObserverStep(
         f"{a.name}, then forces", a.reads, known,
         Channels([*a.gives.names, *(b.gives.names[k] for k in mine)],
                  [*a.gives.units, *(b.gives.units[k] for k in mine)]),

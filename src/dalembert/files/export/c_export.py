@@ -22,9 +22,10 @@ import numpy as np
 
 from dalembert.core.atomic_files import write_text
 from dalembert.core.errors import DataError, ModelError
-from dalembert.equations import Channels, Law, Watching
+from dalembert.equations import Channels
 from dalembert.expressions import Array, Kernel
 from dalembert.files.export import c_texts
+from dalembert.loop.interfaces import Law, ObserverStep
 from dalembert.record import Record
 
 MX = ca.MX
@@ -98,7 +99,8 @@ def export_c(
 
     Parameters
     ----------
-    step : a sampled controller (``.law()`` or a `Law`), or a sampled observer (``.watching(dt)`` or a `Watching`).
+    step : a sampled controller (with ``law()``, or a `Law`), or a sampled observer (with ``observer_step(dt)``, or an
+        `ObserverStep`).
     folder : where the files go; made if it is not there.
     name : prefix of everything in C; by default the law's or observer's own.
     dt : sampling interval of an observer that has none of its own [s].
@@ -140,16 +142,16 @@ def export_c(
 
 
 def read_step(given: Any, dt: float | None) -> Step:
-    if hasattr(given, "law") and not isinstance(given, (Law, Watching)):
+    if hasattr(given, "law") and not isinstance(given, (Law, ObserverStep)):
         given = given.law()
-    elif hasattr(given, "watching") and not isinstance(given, (Law, Watching)):
-        given = given.watching(dt if dt is not None else getattr(given, "dt", None))
+    elif hasattr(given, "observer_step") and not isinstance(given, (Law, ObserverStep)):
+        given = given.observer_step(dt if dt is not None else getattr(given, "dt", None))
     if isinstance(given, Law):
         return _of_law(given)
-    if isinstance(given, Watching):
-        return _of_watching(given)
+    if isinstance(given, ObserverStep):
+        return _of_observer(given)
     raise ModelError(
-        f"export_c takes a controller (with law()), an observer (with watching(dt)), a Law or a Watching; got "
+        f"export_c takes a controller (with law()), an observer (with observer_step(dt)), a Law or a ObserverStep; got "
         f"{type(given).__name__}."
     )
 
@@ -177,18 +179,18 @@ def _of_law(law: Law) -> Step:
     reads = Argument("reads", Channels(law.reads, [""] * len(law.reads)), "what the law reads")
     references = Argument("references", law.references, "what it follows")
     time = Argument("t", Channels(["t"], ["s"]), "time", scalar=True)
-    m, y = MX.sym("memory", len(law.memory)), MX.sym("reads", len(law.reads))
+    m, y = MX.sym("memory", len(law.state)), MX.sym("reads", len(law.reads))
     r, t = MX.sym("references", len(law.references)), MX.sym("t")
     u, after = law.function(y, m, r, ca.DM(np.array(law.parameters, dtype=float)), t)
-    kernel = ca.Function("step", [m, y, r, t], [_dense(after, len(law.memory)), _dense(u, len(law.drives))])
+    kernel = ca.Function("step", [m, y, r, t], [_dense(after, len(law.state)), _dense(u, len(law.drives))])
     return Step(
         "law", law.name, f"control law {law.name!r}", kernel, (reads, references, time),
         Argument("u", Channels(law.drives, [""] * len(law.drives)), "inputs to hold until the next step"),
-        law.memory, np.array(law.start, dtype=float), law.dt, not law.direct,
+        law.state, np.array(law.start, dtype=float), law.dt, not law.direct,
     )  # fmt: skip
 
 
-def _of_watching(w: Watching) -> Step:
+def _of_observer(w: ObserverStep) -> Step:
     if w.dt is None:
         raise ModelError(f"observer {w.name!r} is continuous; a step needs a sampling interval: give dt [s].")
     known = Channels(w.known, [""] * len(w.known))
@@ -197,18 +199,18 @@ def _of_watching(w: Watching) -> Step:
         Argument("u_before", known, "inputs held since the last step"),
         Argument("u_now", known, "inputs that act while the sensors are read"),
         Argument("y", reads, "sensors"),
-        Argument("fresh", reads, "1 where a sensor has a new reading, else 0"),
+        Argument("measured", reads, "1 where a sensor has a new reading, else 0"),
         Argument("t", Channels(["t"], ["s"]), "time", scalar=True),
         Argument("dt", Channels(["dt"], ["s"]), "time since the last step, 0 at the first", scalar=True),
     )
-    m = MX.sym("memory", len(w.memory))
+    m = MX.sym("memory", len(w.state))
     symbols = [MX.sym(a.name, a.size) for a in inputs]
     numbers = ca.DM(np.array(w.parameters, dtype=float))
     after, estimate = w.function(m, *symbols[:4], numbers, *symbols[4:])
-    kernel = ca.Function("step", [m, *symbols], [_dense(after, len(w.memory)), _dense(estimate, len(w.gives))])
+    kernel = ca.Function("step", [m, *symbols], [_dense(after, len(w.state)), _dense(estimate, len(w.gives))])
     return Step(
         "observer", w.name, f"observer {w.name!r}", kernel, inputs, Argument("estimate", w.gives, "the estimate"),
-        w.memory, np.array(w.start, dtype=float), w.dt, False,
+        w.state, np.array(w.start, dtype=float), w.dt, False,
     )  # fmt: skip
 
 
@@ -301,7 +303,7 @@ def _random(what: Step) -> list[list[Array]]:
                 row.append(np.array([k * float(what.dt or 0.0)]))
             elif a.name == "dt":
                 row.append(np.array([0.0 if k == 0 else float(what.dt or 0.0)]))
-            elif a.name == "fresh":
+            elif a.name == "measured":
                 row.append((random.uniform(size=a.size) < 0.8).astype(float))
             else:
                 row.append(0.1 * random.standard_normal(a.size))
@@ -327,7 +329,7 @@ def _recorded(what: Step, run: Record) -> list[list[Array]]:
         for a in what.inputs:
             if a.scalar:
                 row.append(np.array([run.time[k] if a.name == "t" else run.time[k] - run.time[max(k - 1, 0)]]))
-            elif a.name == "fresh":
+            elif a.name == "measured":
                 row.append(np.ones(a.size))
             else:
                 prefixes = {"references": ("reference",), "u_before": (), "u_now": ()}.get(

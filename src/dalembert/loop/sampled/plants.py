@@ -8,19 +8,20 @@ method; `LinearPlant` is the exact map of a `StateSpace` under held inputs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.errors import DataError, ModelError
 from dalembert.core.findings import Advice, Call
 from dalembert.equations import Channels, EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import held
+from dalembert.loop.names import machine_name, rate_names
 from dalembert.solve.constrained.solve import Evaluation, Factor, closed, mass_is_singular, normalised, steered
 from dalembert.solve.integrate.events import EventView
 from dalembert.solve.integrate.inputs import Inputs, read_inputs
@@ -96,6 +97,13 @@ class MachinePlant:
 
     def full_name(self, name: str) -> str:
         return machine_name(self.eqs, name)
+
+    @property
+    def disturbable(self) -> tuple[str, ...]:
+        """States and inputs that process noise may be added to."""
+        eqs = self.eqs
+        groups = (eqs.coordinates, eqs.speeds, eqs.internal, eqs.inputs, eqs.measures, eqs.measure_rates)
+        return tuple(name for group in groups for name in group.names)
 
     def given(self, times: Array) -> Array:
         """(N, nu) constants of the inputs; functions of time are in the equations themselves."""
@@ -228,34 +236,6 @@ class MachinePlant:
         return columns
 
 
-def remembered(eqs: EquationsOfMotion, kind: str, key: Any, make: Callable[[], Any], most: int = 8) -> Any:
-    """Something built for one loop, kept for its next run; the oldest go, so that a search over laws may go on."""
-    family: dict[Any, Any] = eqs.cached(("family", kind), dict)
-    if key not in family:
-        while len(family) >= most:
-            family.pop(next(iter(family)))
-        family[key] = make()
-    return family[key]
-
-
-def rate_names(model: StateSpace) -> dict[str, str]:
-    """What a machine calls the rates of its measures -> what a model linearised from it calls them."""
-    return {rate: f"{name}.rate" for name, rate in model.provenance.get("rates", {}).items()}
-
-
-def machine_name(eqs: EquationsOfMotion, name: str) -> str:
-    """The channel meant: shorthands, and "A.angle.rate" as linear models call the rate of the measure A.angle."""
-    full = eqs.full_name(name)
-    stem = eqs.full_name(full.removesuffix(".rate"))
-    known = any(full in group.index for group in (eqs.measures, eqs.measure_rates, eqs.coordinates, eqs.speeds,
-                                                  eqs.internal, eqs.outputs, eqs.inputs))  # fmt: skip
-    if known or stem == full:
-        return full
-    if stem in eqs.measures.index:
-        return eqs.measure_rates.names[eqs.measures.index[stem]]
-    return full
-
-
 def guarded(step: ca.Function) -> ca.Function:
     """(condition, arguments of a step) -> the step where the condition holds, else the column as it was, at no cost."""
     arguments = [MX.sym(step.name_in(i), step.size1_in(i)) for i in range(step.n_in())]
@@ -320,6 +300,10 @@ class LinearPlant:
 
     def full_name(self, name: str) -> str:
         return rate_names(self.model).get(name, name)
+
+    @property
+    def disturbable(self) -> tuple[str, ...]:
+        return (*self.model.states, *self.model.inputs)
 
     def given(self, times: Array) -> Array:
         """(N, nu) inputs at the samples, where they are held until the next."""
@@ -392,18 +376,3 @@ class LinearPlant:
 
 def _matrix(rows: list[Array], width: int) -> Any:
     return ca.sparsify(ca.DM(np.array(rows).reshape(len(rows), width)))
-
-
-def check_noise_names(plant: Any, names: Sequence[str]) -> list[str]:
-    """What is wrong with the names of process noise."""
-    if isinstance(plant, LinearPlant):
-        known: tuple[str, ...] = (*plant.model.states, *plant.model.inputs)
-    else:
-        eqs = plant.eqs
-        known = (*eqs.coordinates.names, *eqs.speeds.names, *eqs.internal.names, *eqs.inputs.names,
-                 *eqs.measures.names, *eqs.measure_rates.names)  # fmt: skip
-    return [
-        unknown_name("state or input", name, known, f"process noise of {plant.name!r}")
-        for name in names
-        if plant.full_name(name) not in known
-    ]

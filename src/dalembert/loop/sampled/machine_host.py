@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, ModelError
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
-from dalembert.loop.plants import MachinePlant
+from dalembert.loop.sampled.plants import MachinePlant
 from dalembert.loop.wiring import SwitchOn
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import depends_on_reactions

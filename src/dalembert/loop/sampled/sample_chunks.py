@@ -11,8 +11,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.expressions import Array, Kernel, kernel_family
-from dalembert.loop.plants import remembered
-from dalembert.loop.sampled import SampleGraph, sample_chunk
+from dalembert.loop.sampled.sample_graph import SampleGraph, sample_chunk
 from dalembert.loop.wiring import Loop
 
 SIZES = (256, 16, 1)
@@ -36,7 +35,7 @@ class Chunks:
 
         eqs = getattr(plant, "eqs", None)
         self.kernels: dict[int, Kernel] = (
-            _remembered(key, make) if eqs is None else remembered(eqs, "samples", key, make)
+            _remembered(key, make) if eqs is None else eqs.cached_family("samples", key, make)
         )
         self.engine = self.kernels[1].engine
         self.theta = self.graph.parameters()
@@ -70,10 +69,10 @@ def loop_key(loop: Loop) -> str:
         digest.update(repr(things).encode())
 
     for law, reads, every in zip(loop.laws, loop.reads, loop.every, strict=True):
-        note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.memory))
-        note(None if law.grip is None else law.grip.function.serialize())
-    if loop.watching is not None:
-        w = loop.watching
+        note(law.function.serialize(), reads, every, law.drives, law.direct, len(law.references), len(law.state))
+        note(None if law.monitor is None else law.monitor.function.serialize())
+    if loop.observer is not None:
+        w = loop.observer
         note(w.function.serialize(), w.reads, w.known, loop.watch_every)
     note(loop.dt, loop.driven, loop.actuators, loop.sensors, loop.faults, loop.sensor_every)
     note(loop.shaken, loop.jittered, loop.switch.at_once, loop.waits)

@@ -23,17 +23,17 @@ import casadi as ca
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Law, State, Symbols, Watching, require_equations
+from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, State, Symbols, require_equations
 from dalembert.expressions import Array
 from dalembert.loop.actuators import ActuatorLimits, limited, quantised
-from dalembert.loop.plants import machine_name, remembered
+from dalembert.loop.interfaces import Law, ObserverStep
+from dalembert.loop.names import machine_name, reference_channel
 from dalembert.loop.wiring import (
     SwitchOn,
     as_laws,
-    as_watching,
+    as_observer_step,
     read_actuators,
     read_switch,
-    reference_channel,
     within_limits,
 )
 from dalembert.solve.constrained.solve import forward_expressions
@@ -87,34 +87,34 @@ def close_loop(
     switch = SwitchOn() if switch_on is None else SwitchOn(0.0) if switch_on is True else read_switch(switch_on)
     limits = read_actuators(actuators)
     read = as_laws(within_limits(laws, limits))
-    return closed(require_equations(eqs), read, as_watching(observer, None), limits, switch, ()).eqs
+    return closed(require_equations(eqs), read, as_observer_step(observer, None), limits, switch, ()).eqs
 
 
 def closed(
     eqs: EquationsOfMotion,
     laws: Sequence[Law],
-    watching: Watching | None,
+    observer_step: ObserverStep | None,
     actuators: Mapping[str, ActuatorLimits],
     switch: SwitchOn,
     before: Sequence[str],
     waits: Sequence[bool] | None = None,
 ) -> ClosedLoop:
     """`close_loop` with everything read; `before` names driven inputs that somebody else drives until the switch."""
-    given = (eqs, tuple(laws), watching, dict(actuators), switch, tuple(before), waits)
-    return remembered(eqs, "closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
+    given = (eqs, tuple(laws), observer_step, dict(actuators), switch, tuple(before), waits)
+    return eqs.cached_family("closed", _key(*given), lambda: _Closing(*given).loop())  # type: ignore[no-any-return]
 
 
-def _key(eqs: EquationsOfMotion, laws: tuple[Law, ...], watching: Watching | None, *rest: Any) -> str:
+def _key(eqs: EquationsOfMotion, laws: tuple[Law, ...], observer_step: ObserverStep | None, *rest: Any) -> str:
     """Equal keys mean equal loops."""
     digest = hashlib.sha256()
     for law in laws:
-        text = (law.name, law.reads, law.drives, law.dt, law.memory.names, law.start, law.references.names)
+        text = (law.name, law.reads, law.drives, law.dt, law.state.names, law.start, law.references.names)
         digest.update(
             repr((text, law.direct, law.parameters, law.resting)).encode() + law.function.serialize().encode()
         )
-    if watching is not None:
-        w = watching
-        names = (w.name, w.reads, w.known, w.gives.names, w.dt, w.memory.names, w.start)
+    if observer_step is not None:
+        w = observer_step
+        names = (w.name, w.reads, w.known, w.gives.names, w.dt, w.state.names, w.start)
         digest.update(repr((names, w.parameters)).encode() + w.function.serialize().encode())
     actuators, switch, before, waits = rest
     digest.update(repr((eqs.parameter_values, actuators, switch.at_once, before, waits)).encode())
@@ -126,13 +126,13 @@ class _Closing:
         self,
         eqs: EquationsOfMotion,
         laws: tuple[Law, ...],
-        watching: Watching | None,
+        observer_step: ObserverStep | None,
         actuators: dict[str, ActuatorLimits],
         switch: SwitchOn,
         before: tuple[str, ...],
         waits: Sequence[bool] | None,
     ) -> None:
-        self.eqs, self.laws, self.watching, self.actuators = eqs, laws, watching, actuators
+        self.eqs, self.laws, self.observer, self.actuators = eqs, laws, observer_step, actuators
         self.switched, self.before = not switch.at_once, before
         self.driven = [name for law in laws for name in law.drives]
         self.waits = [bool(law.direct and not set(law.drives) & set(law.reads)) for law in laws]
@@ -154,9 +154,9 @@ class _Closing:
                     )
                 elif name in [n for other in self.laws[:k] for n in other.drives]:
                     problems.append(f"input {name!r} is driven by two laws.")
-        if self.watching is not None and self.watching.dt is not None:
+        if self.observer is not None and self.observer.dt is not None:
             problems.append(
-                f"observer {self.watching.name!r} is sampled every {self.watching.dt:g} s, but a law is continuous; "
+                f"observer {self.observer.name!r} is sampled every {self.observer.dt:g} s, but a law is continuous; "
                 "give the law a sampling interval too."
             )
         for name, actuator in self.actuators.items():
@@ -174,7 +174,7 @@ class _Closing:
 
     # -- names -----------------------------------------------------------------------------------------------------
     def _channels(self) -> dict[str, Channels]:
-        eqs, w = self.eqs, self.watching
+        eqs, w = self.eqs, self.observer
         unit = dict(zip(eqs.inputs.names, eqs.inputs.units, strict=True))
         free = [(name, unit[name]) for name in eqs.inputs.names if name not in self.driven]
         self.references = [
@@ -184,13 +184,13 @@ class _Closing:
         inputs = [*free, *wanted, *[(f"{name}.before", unit[name]) for name in self.before]]
         internal = list(zip(eqs.internal.names, eqs.internal.units, strict=True))
         for law in self.laws:
-            internal += [(f"{law.name}.{name}", u) for name, u in zip(law.memory.names, law.memory.units, strict=True)]
+            internal += [(f"{law.name}.{name}", u) for name, u in zip(law.state.names, law.state.units, strict=True)]
         outputs = [
             *zip(eqs.outputs.names, eqs.outputs.units, strict=True),
             *[(name, unit[name]) for name in self.driven],
         ]
         if w is not None:
-            internal += [(f"{w.name}.{name}", u) for name, u in zip(w.memory.names, w.memory.units, strict=True)]
+            internal += [(f"{w.name}.{name}", u) for name, u in zip(w.state.names, w.state.units, strict=True)]
             outputs += [(f"estimate.{name}", u) for name, u in zip(w.gives.names, w.gives.units, strict=True)]
         parameters = list(zip(eqs.parameters.names, eqs.parameters.units, strict=True))
         if self.switched:
@@ -207,8 +207,8 @@ class _Closing:
     def loop(self) -> ClosedLoop:
         eqs = self.eqs
         channels: Any = self._channels()
-        sizes = [len(law.memory) for law in self.laws]
-        cuts = np.cumsum([0, eqs.nz, *sizes, 0 if self.watching is None else len(self.watching.memory)]).tolist()
+        sizes = [len(law.state) for law in self.laws]
+        cuts = np.cumsum([0, eqs.nz, *sizes, 0 if self.observer is None else len(self.observer.state)]).tolist()
         self.full = Symbols(
             SX.sym("q", eqs.nq), SX.sym("v", eqs.nv), SX.sym("z", cuts[-1]), SX.sym("u", len(channels["inputs"])),
             SX.sym("p", len(channels["parameters"])), SX.sym("t"), SX.sym("lam", len(eqs.rows)), SX.sym("a", eqs.nv),
@@ -230,7 +230,7 @@ class _Closing:
         at = replace(self.base, u=self._u(acting))
         # rates of memories may read accelerations: those under what acts
         inner = self._inside(at)
-        estimate = [] if self.watching is None else [self._watch(at)[1]]
+        estimate = [] if self.observer is None else [self._watch(at)[1]]
         outputs = ca.vertcat(self._call("outputs", at), acting, *estimate)
         made: dict[str, list[Any]] = {}
         for name, function in eqs.functions.items():
@@ -245,14 +245,14 @@ class _Closing:
             for name, values in made.items()
         }  # fmt: skip
         start = [value for law in self.laws for value in law.start]
-        start += [] if self.watching is None else list(self.watching.start)
+        start += [] if self.observer is None else list(self.observer.start)
         resting = {
             reference_channel(name): float(value)
             for law in self.laws for name, value in zip(law.references.names, law.resting, strict=False) if value
         }  # fmt: skip
         twin = eqs.stick_slip
         if twin is not None:
-            given = (self.laws, self.watching, self.actuators, SwitchOn(0.0) if self.switched else SwitchOn())
+            given = (self.laws, self.observer, self.actuators, SwitchOn(0.0) if self.switched else SwitchOn())
             twin = _Closing(exact(eqs), *given, self.before, self.waits).loop().eqs
         kept = {name: value for name, value in eqs.resting_inputs.items() if name not in self.driven}
         loop = replace(
@@ -274,7 +274,7 @@ class _Closing:
         return ca.vertcat(*entries) if entries else SX(0, 1)
 
     def _value(self, name: str, at: Symbols, estimate: Any) -> Any:
-        eqs, w = self.eqs, self.watching
+        eqs, w = self.eqs, self.observer
         full = machine_name(eqs, name)
         if w is not None and estimate is not None:
             given = {machine_name(eqs, known): k for known, k in w.gives.index.items()} | w.gives.index
@@ -308,7 +308,7 @@ class _Closing:
 
     def _watch(self, at: Symbols) -> tuple[Any, Any]:
         """(rate of the observer's memory, estimate)."""
-        w = self.watching
+        w = self.observer
         assert w is not None
         for name in w.known:
             if name not in self.eqs.inputs.index:
@@ -321,7 +321,7 @@ class _Closing:
 
     def _laws(self, at: Symbols) -> list[tuple[Any, Any]]:
         """(u, rate of the memory) of every law."""
-        estimate = None if self.watching is None else self._watch(at)[1]
+        estimate = None if self.observer is None else self._watch(at)[1]
         found = []
         for law, memory in zip(self.laws, self.memories, strict=True):
             wanted = [self._reference(name) for name in law.references.names]
@@ -372,7 +372,7 @@ class _Closing:
         if self.switched:
             on = self.full.p[-1]
             rates = [ca.if_else(on > 0.5, r, 0) if w else r for r, w in zip(rates, self.waits, strict=True)]
-        if self.watching is not None:
+        if self.observer is not None:
             rates.append(self._watch(at)[0])
         moving = ca.vertcat(at.a, at.lam)
         stacked = ca.vertcat(*rates) if rates else SX(0, 1)

@@ -26,7 +26,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.loop.actuators import driven, in_samples, reading
-from dalembert.loop.failure import watched
+from dalembert.loop.singularity import is_monitored
 from dalembert.loop.wiring import ESTIMATE, INPUT, Loop, Source
 
 MX = ca.MX
@@ -79,7 +79,7 @@ class SampleGraph:
         self.delays = [in_samples(a.delay, loop.dt) for a in loop.actuators]
         self.lags = [in_samples(f.delay, loop.dt) for f in loop.faults]
         acting = {plant.inputs.names[i]: each for i, each in zip(loop.driven, loop.actuators, strict=True)}
-        self.watched = [j for j, law in enumerate(loop.laws) if watched(law, acting)]  # laws that may lose their grip
+        self.monitored = [j for j, law in enumerate(loop.laws) if is_monitored(law, acting)]
         self._plan()
         self.data = Fields(self._data_sizes())
         self.memory = Fields(self._memory_sizes())
@@ -109,38 +109,39 @@ class SampleGraph:
         loop = self.loop
         count = len(loop.sensors)
         return {
-            "t": 1, "next": 1, "on": 1, "first": 1, "laws": len(loop.laws), "watch": 1, "fresh": count, "errors": count,
-            "shake": len(loop.shaken), "jitter": self.nu, "given": self.nu, "references": len(loop.references),
+            "t": 1, "next": 1, "on": 1, "first": 1, "laws": len(loop.laws), "watch": 1, "measured": count,
+            "errors": count, "shake": len(loop.shaken), "jitter": self.nu, "given": self.nu,
+            "references": len(loop.references),
         }  # fmt: skip
 
     def _memory_sizes(self) -> dict[str, int]:
         loop = self.loop
-        w = loop.watching
+        w = loop.observer
         sizes = {f"register{i}": whole + 1 + (rest > 0) for i, (whole, rest) in enumerate(self.delays)}
         sizes |= {f"gate{i}": whole + 1 + (rest > 0) for i, (whole, rest) in enumerate(self.delays)} if self.ng else {}
         sizes |= {f"line{s}": whole for s, (whole, _) in enumerate(self.lags)}
-        sizes |= {f"law{j}": len(law.memory) for j, law in enumerate(loop.laws)}
+        sizes |= {f"law{j}": len(law.state) for j, law in enumerate(loop.laws)}
         count = len(loop.sensors)
         return sizes | {
             "captured": count, "read": count, "told": 0 if w is None else len(w.known),
-            "watch": 0 if w is None else len(w.memory), "estimate": 0 if w is None else len(w.gives),
+            "watch": 0 if w is None else len(w.state), "estimate": 0 if w is None else len(w.gives),
         }  # fmt: skip
 
     def _log_sizes(self) -> dict[str, int]:
         loop = self.loop
-        w = loop.watching
+        w = loop.observer
         return {
             "measured": len(loop.sensors), "estimate": 0 if w is None else len(w.gives), "command": len(loop.driven),
-            "laws": sum(len(law.memory) for law in loop.laws),
-            **{f"grip{j}": 2 + len(loop.laws[j].reads) for j in self.watched},
+            "laws": sum(len(law.state) for law in loop.laws),
+            **{f"margin{j}": 2 + len(loop.laws[j].reads) for j in self.monitored},
         }  # fmt: skip
 
     def parameters(self) -> Any:
         """θ: parameters of the laws and of the observer."""
         loop = self.loop
         parts = [np.array(law.parameters, dtype=float) for law in loop.laws]
-        if loop.watching is not None:
-            parts.append(np.array(loop.watching.parameters, dtype=float))
+        if loop.observer is not None:
+            parts.append(np.array(loop.observer.parameters, dtype=float))
         return np.concatenate(parts) if parts else np.empty(0)
 
     def first_memory(self, given: Any) -> Any:
@@ -151,9 +152,9 @@ class SampleGraph:
             parts[f"register{i}"][:] = given[place]
         for j, law in enumerate(loop.laws):
             parts[f"law{j}"][:] = law.start
-        if loop.watching is not None:
-            parts["watch"][:] = loop.watching.start
-            parts["told"][:] = [given[self.plant.inputs.index[name]] for name in loop.watching.known]
+        if loop.observer is not None:
+            parts["watch"][:] = loop.observer.start
+            parts["told"][:] = [given[self.plant.inputs.index[name]] for name in loop.observer.known]
         return np.concatenate([parts[name] for name in self.memory.starts]) if parts else np.empty(0)
 
     # -- the sample --------------------------------------------------------------------------------------------------
@@ -187,14 +188,14 @@ class SampleGraph:
         new |= new_lines
         u_read = self._clean(self._constants(m | moved, 0, clean=True))
         estimate = self._watch(y, u_read, new)
-        grips: dict[str, Any] = {}
+        margins: dict[str, Any] = {}
         for j in prompt + late:
             law = loop.laws[j]
             reads = column(*[self._value(source, y, estimate, u_read) for source in loop.reads[j]])
             arguments = (reads, m[f"law{j}"], self._references(j), self.theta[j], d["t"])
-            if j in self.watched and law.grip is not None:
-                u, after, *grip = law.grip.function(*arguments)
-                grips[f"grip{j}"] = column(*grip, reads)
+            if j in self.monitored and law.monitor is not None:
+                u, after, *margin = law.monitor.function(*arguments)
+                margins[f"margin{j}"] = column(*margin, reads)
             else:
                 u, after = law.function(*arguments)
             if law.direct:
@@ -206,7 +207,7 @@ class SampleGraph:
         steps, constants = self._travel(x, new, p, numbers)
         log = self.log.join({
             "measured": y, "estimate": estimate, "command": column(*[new[f"register{i}"][0] for i in
-            range(len(loop.driven))]), "laws": column(*[new[f"law{j}"] for j in range(len(loop.laws))]), **grips,
+            range(len(loop.driven))]), "laws": column(*[new[f"law{j}"] for j in range(len(loop.laws))]), **margins,
         })  # fmt: skip
         return self.row.join({
             "x": x, "steps": column(*steps) if self.detail else steps[-1], "memory": self.memory.join(new), "log": log,
@@ -215,8 +216,8 @@ class SampleGraph:
 
     def _theta(self, theta: Any) -> list[Any]:
         sizes = [len(law.parameters) for law in self.loop.laws]
-        if self.loop.watching is not None:
-            sizes.append(len(self.loop.watching.parameters))
+        if self.loop.observer is not None:
+            sizes.append(len(self.loop.observer.parameters))
         bounds = np.cumsum([0, *sizes]).tolist()
         return list(ca.vertsplit(theta, bounds)) if sizes else []
 
@@ -230,7 +231,7 @@ class SampleGraph:
     def _kept(self, j: int, after: Any) -> Any:
         """Memory of a law after its sample. Switched off, a law that cannot know it waits at its start."""
         law, before = self.loop.laws[j], self.m[f"law{j}"]
-        if not len(law.memory):
+        if not len(law.state):
             return before
         if self.loop.every[j] > 1:
             after = ca.if_else(self.d["laws"][j], after, before)
@@ -305,14 +306,14 @@ class SampleGraph:
                 kept[f"line{s}"] = column(value, line[: whole - 1])
                 value = line[whole - 1]
             value = reading(fault, value, d["errors"][s] if fault.deviation else 0)
-            values.append(value if loop.sensor_every[s] == 1 else ca.if_else(d["fresh"][s], value, m["read"][s]))
+            values.append(value if loop.sensor_every[s] == 1 else ca.if_else(d["measured"][s], value, m["read"][s]))
         kept["read"] = column(*values)
         return kept["read"], kept
 
     def _watch(self, y: Any, u_now: Any, new: dict[str, Any]) -> Any:
         """The estimate at this sample; the observer's memory goes on."""
         loop, d, m = self.loop, self.d, self.m
-        w = loop.watching
+        w = loop.observer
         if w is None:
             return MX(0, 1)
         places = [loop.sensors.index(self.plant.full_name(name)) for name in w.reads]
@@ -320,10 +321,10 @@ class SampleGraph:
         interval = (1 - d["first"]) * (loop.dt * loop.watch_every)
         arguments = [
             m["watch"], m["told"], column(*[u_now[i] for i in known]), column(*[y[s] for s in places]),
-            column(*[d["fresh"][s] for s in places]), self.theta[-1], d["t"], interval,
+            column(*[d["measured"][s] for s in places]), self.theta[-1], d["t"], interval,
         ]  # fmt: skip
         if loop.watch_every > 1:
-            perhaps = optional(w.function, [len(w.memory), len(w.gives)])
+            perhaps = optional(w.function, [len(w.state), len(w.gives)])
             after, estimate = perhaps(d["watch"], *arguments, m["watch"], m["estimate"])
         else:
             after, estimate = w.function(*arguments)
@@ -337,7 +338,7 @@ class SampleGraph:
         steps: list[Any] = []
         constants: list[Any] = []
         told = MX.zeros(new["told"].shape[0])
-        known = [] if loop.watching is None else [plant.inputs.index[name] for name in loop.watching.known]
+        known = [] if loop.observer is None else [plant.inputs.index[name] for name in loop.observer.known]
         captured = [new["captured"][s] for s in range(len(loop.sensors))]
         before: Any = d["t"]
         for k, (begin, end) in enumerate(self.pieces):

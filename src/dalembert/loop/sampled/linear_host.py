@@ -10,7 +10,7 @@ from dalembert.core.errors import DataError
 from dalembert.expressions import Array
 from dalembert.linear import StateSpace
 from dalembert.linear.recursions import held_many
-from dalembert.loop.plants import LinearPlant
+from dalembert.loop.sampled.plants import LinearPlant
 from dalembert.record import Record
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, DalembertError, Interrupted
 from dalembert.core.progress import Progress
 from dalembert.expressions import Array
-from dalembert.loop.failure import LOST, lost_grip, unbounded
-from dalembert.loop.sample_chunks import Chunks
-from dalembert.loop.wiring import Loop, reference_channel
+from dalembert.loop.names import reference_channel
+from dalembert.loop.sampled.sample_chunks import Chunks
+from dalembert.loop.singularity import THRESHOLDS, is_unbounded, singularity_error
+from dalembert.loop.wiring import Loop
 from dalembert.record import Record
 
 ATTEMPTS = (6, 24, 96, 384)  # of error control in one interval; the next where that was not enough
@@ -67,7 +68,7 @@ class SampledRun:
         part["given"][:] = self.host.plant.given(self.t)
         part["references"][:] = self.references
         for s, every in enumerate(loop.sensor_every):
-            part["fresh"][:, s] = k % every == 0
+            part["measured"][:, s] = k % every == 0
         if loop.noise is not None:
             self._draw(part, n)
         return data
@@ -93,7 +94,7 @@ class SampledRun:
         self.state = np.concatenate((x, self.graph.first_memory(self.data[0, slice(*self.graph.data.starts["given"])])))
         self.largest = max(1.0, float(np.abs(self.host.moving(x[None, :])).max(initial=0.0)))
         self.k, self.stopped, pace = 0, "", 0.0
-        self.grips = dict.fromkeys(self.graph.watched, (0.0, 0.0))  # last hold while on, and the largest
+        self.margins = dict.fromkeys(self.graph.monitored, (0.0, 0.0))  # the last while on, and the largest
         self.host.arm(self, x)
         try:
             while self.k < len(self.t) and not self.stopped:
@@ -211,23 +212,23 @@ class SampledRun:
         )
 
     def _lost(self, rows: Array) -> tuple[int, DalembertError] | None:
-        """The first sample at which a law that drives has no hold on the machine any more (`loop.failure`)."""
+        """The first sample at which a law that drives is at a singularity (`loop.singularity`)."""
         found: list[tuple[int, DalembertError]] = []
-        for j, (before, best) in self.grips.items():
-            acts, hold, demand, reads = self._grip(j, rows)
-            size = np.nan_to_num(np.abs(hold))
+        for j, (before, best) in self.margins.items():
+            acts, margin, residual, reads = self._margin(j, rows)
+            size = np.nan_to_num(np.abs(margin))
             largest = np.maximum.accumulate(np.append(best, size))[:-1]
-            bad = (hold * np.append(before, hold)[:-1] < 0) | ~(size > LOST * largest)
-            bad &= unbounded(hold, demand, largest)
+            bad = (margin * np.append(before, margin)[:-1] < 0) | ~(size > THRESHOLDS.lost * largest)
+            bad &= is_unbounded(margin, residual, largest)
             if bad.any():
                 k = int(np.argmax(bad))
                 t = float(self.t[self.k + acts[k]])
-                found.append((int(acts[k]), lost_grip(self.loop.laws[j], reads[k], t)))
+                found.append((int(acts[k]), singularity_error(self.loop.laws[j], reads[k], t)))
         return min(found, key=lambda each: each[0]) if found else None
 
-    def _grip(self, j: int, rows: Array) -> tuple[Any, Array, Array, Array]:
-        """Samples at which law j drives; its hold and demand there, and what it reads."""
-        a, b = self.graph.log.starts[f"grip{j}"]
+    def _margin(self, j: int, rows: Array) -> tuple[Any, Array, Array, Array]:
+        """Samples at which law j drives; its margin and residual there, and what it reads."""
+        a, b = self.graph.log.starts[f"margin{j}"]
         on = self.data[self.k : self.k + len(rows), self.graph.data.starts["on"][0]] > 0.5
         acts = np.flatnonzero(on & ((self.k + np.arange(len(rows))) % self.loop.every[j] == 0))
         log = self._part(rows, "log")[acts, a:b]
@@ -239,9 +240,9 @@ class SampledRun:
             return ""
         loop, memory, log = self.loop, self._part(row, "memory"), self._part(row, "log")
         bad = {name for name, (a, b) in self.graph.memory.starts.items() if not np.isfinite(memory[a:b]).all()}
-        if bad & {"watch", "estimate"} and loop.watching is not None:
+        if bad & {"watch", "estimate"} and loop.observer is not None:
             return (
-                f"observer {loop.watching.name!r} diverges: at {{t}} its memory is no longer finite (check its model, "
+                f"observer {loop.observer.name!r} diverges: at {{t}} its memory is no longer finite (check its model, "
                 "its noise and where it starts)"
             )
         commands = log[slice(*self.graph.log.starts["command"])]
@@ -260,10 +261,10 @@ class SampledRun:
     # -- the record --------------------------------------------------------------------------------------------------
     def _take(self, rows: Array, until: float = np.inf) -> None:
         """Samples of the record inside these samples' intervals, up to a time."""
-        for j, (_, best) in self.grips.items():
-            hold = self._grip(j, rows)[1]
-            if len(hold):
-                self.grips[j] = (float(hold[-1]), max(best, float(np.abs(hold).max())))
+        for j, (_, best) in self.margins.items():
+            margin = self._margin(j, rows)[1]
+            if len(margin):
+                self.margins[j] = (float(margin[-1]), max(best, float(np.abs(margin).max())))
         first, last = self.k, self.k + len(rows)
         stop = self.t[last] if last < len(self.t) else self.end + 1.0
         slack = 1e-9 * self.loop.dt
@@ -301,8 +302,8 @@ class SampledRun:
         }  # fmt: skip
         if loop.laws:
             provenance["controller"] = ", ".join(law.name for law in loop.laws)
-        if loop.watching is not None:
-            provenance["observer"] = loop.watching.name
+        if loop.observer is not None:
+            provenance["observer"] = loop.observer.name
         if loop.noise is not None:
             provenance["seed"] = loop.noise.seed
             provenance["noise"] = repr(loop.noise)
@@ -316,20 +317,20 @@ class SampledRun:
         readable = plant.readable()
         names = [f"measured.{name}" for name in loop.sensors]
         units = [readable[name] for name in loop.sensors]
-        if loop.watching is not None:
-            names += [f"estimate.{name}" for name in loop.watching.gives.names]
-            units += loop.watching.gives.units
+        if loop.observer is not None:
+            names += [f"estimate.{name}" for name in loop.observer.gives.names]
+            units += loop.observer.gives.units
         names += [f"command.{plant.inputs.names[i]}" for i in loop.driven]
         units += [plant.inputs.units[i] for i in loop.driven]
         for law in loop.laws:
-            names += [f"{law.name}.{name}" for name in law.memory.names]
-            units += law.memory.units
+            names += [f"{law.name}.{name}" for name in law.state.names]
+            units += law.state.units
         wanted = loop.references
         once = [k for k, pair in enumerate(wanted) if pair not in wanted[:k]]  # two laws may follow the same one
         names += [reference_channel(wanted[k][0]) for k in once]
         units += [wanted[k][1] for k in once]
-        told = min((a for name, (a, _) in self.graph.log.starts.items() if name.startswith("grip")), default=None)
-        return names, units, np.hstack((logs[:, :told], self.references[samples][:, once]))
+        last = min((a for name, (a, _) in self.graph.log.starts.items() if name.startswith("margin")), default=None)
+        return names, units, np.hstack((logs[:, :last], self.references[samples][:, once]))
 
     # -- for the host, inside an interval ------------------------------------------------------------------------------
     def put(self, x: Array) -> None:

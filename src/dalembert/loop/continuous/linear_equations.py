@@ -14,7 +14,7 @@ from dalembert.core.errors import ModelError
 from dalembert.equations import ARGUMENTS, Channels, EquationsOfMotion, Placement, State
 from dalembert.linear import StateSpace
 from dalembert.linear.responses.excitation import initial_state
-from dalembert.loop.plants import rate_names
+from dalembert.loop.names import rate_names
 
 SX = ca.SX
 

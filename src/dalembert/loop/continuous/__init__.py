@@ -1,0 +1,1 @@
+"""Continuous laws and observers, written into the equations of their machine."""
