@@ -58,10 +58,13 @@ CODES: dict[str, str] = {
     "biased-estimate": "a choice of arguments that biases the result",
     "lost-input": "an input that acts while the samples serve as past only",
     "no-free-decay": "a record that does not decay, where free motion is needed",
+    "no-effect": "a parameter on which nothing depends",
     "order-too-high": "more states than the data, the rows or the outputs can hold",
+    "poor-fit": "a model that explains next to nothing of its data",
     "sample-time-mismatch": "data and model with different sample times",
     "too-few-samples": "fewer samples than a method or a model needs",
     "unclear-order": "singular values without a clear gap: the order is a guess",
+    "undetermined-parameters": "parameters, or combinations of them, that the data do not determine",
     "unstable-model": "an identified model whose free motion grows",
     # files
     "no-such-file": "a file or folder that does not exist",

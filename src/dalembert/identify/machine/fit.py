@@ -2,27 +2,38 @@
 
     minimise over p, x₀, …, x_S   Σ ‖(y - ŷ)/σ‖²   with   x_j(end; p) = x_{j+1}(start)
 
-Here are the public function and its checks; `chasing` finds the first states, `machine_search`
-minimises, `shooting` simulates.
+`initial_states` finds the first states, `search` minimises, `shooting` simulates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
+from dalembert.core.arguments import positive_number, whole_number
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.progress import Progress, Setting
-from dalembert.equations import EquationsOfMotion, require_equations
+from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array
-from dalembert.identify.machine import initial_states as chasing
-from dalembert.identify.machine.fitted import FittedMachine, report
-from dalembert.identify.machine.records import Campaign, Names, read_tests
-from dalembert.identify.machine.search import Search
-from dalembert.identify.machine.shooting import Plan, Shooter, plan, tangents
+from dalembert.identify.machine import initial_states
+from dalembert.identify.machine.fitted import FittedMachine, make_result
+from dalembert.identify.machine.records import MeasuredTests, Names, read_tests
+from dalembert.identify.machine.search import FINEST, Search
+from dalembert.identify.machine.shooting import (
+    Segments,
+    Shooter,
+    ShootingSteps,
+    cut_segments,
+    find_tangents,
+    take_segment,
+)
+from dalembert.identify.records.data import IdentificationWarning
 from dalembert.record import Record
+
+Start = State | Mapping[str, float] | None
 
 
 def fit(
@@ -32,7 +43,7 @@ def fit(
     *,
     outputs: Names = None,
     inputs: Names = None,
-    start: Any = None,
+    start: Start | Sequence[Start] = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     weights: Mapping[str, float] | None = None,
     shooting: int | None = None,
@@ -46,22 +57,23 @@ def fit(
     ----------
     eqs : equations of motion whose unknown numbers were declared with ``m.parameter(name, value)``
     record : Record, or a sequence of repeated tests
-        Each test has a start state of its own; all share the parameters. Sampling may be uneven, outputs may have gaps.
+        Each test has an initial state of its own; all share the parameters. Sampling may be uneven, outputs
+        may have gaps.
     parameters : names, or a mapping of names to first values (those of ``eqs`` where left out)
     outputs : channels to match, named like sensors, coordinates or rates; or a mapping of those names to channels
         All sensors that the record has; without sensors all joint coordinates it has.
     inputs : channels that drive, named like inputs of ``eqs``; or a mapping of inputs to channels
         All inputs that the record has; an input without a channel is zero.
     start : State, or mapping of coordinates to values, or one of these per record, optional
-        Where the search for the start state begins. The start state is always estimated.
+        First guess of the initial state, which is always estimated.
     bounds : mapping of a parameter to (low, high), optional
         Parameters in the mass matrix stay positive by themselves.
     weights : mapping of an output channel to 1 / (standard deviation of its noise), optional
-        Estimated from what the fit leaves over where not given.
+        Estimated from the residuals where not given.
     shooting : number of segments per record, optional
         About two per period when left out; 1 is single shooting, which needs good first values.
     hold : "linear" or "zero"
-        The input between samples: a straight line, or as it was at the sample before.
+        The input between samples: linear, or that of the sample before.
     substeps : Runge-Kutta steps per sample, optional
         As many as the outputs need (to 1e-5 of their spread) when left out.
     progress : None, True, False or a function of the fraction done
@@ -88,39 +100,44 @@ def fit(
     low, high = _bounds(eqs, chosen, first, bounds)
     eqs = eqs.replace(**dict(zip(chosen, np.clip(first, low, high), strict=True)))
     tests = read_tests(eqs, record, outputs, inputs, hold)
-    _check_shooting(shooting, substeps)
+    for name, value in (("shooting", shooting), ("substeps", substeps)):
+        if value is not None:
+            whole_number(name, value, 1)
     sigma = _noise(tests, weights)
     with Progress(progress, "fit") as bar:
-        search = _prepared(eqs, tests, chosen, start, shooting, hold, substeps)
+        search = _prepare(eqs, tests, chosen, start, shooting, hold, substeps)
         search.sigma = sigma if weights else search.sigma
         search.fixed, search.refine = weights is not None, substeps is None
         search.low, search.high = low, high
         status = search.run(bar)
-    return report(eqs, tests, search, status, hold)
+    result = make_result(eqs, tests, search, status, hold)
+    IdentificationWarning.report(result.findings)
+    return result
 
 
-# ---- the border
-
-
-def _parameters(eqs: EquationsOfMotion, given: Any) -> tuple[list[str], Array]:
+def _parameters(eqs: EquationsOfMotion, given: Sequence[str] | Mapping[str, float]) -> tuple[list[str], Array]:
     values = dict(given) if isinstance(given, Mapping) else {}
     names = list(values) if values else [given] if isinstance(given, str) else list(given)
     if not names:
-        raise DataError("parameters is empty: name at least one parameter to estimate.")
+        raise DataError("empty", "no parameter to estimate was named.", where={"argument": "parameters"})
     if len(set(names)) < len(names):
-        raise DataError(f"parameters are named twice: {', '.join(names)}.")
+        raise DataError("duplicate", f"parameters are named twice: {', '.join(names)}.")
     for name in names:
         if name not in eqs.parameters.index:
             raise ModelError(
-                unknown_name("parameter", name, eqs.parameters.names, f"equations {eqs.name!r}")
-                + " Declare it with m.parameter(name, value) before da.equations(m)."
+                "unknown-name",
+                unknown_name("parameter", name, eqs.parameters.names, f"equations {eqs.name!r}"),
+                Advice("Declare it with {} first.", Call("m.parameter", Argument("name", name), Argument("value"))),
+                where={"parameter": name},
             )
     own = {name: float(eqs.p[eqs.parameters.index[name]]) for name in names}
     first = np.array([float(values.get(name, own[name])) for name in names])
     return names, first
 
 
-def _bounds(eqs: EquationsOfMotion, names: list[str], first: Array, given: Any) -> tuple[Array, Array]:
+def _bounds(
+    eqs: EquationsOfMotion, names: list[str], first: Array, given: Mapping[str, tuple[float, float]] | None
+) -> tuple[Array, Array]:
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     inertial = set(eqs.functions["inertia"].jac_sparsity(0, 1).get_col())
     for k, name in enumerate(names):
@@ -128,88 +145,95 @@ def _bounds(eqs: EquationsOfMotion, names: list[str], first: Array, given: Any) 
             low[k] = 1e-6 * first[k]
     for name, pair in (given or {}).items():
         if name not in names:
-            raise DataError(unknown_name("parameter", name, names, "bounds"))
+            raise DataError("unknown-name", unknown_name("parameter", name, names, "bounds"), where={"parameter": name})
         k = names.index(name)
         try:
             low[k], high[k] = (float(value) for value in pair)
         except (TypeError, ValueError):
-            raise DataError(f"bounds of {name!r} must be a pair (low, high), got {pair!r}.") from None
+            raise DataError("wrong-shape", f"bounds of {name!r} must be a pair (low, high), got {pair!r}.") from None
         if not low[k] < high[k]:
-            raise DataError(f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
+            raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
     return low, high
 
 
-def _check_shooting(shooting: Any, substeps: Any) -> None:
-    for name, value in (("shooting", shooting), ("substeps", substeps)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
-            raise DataError(f"{name} must be a positive whole number, got {value!r}.")
-
-
-def _noise(tests: Campaign, weights: Mapping[str, float] | None) -> Array:
-    sigma = chasing.spreads(tests)
+def _noise(tests: MeasuredTests, weights: Mapping[str, float] | None) -> Array:
+    sigma = initial_states.find_spreads(tests)
     if weights is None:
         return sigma
     for name in weights:
         if name not in tests.channels:
-            raise DataError(unknown_name("output channel", name, tests.channels, "weights"))
+            raise DataError("unknown-name", unknown_name("output channel", name, tests.channels, "weights"))
     for k, name in enumerate(tests.channels):
         if name not in weights:
-            raise DataError(f"weights need one entry for every output; {name!r} is missing.")
-        if not (np.isfinite(weights[name]) and weights[name] > 0):
-            raise DataError(f"the weight of {name!r} must be positive, got {weights[name]!r}.")
-        sigma[k] = 1.0 / weights[name]
+            raise DataError("missing-argument", f"weights need one entry for every output; {name!r} is missing.")
+        sigma[k] = 1.0 / positive_number(f"the weight of {name!r}", weights[name])
     return sigma
 
 
-def _prepared(
+def _prepare(
     eqs: EquationsOfMotion,
-    tests: Campaign,
+    tests: MeasuredTests,
     chosen: list[str],
-    start: Any,
+    start: Start | Sequence[Start],
     shooting: int | None,
     hold: str,
     substeps: int | None,
 ) -> Search:
-    """Segments, steps and a first state for each."""
+    """Segments, steps and an initial state for each."""
     count = len(tests.runs)
-    starts = list(start) if isinstance(start, (list, tuple)) else [start] * count
+    starts: list[Start] = list(start) if isinstance(start, (list, tuple)) else [start] * count  # type: ignore[list-item]
     if len(starts) != count:
-        raise DataError(f"start holds {len(starts)} states for {count} records.")
-    x0 = [chasing.first_state(eqs, tests, k, starts[k]) for k in range(count)]
+        raise DataError("wrong-shape", f"start holds {len(starts)} states for {count} records.")
+    x0 = [initial_states.find_initial_state(eqs, tests, k, starts[k]) for k in range(count)]
     columns = [eqs.parameters.index[name] for name in chosen]
-    n = tangents(eqs, x0[0], eqs.p, float(tests.runs[0].t[0]), np.ones(len(x0[0]))).shape[1]
-    spread = chasing.spreads(tests)
-    lengths = [chasing.segment_length(run, n, [tests.units[c] == "rad" for c in tests.channels]) for run in tests.runs]
-    make = chasing.steps_maker(eqs, tests, columns, n)
-    whole = plan(tests, lengths, hold)  # the states are always found piece by piece
-    shooter, x = _chased(make, whole, x0, eqs.p, spread, n, substeps)
+    n = find_tangents(eqs, x0[0], eqs.p, float(tests.runs[0].t[0]), np.ones(len(x0[0]))).shape[1]
+    spread = initial_states.find_spreads(tests)
+    lengths = [
+        initial_states.choose_segment_length(run, n, [tests.units[c] == "rad" for c in tests.channels])
+        for run in tests.runs
+    ]
+
+    def make(substeps: int) -> ShootingSteps:
+        return ShootingSteps(eqs, tests.outputs, columns, n, substeps)
+
+    whole = cut_segments(tests, lengths, hold)  # states are found segment by segment in any case
+    shooter, x = _track_states(make, whole, x0, eqs.p, spread, n, substeps)
     states, y = shooter.shoot(x, eqs.p)
-    scale = chasing.state_scale(eqs, states[:, :, : shooter.steps.nx].reshape(-1, shooter.steps.nx))
+    scale = initial_states.scale_states(eqs, states[:, :, : shooter.steps.nx].reshape(-1, shooter.steps.nx))
     if shooting is not None:
         lengths = [max(1, round((len(run.t) - 1) / shooting)) for run in tests.runs]
-        own = plan(tests, lengths, hold)
+        own = cut_segments(tests, lengths, hold)
         shooter = Shooter(shooter.steps, own)
-        x = _at_cuts(whole, states, own)
+        x = _take_states(whole, states, own)
     left = float(np.sqrt(np.nanmean(((y - whole.y) / spread) ** 2)))
     sigma = spread * np.clip(left, 1e-3, 1.0)
     return Search(eqs, shooter, chosen, columns, x, scale, spread, sigma)
 
 
-def _chased(
-    make: Any, whole: Plan, x0: list[Array], p: Array, spread: Array, n: int, substeps: int | None
+def _track_states(
+    make: Callable[[int], ShootingSteps],
+    whole: Segments,
+    x0: list[Array],
+    p: Array,
+    spread: Array,
+    n: int,
+    substeps: int | None,
 ) -> tuple[Shooter, Array]:
     """A state per segment, with steps fine enough for all of them."""
     scale = np.ones(len(x0[0]))
-    opening = _padded(make(1).size, x0[0])
-    opening[0, len(x0[0]) :] = chasing.reactions(make(1), opening[0], whole.u[0, 0], p, float(whole.t[0, 0]))
-    fine = substeps or chasing.needed_substeps(make, chasing.part_of(whole, 0), opening, p, spread, 1)
+    opening = np.zeros((1, make(1).size))
+    opening[0, : len(x0[0])] = x0[0]
+    opening[0, len(x0[0]) :] = initial_states.find_reactions(
+        make(1), opening[0], whole.u[0, 0], p, float(whole.t[0, 0])
+    )
+    fine = substeps or initial_states.choose_substeps(make, take_segment(whole, 0), opening, p, spread, 1)
     while True:
         shooter = Shooter(make(fine), whole)
         try:
-            x = chasing.chase(shooter, x0, p, spread, scale, n)
-            better = fine if substeps else chasing.needed_substeps(make, whole, x, p, spread, fine)
-        except ConvergenceError:  # a machine that speeds up may outrun the steps its start needs
-            if substeps or fine >= chasing.FINEST:
+            x = initial_states.track_states(shooter, x0, p, spread, scale, n)
+            better = fine if substeps else initial_states.choose_substeps(make, whole, x, p, spread, fine)
+        except ConvergenceError:  # a machine that speeds up may need shorter steps than at its start
+            if substeps or fine >= FINEST:
                 raise
             better = 2 * fine
         if better == fine:
@@ -217,14 +241,8 @@ def _chased(
         fine = better
 
 
-def _padded(size: int, x: Array) -> Array:
-    result = np.zeros((1, size))
-    result[0, : len(x)] = x
-    return result
-
-
-def _at_cuts(whole: Plan, states: Array, own: Plan) -> Array:
-    """States of one plan at the first samples of the segments of another."""
+def _take_states(whole: Segments, states: Array, own: Segments) -> Array:
+    """States of some segments at the first samples of others."""
     result = np.zeros((len(own.h), states.shape[2]))
     for j in range(len(own.h)):
         inside = np.flatnonzero((whole.run == own.run[j]) & (whole.first <= own.first[j]))

@@ -1,25 +1,39 @@
-"""What fitting a machine returns: values, how sure they are, and how the machine then runs."""
+"""Result of fitting a machine: values, standard deviations, simulated outputs, findings."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion, State
-from dalembert.identify.likelihood.undetermined import correlation_of, weigh
-from dalembert.identify.machine.records import Campaign
-from dalembert.identify.machine.shooting import Plan, Shooter, plan
+from dalembert.identify.likelihood.identifiability import correlation_of, judge_information
+from dalembert.identify.machine.records import MeasuredTests
+from dalembert.identify.machine.shooting import Shooter, cut_segments, take_segment
 from dalembert.identify.model.quality import Fit, Residuals, examine
-from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.record import Record
 
-POOR = 50.0  # per cent of fit below which errors are looked at for a motion that was missed
+if TYPE_CHECKING:
+    from dalembert.identify.machine.search import Search
+
+
+@dataclass(frozen=True)
+class FollowThresholds:
+    """When the fitted machine does not follow an output."""
+
+    # Fit [%]: half of the amplitude of the output is missed. Noise alone may leave as much, so the errors decide:
+    fit: float = 50.0
+    # Correlation of neighbouring errors: 0 of white noise, nearly 1 of a motion that was missed.
+    correlation: float = 0.5
+
+
+FOLLOW = FollowThresholds()
 
 
 class FittedMachine(Frozen):
@@ -30,14 +44,14 @@ class FittedMachine(Frozen):
     equations : EquationsOfMotion
         The machine with the fitted values.
     parameters : names;  values, first, deviations : (m,)
-        Fitted values, where the search began, and standard deviations (inf where the data say nothing).
+        Fitted values, first values, and standard deviations (inf where the data do not determine them).
     covariance, correlation : (m, m)
     undetermined : texts
-        Combinations of parameters that the data cannot tell; empty where all is well.
+        Combinations of parameters that the data do not determine.
     directions : (k, m)
         The same as unit vectors of relative changes.
     start : tuple of State
-        Where each record starts, on the joints.
+        Initial state of each record, on the joints.
     simulated : tuple of Record
         Matched outputs and inputs of one uninterrupted simulation per record, at the samples.
     errors : tuple of (N_k, ny)
@@ -47,7 +61,7 @@ class FittedMachine(Frozen):
     noise : (ny,)
         Standard deviation of the noise that was assumed or found, per output.
     status : "converged", or why the search ended
-    notes : texts;  provenance : mapping
+    notes : texts;  findings : reasons for doubt;  provenance : mapping
     """
 
     equations: EquationsOfMotion
@@ -66,6 +80,7 @@ class FittedMachine(Frozen):
     noise: FloatArray
     status: str
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -80,13 +95,13 @@ class FittedMachine(Frozen):
 
     def _place(self, name: str) -> int:
         if name not in self.parameters:
-            raise DataError(unknown_name("parameter", name, self.parameters, "this fit"))
+            raise DataError("unknown-name", unknown_name("parameter", name, self.parameters, "this fit"))
         return self.parameters.index(name)
 
     def residuals(self, lags: int | None = None) -> Residuals:
-        """Campaign of what is left over: whiteness, and dependence on the inputs (records without gaps only)."""
+        """Tests of the residuals: whiteness, and dependence on the inputs (records without gaps only)."""
         if any(not np.isfinite(e).all() for e in self.errors):
-            raise DataError("the outputs have gaps, so their residuals cannot be tested; `errors` holds them.")
+            raise DataError("not-finite", "the outputs have gaps, so their residuals cannot be tested.")
         inputs = list(self.provenance["inputs"])
         u = [run[inputs] if inputs else np.zeros((len(run), 0)) for run in self.simulated]
         return examine(self.errors, u, self.fit.outputs, inputs, "simulation", lags)
@@ -106,42 +121,37 @@ class FittedMachine(Frozen):
         return "\n".join([head, self.table(), self.fit.table(), *(f"  {note}" for note in self.notes)])
 
 
-def report(eqs: EquationsOfMotion, tests: Campaign, search: Any, status: str, hold: str) -> FittedMachine:
+def make_result(eqs: EquationsOfMotion, tests: MeasuredTests, search: Search, status: str, hold: str) -> FittedMachine:
     """The result of a search."""
     values = np.array(search.p[search.columns])
     found = eqs.replace(**dict(zip(search.names, (float(v) for v in values), strict=True)))
     # relative to the values found: only then do ratios and products show as such
     size = np.where(values != 0.0, np.abs(values), search.unit)
-    known = weigh(search.information() * (size / search.unit), search.names, relative=values != 0.0)
+    known = judge_information(search.information() * (size / search.unit), search.names, relative=values != 0.0)
     covariance = known.covariance * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
-    whole = plan(tests, [len(run.t) - 1 for run in tests.runs], hold)
+    whole = cut_segments(tests, [len(run.t) - 1 for run in tests.runs], hold)
     single = Shooter(search.shooter.steps, whole)
-    first = np.array([search.x[int(np.flatnonzero(search.shooter.plan.run == k)[0])] for k in range(len(tests.runs))])
-    y = [single_run(single, k, first, search.p, len(run.t)) for k, run in enumerate(tests.runs)]
+    first = np.array(
+        [search.x[int(np.flatnonzero(search.shooter.segments.run == k)[0])] for k in range(len(tests.runs))]
+    )
+    y = [simulate_record(single, k, first, search.p, len(run.t)) for k, run in enumerate(tests.runs)]
     errors = tuple(run.y - out for run, out in zip(tests.runs, y, strict=True))
-    notes = _notes(search, whole, values, known.sentences, errors)
     agreement = _fit(tests, errors)
-    lost = [
-        f"the machine does not follow {name!r} (fit {percent:.0f} %): the start state or the parameters stand at a "
-        "wrong minimum, or the model is wrong. Give start= or better first values."
-        for k, (name, percent) in enumerate(zip(agreement.outputs, agreement.percent, strict=True))
-        if not percent > POOR and not _memory([e[:, k] for e in errors]) < 0.5
-    ]
-    notes = (*(f"warning: {text}" for text in lost), *notes)
-    for sentence in (*known.sentences, *lost):
-        warnings.warn(sentence, IdentificationWarning, stacklevel=3)
+    findings = (*known.findings, *find_lost_outputs(agreement, errors))
+    notes = (*(f"warning: {finding.problem}" for finding in findings), *_notes(search, values, errors))
     nq, nv = eqs.nq, eqs.nv
     start = tuple(
         found.state(x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + eqs.nz], float(run.t[0]))
         for x, run in zip(first, tests.runs, strict=True)
     )
-    simulated = tuple(_simulated(eqs, tests, k, out) for k, out in enumerate(y))
+    simulated = tuple(_record_outputs(eqs, tests, k, out) for k, out in enumerate(y))
     return FittedMachine(
         equations=found, parameters=tuple(search.names), values=values, first=np.array(eqs.p[search.columns]),
         deviations=deviations, covariance=covariance, correlation=correlation_of(covariance),
-        undetermined=known.sentences, directions=known.directions, start=start, simulated=simulated, errors=errors,
-        fit=agreement, noise=search.sigma.copy(), status=status, notes=notes,
+        undetermined=tuple(finding.problem for finding in known.findings), directions=known.directions, start=start,
+        simulated=simulated, errors=errors,
+        fit=agreement, noise=search.sigma.copy(), status=status, notes=notes, findings=findings,
         provenance={
             "made by": "da.identify.fit", "segments": len(search.x), "substeps": search.shooter.steps.substeps,
             "iterations": search.iterations, "inputs": list(tests.inputs.values()), "hold": hold,
@@ -149,22 +159,36 @@ def report(eqs: EquationsOfMotion, tests: Campaign, search: Any, status: str, ho
     )  # fmt: skip
 
 
-def single_run(single: Shooter, k: int, first: FloatArray, p: FloatArray, samples: int) -> FloatArray:
-    """(N, ny) outputs of record k in one simulation from its start."""
-    from dalembert.identify.machine.initial_states import part_of
+def find_lost_outputs(agreement: Fit, errors: tuple[FloatArray, ...]) -> list[Finding]:
+    """Outputs that the machine does not follow, although their noise does not explain the poor fit."""
+    return [
+        Finding(
+            "poor-fit",
+            f"the machine does not follow {name!r} (fit {percent:.0f} %): the initial state or the parameters are at a "
+            "wrong minimum, or the model is wrong.",
+            {"channel": name},
+            {"fit": float(percent)},
+            (Advice("Give {}, or better first values of the parameters.", Argument("start")),),
+        )
+        for k, (name, percent) in enumerate(zip(agreement.outputs, agreement.percent, strict=True))
+        if not percent > FOLLOW.fit and not correlate_neighbours([e[:, k] for e in errors]) < FOLLOW.correlation
+    ]
 
-    part = Shooter(single.steps, part_of(single.plan, k, samples - 1))
+
+def simulate_record(single: Shooter, k: int, first: FloatArray, p: FloatArray, samples: int) -> FloatArray:
+    """(N, ny) outputs of record k in one simulation from its initial state."""
+    part = Shooter(single.steps, take_segment(single.segments, k, samples - 1))
     out: FloatArray = part.shoot(first[k : k + 1], p)[1][0]
     return out
 
 
-def _memory(errors: list[FloatArray]) -> float:
-    """Correlation of errors with those one sample before: noise has little, a missed motion has nearly 1."""
+def correlate_neighbours(errors: list[FloatArray]) -> float:
+    """Correlation of errors with those one sample before."""
     pairs = [(e[1:] * e[:-1], e[1:] ** 2) for e in errors]
     return float(sum(np.nansum(a) for a, _ in pairs) / max(sum(np.nansum(b) for _, b in pairs), 1e-300))
 
 
-def _fit(tests: Campaign, errors: tuple[FloatArray, ...]) -> Fit:
+def _fit(tests: MeasuredTests, errors: tuple[FloatArray, ...]) -> Fit:
     wrong = sum(np.nansum(e**2, axis=0) for e in errors)
     size = sum(np.nansum((run.y - np.nanmean(run.y, axis=0)) ** 2, axis=0) for run in tests.runs)
     count = sum(np.isfinite(e).sum(axis=0) for e in errors)
@@ -173,40 +197,40 @@ def _fit(tests: Campaign, errors: tuple[FloatArray, ...]) -> Fit:
     return Fit(100.0 * (1.0 - ratio), np.sqrt(wrong / count), tests.channels, "simulation", units)
 
 
-def _simulated(eqs: EquationsOfMotion, tests: Campaign, k: int, y: FloatArray) -> Record:
+def _record_outputs(eqs: EquationsOfMotion, tests: MeasuredTests, k: int, y: FloatArray) -> Record:
     run = tests.runs[k]
     columns = {name: y[:, i] for i, name in enumerate(tests.channels)}
     columns |= {channel: run.u[:, eqs.inputs.index[name]] for name, channel in tests.inputs.items()}
     return Record.from_channels(run.t, columns, dict(tests.units), name=f"{eqs.name} fitted")
 
 
-def _notes(
-    search: Any, whole: Plan, values: FloatArray, sentences: tuple[str, ...], errors: tuple[FloatArray, ...]
-) -> tuple[str, ...]:
-    notes = [f"warning: {sentence}" for sentence in sentences]
+def _notes(search: Search, values: FloatArray, errors: tuple[FloatArray, ...]) -> tuple[str, ...]:
+    notes = []
     for k, name in enumerate(search.names):
         for bound, word in ((search.low[k], "lower"), (search.high[k], "upper")):
             if np.isfinite(bound) and abs(values[k] - bound) <= 1e-9 * max(abs(bound), search.unit[k]):
-                notes.append(f"{name} stands at its {word} bound {bound:g}; its deviation does not know of the bound.")
-    plan_ = search.shooter.plan
+                notes.append(f"{name} is at its {word} bound {bound:g}; its deviation ignores the bound.")
+    cut = search.shooter.segments
     notes.append(
-        f"{len(plan_.h)} segment{'s' if len(plan_.h) > 1 else ''} of about {plan_.h.shape[1]} samples, "
+        f"{len(cut.h)} segment{'s' if len(cut.h) > 1 else ''} of about {cut.h.shape[1]} samples, "
         f"{search.shooter.steps.substeps} step(s) per sample, {search.iterations} iterations."
     )
     if search.step_error > 0.5:
         notes.append(
             f"halved steps would move the estimate by some {search.step_error:.2g} of its deviations: raise substeps."
         )
-    look = search.last
-    apart = float(look.apart)
+    last = search.last
+    apart = float(last.gap_sum)
     total = np.sqrt(sum(float(np.nansum((e / search.sigma) ** 2)) for e in errors))
-    segmentwise = np.sqrt(look.data)
+    segmentwise = np.sqrt(last.squares)
     if not np.isfinite(total) or total > 1.1 * segmentwise + 1.0:
         notes.append(
-            "one long simulation departs from the segments although their gaps are closed "
-            f"(to {apart:.1e}): the motion multiplies small differences (unstable or chaotic). The parameters hold."
+            f"one long simulation departs from the segments although their gaps are closed (to {apart:.1e}): the"
+            " motion multiplies small differences (unstable or chaotic). The parameters are valid."
         )
     if search.fixed:
         count = sum(int(np.isfinite(e).sum()) for e in errors)
-        notes.append(f"mean square of the weighted residuals {look.data / count:.3g} (1 where the weights are right).")
+        notes.append(
+            f"mean square of the weighted residuals {last.squares / count:.3g} (1 where the weights are right)."
+        )
     return tuple(notes)

@@ -1,8 +1,8 @@
 """Rates of a machine whose forces depend on reactions, so that they can be differentiated.
 
-`da.simulate` mixes the passes of λ = Φ(λ) by secants, whose derivative means nothing once they have settled. Newton's
-method goes on here from multipliers close by, λ ← λ + (1 - Φ′)⁻¹ (Φ(λ) - λ): after a pass its derivative is that of the
-implicit function, exact. Only multipliers that forces depend on (those of joints with friction) enter the solve.
+`da.simulate` solves λ = Φ(λ) by secants, whose derivative is not that of the solution. Here Newton's method continues
+from multipliers near the solution, λ ← λ + (1 - Φ′)⁻¹ (Φ(λ) - λ): after one pass its derivative is exactly that of the
+implicit function. Only multipliers that forces depend on (those of joints with friction) enter the solve.
 """
 
 from __future__ import annotations

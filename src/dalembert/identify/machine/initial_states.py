@@ -1,32 +1,32 @@
-"""Where a fit starts: step length, length of the segments, and a state of the machine for every one of them.
+"""Initial values of a fit: step length, length of the segments, and an initial state of every segment.
 
-The state of each segment is found from the one before: carried on by the model as it stands, then moved in the tangent
-space of the joints until the segment's own samples are met as well as this model can (Levenberg-Marquardt on states).
-Directions that the samples do not show stay as the model carried them.
+The states are tracked: each segment starts at the end of the one before, as the model predicts it, and is then moved in
+the tangent space of the joints until its own samples are matched as well as this model can (Levenberg-Marquardt on
+states). Directions that the samples do not show keep the prediction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from dalembert.core.errors import ConvergenceError, DalembertError, DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
-from dalembert.identify.machine.records import Campaign, Run
-from dalembert.identify.machine.shooting import Plan, Shooter, Steps, plan, tangents
+from dalembert.identify.machine.records import MeasuredRun, MeasuredTests
+from dalembert.identify.machine.search import FINEST
+from dalembert.identify.machine.shooting import Segments, Shooter, ShootingSteps, find_tangents, take_segment
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.position.assemble import assemble, check_start
 
-FINEST = 64  # steps per sample
 ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
-SLOPE_SAMPLES = 5
-ENOUGH = 0.02  # relative gain that ends the search for a segment's state: the model is wrong anyway
+SLOPE_SAMPLES = 5  # for the first guess of a speed
+ENOUGH = 0.02  # relative reduction that ends the search for a segment's state: the parameters are still wrong
 
 
-def spreads(tests: Campaign) -> Array:
+def find_spreads(tests: MeasuredTests) -> Array:
     """(ny,) standard deviation of every matched output, 1 for one that does not move."""
     every = np.vstack([run.y for run in tests.runs])
     spread = np.nanstd(every, axis=0)
@@ -35,9 +35,9 @@ def spreads(tests: Campaign) -> Array:
     return np.asarray(np.where(flat, np.where(level > 0, level, 1.0), spread))
 
 
-def segment_length(run: Run, directions: int, angles: Sequence[bool]) -> int:
-    """Steps of a segment: about half a period of the middle of the spectrum, or half a turn of what goes round (of
-    ``angles``), and enough samples for its state."""
+def choose_segment_length(run: MeasuredRun, directions: int, angles: Sequence[bool]) -> int:
+    """Steps of a segment: about half a period of the middle of the spectrum, or half a turn of an angle that grows, and
+    enough samples for its state. angles : which columns of y are angles."""
     n = len(run.t)
     cycles = 2.0
     ramp = np.linspace(-1.0, 1.0, n)
@@ -46,9 +46,9 @@ def segment_length(run: Run, directions: int, angles: Sequence[bool]) -> int:
         if angle:
             cycles = max(cycles, float(np.ptp(column[good])) / (2 * np.pi))
         even = np.interp(np.linspace(run.t[0], run.t[-1], n), run.t[good], column[good])
-        even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # a crank turns on and on
+        even = even - even.mean() - ramp * float(ramp @ even) / float(ramp @ ramp)  # the angle of a crank grows
         spectrum = np.abs(np.fft.rfft(even * np.hanning(n))) ** 2
-        spectrum[spectrum < 0.02 * spectrum.max(initial=0.0)] = 0.0  # the floor of noise is no period
+        spectrum[spectrum < 0.02 * spectrum.max(initial=0.0)] = 0.0  # without the noise floor
         size = float(spectrum.sum())
         if size > 0.0:
             cycles = max(cycles, float(spectrum @ np.arange(len(spectrum))) / size)
@@ -56,8 +56,10 @@ def segment_length(run: Run, directions: int, angles: Sequence[bool]) -> int:
     return int(np.clip(round(0.5 * n / cycles), fewest, n - 1))
 
 
-def first_state(eqs: EquationsOfMotion, tests: Campaign, k: int, given: Any) -> Array:
-    """(nx,) where record k starts: as given, or the pose and speeds that its first samples show."""
+def find_initial_state(
+    eqs: EquationsOfMotion, tests: MeasuredTests, k: int, given: State | Mapping[str, float] | None
+) -> Array:
+    """(nx,) initial state of record k: as given, or the pose and speeds that its first samples show."""
     run = tests.runs[k]
     t0 = float(run.t[0])
     if isinstance(given, State):
@@ -65,11 +67,13 @@ def first_state(eqs: EquationsOfMotion, tests: Campaign, k: int, given: Any) -> 
         return np.concatenate((given.q, given.v, given.z))
     if given is not None and not isinstance(given, Mapping):
         raise DataError(
-            f"start must be a State, a mapping of coordinates to values, or one of these per record; got {given!r}."
+            "wrong-type",
+            f"start must be a State, a mapping of coordinates to values, or one of these per record; got {given!r}.",
+            where={"argument": "start"},
         )
     position = dict(given or {})
     velocity: dict[str, float] = {}
-    shown = _shown(eqs, tests)
+    shown = _find_shown(eqs, tests)
     for name, column in shown["measure"].items():
         good = np.flatnonzero(np.isfinite(run.y[:, column]))[:SLOPE_SAMPLES]
         slope, level = np.polyfit(run.t[good] - t0, run.y[good, column], 1)
@@ -94,7 +98,7 @@ def first_state(eqs: EquationsOfMotion, tests: Campaign, k: int, given: Any) -> 
     return np.concatenate((state.q, state.v, state.z))
 
 
-def _shown(eqs: EquationsOfMotion, tests: Campaign) -> dict[str, dict[str, int]]:
+def _find_shown(eqs: EquationsOfMotion, tests: MeasuredTests) -> dict[str, dict[str, int]]:
     """Coordinates and rates that outputs show directly, by name, with the column; sensors are recognised by value."""
     result: dict[str, dict[str, int]] = {"measure": {}, "rate": {}}
     random = np.random.default_rng(1)
@@ -120,77 +124,75 @@ def _shown(eqs: EquationsOfMotion, tests: Campaign) -> dict[str, dict[str, int]]
     return result
 
 
-def part_of(whole: Plan, j: int, steps: int | None = None) -> Plan:
-    """One segment by itself."""
-    n = whole.h.shape[1] if steps is None else steps
-    k = slice(j, j + 1)
-    return Plan(
-        whole.t[k, : n + 1], whole.h[k, :n], whole.u[k, : n + 1], whole.u_end[k, :n], whole.y[k, : n + 1],
-        np.array([False]), whole.first[k], whole.run[k], whole.length[k],
-    )  # fmt: skip
-
-
-def needed_substeps(make: Any, whole: Plan, x: Array, p: Array, spread: Array, first: int) -> int:
-    """Steps per sample at which halving them changes no output by more than ``ACCURACY`` of its spread."""
+def choose_substeps(
+    make: Callable[[int], ShootingSteps], whole: Segments, x: Array, p: Array, spread: Array, first: int
+) -> int:
+    """ShootingSteps per sample at which halving them changes no output by more than ``ACCURACY`` of its spread."""
     count = first
     before = Shooter(make(count), whole).shoot(x, p)[1]
     while count <= FINEST:
         after = Shooter(make(2 * count), whole).shoot(x, p)[1]
         with np.errstate(all="ignore"):
             change = np.abs(after - before) / spread
-        if np.isfinite(change).all() and float(change.max()) <= 15.0 * ACCURACY:  # what is left after halving: 1/15
+        if np.isfinite(change).all() and float(change.max()) <= 15.0 * ACCURACY:  # the error after halving is 1/15
             return count if float(change.max()) <= ACCURACY else 2 * count
         count, before = 2 * count, after
     raise ConvergenceError(
-        f"{FINEST} Runge-Kutta steps per sample do not follow this machine: it is too stiff, or diverges from the "
-        "start given. Check start and parameters, or leave out what is stiff (a contact, a very hard spring)."
+        "too-many-steps",
+        f"{FINEST} Runge-Kutta steps per sample are too few for this machine: it is too stiff, or diverges from its "
+        "initial state.",
+        Advice("Check {}.", Argument("start"), Argument("parameters")),
+        Advice("Leave out stiff parts, such as a contact or a very hard spring."),
+        evidence={"substeps": FINEST},
     )
 
 
-def chase(shooter: Shooter, x0: Sequence[Array], p: Array, spread: Array, scale: Array, n: int) -> Array:
-    """(S, size) a state per segment, each carried on from the last and moved onto its own samples."""
-    g, s = shooter.plan, shooter.steps
+def track_states(shooter: Shooter, x0: Sequence[Array], p: Array, spread: Array, scale: Array, n: int) -> Array:
+    """(S, size) a state per segment, each predicted from the last and moved to match its own samples."""
+    g, s = shooter.segments, shooter.steps
     states = np.zeros((len(g.h), s.size))
-    carried = np.zeros(s.size)
+    predicted = np.zeros(s.size)
     for j in range(len(g.h)):
         opening = j == 0 or not g.linked[j - 1]
         if opening:
-            carried = np.zeros(s.size)
-            carried[: s.nx] = x0[int(g.run[j])]
-            carried[s.nx :] = reactions(s, carried, g.u[j, 0], p, float(g.t[j, 0]))
-            # from the first few samples on: a pose far off is found before the motion has to fit
+            predicted = np.zeros(s.size)
+            predicted[: s.nx] = x0[int(g.run[j])]
+            predicted[s.nx :] = find_reactions(s, predicted, g.u[j, 0], p, float(g.t[j, 0]))
+            # first few samples only: a wrong pose is corrected before the motion has to fit
             window = max(2, int(np.ceil(2 * n / g.y.shape[2])))
             while window < int(g.length[j]):
-                short = Shooter(s, part_of(g, j, window))
-                carried = _settle(short, carried[None], p, spread, scale, n, 40)[0][0]
+                short = Shooter(s, take_segment(g, j, window))
+                predicted = _fit_state(short, predicted[None], p, spread, scale, n, 40)[0][0]
                 window *= 2
-        single = Shooter(s, part_of(g, j))
-        x, end = _settle(single, carried[None], p, spread, scale, n, 40 if opening else 8)
+        single = Shooter(s, take_segment(g, j))
+        x, end = _fit_state(single, predicted[None], p, spread, scale, n, 40 if opening else 8)
         states[j] = x[0]
-        carried = end
+        predicted = end
     return states
 
 
-def reactions(s: Steps, x: Array, u: Array, p: Array, t: float) -> Array:
-    """Multipliers of a state, where forces depend on them: what Newton's method on them goes on from."""
+def find_reactions(s: ShootingSteps, x: Array, u: Array, p: Array, t: float) -> Array:
+    """Multipliers of a state, where forces depend on them: the start of Newton's method on them."""
     if not s.nl:
         return np.zeros(0)
     eqs = s.eqs
-    kernel = eqs.cached("shooting reactions", lambda: Kernel(forward_function(eqs), native=forward_function(eqs)))
+    kernel = eqs.cached("shooting find_reactions", lambda: Kernel(forward_function(eqs), native=forward_function(eqs)))
     a, b = eqs.nq, eqs.nq + eqs.nv
     return np.asarray(kernel(x[:a], x[a:b], x[b : s.nx], u, p, t, np.zeros(s.nl))[4])
 
 
-def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n: int, most: int) -> tuple[Array, Array]:
-    """The state of one segment that meets its samples, and the state at its end."""
-    s, y = single.steps, single.plan.y
-    t = float(single.plan.t[0, 0])
+def _fit_state(
+    single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n: int, most: int
+) -> tuple[Array, Array]:
+    """The state of one segment that matches its samples, and the state at its end."""
+    s, y = single.steps, single.segments.y
+    t = float(single.segments.t[0, 0])
     weight = np.where(np.isfinite(y), 1.0, 0.0) / spread
     target = np.nan_to_num(y)
 
-    @np.errstate(all="ignore")  # a trial may diverge; it is then refused
+    @np.errstate(all="ignore")  # a trial that diverges is refused
     def look(x: Array) -> tuple[float, Array, Array, Array, Array]:
-        T = tangents(s.eqs, x[0, : s.nx], p, t, scale, n)
+        T = find_tangents(s.eqs, x[0, : s.nx], p, t, scale, n)
         seeds = np.zeros((1, s.size, s.n + s.m))
         seeds[0, : s.nx, :n] = scale[:, None] * T
         states, out, _, slopes = single.shoot_with_slopes(x, seeds, p)
@@ -224,20 +226,16 @@ def _settle(single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n:
                 break
     if not np.isfinite(best[0]):
         raise ConvergenceError(
-            f"the machine leaves finite numbers in the segment from t = {t:.6g} s. Give start= (a state or coordinates "
-            "of the first sample) or better first values of the parameters."
+            "diverged",
+            f"the simulation diverges in the segment from t = {t:.6g} s.",
+            Advice("Give better values of {}: a state, or coordinates of the first sample.", Argument("start")),
+            Advice("Give better first values of the parameters."),
+            where={"time": t},
         )
     return x, best[4]
 
 
-def steps_maker(eqs: EquationsOfMotion, tests: Campaign, chosen: list[int], directions: int) -> Any:
-    def make(substeps: int) -> Steps:
-        return Steps(eqs, tests.outputs, chosen, directions, substeps)
-
-    return make
-
-
-def state_scale(eqs: EquationsOfMotion, states: Array) -> Array:
+def scale_states(eqs: EquationsOfMotion, states: Array) -> Array:
     """(nx,) size of the motion of every coordinate, speed and internal state; never less than 1 % of the largest."""
     result = np.ones(states.shape[1])
     for a, b in ((0, eqs.nq), (eqs.nq, eqs.nq + eqs.nv), (eqs.nq + eqs.nv, states.shape[1])):
@@ -246,9 +244,3 @@ def state_scale(eqs: EquationsOfMotion, states: Array) -> Array:
             largest = float(size.max())
             result[a:b] = np.maximum(size, 1e-2 * largest) if largest > 0 else 1.0
     return result
-
-
-__all__ = [
-    "chase", "first_state", "needed_substeps", "part_of", "plan", "segment_length", "spreads", "state_scale",
-    "steps_maker",
-]  # fmt: skip

@@ -1,8 +1,9 @@
-"""A machine shot through its records in many short segments at once, with exact sensitivities.
+"""Multiple shooting: a machine simulated over its records in many short segments, with exact sensitivities.
 
-Every segment starts from a state xⱼ = (q, v, z) of its own on the joints. A step is Runge-Kutta 4 followed by
-projection, as `da.simulate` takes it; CasADi takes its derivative along the n directions in which the start may change
-and along the m parameters: Sₖ₊₁ = ∂step/∂x Sₖ + [0, ∂step/∂p]. Start states move in the tangent space of the joints,
+Every segment has an initial state xⱼ = (q, v, z) of its own that satisfies the joints. A step is Runge-Kutta 4 followed
+by projection, as `da.simulate` takes it; CasADi takes its derivative along the n directions in which the initial state
+may change and along the m parameters: Sₖ₊₁ = ∂step/∂x Sₖ + [0, ∂step/∂p]. Initial states move in the tangent space of
+the joints,
 
     x = Π(xⱼ + D Tⱼ s, p) ,   ∂x/∂s = D Tⱼ ,   ∂x/∂p = ∂Π/∂p ,
 
@@ -23,16 +24,16 @@ from numpy.typing import NDArray
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.friction_rates import rates_function
-from dalembert.identify.machine.records import Campaign
+from dalembert.identify.machine.records import MeasuredTests
 from dalembert.solve.constrained.solve import closing_function, depends_on_reactions, projection_function
 from dalembert.solve.integrate.native_steps import INLINE_LIMIT
 
 MX = ca.MX
 RANK = 1e-9  # of the rows of the joints, each of unit length
-CLOSING = 4  # Newton steps of a projection from a changed start
+CLOSING = 4  # Newton steps of a projection from a changed initial state
 
 
-class Steps:
+class ShootingSteps:
     """Native functions of one machine and one choice of outputs: a sample's step, the outputs, the projection."""
 
     def __init__(
@@ -52,8 +53,8 @@ class Steps:
         for column, k in enumerate(chosen):
             self.seeds[k, self.n + column] = 1.0
 
-    def with_substeps(self, substeps: int) -> Steps:
-        return Steps(self.eqs, self.outputs, self.chosen, self.n, substeps)
+    def with_substeps(self, substeps: int) -> ShootingSteps:
+        return ShootingSteps(self.eqs, self.outputs, self.chosen, self.n, substeps)
 
     def _cached(self, key: str, make: Any, *rest: Any) -> Any:
         return self.eqs.cached(("shooting", key, self.outputs, tuple(self.chosen), self.n, self.substeps, *rest), make)
@@ -84,14 +85,14 @@ class Steps:
             k.append(F(*y, half, p, t + 0.5 * h, k[-1][3]))
         last = [base + h * rate for base, rate in zip((q, v, z), k[2][:3], strict=True)]
         base = [y + h / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i]) for i, y in enumerate((q, v, z))]
-        if self.nl:  # the closing function of a run settles friction by secants
+        if self.nl:  # the closing function of a run solves friction by secants
             k.append(F(*last, u1, p, t + h, k[2][3]))
             rough = [y + h / 6 * rate for y, rate in zip(base, k[3][:3], strict=True)]
             q, v = projection_function(self.eqs)(rough[0], rough[1], p, t + h)
             lam = F(q, v, rough[2], u1, p, t + h, k[3][3])[3]
-            return flat(ca.Function("step", symbols, [self._join(q, v, rough[2], lam)]), F)
+            return flatten(ca.Function("step", symbols, [self._join(q, v, rough[2], lam)]), F)
         _, _, _, _, q, v, z, _, _, _, _, lam, _ = close(*last, k[2][3], *base, MX(0), h / 6, u1, p, t + h)
-        return flat(ca.Function("step", symbols, [self._join(q, v, z, lam)]), F)
+        return flatten(ca.Function("step", symbols, [self._join(q, v, z, lam)]), F)
 
     def observed(self) -> ca.Function:
         """(x, p, u, t) -> the matched outputs."""
@@ -104,7 +105,7 @@ class Steps:
         sensors = F["outputs"](q, v, a, lam, z, u, p, t)
         table = {"sensor": sensors, "measure": value, "rate": rate, "q": q, "v": v, "z": z}
         y = ca.densify(ca.vertcat(*[table[kind][k] for kind, k in self.outputs]))
-        return flat(ca.Function("observed", [x, p, u, t], [y]), rates_function(eqs))
+        return flatten(ca.Function("observed", [x, p, u, t], [y]), rates_function(eqs))
 
     def sensitive(self) -> ca.Function:
         """(x, S; p, u0, u1, t, h) -> (x, S) one step later."""
@@ -116,7 +117,7 @@ class Steps:
             zeros = [MX(s, self.n + self.m) for s in (self.eqs.nu, self.eqs.nu, 1, 1)]
             slopes = step.forward(self.n + self.m)(*symbols, after, S, self.seeds, *zeros)
             return ca.Function("sensitive", [symbols[0], S, *symbols[1:]], [after, ca.densify(slopes)])
-        # flat, so that what does not depend on the seeds is worked out once for all of them
+        # flattened, so that terms without seeds are computed once for all of them
         known = [ca.SX.sym("xputth"[k], s.shape[0]) for k, s in enumerate(symbols)]
         seeds = ca.SX.sym("S", self.size, self.n + self.m)
         after = step(*known)
@@ -185,8 +186,8 @@ def native_kernel(function: ca.Function, compiled: bool) -> Kernel:
     return Kernel(function, compiled=True) if compiled else Kernel(function, native=function)
 
 
-def flat(function: ca.Function, kernel: ca.Function) -> ca.Function:
-    """One flat expression where that is small enough."""
+def flatten(function: ca.Function, kernel: ca.Function) -> ca.Function:
+    """One expression without calls where that is small enough."""
     if 6 * kernel.n_instructions() > INLINE_LIMIT:
         return function
     expanded = function.expand()
@@ -213,7 +214,9 @@ def tangent_kernel(eqs: EquationsOfMotion) -> Kernel:
     return eqs.cached("shooting tangents", make)  # type: ignore[no-any-return]
 
 
-def tangents(eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array, count: int | None = None) -> Array:
+def find_tangents(
+    eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array, count: int | None = None
+) -> Array:
     """(nx, n) orthonormal: changes of x / scale that the joints allow; ``count`` fixes n."""
     q, v = x[: eqs.nq], x[eqs.nq : eqs.nq + eqs.nv]
     N, A, slope = (
@@ -223,8 +226,8 @@ def tangents(eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array,
             ((eqs.nq, eqs.nv), (len(eqs.rows), eqs.nv), (len(eqs.rate_rows), eqs.nv)), strict=True,
         )
     )  # fmt: skip
-    Z = null_space(A[eqs.holonomic_rows])
-    Zv = null_space(A[eqs.rate_rows])
+    Z = find_null_space(A[eqs.holonomic_rows])
+    Zv = find_null_space(A[eqs.rate_rows])
     follow = -np.linalg.lstsq(A[eqs.rate_rows], slope @ Z, rcond=RANK)[0] if eqs.rate_rows else np.zeros_like(Z)
     nz = eqs.nz
     columns = np.zeros((eqs.nq + eqs.nv + nz, Z.shape[1] + Zv.shape[1] + nz))
@@ -239,7 +242,7 @@ def tangents(eqs: EquationsOfMotion, x: Array, p: Array, t: float, scale: Array,
     return np.hstack((U, np.zeros((len(U), wanted - U.shape[1]))))
 
 
-def null_space(A: Array) -> Array:
+def find_null_space(A: Array) -> Array:
     if A.shape[0] == 0:
         return np.eye(A.shape[1])
     lengths = np.sqrt((A * A).sum(axis=1))
@@ -253,12 +256,12 @@ def null_space(A: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Segments:
     """Segments of all records, padded to one length L with steps of no duration.
 
     ``t`` (S, L + 1), ``h`` (S, L), ``u`` (S, L + 1, nu), ``u_end`` (S, L, nu): input at the end of each step;
-    ``y`` (S, L + 1, ny) with NaN where nothing was measured or another segment answers; ``linked`` (S,);
-    ``first`` (S,) sample a segment starts at; ``run`` (S,) the record it is of; ``length`` (S,) its steps.
+    ``y`` (S, L + 1, ny) with NaN where nothing was measured or another segment has the sample; ``linked`` (S,);
+    ``first`` (S,) first sample of a segment; ``run`` (S,) its record; ``length`` (S,) its steps.
     """
 
     t: Array
@@ -272,7 +275,7 @@ class Plan:
     length: NDArray[np.int_]
 
 
-def plan(tests: Campaign, lengths: list[int], hold: str) -> Plan:
+def cut_segments(tests: MeasuredTests, lengths: list[int], hold: str) -> Segments:
     """Cut every record into segments of about ``lengths[k]`` steps."""
     pieces: list[tuple[int, int, int]] = []
     for k, run in enumerate(tests.runs):
@@ -295,35 +298,45 @@ def plan(tests: Campaign, lengths: list[int], hold: str) -> Plan:
         last = n if linked[j] else n + 1  # the sample where two segments meet belongs to the later one
         y[j, :last] = run.y[a : a + last]
     first, which = np.array([a for _, a, _ in pieces]), np.array([k for k, _, _ in pieces])
-    return Plan(t, h, u, u_end, y, linked, first, which, np.array([b - a for _, a, b in pieces]))
+    return Segments(t, h, u, u_end, y, linked, first, which, np.array([b - a for _, a, b in pieces]))
+
+
+def take_segment(whole: Segments, j: int, steps: int | None = None) -> Segments:
+    """One segment by itself."""
+    n = whole.h.shape[1] if steps is None else steps
+    k = slice(j, j + 1)
+    return Segments(
+        whole.t[k, : n + 1], whole.h[k, :n], whole.u[k, : n + 1], whole.u_end[k, :n], whole.y[k, : n + 1],
+        np.array([False]), whole.first[k], whole.run[k], whole.length[k],
+    )  # fmt: skip
 
 
 class Shooter:
-    """Simulates all segments of a plan from given starts."""
+    """Simulates all segments from given initial states."""
 
-    def __init__(self, steps: Steps, plan: Plan) -> None:
-        self.steps, self.plan = steps, plan
+    def __init__(self, steps: ShootingSteps, segments: Segments) -> None:
+        self.steps, self.segments = steps, segments
 
     def starts(self, x: Array, p: Array) -> Array:
-        """(S, size) states brought onto the joints at parameters p."""
+        """(S, size) states projected onto the joints at parameters p."""
         s, eqs = self.steps, self.steps.eqs
         a, b = eqs.nq, eqs.nq + eqs.nv
-        q, v = s.projection()[0].many(x[:, :a], x[:, a:b], p, self.plan.t[:, :1])
+        q, v = s.projection()[0].many(x[:, :a], x[:, a:b], p, self.segments.t[:, :1])
         return np.hstack((q, v, x[:, b:]))
 
     def start_slopes(self, x: Array, p: Array) -> Array:
-        """(S, size, m): how projected starts follow the parameters."""
+        """(S, size, m): derivatives of projected initial states by the parameters."""
         s, eqs = self.steps, self.steps.eqs
         a, b = eqs.nq, eqs.nq + eqs.nv
         result = np.zeros((len(x), s.size, s.m))
         if s.m and eqs.rows:
-            (slope,) = s.projection()[1].many(x[:, :a], x[:, a:b], p, self.plan.t[:, :1])
+            (slope,) = s.projection()[1].many(x[:, :a], x[:, a:b], p, self.segments.t[:, :1])
             result[:, :b] = slope.reshape(len(x), b, s.m)
         return result
 
     def shoot(self, x: Array, p: Array) -> tuple[Array, Array]:
         """States (S, L + 1, size) and outputs (S, L + 1, ny)."""
-        g, s = self.plan, self.steps
+        g, s = self.segments, self.steps
         S, L = g.h.shape
         (ends,) = s.chain(L, sensitive=False).many(x, *self._driven(p))
         states = np.concatenate((x[:, None], _columns(ends, S, L, s.size)), axis=1)
@@ -334,7 +347,7 @@ class Shooter:
 
     def shoot_with_slopes(self, x: Array, seeds: Array, p: Array) -> tuple[Array, Array, Array, Array]:
         """States and outputs, and their derivatives (S, L + 1, size or ny, n + m) from ``seeds`` (S, size, n + m)."""
-        g, s = self.plan, self.steps
+        g, s = self.segments, self.steps
         S, L = g.h.shape
         nd = s.n + s.m
         ends, slopes = s.chain(L, sensitive=True).many(x, seeds.transpose(0, 2, 1).reshape(S, -1), *self._driven(p))
@@ -349,7 +362,7 @@ class Shooter:
         return states, y.reshape(S, L + 1, -1), slopes, dy.reshape(S, L + 1, -1, nd)
 
     def _driven(self, p: Array) -> tuple[Array, ...]:
-        g = self.plan
+        g = self.segments
         S, L = g.h.shape
         return np.tile(p, L), g.u[:, :-1].reshape(S, -1), g.u_end.reshape(S, -1), g.t[:, :-1], g.h
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from dalembert.core.errors import DataError
 from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
-from dalembert.identify.likelihood.undetermined import weigh
+from dalembert.identify.likelihood.identifiability import judge_information
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import IdentificationWarning
@@ -201,14 +200,10 @@ class ModeSearch:
         size = np.where(self.values != 0.0, np.abs(self.values), self.scale)
         scaled = free * (size / self.scale)
         R = triangle(scaled) if len(scaled) > len(names) else scaled
-        information = weigh(R, names, relative=self.values != 0.0)
+        information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
         covariance = information.covariance * np.outer(size, size)
-        sentences = tuple(
-            sentence.replace("the data", "the modes").replace("the outputs", "them")
-            for sentence in information.sentences
-        )
-        for sentence in sentences:
-            warnings.warn(sentence, IdentificationWarning, stacklevel=3)
+        sentences = tuple(finding.problem for finding in information.findings)
+        IdentificationWarning.report(information.findings, stacklevel=2)
         notes = [f"warning: {sentence}" for sentence in sentences]
         for i in np.flatnonzero(~at.alone):
             notes.append(f"mode {i + 1} is repeated in the model: its shape counts for nothing.")

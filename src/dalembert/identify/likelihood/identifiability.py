@@ -1,0 +1,106 @@
+"""Identifiability: combinations of parameters that data do not determine, from the information on the parameters.
+
+RᵀR (m, m) is the information on relative changes ϑ = δp/p of parameters: along a unit vector n with ‖R n‖ = s they have
+the standard deviation 1/s. Along equal entries the data determine only the ratios, along (1, -1)/√2 only the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.core.findings import Finding
+from dalembert.expressions import Array
+from dalembert.numerics import ties
+
+
+@dataclass(frozen=True)
+class IdentifiabilityThresholds:
+    """When a combination of parameters counts as undetermined, and which of them a finding names."""
+
+    # Singular values relative to the largest: derivatives of simulations are exact to 1e-9, some 100 times below.
+    rank: float = 1e-7
+    # Relative standard deviation: the parameter may be zero.
+    deviation: float = 1.0
+    # Share of a unit vector: of six equal entries each has 0.41, of forty 0.16; smaller ones are not named.
+    part: float = 0.15
+    # Entries of a direction that differ by less count as equal: a direction known to some per cent.
+    equal: float = 0.08
+
+
+THRESHOLDS = IdentifiabilityThresholds()
+
+
+@dataclass(frozen=True)
+class Information:
+    """Relative covariance (m, m), inf where undetermined; undetermined directions (k, m) and a finding on each."""
+
+    covariance: Array
+    directions: Array
+    findings: tuple[Finding, ...]
+
+    @property
+    def correlation(self) -> Array:
+        return correlation_of(self.covariance)
+
+
+def correlation_of(covariance: Array) -> Array:
+    """Correlation (m, m); 0 against a parameter that is not determined."""
+    size = np.sqrt(np.diag(covariance))
+    with np.errstate(all="ignore"):
+        result = covariance / np.outer(size, size)
+    result = np.where(np.isfinite(result), result, 0.0)
+    np.fill_diagonal(result, 1.0)
+    return np.asarray(result)
+
+
+def judge_information(
+    R: Array, names: Sequence[str], *, relative: Sequence[bool] | Array | None = None, source: str = "the data",
+    effect: str = "the outputs",
+) -> Information:  # fmt: skip
+    """Covariance of relative changes from the square root of their information, and undetermined combinations.
+
+    relative : whether the change of a parameter is relative to its value (not so where that is zero);
+    source, effect : words of a finding, where the information comes from and on what the parameters act.
+    """
+    m = len(names)
+    if m == 0:
+        return Information(np.zeros((0, 0)), np.zeros((0, 0)), ())
+    _, s, Vt = np.linalg.svd(R)
+    blind = s <= THRESHOLDS.rank * max(float(s[0]), 1e-300)
+    inverse = np.where(blind, 0.0, 1.0 / np.where(blind, 1.0, s))
+    covariance = (Vt.T * inverse**2) @ Vt
+    touched = (np.abs(Vt[blind]) > 1e-6).any(axis=0)
+    covariance[touched, touched] = np.inf
+    loose = blind | (inverse > THRESHOLDS.deviation)
+    kinds = [True] * m if relative is None else [bool(kind) for kind in relative]
+    findings = tuple(
+        _finding(Vt[k], names, kinds, None if blind[k] else float(inverse[k]), source, effect)
+        for k in np.flatnonzero(loose)
+    )
+    return Information(covariance, Vt[loose].copy(), findings)
+
+
+def _finding(
+    direction: Array, names: Sequence[str], relative: Sequence[bool], deviation: float | None, source: str, effect: str
+) -> Finding:
+    part = [int(k) for k in np.flatnonzero(np.abs(direction) > THRESHOLDS.part)]
+    shown = tuple(names[k] for k in part)
+    how = "" if deviation is None else f" (deviation {100 * deviation:.3g} %)"
+    entries = direction[part] / direction[part][ties.first_largest(direction[part])]
+    them = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(part) > 1 else shown[0]
+    if len(part) == 1:
+        problem = f"{source} do not determine {them}{how or ': it has no influence on ' + effect}."
+    elif not all(relative[k] for k in part):
+        problem = f"{source} determine only a combination of {them}{how}."
+    elif np.ptp(entries) < THRESHOLDS.equal:
+        problem = f"{source} determine only the ratio{'' if len(part) == 2 else 's'} of {them}{how}."
+    elif len(part) == 2 and abs(float(entries.sum())) < THRESHOLDS.equal:
+        problem = f"{source} determine only the product of {them}{how}."
+    else:
+        shares = ", ".join(f"{100 * value:+.0f} % of {name}" for value, name in zip(entries, shown, strict=True))
+        problem = f"{source} do not determine {them}: changes of {shares} together leave {effect} unchanged{how}."
+    evidence = {"direction": tuple(map(float, entries)), "deviation": np.inf if deviation is None else deviation}
+    return Finding("undetermined-parameters", problem, {"parameters": shown}, evidence)
