@@ -24,6 +24,10 @@ CODES: dict[str, str] = {
     "not-finite": "a value that is NaN or infinite",
     "not-positive": "a value that must be above zero",
     "negative": "a value that must not be below zero",
+    "zero": "a value that must not be zero",
+    "zero-length": "a direction, an axis or a quaternion whose components are all zero",
+    "parallel": "two directions along the same line, where a plane or a frame is made of them",
+    "not-perpendicular": "two directions that must be square to each other",
     "not-a-count": "a value that must be a whole number",
     "out-of-range": "a value beyond its limits",
     "empty": "no element, where at least one is needed",
@@ -32,6 +36,7 @@ CODES: dict[str, str] = {
     "duplicate": "the same thing given twice",
     # matrices
     "not-symmetric": "a matrix that must be symmetric",
+    "not-orthonormal": "a matrix that must be a rotation",
     "not-positive-definite": "a matrix that must be positive (semi)definite",
     "singular-matrix": "a matrix without an inverse",
     "rank-deficient": "fewer independent rows or columns than needed",

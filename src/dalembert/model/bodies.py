@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
 from dalembert.model.inertia import Composite, Matrix, Shape
 
-_ROTATIONS = "da.rotation(...), a quaternion (4 numbers, scalar first) or a 3x3 matrix"
+if TYPE_CHECKING:
+    pass
+
+Scalar = float | Quantity  # a number, or an expression of parameters
+Vector = Iterable[Scalar]
+Place = Union["Body", "Point", "Frame"]
+_ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))
+_SHORTEST = 1e-12  # length of a direction or quaternion that counts as zero: theirs is of order one, rounding 1e-16
+_PARALLEL = 1e-9  # sine of the least angle between an axis and the x direction given with it
+_ORTHONORMAL = 1e-9  # largest error of R Rᵀ = I: a matrix written with nine digits is accepted
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -22,17 +32,32 @@ def is_number(x: Any) -> bool:
     return is_real(x) and math.isfinite(float(x))
 
 
-def number(x: Any, what: str) -> Any:
+def number(x: Any, what: str) -> Scalar:
     """Checked finite number: a float, or a parameter expression as it is."""
     if not is_number(x):
-        raise ModelError(f"{what} must be a finite number, got {x!r}.")
+        raise ModelError("not-a-number", f"{what} must be a finite number, got {x!r}.", where={"argument": what})
     return x if isinstance(x, Quantity) else float(x)
 
 
-def not_negative(x: Any, what: str) -> Any:
+def not_negative(x: Any, what: str) -> Scalar:
     """Checked finite number, zero or more."""
     if float(number(x, what)) < 0:
-        raise ModelError(f"{what} is negative ({float(x):g}).")
+        raise ModelError("negative", f"{what} is negative ({float(x):g}).", where={"argument": what})
+    return number(x, what)
+
+
+def positive(x: Any, what: str, *advice: Advice) -> Scalar:
+    """Checked finite number above zero."""
+    if not is_number(x) or float(x) <= 0:
+        problem = f"{what} must be a positive number, got {x!r}."
+        raise ModelError("not-positive", problem, *advice, where={"argument": what})
+    return number(x, what)
+
+
+def nonzero(x: Any, what: str) -> Scalar:
+    """Checked finite number other than zero."""
+    if not is_number(x) or float(x) == 0:
+        raise ModelError("zero", f"{what} must be a number other than zero, got {x!r}.", where={"argument": what})
     return number(x, what)
 
 
@@ -40,7 +65,7 @@ def name_of(given: Any, what: str) -> str:
     """The name of a joint or coordinate, given as a text or as the joint itself."""
     name = getattr(given, "name", given)
     if not isinstance(name, str):
-        raise ModelError(f"{what} must be a name such as 'A' or 'A.angle', got {given!r}.")
+        raise ModelError("bad-name", f"{what} must be a name such as 'A' or 'A.angle', got {given!r}.")
     return name
 
 
@@ -54,9 +79,10 @@ def vector(values: Any, size: int, what: str) -> tuple[Any, ...]:
     try:
         items = () if isinstance(values, (str, bytes)) else tuple(values)
     except TypeError:
-        raise ModelError(f"{what} must be {size} numbers, got {values!r}.") from None
+        items = ()
     if len(items) != size or not all(is_number(x) for x in items):
-        raise ModelError(f"{what} must be {size} finite numbers, got {values!r}.")
+        code = "wrong-shape" if len(items) != size else "not-a-number"
+        raise ModelError(code, f"{what} must be {size} finite numbers, got {values!r}.", where={"argument": what})
     return tuple(x if isinstance(x, Quantity) else float(x) for x in items)
 
 
@@ -64,11 +90,12 @@ def unit(direction: Any, what: str) -> tuple[float, float, float]:
     """Unit vector along a direction given by three numbers."""
     given = vector(direction, 3, what)
     if any(isinstance(c, Quantity) for c in given):
-        raise ModelError(f"{what} may not depend on a parameter, got {direction!r}.")
+        problem = f"{what} may not depend on a parameter, got {direction!r}."
+        raise ModelError("not-supported", problem, where={"argument": what})
     x, y, z = (float(c) for c in given)
     length = math.sqrt(x * x + y * y + z * z)
-    if length < 1e-12:
-        raise ModelError(f"{what} has zero length.")
+    if length < _SHORTEST:
+        raise ModelError("zero-length", f"{what} has zero length.", where={"argument": what})
     return (x / length, y / length, z / length)
 
 
@@ -85,8 +112,8 @@ def axes_from(z: Any, x: Any = None, what: str = "axis") -> Matrix:
     given = unit(x, f"x direction for {what}")
     along = sum(a * b for a, b in zip(given, e3, strict=True))
     rest = tuple(a - along * b for a, b in zip(given, e3, strict=True))
-    if math.sqrt(sum(r * r for r in rest)) < 1e-9:
-        raise ModelError(f"{what}: the x direction is parallel to it.")
+    if math.sqrt(sum(r * r for r in rest)) < _PARALLEL:
+        raise ModelError("parallel", f"{what}: the x direction is parallel to it.", where={"argument": what})
     e1 = unit(rest, what)
     e2 = cross(e3, e1)
     return ((e1[0], e2[0], e3[0]), (e1[1], e2[1], e3[1]), (e1[2], e2[2], e3[2]))
@@ -110,17 +137,18 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         return IDENTITY
     if hasattr(rotation, "quaternion"):  # a Rotation of `model.orientation`
         if any(is_symbolic(c) or getattr(c, "ndim", 0) for c in rotation.quaternion):
-            raise ModelError(f"{what} must be one fixed orientation, not one per sample or a function of time.")
+            problem = f"{what} must be one fixed orientation, not one per sample or a function of time."
+            raise ModelError("wrong-type", problem)
         rotation = [float(c) for c in rotation.quaternion]
     try:
         items = list(rotation)
     except TypeError:
-        raise ModelError(f"{what} must be {_ROTATIONS}.") from None
+        items = []
     if len(items) == 4:
         w, x, y, z = (float(c) for c in vector(items, 4, what))
         n = math.sqrt(w * w + x * x + y * y + z * z)
-        if n < 1e-12:
-            raise ModelError(f"{what}: the quaternion is zero.")
+        if n < _SHORTEST:
+            raise ModelError("zero-length", f"{what}: the quaternion is zero.")
         w, x, y, z = w / n, x / n, y / n, z / n
         return (
             (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -132,10 +160,11 @@ def rotation_matrix(rotation: Any, what: str) -> Matrix:
         product = matmul(rows, transpose(rows))  # type: ignore[arg-type]
         error = max(abs(product[i][j] - (i == j)) for i in range(3) for j in range(3))
         handed = cross([r[0] for r in rows], [r[1] for r in rows])
-        if error > 1e-9 or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
-            raise ModelError(f"{what} is not a rotation matrix (orthonormal, right-handed).")
+        if error > _ORTHONORMAL or sum(h * r[2] for h, r in zip(handed, rows, strict=True)) < 0:
+            problem = f"{what} is not a rotation matrix (orthonormal, right-handed)."
+            raise ModelError("not-orthonormal", problem, evidence={"error": error})
         return rows  # type: ignore[return-value]
-    raise ModelError(f"{what} must be {_ROTATIONS}.")
+    raise ModelError("wrong-type", f"{what} is no orientation: {rotation!r}.", _ROTATION)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,13 +182,16 @@ class Point:
         what = f"a frame of body {self.body.name!r}"
         if self.body.planar:
             if axis is not None or x is not None or rotation is not None:
-                raise ModelError(f"{what}: a planar frame has an angle; leave axis, x and rotation out.")
+                advice = Advice("Leave out axis, x and rotation.")
+                raise ModelError("ineffective-argument", f"{what}: a planar frame has an angle.", advice)
             return Frame(self.body, self.coordinates, IDENTITY, number(angle, f"angle of {what}"))
         if not (is_number(angle) and float(angle) == 0):
-            raise ModelError(f"{what}: a spatial frame has axis= and x=, or rotation=; leave the angle out.")
+            advice = Advice("Leave out the angle; give {}.", Argument("axis"), Argument("x"), Argument("rotation"))
+            raise ModelError("ineffective-argument", f"{what}: a spatial frame has no angle.", advice)
         if rotation is not None:
             if axis is not None or x is not None:
-                raise ModelError(f"{what}: give either rotation=, or axis= and x=.")
+                problem = f"{what}: give either the rotation, or the axis and the x direction."
+                raise ModelError("conflicting-arguments", problem)
             return Frame(self.body, self.coordinates, rotation_matrix(rotation, f"rotation of {what}"))
         return Frame(self.body, self.coordinates, axes_from((0, 0, 1) if axis is None else axis, x, f"axis of {what}"))
 
@@ -210,7 +242,8 @@ class Body:
         given: Any = coordinates
         if len(coordinates) == 1 and isinstance(coordinates[0], str):
             if coordinates[0] not in self.points:
-                raise ModelError(unknown_name("point", coordinates[0], self.points, f"body {self.name!r}"))
+                problem = unknown_name("point", coordinates[0], self.points, f"body {self.name!r}")
+                raise ModelError("unknown-name", problem, where={"body": self.name, "point": coordinates[0]})
             return self.at(*self.points[coordinates[0]])
         if len(coordinates) == 1 and not is_number(coordinates[0]) and coordinates[0] is not None:
             given = coordinates[0]
@@ -226,11 +259,11 @@ class Body:
         place = self.at(*(coordinates or (0.0,) * self.dimension))
         return place.frame(axis=axis, x=x, rotation=rotation, angle=angle)
 
-    def local(self, place: Sequence[Any], what: str = "a place of the drawing") -> tuple[Any, ...]:
+    def local(self, place: Vector, what: str = "a place of the drawing") -> tuple[Any, ...]:
         """Body coordinates of a place of the drawing (world axes)."""
-        place = vector(place, self.dimension, what)
+        given = vector(place, self.dimension, what)
         base = self.position or (0.0,) * self.dimension
-        d = tuple(p - b for p, b in zip(place, base, strict=True))
+        d = tuple(p - b for p, b in zip(given, base, strict=True))
         if self.planar:
             c, s = math.cos(self.angle), math.sin(self.angle)
             return (c * d[0] + s * d[1], -s * d[0] + c * d[1])
@@ -282,7 +315,8 @@ def read_mesh(name: str, mesh: Any, center: tuple[Any, ...]) -> Any:
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.ndim != 3 or found.shape[1:] != (3, 3) or not len(found) or not np.isfinite(found).all():
-        raise ModelError(f"mesh of body {name!r} must be the corners of triangles, finite numbers (n, 3, 3) [m].")
+        problem = f"mesh of body {name!r} must be the corners of triangles, finite numbers (n, 3, 3) [m]."
+        raise ModelError("wrong-shape", problem, where={"body": name})
     found -= np.array([*map(float, center), 0.0, 0.0, 0.0][:3])
     found.setflags(write=False)
     return found
@@ -297,15 +331,18 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
             number(mass, f"mass of body {name!r}")
         if mass is not None and abs(float(mass) - float(inertia.mass)) > 1e-12 * abs(float(inertia.mass)):
             raise ModelError(
-                f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg; "
-                "leave the mass out."
+                "conflicting-arguments",
+                f"body {name!r}: mass {float(mass):g} kg differs from the composite's {float(inertia.mass):g} kg.",
+                Advice("Leave the mass out."),
+                where={"body": name},
             )
         matrix: Any = inertia.inertia
         mass = inertia.mass
         center = inertia.center[:2] if planar else inertia.center
         return mass, matrix[2][2] if planar else matrix, center, None
     if mass is None:
-        raise ModelError(f"body {name!r} needs a mass (zero is legal where the joints make up for it).")
+        problem = f"body {name!r} needs a mass (zero is legal where the joints make up for it)."
+        raise ModelError("missing-argument", problem, where={"body": name})
     if isinstance(inertia, Shape):
         number(mass, f"mass of body {name!r}")
         shape = inertia
@@ -324,7 +361,9 @@ def read_inertia(name: str, mass: Any, inertia: Any, planar: bool) -> tuple[Any,
             raise TypeError
     except (TypeError, ModelError):
         raise ModelError(
+            "wrong-type",
             f"body {name!r}: inertia must be a number, three principal values, a 3x3 matrix or a shape, "
-            f"got {inertia!r}."
+            f"got {inertia!r}.",
+            where={"body": name},
         ) from None
     return mass, rows, center, None

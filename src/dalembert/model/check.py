@@ -11,8 +11,8 @@ from dalembert.core.errors import unknown_name
 from dalembert.expressions.quantities import Quantity
 from dalembert.model.actuators import DCMotor
 from dalembert.model.bodies import Body, inertia_problems
+from dalembert.model.couplings import ROTATION_VECTOR
 from dalembert.model.forces import Contact, Friction, JointSpring, Spring, Stop
-from dalembert.model.joints import ROTATION_VECTOR
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
@@ -200,9 +200,9 @@ def _force_problems(m: Mechanism) -> list[str]:
         joint = coordinates.joints.get(name)
         if joint is None:
             problems += coordinates.joint_complaint(what, name)
-        elif joint.kind not in ("revolute", "prismatic", "cylindrical"):
+        elif not joint.declaration.bearing:
             problems.append(f"{what}: friction needs a revolute, prismatic or cylindrical joint, not {name!r}.")
-        elif joint.kind == "revolute" and float(force.coulomb) > 0 and force.radius is None:
+        elif all(c.unit == "rad" for c in joint.coordinates) and float(force.coulomb) > 0 and force.radius is None:
             problems.append(f"{what}: Coulomb friction in hinge {name!r} needs the bearing's radius.")
     return problems
 

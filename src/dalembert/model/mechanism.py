@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.notebook import small_table
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
+from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
 from dalembert.model.forces import ForceMethods
-from dalembert.model.joints import Coupler, Driver, Joint, JointMethods, UserConstraint, Variable
+from dalembert.model.joint_methods import JointMethods
+from dalembert.model.joints import JOINTS, Joint
 from dalembert.model.measures import Measure
 
 
@@ -23,7 +26,7 @@ class Sensor:
     measure: Measure
 
 
-class Mechanism(JointMethods, ForceMethods):
+class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     """Bodies, joints, forces, inputs and sensors of one machine.
 
     Parameters
@@ -44,9 +47,10 @@ class Mechanism(JointMethods, ForceMethods):
 
     def __init__(self, name: str, *, planar: bool = False, gravity: Any = None) -> None:
         if not isinstance(name, str) or not name.strip():
-            raise ModelError(f"the name of a mechanism must be a text with at least one visible letter, got {name!r}.")
+            problem = f"the name of a mechanism must be a text with at least one visible letter, got {name!r}."
+            raise ModelError("bad-name", problem)
         if not isinstance(planar, bool):
-            raise ModelError(f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
+            raise ModelError("wrong-type", f"mechanism {name!r}: planar must be True or False, got {planar!r}.")
         self.name = name.strip()
         self.planar = planar
         self.description = ""  # what it is, in words; goes along into files and reports
@@ -70,6 +74,23 @@ class Mechanism(JointMethods, ForceMethods):
         self.parameters: dict[str, float] = {}
         self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
         self.simulation: dict[str, Any] = {}  # how it is simulated unless told otherwise: arguments of `simulate`
+
+    if not TYPE_CHECKING:  # a misspelt method is an error for type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """``add_<kind>`` of a joint kind without a method of its own."""
+            kind = name.removeprefix("add_").replace("_", " ")
+            if not name.startswith("add_") or kind not in JOINTS:
+                raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
+
+            def add(*sides: Any, **options: Any) -> Joint:
+                return self.add_joint(kind, *sides, **options)
+
+            add.__name__, add.__doc__, add.__signature__ = name, JOINTS[kind].doc, JOINTS[kind].signature
+            return add
+
+        def __dir__(self) -> list[str]:
+            return [*super().__dir__(), *(f"add_{kind.replace(' ', '_')}" for kind in JOINTS)]
 
     def __repr__(self) -> str:
         kind = "planar" if self.planar else "spatial"
@@ -101,7 +122,8 @@ class Mechanism(JointMethods, ForceMethods):
         for part in self.parts():
             if part.name == name:
                 return part
-        raise ModelError(unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}"))
+        problem = unknown_name("part", name, [part.name for part in self.parts()], f"mechanism {self.name!r}")
+        raise ModelError("unknown-name", problem, where={"name": name})
 
     def parameter(self, name: str, value: float) -> Quantity:
         """A number that stays symbolic, so that ``eqs.replace(name=...)`` changes it without rebuilding.
@@ -109,11 +131,14 @@ class Mechanism(JointMethods, ForceMethods):
         Use it wherever a number goes, also in arithmetic: ``crank.at(-length / 2, 0)``.
         """
         if not isinstance(name, str) or not name or name != name.strip():
-            raise ModelError(f"a parameter's name must be a non-empty text without outer blanks, got {name!r}.")
+            problem = f"a parameter's name must be a non-empty text without outer blanks, got {name!r}."
+            raise ModelError("bad-name", problem)
         if not is_number(value):
-            raise ModelError(f"parameter {name!r}: expected a finite number, got {value!r}.")
+            problem = f"parameter {name!r}: expected a finite number, got {value!r}."
+            raise ModelError("not-a-number", problem, where={"parameter": name})
         if name in self.parameters and self.parameters[name] != float(value):
-            raise ModelError(f"parameter {name!r} already has the value {self.parameters[name]:g}.")
+            problem = f"parameter {name!r} already has the value {self.parameters[name]:g}."
+            raise ModelError("taken-name", problem, where={"parameter": name})
         self.parameters[name] = float(value)
         return Quantity.parameter(name, value)
 
@@ -144,15 +169,17 @@ class Mechanism(JointMethods, ForceMethods):
         """
         size = 2 if self.planar else 3
         if self.planar and rotation is not None:
-            raise ModelError(f"body {name!r}: a planar body is turned by angle=, not by rotation=.")
+            advice = Advice("Use {}.", Argument("angle"))
+            raise ModelError("not-supported", f"body {name!r}: a planar body has no rotation.", advice)
         if not self.planar and not (is_number(angle) and float(angle) == 0):
-            raise ModelError(f"body {name!r}: a spatial body is turned by rotation=, not by angle=.")
+            advice = Advice("Use {}.", Argument("rotation"))
+            raise ModelError("not-supported", f"body {name!r}: a spatial body has no angle.", advice)
         mass, inertia, own, shape = read_inertia(name, mass, inertia, self.planar)
         if center is not None:
             own = vector(center, size, f"center of body {name!r}")
         place = () if position is None else vector(position, size, f"position of body {name!r}")
         if not is_number(angle):
-            raise ModelError(f"angle of body {name!r} must be a finite number, got {angle!r}.")
+            raise ModelError("not-a-number", f"angle of body {name!r} must be a finite number, got {angle!r}.")
         body = Body(
             name,
             self.planar,

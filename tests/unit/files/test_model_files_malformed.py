@@ -71,7 +71,7 @@ APPENDED = {
     "a rod of no length": (
         '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = 0',
         1,
-        "must be positive",
+        "must be a positive number",
     ),
     "a length in kilograms": (
         '[joints.B]\ntype = "massless rod"\na = "rod"\nb = "ground"\nlength = "1 kg"',
@@ -140,7 +140,7 @@ APPENDED = {
     "a negative radius": ("[bodies.b]\nmass = 1\ninertia = { sphere = -1 }", 1, "not negative"),
     "a composite of nothing": ("[bodies.b]\ninertia = { composite = [] }", 2, "at least 1"),
     "a mesh without a folder": ('[bodies.b]\ninertia = { mesh = "a.stl", density = 1 }', 2, "without a folder"),
-    "a rotation in the plane": ("[bodies.b]\nmass = 1\nrotation = [1, 0, 0, 0]", 1, "turned by angle"),
+    "a rotation in the plane": ("[bodies.b]\nmass = 1\nrotation = [1, 0, 0, 0]", 1, "has no rotation"),
     "a position of one number": ("[bodies.b]\nmass = 1\nposition = [1]", 3, "list of 2 or 3"),
     "a body called ground": ("[bodies.ground]\nmass = 1", 1, "may not be called 'ground'"),
     "a name used twice": ('[sensors.rod]\ntype = "energy"', -7, "names must differ"),
@@ -212,7 +212,11 @@ APPENDED = {
         1,
         "both prescribe",
     ),
-    "a gear of no ratio": ('[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0', 1, "non-zero"),
+    "a gear of no ratio": (
+        '[couplers.g]\ntype = "gear"\nfirst = "A"\nsecond = "rod.x"\nratio = 0',
+        1,
+        "other than zero",
+    ),
     "a constraint without expressions": ("[constraints.c]\nresidual = []", 2, "at least one"),
     "a constraint of an unknown level": (
         '[constraints.c]\nresidual = "rod.x"\nlevel = "jerk"',

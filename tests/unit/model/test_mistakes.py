@@ -152,7 +152,7 @@ JOINTS: list[Case] = [
     ("a joint to None", lambda m, r: m.add_revolute("B", None, r.at(0, 0)), ("'B'", "None")),
     ("a joint to a text", lambda m, r: m.add_revolute("B", "rod", r.at(0, 0)), ("'B'", "'rod'", "body.at")),
     ("a joint of bodies nowhere", lambda m, r: m.add_revolute("B", m.ground, r), ("'B'", "at=")),
-    ("a joint at a wrong place", lambda m, r: m.add_revolute("B", m.ground, r, at=(1, 2, 3)), ("'B'", "at=", "3)")),
+    ("a joint at a wrong place", lambda m, r: m.add_revolute("B", m.ground, r, at=(1, 2, 3)), ("'B'", "3)")),
     ("a body joined to itself", lambda m, r: m.add_revolute("B", r.at(0, 0), r.at(1, 0)), ("'B'", "'rod'", "itself")),
     (
         "a body of another mechanism",
@@ -191,12 +191,12 @@ JOINTS: list[Case] = [
     (
         "a rod of no length",
         lambda m, r: m.add_massless_rod("B", m.ground.at(0, 0), r.at(0, 0), length=0),
-        ("rod 'B'", "0"),
+        ("'B'", "length", "0"),
     ),
     (
         "a rod of text",
         lambda m, r: m.add_massless_rod("B", m.ground.at(0, 0), r.at(0, 0), length="1"),
-        ("rod 'B'", "'1'"),
+        ("'B'", "length", "'1'"),
     ),
     ("a wheel of no radius", lambda m, r: m.add_rolling_wheel("B", m.ground, r, radius=0), ("'B'", "radius", "0")),
     (
@@ -276,7 +276,11 @@ SPATIAL_JOINTS: list[Case] = [
         lambda m, r: m.add_revolute("B", m.ground.at(0, 0, 0), r.at(0, 0, 0), axis=(m.parameter("n", 1.0), 0, 0)),
         ("'B'", "axis", "parameter"),
     ),
-    ("a pin in a slot in space", lambda m, r: m.add_pin_in_slot("B", m.ground, r, at=(0, 0, 0)), ("'B'", "planar")),
+    (
+        "a pin in a slot in space",
+        lambda m, r: m.add_pin_in_slot("B", m.ground, r, at=(0, 0, 0)),
+        ("'B'", "spatial", "add_point_on_line"),
+    ),
     (
         "rolling discs in space",
         lambda m, r: m.add_rolling_discs("B", m.ground, r, radius=1, second_radius=1),

@@ -123,6 +123,8 @@ def test_the_scene_of_a_mechanism_names_both_bodies_of_a_joint() -> None:
     assert joint == {
         "name": "P",
         "type": "prismatic",
+        "glyph": "slide",
+        "legend": "slide and its rail",
         "body": "block",
         "point": [0.5, 0.0, 0.0],
         "other": {"body": None, "point": [1.0, 2.0, 0.0], "axis": [1.0, 0.0, 0.0]},

@@ -111,7 +111,7 @@ def test_reactions_are_drawn_where_they_are_recorded() -> None:
 
 
 def test_a_body_without_a_shape_that_rolls_is_drawn_as_a_wheel() -> None:
-    joint = {"name": "W", "type": "wheel on plane", "body": "b", "point": [0, 0, 0], "radius": 0.3, "axis": [0, 1, 0]}
+    joint = {"name": "W", "type": "rolling wheel", "body": "b", "point": [0, 0, 0], "radius": 0.3, "axis": [0, 1, 0]}
     t = np.linspace(0.0, 1.0, 11)
     values = np.column_stack([t, 0 * t, 0 * t + 0.3, 0 * t + 1.0, 0 * t, 0 * t, 0 * t])
     names = [f"b.{c}" for c in ("x", "y", "z", "e0", "e1", "e2", "e3")]

@@ -25,7 +25,7 @@ def schema(
     JSON: the schema; with --out {"files"}.
     """
     from dalembert.core.atomic_files import write_text
-    from dalembert.files.models.schema.document import model_schema
+    from dalembert.files.models.schema.json_schema import model_schema
 
     text = json.dumps(model_schema(), indent=1, ensure_ascii=False)
     if out is None:

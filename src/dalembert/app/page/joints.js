@@ -4,12 +4,13 @@ import { distance, three } from "./data.js";
 import { reach } from "./bodies.js";
 import { ball, coil, matter, mesh, plate, spiral, stadium, strut } from "./shapes.js";
 
-const SLIDING = new Set(["prismatic", "cylindrical", "screw", "point on line", "massless rod"]);
-const SQUARE = new Set(["prismatic", "cylindrical", "point on line", "screw"]);
+// which glyphs (shapes that kinds of joints declare) have a rail to the other body, and which are blocks
+const SLIDING = new Set(["slide", "screw", "slot", "rod"]);
+const SQUARE = new Set(["slide", "screw", "slot"]);
 const Z = new THREE.Vector3(0, 0, 1);
 
 export function drawGround(machine) {
-  const { D, size: s } = machine, places = D.ground.map(three), rails = D.joints.filter(j => j.type === "prismatic" && j.axis && D.planar && j.other && j.other.body === null);
+  const { D, size: s } = machine, places = D.ground.map(three), rails = D.joints.filter(j => j.glyph === "slide" && j.axis && D.planar && j.other && j.other.body === null);
   for (const spring of D.springs) for (const [body, point] of [spring.a, spring.b])
     if (body === null && !places.some(p => distance(p, three(point)) < 1e-9 * D.radius)) places.push(three(point));
   const group = new THREE.Group();
@@ -55,11 +56,11 @@ function foot(machine, p, s) { // a cone on a post that reaches the floor
 }
 
 export function drawJoint(machine, joint) {
-  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.type === "point on line", square = SQUARE.has(joint.type) && !slotted;
+  const { D, size: s, thick, steel, stage } = machine, group = new THREE.Group(), planar = D.planar, slotted = planar && joint.glyph === "slot", square = SQUARE.has(joint.glyph) && !slotted;
   const leaf = machine.D.joint_springs && machine.D.joint_springs.some(one => one.foot && one.joint === joint.name);
-  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.type))) return { joint, group, rail: null }; // leaf springs, or tube and rod, stand for it
+  if (leaf || (!planar && machine.rods.has(joint.body) && joint.axis && SQUARE.has(joint.glyph))) return { joint, group, rail: null }; // leaf springs, or tube and rod, stand for it
   const heights = [machine.height(joint.body), joint.other ? machine.height(joint.other.body) : 0], low = Math.min(...heights), high = Math.max(...heights);
-  if (joint.type !== "fixed" && planar && !square) {
+  if (joint.glyph && planar && !square) {
     const deep = high - low + 1.5 * thick, pin = mesh(new THREE.CylinderGeometry(0.52 * s, 0.52 * s, deep, 28).rotateX(Math.PI / 2), steel);
     const cap = mesh(new THREE.CylinderGeometry(0.34 * s, 0.34 * s, deep * 1.02, 28).rotateX(Math.PI / 2), machine.pin);
     pin.position.z = cap.position.z = (low + high) / 2 + 0.2 * thick;
@@ -72,28 +73,39 @@ export function drawJoint(machine, joint) {
   } else if (!planar) group.add(...spatialJoint(machine, joint, square, s, steel));
   if (joint.radius) group.clear(); // what rolls touches the ground elsewhere
   if (slotted && joint.other && joint.other.axis) slot(machine, joint);
-  const rail = joint.other && SLIDING.has(joint.type) && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
+  if (joint.lines) strokes(machine, joint);
+  const rail = joint.other && SLIDING.has(joint.glyph) && !slotted ? mesh(new THREE.CylinderGeometry(0.32 * s, 0.32 * s, 1, 14).rotateX(Math.PI / 2).translate(0, 0, 0.5), steel) : null;
   if (rail && planar) rail.position.z = -0.5 * thick;
   stage.scene.add(group);
   if (rail) stage.scene.add(rail);
-  const fixedRail = planar && joint.type === "prismatic" && joint.axis && joint.other && joint.other.body === null;
+  const fixedRail = planar && joint.glyph === "slide" && joint.axis && joint.other && joint.other.body === null;
   if (fixedRail) guide(machine, joint);
   return { joint, group, rail: fixedRail ? null : rail };
 }
 
 function spatialJoint(machine, joint, square, s, steel) {
-  if (joint.type === "fixed") return [];
-  if (joint.type === "spherical" || joint.type === "massless rod" || !joint.axis) return [ball([0, 0, 0], (joint.type === "massless rod" ? 0.6 : 1.35) * s, steel)];
+  if (!joint.glyph) return [];
+  if (joint.glyph === "ball" || joint.glyph === "rod" || !joint.axis) return [ball([0, 0, 0], (joint.glyph === "rod" ? 0.6 : 1.35) * s, steel)];
   const way = new THREE.Vector3(...joint.axis).normalize(), turn = new THREE.Quaternion().setFromUnitVectors(Z, way);
   const body = machine.D.bodies[machine.index.get(joint.body)], shape = body && body.shape, point = three(joint.point);
   // long enough to stick out of the body at this place, unless it would be a pole
   const across = point.reduce((sum, c, k) => sum + c * joint.axis[k], 0), out = reach(shape, joint.axis) - Math.abs(across);
   const length = 3.6 * s < 2 * out && Math.abs(across) < 0.3 * out && out < 6 * s ? 2 * out + 1.4 * s : 3.6 * s;
-  if (joint.type === "universal") return [ball([0, 0, 0], 1.1 * s, steel), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20).rotateX(Math.PI / 2), steel), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20), steel), turn)];
+  if (joint.glyph === "cross") return [ball([0, 0, 0], 1.1 * s, steel), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20).rotateX(Math.PI / 2), steel), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, length, 20), steel), turn)];
   if (square) return [turned(mesh(new THREE.BoxGeometry(2.4 * s, 2.4 * s, 3 * s), steel, 30), turn)];
   return [turned(mesh(new THREE.CylinderGeometry(1.15 * s, 1.15 * s, length, 32).rotateX(Math.PI / 2), steel, 30), turn), turned(mesh(new THREE.CylinderGeometry(0.5 * s, 0.5 * s, 1.08 * length, 20).rotateX(Math.PI / 2), machine.pin), turn)];
 }
 function turned(one, turn) { one.quaternion.copy(turn); return one; }
+
+// lines that a kind of joint brings along, in the axes of the first body and sizes of a pin
+function strokes(machine, { lines, other }) {
+  const { size: s, thick, stage } = machine, own = machine.index.has(other.body), holder = own ? machine.bodies[machine.index.get(other.body)] : stage.scene, material = new THREE.LineBasicMaterial({ color: "#343b45" });
+  const lift = machine.D.planar ? machine.height(other.body) + 0.6 * thick : 0, [x, y, z] = three(other.point);
+  for (const line of lines) {
+    const points = line.map(p => new THREE.Vector3(x + s * p[0], y + s * p[1], z + s * p[2] + lift));
+    holder.add(new THREE.Line(new THREE.BufferGeometry().setFromPoints(points), material));
+  }
+}
 
 // planar: the rail of what slides on the ground, as long as the slide is, with hatched ends
 function guide(machine, joint) {

@@ -25,6 +25,9 @@ const SIGNS = {
   rest: svg(`<rect x="2" y="5" width="22" height="6" rx="3" fill="#b9c1cb" opacity=".6"/>`),
 };
 
+// the sign that stands in the legend for the glyph of a joint
+const JOINT_SIGNS = { slide: "slide", screw: "slide", slot: "slide", rod: "ball", ball: "ball", cross: "ball", wheel: "rolls", sphere: "rolls" };
+
 const MARKS = {
   fixed: ['<rect x="7" y="6" width="12" height="7" fill="#5a6573"/>', "held fast"], pinned: ['<path d="M13 3l6 10H7z" fill="#5a6573"/>', "held in place, free to turn"],
   guided: ['<circle cx="13" cy="8" r="5" fill="none" stroke="#5a6573" stroke-width="1.6"/>', "held in some directions"], held: ['<circle cx="13" cy="8" r="2.500" fill="#5a6573"/>', "held point"],
@@ -41,12 +44,9 @@ function structureRows(D) {
 }
 
 function machineRows(D, machine) {
-  const kinds = new Set(D.joints.filter(j => !j.radius).map(j => j.type)), rows = [["body", "bodies, each in its colour"]];
+  const rows = [["body", "bodies, each in its colour"]], legends = new Map(D.joints.filter(j => j.legend).map(j => [j.legend, j.glyph]));
   if (D.bodies.some(body => body.shape && body.shape.guess)) rows.push(["guess", "paler: a solid with the body's mass and inertia"]);
-  if (kinds.has("revolute")) rows.push(["hinge", "hinge"]);
-  if (["prismatic", "cylindrical", "screw", "point on line"].some(kind => kinds.has(kind))) rows.push(["slide", "slide and its rail"]);
-  if (["spherical", "universal"].some(kind => kinds.has(kind))) rows.push(["ball", "ball or universal joint"]);
-  if (D.joints.some(j => j.radius)) rows.push(["rolls", "rolls without slip"]);
+  for (const [legend, glyph] of [...legends].sort(([a], [b]) => a < b ? -1 : 1)) rows.push([JOINT_SIGNS[glyph] || "hinge", legend]);
   if (D.ground.length) rows.push(["ground", "held by the ground"]);
   if (D.planar) rows.push(["centre", "centre of mass"]);
   if (D.springs.length) rows.push(["spring", D.springs.some(s => s.damped) ? "spring; with a damper in it where there is damping" : "spring"]);

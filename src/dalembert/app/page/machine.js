@@ -47,7 +47,7 @@ export class Machine {
   // bodies of one role in several parts (leg1.crank, leg2.crank) have one colour; the rod of a telescope is thin and of steel
   roles() {
     const { D } = this, kinds = [...new Set(D.bodies.map(body => body.name.split(".").pop()))], leaves = new Set((D.joint_springs || []).filter(one => one.foot).map(one => one.joint));
-    this.rods = new Set(D.joints.filter(joint => ["prismatic", "cylindrical"].includes(joint.type) && joint.other && this.index.has(joint.other.body) && joint.axis && !leaves.has(joint.name) && this.along(joint)).map(joint => joint.body));
+    this.rods = new Set(D.joints.filter(joint => joint.glyph === "slide" && joint.other && this.index.has(joint.other.body) && joint.axis && !leaves.has(joint.name) && this.along(joint)).map(joint => joint.body));
     const colored = kinds.filter(kind => D.bodies.some(body => body.name.split(".").pop() === kind && !this.rods.has(body.name)));
     this.colors = D.bodies.map(body => this.rods.has(body.name) ? "#98a3b1" : PALETTE[colored.indexOf(body.name.split(".").pop()) % PALETTE.length]);
   }
@@ -85,7 +85,7 @@ export class Machine {
 
   // ---- questions of those who draw
 
-  slides(body) { return this.D.joints.some(joint => joint.type === "prismatic" && (joint.body === body || (joint.other && joint.other.body === body))); }
+  slides(body) { return this.D.joints.some(joint => joint.glyph === "slide" && (joint.body === body || (joint.other && joint.other.body === body))); }
   // whether what is joined at a place of the ground is below it
   hangs(p) {
     const up = this.stage.upward, joined = this.D.joints.filter(j => j.other && (j.other.body === null || j.body === null) && distance(three(j.other.body === null ? j.other.point : j.point), p) < 1e-9 * this.D.radius);

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dalembert.files.models.schema.complaints import keys_at, kind_at, message_of, near_kind, place_of
-from dalembert.files.models.schema.document import Model
+from dalembert.files.models.schema.document import model_type
 from dalembert.files.models.text.positions import Path
 from dalembert.files.models.text.sources import Source
 
@@ -25,14 +25,14 @@ LIKELY = 0.5  # likeness above which it probably stands for a known one, which i
 
 
 def validated(source: Source) -> Any:
-    """The document as a `Model`, as far as it is sound; what is wrong with it has been noted.
+    """The document as tables, as far as it is sound; what is wrong with it has been noted.
 
     None when it is wrong as a whole, so that anything more said about it would be a guess.
     """
     document = source.document
     for _ in range(MAX_PASSES):
         try:
-            return Model.model_validate(document)
+            return model_type().model_validate(document)
         except ValidationError as error:
             if document is source.document:
                 document = deepcopy(document)

@@ -1,4 +1,4 @@
-"""Constraint rows that are not joint kernels: curves, couplers, drivers, rotors and a user's own constraints.
+"""Constraint rows that are not joint kernels: couplers, drivers, rotors and a user's own constraints.
 
 A position-level row φ(q,t) has A = φ_q N and b = -(A v + φ_t)˙ at v̇ = 0; a velocity-level row c(q,v,t), also one
 nonlinear in v, has A = c_v and b = -(c_q q̇ + c_t) (Chetaev's rule for the nonlinear ones).
@@ -16,8 +16,8 @@ from dalembert.expressions import call_user
 from dalembert.mechanics.rotations import exponential, turn_between
 from dalembert.mechanics.rows import Form
 from dalembert.mechanics.user_view import as_column
+from dalembert.model.couplings import ROTATION_VECTOR, Coupler, Driver, UserConstraint
 from dalembert.model.forces import Actuator
-from dalembert.model.joints import ROTATION_VECTOR, Coupler, Driver, Joint, UserConstraint
 from dalembert.model.orientation import as_rotation, normalised, split_pose
 
 if TYPE_CHECKING:
@@ -37,22 +37,6 @@ def general_rows(host: Absolute, owner: str, level: str, expression: Any) -> tup
     bias = ca.jtimes(rate, host.q, host.qdot) + ca.jacobian(rate, host.t)
     phi = expression if level == HOLONOMIC else SX.zeros(0, 1)
     return host.rows.add(owner, [level] * expression.shape[0], Form.of_matrix(A), -bias, phi, rate)
-
-
-def point_on_curve(host: Absolute, joint: Joint) -> tuple[tuple[int, ...], dict[str, Any]]:
-    """Rows d - R_a J c(s) = 0 with the curve's parameter s as an extra coordinate without mass."""
-    k = [e[0] for e in host.extra].index(f"{joint.name}.parameter")
-    s = host.q[host.space.nq * host.nb + k]
-    what = f"curve of joint {joint.name!r}"
-    curve = as_column(call_user(joint.options["curve"], what, s), what, host.p_symbols)
-    if curve.shape[0] != host.space.dim:
-        raise ModelError(f"{what} must return {host.space.dim} values, got {curve.shape[0]}.")
-    pa, _ = host.body_state(joint.a.body)
-    pb, _ = host.body_state(joint.b.body)
-    axes = pa.R @ host.frame_axes(joint.a)
-    point = pb.r + pb.R @ host.place(joint.b)
-    rows = general_rows(host, joint.name, HOLONOMIC, point - pa.r - pa.R @ host.place(joint.a) - axes @ curve)
-    return rows, {"blocks": None, "axes": axes, "point": point}
 
 
 def add_coupler(host: Absolute, coupler: Coupler) -> None:

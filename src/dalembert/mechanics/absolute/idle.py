@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Body, Mechanism
 from dalembert.model.forces import Bushing, Contact
 from dalembert.model.joints import Joint
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
 SX = ca.SX
-_BALLS = {
-    "spherical": (0, 1),
-    "massless rod": (0, 1),
-    "point on line": (1,),
-    "point on plane": (1,),
-    "point on curve": (1,),
-}
-_STIFF = ("fixed", "prismatic")  # joints that carry a spin on
 _EXACT = 1e-9  # of the length of a body: points closer than this coincide, or lie on a line
 
 
@@ -68,7 +61,7 @@ def find_spins(m: Mechanism) -> list[Spin]:
     balls: list[tuple[Joint, int]] = []
     bound = [m.ground]  # whatever holds a line or a plane cannot turn
     for joint in m.joints:
-        sides = _BALLS.get(joint.kind, ())
+        sides = JOINT_EQUATIONS[joint.kind].balls
         if not sides:
             leader[lead(joint.a.body)] = lead(joint.b.body)
         balls += [(joint, side) for side in sides]
@@ -170,9 +163,10 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
             return None
         places += [_numbers(p.coordinates) for p in mine]
     size = max((float(np.linalg.norm(p)) for p in places), default=0.0)
-    along: list[Any] = [np.array(frame.axes)[:, 2] for joint, frame in joints if joint.kind in _STIFF]
-    if any(joint.kind not in (*_BALLS, *_STIFF) for joint, _ in joints):
+    kinds = [JOINT_EQUATIONS[joint.kind] for joint, _ in joints]
+    if any(not kind.balls and not kind.rigid for kind in kinds):
         return None
+    along: list[Any] = [np.array(f.axes)[:, 2] for (_, f), kind in zip(joints, kinds, strict=True) if kind.rigid]
     across = [np.linalg.norm(np.cross(axis, p)) > _EXACT * size for p in places]
     across += [np.linalg.norm(np.cross(axis, z)) > _EXACT for z in along]
     return None if any(across) or size == 0.0 else axis

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.equations import Follower, Placement
 from dalembert.expressions import Array
-from dalembert.mechanics.joints.reactions import joint_frames
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Frame
 from dalembert.model.actuators import DCMotor
 from dalembert.model.forces import Actuator
@@ -25,8 +25,6 @@ from dalembert.model.orientation import quaternion_from_matrix
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
 
-# kinds whose two frames coincide when all coordinates are zero
-_MEETING = {"fixed", "revolute", "prismatic", "cylindrical", "spherical", "planar", "screw", "point on line"}
 _GROUND = -1
 
 
@@ -41,9 +39,13 @@ class Side:
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """A joint at nominal parameters, and the names of its coordinates."""
+    """A joint at nominal parameters, and the names of its coordinates.
 
-    kind: str
+    relative : pose of frame b in frame a at values of the coordinates.  hinge : it may be turned towards other joints.
+    """
+
+    relative: Callable[[Sequence[float], bool], Array]
+    hinge: bool
     a: Side
     b: Side
     coordinates: tuple[str, ...]
@@ -99,10 +101,10 @@ class SpanningTree:
             forward = joint.a.body in reached
             near, far = (joint.a, joint.b) if forward else (joint.b, joint.a)
             numbers = [values.get(c, 0.0) for c in joint.coordinates]
-            if joint.kind == "revolute" and plain:
+            if joint.hinge and plain:
                 others = [joints[i] for i in of_body[far.body] if i != k]
                 numbers = [self._turn_towards(q, near, far, others, given) * (1 if forward else -1)]
-            relative = _transform(joint.kind, numbers, self.planar)
+            relative = joint.relative(numbers, self.planar)
             step = relative if forward else np.linalg.inv(relative)
             self._place(q, far, self._frame(q, near) @ step)
             reached.add(far.body)
@@ -154,35 +156,6 @@ class SpanningTree:
             q[first + 3 : first + 7] = quaternion_from_matrix(body[:3, :3])
 
 
-def _transform(kind: str, values: Sequence[float], planar: bool) -> Array:
-    """Transform from frame a to frame b at these joint coordinates."""
-    n = 2 if planar else 3
-    T = np.eye(n + 1)
-    named = dict(
-        zip(
-            {
-                "revolute": ("angle",),
-                "prismatic": ("slide",),
-                "cylindrical": ("slide", "angle"),
-                "screw": ("angle", "slide"),
-                "planar": ("x", "y", "angle"),
-                "point on line": ("slide",),
-            }.get(kind, ()),
-            values,
-            strict=False,
-        )
-    )
-    if "angle" in named:
-        T[:2, :2] = _plane_rotation(named["angle"])
-    if "slide" in named:
-        T[0 if planar else 2, n] = named["slide"]
-    if "x" in named:
-        T[0, n], T[1, n] = named["x"], named["y"]
-    if kind == "universal":  # z of frame b square to z of frame a
-        T[:3, :3] = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    return T
-
-
 def _plane_rotation(angle: float) -> Array:
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s], [s, c]])
@@ -209,9 +182,11 @@ def place_mechanism(host: Absolute) -> Placement:
     drawn += [float(e[1]) for e in host.extra] + [0.0] * len(host.turning)
     joints = []
     for joint in m.joints:
-        if joint.kind in _MEETING or joint.kind == "universal":
-            a, b = (_side(host, frame) for frame in joint_frames(joint))
-            joints.append(PlacedJoint(joint.kind, a, b, tuple(f"{joint.name}.{c[0]}" for c in joint.coordinates)))
+        own = JOINT_EQUATIONS[joint.kind]
+        if own.relative is not None:
+            a, b = (_side(host, frame) for frame in own.frames(joint))
+            names = tuple(f"{joint.name}.{c.name}" for c in joint.coordinates)
+            joints.append(PlacedJoint(own.relative, own.hinge, a, b, names))
     placed = tuple(bool(b.position) for b in m.bodies)
     tree = SpanningTree(space.planar, host.coordinates.names, tuple(drawn), placed, tuple(joints))
     return Placement(tuple(drawn), (0.0,) * len(host.internal), tree, _followers(host))

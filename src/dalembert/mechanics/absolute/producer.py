@@ -30,14 +30,14 @@ from dalembert.mechanics.absolute.constraints import (
     add_driver,
     add_rotor,
     add_user_constraint,
-    point_on_curve,
+    general_rows,
 )
 from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import scene_of
 from dalembert.mechanics.forces.laws import ForceBuilder
-from dalembert.mechanics.joints.kernels import NUMBERS, joint_kernel
-from dalembert.mechanics.joints.reactions import all_reactions, joint_axes, joint_frames
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
+from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
 from dalembert.mechanics.sensors.outputs import build_outputs
@@ -94,8 +94,9 @@ class Absolute:
         self.nb = len(m.bodies)
         self.extra = [(v.name, v.start, 0.0, "") for v in m.variables]  # name, start, mass, unit
         for joint in m.joints:
-            if joint.kind == "point on curve":
-                self.extra.append((f"{joint.name}.parameter", joint.options["start"], 0.0, ""))
+            units = {c.name: c.unit for c in joint.coordinates}
+            for own, start in joint.declaration.variables:
+                self.extra.append((f"{joint.name}.{own}", joint.options[start], 0.0, units[own]))
         internal: list[tuple[str, str]] = []
         for force in m.forces:
             if isinstance(force, Actuator):
@@ -108,7 +109,10 @@ class Absolute:
                         self.extra.append((f"{force.name}.rotor", 0.0, force.model.rotor_inertia, "rad"))
         # joint angles in space come from atan2; a coordinate of its own counts the turns of each
         self.turning = [
-            (joint, k) for joint in m.joints for k, c in enumerate(joint.coordinates) if c[2] == "rad" and not m.planar
+            (joint, k)
+            for joint in m.joints
+            for k, c in enumerate(joint.coordinates)
+            if c.unit == "rad" and not m.planar and c.name not in dict(joint.declaration.variables)
         ]
         self.nq = space.nq * self.nb + len(self.extra) + len(self.turning)
         self.nv = space.nv * self.nb + len(self.extra)
@@ -149,10 +153,10 @@ class Absolute:
         self.qdot = self.N @ self.v
 
     def _turning_rate(self, joint: Joint, k: int) -> Form:
-        """Rate of a joint angle in space: e₃·(ω_b - ω_a); of a universal joint, from its kernel."""
+        """Rate of a joint angle in space: e₃·(ω_b - ω_a) where it turns about e₃, else from the joint's kernel."""
         sides = [self.body_state(f.body) for f in (joint.a, joint.b)]
         columns = [self.body_columns(f.body) for f in (joint.a, joint.b)]
-        if joint.kind == "universal":
+        if not JOINT_EQUATIONS[joint.kind].axial:
             rows = [block[k, :] for block in self._kernel(joint)[7:9]]
         else:
             axis = sides[0][0].R @ self.frame_axes(joint.a)[:, 2]
@@ -199,8 +203,11 @@ class Absolute:
 
     # -- joints -----------------------------------------------------------------------------------------------------
     def add_joint(self, joint: Joint) -> None:
-        if joint.kind == "point on curve":
-            self.joints[joint.name] = (joint, *point_on_curve(self, joint))
+        residual = JOINT_EQUATIONS[joint.kind].residual
+        if residual is not None:
+            phi, axes, point = residual(self, joint)
+            rows = general_rows(self, joint.name, HOLONOMIC, phi)
+            self.joints[joint.name] = (joint, rows, {"blocks": None, "axes": axes, "point": point})
             return
         phi, rates, A_a, A_b, bias, s, s_rate, S_a, S_b, s_bias = self._kernel(joint)
         columns = (self.body_columns(joint.a.body), self.body_columns(joint.b.body))
@@ -237,13 +244,10 @@ class Absolute:
             arguments += [pose.r, pose.R, pose.angle, twist.v, twist.w]
         for side, axes in zip((joint.a, joint.b), joint_frames(joint), strict=True):
             arguments += [self.place(side), self.frame_axes(axes)]
-        options = joint.options
-        if joint.kind == "disc on disc":
-            numbers = [options["radius"], options["second_radius"], options["sign"]]
-        else:
-            numbers = [options[k] for k in ("length", "lead", "radius") if k in options]
-        arguments.append(self.vector(numbers) if numbers else SX.zeros(NUMBERS.get(joint.kind, 0)))
-        return joint_kernel(self.space.planar, joint.kind)(*arguments)  # type: ignore[no-any-return]
+        numbers = [joint.options[name] for name in joint.declaration.numbers]
+        arguments.append(self.vector(numbers) if numbers else SX.zeros(0))
+        kernel = joint_kernel(self.space.planar, JOINT_EQUATIONS[joint.kind], len(numbers))
+        return kernel(*arguments)  # type: ignore[no-any-return]
 
     def _turns(self, joint: Joint, k: int, angle: Any) -> Any:
         """Whole turns to add to an angle that the kernel knows up to a turn."""

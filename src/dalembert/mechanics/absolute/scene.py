@@ -58,16 +58,24 @@ def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
 
 def _joint(joint: Joint, planar: bool) -> dict[str, Any]:
     body, point = _end(joint.b)
+    glyph = joint.declaration.glyph
     other: dict[str, Any] = dict(zip(("body", "point"), _end(joint.a), strict=True))
     drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
+    drawn |= {"glyph": glyph.shape, "legend": glyph.legend}
     if not planar:
         drawn["axis"] = [float(row[2]) for row in joint.b.axes]
-    elif joint.kind in ("prismatic", "point on line"):  # the way it slides, in axes of either body
+    elif glyph.shape in ("slide", "slot"):  # the way it slides, in axes of either body
         other["axis"] = [math.cos(float(joint.a.angle)), math.sin(float(joint.a.angle)), 0.0]
-        if joint.kind == "prismatic":
+        if glyph.shape == "slide":
             drawn["axis"] = [math.cos(float(joint.b.angle)), math.sin(float(joint.b.angle)), 0.0]
-    if "radius" in joint.options:
-        drawn["radius"] = float(joint.options["radius"])
+    if glyph.radius:
+        drawn["radius"] = float(joint.options[glyph.radius])
+    if glyph.lines:
+        axes = np.eye(3)
+        c, s = (math.cos(float(joint.a.angle)), math.sin(float(joint.a.angle))) if planar else (1.0, 0.0)
+        axes[:2, :2] = [[c, -s], [s, c]]
+        axes = axes if planar else np.array(joint.a.axes, dtype=float)
+        drawn["lines"] = [(np.array(line) @ axes.T).tolist() for line in glyph.lines]
     return drawn
 
 

@@ -259,7 +259,7 @@ class ForceBuilder:
         joint = host.joints[force.joint][0]
         reaction, _, axes = reaction_of(host, force.joint)
         local = axes.T @ reaction
-        sliding = joint.kind != "revolute"
+        sliding = any(c.unit == "m" for c in joint.coordinates)
         coulomb, viscous = host.number(force.coulomb), host.number(force.viscous)
         static = coulomb if force.static is None else host.number(force.static)
         speed = SMOOTH if force.speed is None else host.number(force.speed)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
-import numpy as np
-
-from dalembert.model import Frame
-from dalembert.model.bodies import axes_from
-from dalembert.model.joints import Joint
 
 if TYPE_CHECKING:
     from dalembert.mechanics.absolute.producer import Absolute
@@ -84,21 +79,3 @@ def joint_axes(host: Absolute) -> Any:
     """World axes of the first frame of every joint, side by side (dim x dim·joints)."""
     axes = [place["axes"] for _, _, place in host.joints.values()]
     return ca.densify(ca.horzcat(*axes)) if axes else SX.zeros(host.space.dim, 0)
-
-
-def joint_frames(joint: Joint) -> tuple[Frame, Frame]:
-    """Both frames; those of a universal joint are turned so that its angles are zero in the drawing."""
-    sides = (joint.a, joint.b)
-    if joint.kind != "universal":
-        return sides
-    turns: list[Any] = [np.array(side.body.rotation) for side in sides]
-    first, second = (turn @ np.array(side.axes)[:, 2] for turn, side in zip(turns, sides, strict=True))
-    across = np.cross(first, second)
-    if np.linalg.norm(across) < 1e-6:  # the drawing does not show it: zero is where the frames say
-        return sides
-    # x of the first frame along the second axis, y of the second frame along the first
-    a, b = (
-        replace(side, axes=axes_from([row[2] for row in side.axes], turn.T @ x))
-        for side, turn, x in zip(sides, turns, (second, across), strict=True)
-    )
-    return a, b

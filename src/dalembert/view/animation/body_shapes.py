@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError
+from dalembert.model.joints import JOINTS, Glyph
 from dalembert.record import Array, Record
 
 _EQUAL = 0.02  # relative difference of two principal inertias that pass for equal
@@ -34,12 +35,20 @@ def rolls(joint: Mapping[str, Any]) -> bool:
     return float(joint.get("radius") or 0.0) > 0.0
 
 
+def glyph_of(joint: Mapping[str, Any]) -> Glyph:
+    """How a joint is drawn: as the scene says, else as its kind declares."""
+    if "glyph" in joint:
+        return Glyph(str(joint["glyph"]), str(joint.get("legend", "")))
+    kind = JOINTS.get(str(joint.get("type")))
+    return Glyph() if kind is None else kind.glyph
+
+
 def wheels(scene: Mapping[str, Any]) -> dict[Any, dict[str, Any]]:
     """Shapes of bodies that have none and roll: a wheel, or a ball."""
     found = {}
     for joint in filter(rolls, scene.get("joints", [])):
         radius = float(joint["radius"])
-        ball = "sphere" in str(joint.get("type"))
+        ball = glyph_of(joint).shape == "sphere"
         disc = {"kind": "cylinder", "size": [radius, 0.1 * radius], "axis": joint.get("axis", "z"), "tyre": True}
         found[joint.get("body")] = {"kind": "sphere", "size": [radius]} if ball else disc
     return found

@@ -9,7 +9,16 @@ import numpy as np
 
 from dalembert.core.errors import DataError, unknown_name
 from dalembert.record import Array, Record
-from dalembert.view.animation.body_shapes import corners, points3, rolls, shape_of, solid_of, wheels, world_points
+from dalembert.view.animation.body_shapes import (
+    corners,
+    glyph_of,
+    points3,
+    rolls,
+    shape_of,
+    solid_of,
+    wheels,
+    world_points,
+)
 from dalembert.view.animation.channels import channels_of
 from dalembert.view.animation.efforts import efforts
 
@@ -110,7 +119,7 @@ def _leaves(scene: Mapping[str, Any]) -> dict[str, list[float]]:
     found = {}
     for joint in scene.get("joints", []):
         other = joint.get("other") or {}
-        if joint["name"] in sprung and joint.get("type") == "prismatic" and other.get("axis") is not None:
+        if joint["name"] in sprung and glyph_of(joint).shape == "slide" and other.get("axis") is not None:
             point, axis = points3([other["point"]])[0], points3([other["axis"]])[0]
             foot = axis * float(point @ axis)
             if np.linalg.norm(point - foot) > 1e-9 + np.linalg.norm(foot):
@@ -264,6 +273,9 @@ def _resampled(run: Record, name: str, times: Array) -> Array:
 def _joint(joint: Mapping[str, Any]) -> dict[str, Any]:
     """A joint as the page wants it; scenes of old have no point on the other body."""
     drawn: dict[str, Any] = {"name": str(joint["name"]), "type": str(joint.get("type", ""))}
+    drawn |= {"glyph": glyph_of(joint).shape, "legend": glyph_of(joint).legend}
+    if joint.get("lines"):
+        drawn["lines"] = [points3(line).tolist() for line in joint["lines"]]
     drawn |= {"body": joint.get("body"), "point": points3([joint["point"]])[0].tolist()}
     if joint.get("axis") is not None:
         drawn["axis"] = points3([joint["axis"]])[0].tolist()

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Tag
 
 from dalembert.core.errors import unknown_name
-from dalembert.files.models.schema.document import Model
+from dalembert.files.models.schema.document import model_type
 
 
 def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """The place in the document: pydantic's location without the names of the forms it tried."""
     place: list[int | str] = []
-    here: Any = Model
+    here: Any = model_type()
     for step in location:
         if step == "[key]":
             continue
@@ -69,7 +69,7 @@ def keys_at(location: tuple[int | str, ...]) -> list[str]:
 
 def kind_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
     """The table at this location of pydantic, None where it may be one of several."""
-    here: Any = Model
+    here: Any = model_type()
     for step in location:
         here = _step(here, step)
         if here is None:
@@ -80,7 +80,7 @@ def kind_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
 
 def near_kind(location: tuple[int | str, ...], table: dict[str, Any]) -> type[BaseModel] | None:
     """That of several tables whose type is nearest to the misspelt one of a table."""
-    here: Any = Model
+    here: Any = model_type()
     for step in location:
         here = _step(here, step)
     tags = {name: member for member in _members(_plain(here)) for name in _tags(member)}

@@ -1,4 +1,4 @@
-"""The model file as pydantic models: what may stand where. `model_schema` makes the JSON Schema of it.
+"""The model file as pydantic models: what may stand where. `make_schema` makes the JSON Schema of it.
 
 Numbers are SI; a text in place of a number is a quantity with a unit or an expression (see `arithmetic`).
 """
@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from dalembert.files.models.schema.forces import AnyForce, Sensor
-from dalembert.files.models.schema.json_schema import model_schema as model_schema
+from dalembert.files.models.schema.joints import any_of, coupler_table, joint_table
 from dalembert.files.models.schema.kinds import (
     Angle,
     Axis,
     Density,
-    Direction,
     Edges,
     Gravity,
     Length,
     Mass,
     Number,
     OneOrMore,
-    Place,
     Position,
     RadiusLength,
     Time,
@@ -30,6 +28,8 @@ from dalembert.files.models.schema.kinds import (
 )
 from dalembert.files.models.schema.methods import MethodTable
 from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
+from dalembert.model.couplings import COUPLERS
+from dalembert.model.joints import JOINTS
 
 MAX_BODIES = 10_000
 MAX_PARTS = 50_000
@@ -117,164 +117,7 @@ class GroundTable(Table):
     points: dict[Text, Position] = Field({}, description="by name, in world axes")
 
 
-# -- joints ---------------------------------------------------------------------------------------------------------
-class _Joint(Table):
-    a: Place = Field(description="on the first body")
-    b: Place = Field(description="on the second body")
-
-
-class _Placed(_Joint):
-    at: Position | None = Field(None, description="where the drawing shows the joint, instead of points of the bodies")
-
-
-class _Axis(_Placed):
-    axis: Direction | None = Field(None, description="in the axes of the first body (with at: of the drawing)")
-
-
-class _Axes(_Axis):
-    axis_b: Direction | None = Field(None, description="in the axes of the second body, where it differs")
-
-
-class Fixed(_Placed):
-    """Two frames welded together."""
-
-    type: Literal["fixed"]
-
-
-class Revolute(_Axes):
-    """A hinge about `axis` (z by default). Coordinate `name.angle`."""
-
-    type: Literal["revolute"]
-    x: Axis | None = Field(None, description="spatial: where the angle is zero")
-
-
-class Prismatic(_Axes):
-    """A slide along `axis` (x by default in the plane, z in space). Coordinate `name.displacement`."""
-
-    type: Literal["prismatic"]
-
-
-class Cylindrical(_Axes):
-    """Slides along and turns about `axis`; spatial. Coordinates `name.displacement` and `name.angle`."""
-
-    type: Literal["cylindrical"]
-
-
-class Universal(_Axis):
-    """A Cardan joint: `axis` (first body) stays square to `second_axis` (second). `name.angle1`, `name.angle2`."""
-
-    type: Literal["universal"]
-    second_axis: Direction | None = Field(None, description="on the second body, x by default")
-
-
-class Spherical(_Placed):
-    """A ball joint: two points coincide; spatial."""
-
-    type: Literal["spherical"]
-
-
-class Planar(_Axes):
-    """Plane on plane, square to `axis`; spatial. Coordinates `name.x`, `name.y` and `name.angle`."""
-
-    type: Literal["planar"]
-
-
-class Screw(_Axis):
-    """A screw along `axis`; spatial. Coordinates `name.angle` and `name.displacement`."""
-
-    type: Literal["screw"]
-    lead: Length = Field(description="metres per turn")
-
-
-class MasslessRod(_Joint):
-    """A rigid massless rod: two points keep their distance."""
-
-    type: Literal["massless rod"]
-    length: Length = Field(description="distance of the two points")
-
-
-class PointOnLine(_Axis):
-    """A point of the second body stays on a line of the first along `axis`. Coordinate `name.displacement`."""
-
-    type: Literal["point on line"]
-
-
-class PinInSlot(_Axis):
-    """A pin of the second body slides in a straight slot of the first along `axis` (x by default); planar."""
-
-    type: Literal["pin in slot"]
-
-
-class PointOnPlane(_Axis):
-    """A point of the second body stays on a plane of the first, square to `axis`; spatial."""
-
-    type: Literal["point on plane"]
-
-
-class PointOnCurve(_Joint):
-    """A point of the second body stays on a curve of the first. Coordinate `name.parameter`."""
-
-    type: Literal["point on curve"]
-    curve: list[Law] = Field(min_length=2, max_length=3, description="coordinates as expressions of s")
-    start: Number = Field(0.0, description="first guess of s")
-
-
-class RollingWheel(_Joint):
-    """A thin disc (the second body) rolls without slip on a plane of the first; in the plane, on a line."""
-
-    type: Literal["rolling wheel"]
-    radius: Length = Field(description="of the wheel")
-    axis: Direction | None = Field(None, description="axle in the wheel's axes, y by default")
-    normal: Direction | None = Field(None, description="of the plane, in the first body's axes")
-
-
-class RollingSphere(_Joint):
-    """A sphere (the second body) rolls without slip on a plane of the first; spatial."""
-
-    type: Literal["rolling sphere"]
-    radius: Length = Field(description="of the sphere")
-    normal: Direction | None = Field(None, description="of the plane, in the first body's axes")
-
-
-class RollingDiscs(_Joint):
-    """A disc (the second body) rolls without slip on another; planar."""
-
-    type: Literal["rolling discs"]
-    radius: Length = Field(description="of the first disc")
-    second_radius: Length = Field(description="of the second disc")
-    inside: bool = Field(False, description="the second rolls inside the ring of the first")
-
-
-AnyJoint = Annotated[
-    Fixed | Revolute | Prismatic | Cylindrical | Universal | Spherical | Planar | Screw | MasslessRod | PointOnLine
-    | PinInSlot | PointOnPlane | PointOnCurve | RollingWheel | RollingSphere | RollingDiscs,
-    Field(discriminator="type"),
-]  # fmt: skip
-
-
-class Gear(Table):
-    """Two joint coordinates in a fixed ratio: second = ratio · first + offset."""
-
-    type: Literal["gear"]
-    first: Text = Field(description="a joint, or its coordinate (`U.angle1`)")
-    second: Text = Field(description="a joint, or its coordinate")
-    ratio: Value = Field(description="change of the second per change of the first")
-    offset: Value = Field(0.0, description="of the second where the first is zero")
-
-
-class RackAndPinion(Table):
-    """A turning and a sliding joint coupled: displacement = radius · angle + offset."""
-
-    type: Literal["rack and pinion"]
-    pinion: Text = Field(description="the turning joint")
-    rack: Text = Field(description="the sliding joint")
-    radius: Length = Field(description="of the pinion")
-    offset: Length = Field(0.0, description="displacement at angle zero")
-
-
-AnyCoupler = Annotated[Gear | RackAndPinion, Field(discriminator="type")]
-
-
+# -- joints and what prescribes motion ------------------------------------------------------------------------------
 class DriverTable(Table):
     """Prescribed motion of a coordinate."""
 
@@ -347,12 +190,8 @@ class Model(Table):
         default_factory=lambda: GroundTable(points={}), description="named points of the ground"
     )
     bodies: dict[Text, BodyTable] = Field({}, max_length=MAX_BODIES, description="rigid bodies, by name")
-    joints: dict[Text, AnyJoint] = Field(
-        {}, max_length=MAX_PARTS, description="what holds bodies together, by name; each has a type"
-    )
-    couplers: dict[Text, AnyCoupler] = Field(
-        {}, max_length=MAX_COUPLERS, description="gears and racks, by name; each has a type"
-    )
+    joints: dict[Text, Any] = Field({})  # see `model_type`
+    couplers: dict[Text, Any] = Field({})
     drivers: dict[Text, DriverTable] = Field({}, max_length=MAX_COUPLERS, description="prescribed motions, by name")
     constraints: dict[Text, ConstraintTable] = Field(
         {}, max_length=MAX_COUPLERS, description="expressions that stay zero, by name"
@@ -370,3 +209,27 @@ class Model(Table):
     simulate: SimulateTable = Field(
         default_factory=lambda: SimulateTable.model_validate({}), description="defaults of a simulation"
     )
+
+
+_made: list[tuple[Any, type[Model]]] = []  # of the kinds that were registered at the last call
+
+
+def model_type() -> type[Model]:
+    """The model of a file, with the tables of all registered kinds."""
+    kinds = (dict(JOINTS), dict(COUPLERS))
+    if not _made or _made[0][0] != kinds:
+        joints = any_of(joint_table(name, kind) for name, kind in JOINTS.items())
+        couplers = any_of(coupler_table(name, kind) for name, kind in COUPLERS.items())
+        doc = "what holds bodies together, by name; each has a type"
+        model = create_model(
+            "Model",
+            __base__=Model,
+            __doc__=Model.__doc__,
+            joints=(dict[Text, joints], Field({}, max_length=MAX_PARTS, description=doc)),  # type: ignore[valid-type]
+            couplers=(
+                dict[Text, couplers],  # type: ignore[valid-type]
+                Field({}, max_length=MAX_COUPLERS, description="gears and racks, by name; each has a type"),
+            ),
+        )
+        _made[:] = [(kinds, model)]
+    return _made[0][1]

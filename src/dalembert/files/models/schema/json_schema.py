@@ -1,31 +1,61 @@
-"""JSON Schema of model files, for completion and checks in editors.
+"""JSON Schema of model files, for completion and checks in editors; made from the models that check files.
 
-``schema.json`` beside this module is made by ``python -m dalembert.files.models.schema.make_schema``; a test says
-when it is stale. An editor finds it through the first line of a model file (``#:schema path/to/schema.json`` in TOML,
-``"$schema": "..."`` in JSON).
+``schema.json`` beside this module holds the built-in kinds; `make_schema` writes it. An editor finds it through the
+first line of a model file (``#:schema path/to/schema.json`` in TOML, ``"$schema": "..."`` in JSON).
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.files.models.schema.values import Table
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
 
 def model_schema() -> dict[str, Any]:
-    """The JSON Schema of model files, as it is shipped.
+    """The JSON Schema of model files, with the kinds of other packages that are installed.
 
     Examples
     --------
     >>> model_schema()["title"]
     'dalembert model'
     """
-    found: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return found
+    from dalembert.files.models.schema.document import model_type
+
+    model = model_type()
+    schema = model.model_json_schema(by_alias=True)
+    for table in _tables():
+        _add_units(table, schema["$defs"].get(table.__name__, schema if table is model else {}))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "dalembert model"}
 
 
 def schema_path() -> Path:
-    """Where the JSON Schema lies, for the first line of a model file."""
+    """Path of the JSON Schema of the built-in kinds, for the first line of a model file."""
     return SCHEMA
+
+
+def _tables(kind: type[Table] | None = None) -> list[type[Table]]:
+    """All tables of a model file."""
+    from dalembert.files.models.schema.values import Table
+
+    return [one for child in (kind or Table).__subclasses__() for one in (child, *_tables(child))]
+
+
+def _add_units(table: type[Table], schema: dict[str, Any]) -> None:
+    """The meaning of a key takes the place of its kind of number in the schema, so the unit is added to it."""
+    from dalembert.files.models.schema.values import declared_kind
+    from dalembert.record.units import KINDS
+
+    for key, info in table.model_fields.items():
+        given = schema.get("properties", {}).get(info.alias or key, {})
+        unit = KINDS.get(declared_kind(table, key) or "", ("",))[0]
+        if unit and "description" in given and "[" not in given["description"]:
+            given["description"] += f" [{unit}]"
+
+
+def schema_text() -> str:
+    return json.dumps(model_schema(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.core.atomic_files import write_text
-from dalembert.files.models.schema.make_schema import made_schema
+from dalembert.files.models.schema.json_schema import model_schema
 from dalembert.record.units import UNITS
 
 INTRODUCTION = Path(__file__).with_name("reference_start.md")
@@ -22,7 +22,7 @@ _KIND = re.compile(r"^([a-z ]+): a number(?: \[(.*)\])?, or a text")
 
 def reference_text() -> str:
     """The page, in Markdown."""
-    schema = made_schema()
+    schema = model_schema()
     return "\n".join([*_lines(schema)]) + "\n"
 
 

@@ -7,25 +7,8 @@ from typing import Any
 from dalembert.files.models.values.laws import CURVE, TIME, Curve, StateLaw, TimeLaw
 from dalembert.files.models.values.places import body_or_place, place
 from dalembert.files.models.values.scopes import Scope, Where
-
-# type in the file -> (method, keys that are numbers or directions)
-_METHODS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "fixed": ("add_fixed", ()),
-    "revolute": ("add_revolute", ("axis", "axis_b", "x")),
-    "prismatic": ("add_prismatic", ("axis", "axis_b")),
-    "cylindrical": ("add_cylindrical", ("axis", "axis_b")),
-    "universal": ("add_universal", ("axis", "second_axis")),
-    "spherical": ("add_spherical", ()),
-    "planar": ("add_planar", ("axis", "axis_b")),
-    "screw": ("add_screw", ("axis", "lead")),
-    "massless rod": ("add_massless_rod", ("length",)),
-    "point on line": ("add_point_on_line", ("axis",)),
-    "pin in slot": ("add_pin_in_slot", ("axis",)),
-    "point on plane": ("add_point_on_plane", ("axis",)),
-    "rolling wheel": ("add_rolling_wheel", ("radius", "axis", "normal")),
-    "rolling sphere": ("add_rolling_sphere", ("radius", "normal")),
-    "rolling discs": ("add_rolling_discs", ("radius", "second_radius")),
-}
+from dalembert.model.couplings import COUPLERS
+from dalembert.model.joints import JOINTS, Option
 
 
 def add_joints(scope: Scope) -> None:
@@ -40,34 +23,26 @@ def _add_joint(scope: Scope, name: str, table: Any, where: Where) -> None:
     side = body_or_place if drawn else place
     a = side(scope, table.a, (*where, "a"))
     b = side(scope, table.b, (*where, "b"))
-    if table.type == "point on curve":
-        curve = scope.law(Curve, table.curve, (*where, "curve"), (CURVE,))
-        start = float(scope.get(table, "start", where))
-        scope.m.add_point_on_curve(name, a, b, curve=curve, start=start)
-        return
-    method, keys = _METHODS[table.type]
-    options = {key: scope.get(table, key, where) for key in keys}
-    if drawn:
-        options["at"] = scope.get(table, "at", where)
-    if table.type == "rolling discs":
-        options["inside"] = table.inside
-    add = getattr(scope.m, method)  # a name of the table above, never one of the file
-    add(name, a, b, **{key: value for key, value in options.items() if value is not None})
+    given = {one.name: _value(scope, table, one, where) for one in JOINTS[table.type].options}
+    scope.m.add_joint(table.type, name, a, b, **{key: value for key, value in given.items() if value is not None})
+
+
+def _value(scope: Scope, table: Any, option: Option, where: Where) -> Any:
+    if option.form == "flag":
+        return getattr(table, option.name)
+    if option.form == "curve":
+        return scope.law(Curve, getattr(table, option.name), (*where, option.name), (CURVE,))
+    return scope.get(table, option.name, where)
 
 
 def add_couplers(scope: Scope) -> None:
     for name, table in scope.model.couplers.items():
         where: Where = ("couplers", name)
         with scope.part(where, scope.full(name), table):
-            offset = scope.get(table, "offset", where)
-            if table.type == "gear":
-                ratio = scope.get(table, "ratio", where)
-                first, second = scope.full(table.first), scope.full(table.second)
-                scope.m.add_gear(scope.full(name), first, second, ratio=ratio, offset=offset)
-            else:
-                radius = scope.get(table, "radius", where)
-                pinion, rack = scope.full(table.pinion), scope.full(table.rack)
-                scope.m.add_rack_and_pinion(scope.full(name), pinion, rack, radius=radius, offset=offset)
+            kind = COUPLERS[table.type]
+            first, second = (scope.full(getattr(table, key)) for key, _ in (kind.first, kind.second))
+            ratio, offset = (scope.get(table, key, where) for key, _, _ in (kind.ratio, kind.offset))
+            scope.m.add_coupler(table.type, scope.full(name), first, second, ratio, offset)
 
 
 def add_drivers(scope: Scope) -> None:

@@ -12,10 +12,10 @@ from dalembert.files.models.schema.kinds import PlaceTable
 from dalembert.files.models.schema.values import declared_kind
 from dalembert.files.models.values.places import place
 from dalembert.files.models.values.scopes import Scope, Skip, Where
+from dalembert.model.couplings import COUPLERS
+from dalembert.model.joints import JOINTS
 
 _PLACES = ("a", "b", "point", "plane")
-_COORDINATES = ("joint", "coordinate", "first", "second", "pinion", "rack")
-_DIRECTIONS = ("axis", "axis_b", "second_axis", "normal", "x")
 
 
 def look_over(scope: Scope, table: Any, where: Where) -> None:
@@ -59,11 +59,11 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
                 scope.numbers(raw, "length", (*place_here, name))
     elif key == "body" and isinstance(value, str):
         scope.body(value, place_here)
-    elif key in _COORDINATES and isinstance(value, str):
+    elif key in _coordinate_keys() and isinstance(value, str):
         scope.parts.wanted.append((scope.source, where[:2], scope.full(value), scope.prefix))
     elif _is_quantity(table, key, value):
         found = scope.get(table, key, where)
-        if key in _DIRECTIONS and isinstance(found, list) and all(float(x) == 0 for x in found):
+        if key in _direction_keys() and isinstance(found, list) and all(float(x) == 0 for x in found):
             scope.source.problem(place_here, f"{key} has no direction: all its numbers are zero.")
         if key == "mass" and float(found) < 0:
             scope.source.problem(place_here, f"mass is negative ({float(found):g} kg).")
@@ -72,3 +72,14 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
 def _is_quantity(table: Any, key: str, value: Any) -> bool:
     """Numbers and texts of numbers, not laws, names and choices."""
     return isinstance(value, (str, float, int, list)) and declared_kind(table, key) is not None
+
+
+def _coordinate_keys() -> set[str]:
+    """Keys that name a coordinate."""
+    return {"joint", "coordinate", *(name for kind in COUPLERS.values() for name, _ in (kind.first, kind.second))}
+
+
+def _direction_keys() -> set[str]:
+    """Keys of joints that are directions, and those of places."""
+    options = (option for kind in JOINTS.values() for option in kind.options)
+    return {"axis", "x", *(option.name for option in options if option.form in ("direction", "axis"))}

@@ -18,12 +18,13 @@ from dalembert.files.models.values.laws import TIME, Curve, StateLaw, TimeLaw
 from dalembert.files.models.values.mesh_mass import binary_stl
 from dalembert.model import Body, Frame, Mechanism, Point
 from dalembert.model.bodies import IDENTITY, read_inertia
+from dalembert.model.couplings import COUPLERS, Coupler
 from dalembert.model.inertia import Shape, box, cylinder, rod, sphere
+from dalembert.model.joints import Joint
+from dalembert.model.joints.joint import PLACEMENT, Z
 from dalembert.model.orientation import as_rotation, split_pose
 
 _NAMES = {"absolute": "abs", "minimum": "min", "maximum": "max"}
-_TYPES = {"wheel on plane": "rolling wheel", "sphere on plane": "rolling sphere", "disc on disc": "rolling discs"}
-_OWN_AXES = ("wheel on plane", "universal")  # spatial joints whose axes are not z on both sides when left out
 
 
 def write_model(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
@@ -200,31 +201,33 @@ class Document:
             return [(sphere(*shape.size), ball), (sphere(*shape.size, hollow=True), {**ball, "hollow": True})]
         return []
 
-    def joint(self, joint: Any) -> dict[str, Any]:
-        what = f"joint {joint.name!r}"
-        own = not self.m.planar and joint.kind in _OWN_AXES
+    def joint(self, joint: Joint) -> dict[str, Any]:
+        what, kind = f"joint {joint.name!r}", joint.declaration
+        # axes of the frames are written where leaving them out would mean others than z on both sides
+        own = not self.m.planar and any(default not in (None, Z) for _, default in kind.directions)
         table: dict[str, Any] = {
-            "type": _TYPES.get(joint.kind, joint.kind),
+            "type": joint.kind,
             "a": self.place(joint.a, what, own_axes=own),
             "b": self.place(joint.b, what, own_axes=own),
         }
-        for key in ("lead", "length", "radius", "second_radius"):
-            if key in joint.options:
-                table[key] = self.number(joint.options[key], what)
-        if joint.kind == "disc on disc":
-            table["inside"] = joint.options["sign"] < 0
-        if joint.kind == "point on curve":
-            table["curve"] = self.law(joint.options["curve"], Curve, f"the curve of {what}")
-            table["start"] = float(joint.options["start"])
+        for one in kind.options:
+            if one.form == "flag":
+                table[one.name] = joint.options[one.name]
+            elif one.form == "curve":
+                table[one.name] = self.law(joint.options[one.name], Curve, f"the {one.name} of {what}")
+            elif one.form not in PLACEMENT:
+                table[one.name] = self.number(joint.options[one.name], what)
         return table
 
-    def coupler(self, coupler: Any) -> dict[str, Any]:
-        what = f"{coupler.kind} {coupler.name!r}"
-        ratio, offset = self.number(coupler.ratio, what), self.number(coupler.offset, what)
-        if coupler.kind == "gear":
-            return {"type": "gear", "first": coupler.first, "second": coupler.second, "ratio": ratio, "offset": offset}
-        sides = {"pinion": coupler.first, "rack": coupler.second}
-        return {"type": "rack and pinion", **sides, "radius": ratio, "offset": offset}
+    def coupler(self, coupler: Coupler) -> dict[str, Any]:
+        what, kind = f"{coupler.kind} {coupler.name!r}", COUPLERS[coupler.kind]
+        return {
+            "type": coupler.kind,
+            kind.first[0]: coupler.first,
+            kind.second[0]: coupler.second,
+            kind.ratio[0]: self.number(coupler.ratio, what),
+            kind.offset[0]: self.number(coupler.offset, what),
+        }
 
     def driver(self, driver: Any) -> dict[str, Any]:
         what = f"the motion of driver {driver.name!r}"

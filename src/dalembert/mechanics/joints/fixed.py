@@ -1,0 +1,18 @@
+"""Weld: d = 0, e₁·g₃ = e₂·g₃ = 0, e₁·g₂ = 0; in the plane d = 0 and no angle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, coincide, nearest_turn
+
+
+def rows(s: Sides) -> list[Any]:
+    if s.planar:
+        return [s.d, nearest_turn(s.angle())]
+    return [s.d, *s.square(), ca.dot(s.E[:, 0], s.G[:, 1])]
+
+
+JOINT_EQUATIONS.register("fixed", JointEquations(rows, relative=coincide, rigid=True))

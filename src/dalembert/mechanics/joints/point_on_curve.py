@@ -1,0 +1,31 @@
+"""Point on a curve: d - R_a J_a c(s) = 0, with the curve's parameter s as an extra coordinate without mass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dalembert.core.errors import ModelError
+from dalembert.expressions import call_user
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations
+from dalembert.mechanics.user_view import as_column
+from dalembert.model.joints import Joint
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+
+def residual(host: Absolute, joint: Joint) -> tuple[Any, Any, Any]:
+    s = host.q[host.coordinates.index[f"{joint.name}.parameter"]]
+    what = f"curve of joint {joint.name!r}"
+    curve = as_column(call_user(joint.options["curve"], what, s), what, host.p_symbols)
+    if curve.shape[0] != host.space.dim:
+        problem = f"{what} must return {host.space.dim} values, got {curve.shape[0]}."
+        raise ModelError("wrong-shape", problem, where={"joint": joint.name})
+    pa, _ = host.body_state(joint.a.body)
+    pb, _ = host.body_state(joint.b.body)
+    axes = pa.R @ host.frame_axes(joint.a)
+    point = pb.r + pb.R @ host.place(joint.b)
+    return point - pa.r - pa.R @ host.place(joint.a) - axes @ curve, axes, point
+
+
+JOINT_EQUATIONS.register("point on curve", JointEquations(residual=residual, balls=(1,)))

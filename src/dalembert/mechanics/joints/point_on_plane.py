@@ -1,0 +1,16 @@
+"""Point on a plane: e₃·d = 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides
+
+
+def rows(s: Sides) -> list[Any]:
+    return [ca.dot(s.E[:, 2], s.d)]
+
+
+JOINT_EQUATIONS.register("point on plane", JointEquations(rows, balls=(1,)))

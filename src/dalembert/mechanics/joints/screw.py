@@ -1,0 +1,37 @@
+"""Screw: the rows of a cylindrical joint, and (lead/2π) angle(2π e₃·d/lead - angle) = 0.
+
+The difference of angles is brought into (-π, π], so that the row is right over many turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from dalembert.expressions import Array
+from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, JointEquations, Sides, transform
+
+
+def rows(s: Sides) -> list[Any]:
+    E, G, lead = s.E, s.G, s.numbers[0]
+    turn = wrap(2 * ca.pi * ca.dot(E[:, 2], s.d) / lead, ca.dot(E[:, 1], G[:, 0]), ca.dot(E[:, 0], G[:, 0]))
+    return [*s.across(), *s.square(), lead / (2 * ca.pi) * turn]
+
+
+def wrap(alpha: Any, sine: Any, cosine: Any) -> Any:
+    """The angle α - θ brought into (-π, π], from α and sine, cosine of θ."""
+    c, s = ca.cos(alpha), ca.sin(alpha)
+    return ca.atan2(s * cosine - c * sine, c * cosine + s * sine)
+
+
+def coordinates(s: Sides) -> list[Any]:
+    return [s.angle(), s.along()]
+
+
+def relative(values: Sequence[float], planar: bool) -> Array:
+    return transform(planar, angle=values[0], shift=(0.0, 0.0, values[1]))
+
+
+JOINT_EQUATIONS.register("screw", JointEquations(rows, coordinates=coordinates, relative=relative, axial=True))

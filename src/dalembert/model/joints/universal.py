@@ -1,0 +1,39 @@
+"""A Cardan joint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.core.errors import ModelError
+from dalembert.model.bodies import apply
+from dalembert.model.joints.joint import AT, AXIS, JOINTS, Coordinate, Glyph, Joint, JointKind, Option, Z
+
+
+def check(joint: Joint, given: Mapping[str, Any]) -> None:
+    """Axes given in the drawing are square to each other there."""
+    if given.get("at") is None:
+        return
+    first, second = (apply(side.body.rotation, [row[2] for row in side.axes]) for side in (joint.a, joint.b))
+    cosine = sum(p * q for p, q in zip(first, second, strict=True))
+    if abs(cosine) > 1e-9:  # rounding of unit vectors is 1e-15; a drawing in degrees has nine digits
+        raise ModelError(
+            "not-perpendicular",
+            f"universal joint {joint.name!r}: axis and second_axis must be square to each other.",
+            where={"joint": joint.name},
+            evidence={"cosine": cosine},
+        )
+
+
+JOINTS.register(
+    "universal",
+    JointKind(
+        "A Cardan joint: `axis` (first body) stays square to `second_axis` (second). `name.angle1`, `name.angle2`.",
+        rows=(4, None),
+        coordinates=(Coordinate("angle1", "rate1", "rad"), Coordinate("angle2", "rate2", "rad")),
+        options=(AT, AXIS, Option("second_axis", "direction", "on the second body, x by default", None)),
+        glyph=Glyph("cross", "ball or universal joint"),
+        directions=(("axis", Z), ("second_axis", (1.0, 0.0, 0.0))),
+        check=check,
+    ),
+)
