@@ -10,6 +10,7 @@ import typer
 
 from dalembert.app.command_line.common_options import FLAG, with_common_options
 from dalembert.app.command_line.exit_codes import CODES
+from dalembert.app.command_line.kinds import KindsInHelp
 from dalembert.app.command_line.registry import COMMANDS
 
 app = typer.Typer(
@@ -43,7 +44,7 @@ def whole(
 
 
 for one in COMMANDS.values():
-    app.command(one.name, rich_help_panel=one.group, epilog=CODES)(with_common_options(one.function))
+    app.command(one.name, cls=KindsInHelp, rich_help_panel=one.group, epilog=CODES)(with_common_options(one.function))
 
 
 def main() -> None:

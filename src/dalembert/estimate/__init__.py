@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from dalembert.estimate.engine.consistency import nees as nees
     from dalembert.estimate.engine.estimate import Estimate as Estimate
     from dalembert.estimate.engine.filter import Filter as Filter
+    from dalembert.estimate.engine.filter_kinds import FILTERS as FILTERS
+    from dalembert.estimate.engine.filter_kinds import FilterKind as FilterKind
     from dalembert.estimate.engine.metrics import Comparison as Comparison
     from dalembert.estimate.engine.metrics import compare as compare
     from dalembert.estimate.engine.sensed_inputs import SensedInputs as SensedInputs

@@ -234,7 +234,7 @@ def test_a_record_of_another_sampling_time_is_refused_with_a_remedy():
         ({"P0": {"speed": -2.0}}, "P0 has a negative variance"),
         ({"start": [1.0]}, "start must be 2 finite numbers"),
         ({"start": {"sped": 1.0}}, "Did you mean 'speed'"),
-        ({"form": "square root"}, "Did you mean 'square-root'"),
+        ({"form": "square root"}, "'square-root'"),
         ({"outputs": "sen"}, "Did you mean 'seen'"),
         ({"input_noise": {"pull": 1.0}}, "input_noise: no input named 'pull'"),
     ],

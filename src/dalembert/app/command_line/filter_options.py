@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.kinds import kind_option
 from dalembert.app.command_line.loaded_machine import Machine
 
 if TYPE_CHECKING:
     from dalembert.estimate.engine.filter import Filter
 
 
-class Kind(StrEnum):
-    """Filters of a machine."""
+def filter_names() -> list[str]:
+    """Filters that take equations of motion."""
+    from dalembert.estimate import FILTERS
 
-    ekf = "ekf"
-    iekf = "iekf"
-    ukf = "ukf"
-    ckf = "ckf"
+    return [name for name, kind in FILTERS.items() if kind.machines]
 
 
+FILTER = kind_option("--filter", "FILTER", filter_names, "The filter, such as ekf: extended Kalman filter.")
 Variances = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,12 +42,12 @@ Known = Annotated[
 
 
 def filter_of(
-    machine: Machine, kind: Kind, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
+    machine: Machine, kind: str, *, outputs: list[str] | None, inputs: list[str] | None, Q: list[str] | None,
     R: list[str] | None, P0: list[str] | None, start: list[str] | None, guess: list[str] | None,
     dt: float | None = None,
 ) -> Filter:  # fmt: skip
     """The filter asked for, starting where the machine starts."""
-    from dalembert import estimate as room
+    from dalembert.estimate import FILTERS
 
     noise = {"Q": option_values.weight(Q, "--Q"), "R": option_values.weight(R, "--R")}
     for name, value in noise.items():
@@ -62,10 +61,5 @@ def filter_of(
         "P0": option_values.weight(P0, "--P0"), "at": machine.start(start, guess),
     }  # fmt: skip
     with terminal.waiting("making the filter"):
-        if kind is Kind.ekf:
-            return room.ExtendedKalman(machine.eqs, **options)
-        if kind is Kind.iekf:
-            return room.ExtendedKalman(machine.eqs, iterations=3, **options)
-        if kind is Kind.ckf:
-            options["points"] = room.Cubature()
-        return room.SigmaPointKalman(machine.eqs, **options)
+        made: Filter = FILTERS[kind].make(machine.eqs, **options)
+    return made

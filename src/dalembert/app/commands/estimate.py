@@ -9,7 +9,7 @@ import typer
 
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import FLAG, Json
-from dalembert.app.command_line.filter_options import Kind, Known, Measured, Outputs, Variances, filter_of
+from dalembert.app.command_line.filter_options import FILTER, Known, Measured, Outputs, Variances, filter_of
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.model_options import Model, Near, Set, Start
 from dalembert.app.command_line.option_values import FIGURES, TABLES
@@ -23,9 +23,7 @@ MOST_ROWS = 20
 def estimate(
     model: Model,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The record: .csv, .parquet, .nc or .mat.")],
-    kind: Annotated[
-        Kind, typer.Option("--filter", help="Extended, iterated extended, unscented or cubature Kalman filter.")
-    ] = Kind.ekf,
+    kind: Annotated[str, FILTER] = "ekf",
     outputs: Outputs = None,
     inputs: Known = None,
     Q: Variances = None,
@@ -70,9 +68,9 @@ def estimate(
     filter_ = filter_of(machine, kind, outputs=outputs, inputs=inputs, Q=Q, R=R, P0=P0, start=start, guess=guess)
     found = filter_.run(record, progress=terminal.progress())
     if smooth:
-        from dalembert.estimate import smooth as smoothed
+        from dalembert.estimate import smooth as smooth_estimate
 
-        found = smoothed(found)
+        found = smooth_estimate(found)
     true = None if truth is None else option_values.record(truth)
     files = []
     if out is not None:
@@ -84,10 +82,11 @@ def estimate(
         draw(found, *option_values.names(plot), truth=true, file=figure)
         files.append(figure)
     if report is not None:
-        from dalembert.view import report as tell
+        from dalembert.view import report as write_report
 
-        title = f"{machine.mechanism.name}: estimated by {kind.value}"
-        tell(found, report, truth=true, provenance={"model": machine.source, "data file": data.name}, title=title)
+        title = f"{machine.mechanism.name}: estimated by {kind}"
+        about = {"model": machine.source, "data file": data.name}
+        write_report(found, report, truth=true, provenance=about, title=title)
         files.append(report)
     terminal.wrote(*files)
     errors = None if true is None else rms_errors(found, true)
@@ -105,7 +104,7 @@ def estimate(
     if as_json:
         terminal.give(
             {
-                "model": machine.mechanism.name, "filter": kind.value, "samples": len(found), "nis_per_output": per,
+                "model": machine.mechanism.name, "filter": kind, "samples": len(found), "nis_per_output": per,
                 "log_likelihood": found.log_likelihood, "last": last, "errors": errors,
                 "warning": doubt, "files": files,
             }
@@ -118,7 +117,7 @@ def estimate(
         for name in (chosen or list(names))[:MOST_ROWS]
     ]  # fmt: skip
     head = ("estimate", "at the end", "deviation", "unit", *(() if errors is None else ("RMS error",)))
-    terminal.show_table(f"{machine.mechanism.name}: {kind.value} over {len(found)} samples", head, rows, left=(0, 3))
+    terminal.show_table(f"{machine.mechanism.name}: {kind} over {len(found)} samples", head, rows, left=(0, 3))
     terminal.show(f"NIS {per:.3g} per sample and output (1 where the variances are right)")
 
 

@@ -10,7 +10,7 @@ import typer
 
 from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import FLAG, Json
-from dalembert.app.command_line.filter_options import Kind, Known, Outputs, filter_of
+from dalembert.app.command_line.filter_options import FILTER, Known, Outputs, filter_of
 from dalembert.app.command_line.loaded_machine import Machine, load
 from dalembert.app.command_line.model_options import Model, Set, Start
 from dalembert.app.command_line.operating_point import linear_model, rest
@@ -29,10 +29,7 @@ def export(
     model: Model,
     out: Annotated[Path, typer.Option(help="Folder for the C files.")],
     dt: Annotated[float, typer.Option(**option_values.TIME, help="Sampling interval (s).")],
-    kind: Annotated[
-        Kind | None,
-        typer.Option("--filter", help="A Kalman filter: extended, iterated extended, unscented or cubature."),
-    ] = None,
+    kind: Annotated[str | None, FILTER] = None,
     lqr: Annotated[
         bool, typer.Option("--lqr", metavar=FLAG, help="A linear-quadratic law about the equilibrium.")
     ] = False,

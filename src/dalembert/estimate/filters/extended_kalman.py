@@ -17,6 +17,7 @@ the integral by Simpson's rule: of order four, and never indefinite. Where the s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -26,6 +27,7 @@ from dalembert.core.errors import DataError
 from dalembert.estimate.algebra.covariance_factors import factor, half_product, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.tangent import carried, sensing_away
 from dalembert.expressions import Array, Expr
@@ -145,3 +147,9 @@ class ExtendedKalman(Filter):
             state, here, F = self._substep(state, here, u, p, t, h)
             t, total = t + h, F @ total
         return P @ total.T
+
+
+FILTERS.register("ekf", FilterKind(ExtendedKalman, "extended Kalman filter", machines=True))
+FILTERS.register(
+    "iekf", FilterKind(partial(ExtendedKalman, iterations=3), "iterated extended Kalman filter", machines=True)
+)

@@ -29,6 +29,7 @@ from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.continuous_process import continuous_process, drift, moving_slope, pushed
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.steady_gain import hidden_modes
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
@@ -323,3 +324,6 @@ class ExtendedKalmanBucy(Filter):
         own = deviation_names(self._spread_names())
         names = [*told.gives.names[: -len(own)], *own]
         return ObserverStep(**{**vars(told), "gives": Channels(names, told.gives.units)})
+
+
+FILTERS.register("extended-kalman-bucy", FilterKind(ExtendedKalmanBucy, "continuous extended Kalman filter"))

@@ -25,6 +25,7 @@ from dalembert.equations import Channels
 from dalembert.estimate.algebra.covariance_factors import factor, solve_positive
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.models.process import Names, Process, chosen, process
 from dalembert.expressions import Array, Expr
@@ -226,3 +227,6 @@ def _hidden_zeros(seen: StateSpace) -> str:
     if z.real < 0.0:
         return "alternates from sample to sample and does not die out: add an acceleration or a speed."
     return f"does not die out ({abs(z):.4g} per sample): estimates will drift. Add a sensor that shows it."
+
+
+FILTERS.register("joint-input", FilterKind(JointInputKalman, "Kalman filter of states and unknown inputs"))

@@ -22,6 +22,7 @@ from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.algebra.noise import covariance
 from dalembert.estimate.engine.estimate import Estimate
 from dalembert.estimate.engine.filter import Filter, deviation_names
+from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.steady_gain import SteadyGain, hidden_modes
 from dalembert.estimate.filters.kalman import Kalman
 from dalembert.estimate.filters.riccati_flow import interval
@@ -253,3 +254,6 @@ class SampledKalmanBucy(Filter):
 
     def cross(self, m: Expr, u: Expr, p: Expr, t: Expr, dt: Expr) -> Expr:
         raise ModelError("KalmanBucy has no smoother; smooth what filter.discrete(dt) makes of the record.")
+
+
+FILTERS.register("kalman-bucy", FilterKind(KalmanBucy, "continuous Kalman filter of a linear model"))

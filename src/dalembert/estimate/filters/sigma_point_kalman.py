@@ -18,6 +18,7 @@ rank-one changes at the end.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -38,9 +39,10 @@ from dalembert.estimate.algebra.covariance_factors import (
 from dalembert.estimate.algebra.matrices import pack, packed, triangle, unpack
 from dalembert.estimate.algebra.noise import root
 from dalembert.estimate.engine.filter import Filter
+from dalembert.estimate.engine.filter_kinds import FILTERS, FilterKind
 from dalembert.estimate.engine.recursion import keep_measured
 from dalembert.estimate.engine.tangent import carried, slope_of_shift
-from dalembert.estimate.filters.sigma_points import PointRule, Symmetric
+from dalembert.estimate.filters.sigma_points import Cubature, PointRule, Symmetric
 from dalembert.expressions import Array, Expr
 
 SX, MX = ca.SX, ca.MX
@@ -265,3 +267,9 @@ def _of_point_and_rest(function: ca.Function) -> ca.Function:
     point, rest = kind.sym("point", sizes[0]), kind.sym("rest", sum(sizes[1:]))
     parts = ca.vertsplit(rest, np.cumsum([0, *sizes[1:]]).tolist())
     return ca.Function(f"{function.name()}_of", [point, rest], [ca.densify(function(point, *parts))])
+
+
+FILTERS.register("ukf", FilterKind(SigmaPointKalman, "unscented Kalman filter", machines=True))
+FILTERS.register(
+    "ckf", FilterKind(partial(SigmaPointKalman, points=Cubature()), "cubature Kalman filter", machines=True)
+)
