@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import dalembert as da
 from tests.helpers.commands import installed
+from tests.helpers.packages import install
 
 SIZE = """
 from dalembert.app.command_line import terminal
@@ -27,22 +28,13 @@ def {name}(model: Model, changes: Set = None, as_json: Json = False) -> None:
 """
 
 
-def install(folder: Path, module: str, source: str) -> None:
-    """What pip makes of a package with one module and an entry point."""
-    (folder / f"{module}.py").write_text(source)
-    about = folder / f"{module}-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[dalembert.commands]\nguest = {module}\n")
-
-
 def dalembert(folder: Path, *arguments: str) -> CompletedProcess[str]:
     places = [str(folder), os.environ.get("PYTHONPATH", "")]
     return installed(*arguments, PYTHONPATH=os.pathsep.join(filter(None, places)))
 
 
 def test_a_command_of_another_package_runs_with_help_options_and_exit_codes(tmp_path):
-    install(tmp_path, "guest_size", SIZE.format(group="Machines", name="machine_size"))
+    install(tmp_path, "guest_size", SIZE.format(group="Machines", name="machine_size"), "dalembert.commands")
     eqs = da.equations(da.read_model("four-bar"))
     result = dalembert(tmp_path, "machine-size", "four-bar")
     assert result.returncode == 0, result.stderr
@@ -57,20 +49,20 @@ def test_a_command_of_another_package_runs_with_help_options_and_exit_codes(tmp_
 
 
 def test_a_new_group_stands_after_the_known_ones(tmp_path):
-    install(tmp_path, "guest_size", SIZE.format(group="Accounts", name="size"))
+    install(tmp_path, "guest_size", SIZE.format(group="Accounts", name="size"), "dalembert.commands")
     shown = dalembert(tmp_path, "--help").stdout
     assert shown.index("This installation") < shown.index("Accounts") < shown.index("Count the coordinates")
 
 
 def test_a_command_that_does_not_load_is_named_and_the_others_work(tmp_path):
-    install(tmp_path, "guest_broken", "import no_such_package_anywhere\n")
+    install(tmp_path, "guest_broken", "import no_such_package_anywhere\n", "dalembert.commands")
     result = dalembert(tmp_path, "version")
     assert result.returncode == 0 and result.stdout.strip() == da.__version__
     assert result.stderr.startswith("warning: command 'guest' (guest_broken) does not load: No module named")
 
 
 def test_another_package_cannot_take_the_name_of_a_command(tmp_path):
-    install(tmp_path, "guest_modes", SIZE.format(group="Machines", name="modes"))
+    install(tmp_path, "guest_modes", SIZE.format(group="Machines", name="modes"), "dalembert.commands")
     result = dalembert(tmp_path, "modes", "pendulum", "--json")
     assert result.returncode == 0 and "frequency_hz" in json.loads(result.stdout)["modes"][0]
     assert "dalembert.app.commands.modes already declares a command 'modes'" in result.stderr

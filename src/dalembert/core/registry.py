@@ -40,7 +40,7 @@ def kind_files(package: str, group: str) -> list[str]:
 
 
 class Registry(Mapping[str, Kind], Generic[Kind]):
-    """Kinds by name. Iteration follows `order`, or the order of registration (files of the package by name).
+    """Kinds by name. Order: `order`; else files of the package by name, then other kinds as registered.
 
     sort : what the kinds are, for messages: "joint kind".  package : its files declare the built-in kinds.
     group : entry points of this group name modules that declare further kinds.
@@ -109,8 +109,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
 
     def __iter__(self) -> Iterator[str]:
         self._load()
-        order = self._order
-        return iter(sorted(self._kinds, key=lambda name: order(self._kinds[name])) if order else list(self._kinds))
+        return iter(sorted(self._kinds, key=self._key))
 
     def __len__(self) -> int:
         self._load()
@@ -119,6 +118,12 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
     def get(self, name: str, default: Any = None) -> Any:
         """The kind of this name, or the default."""
         return self._kinds[name] if name in self else default
+
+    def _key(self, name: str) -> Any:
+        if self._order is not None:
+            return self._order(self._kinds[name])
+        home = self._homes[name]  # whichever file was imported first
+        return (0, home) if self._package and home.startswith(f"{self._package}.") else (1, "")
 
     def _load(self) -> None:
         self._load_package()

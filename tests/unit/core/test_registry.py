@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import pytest
@@ -49,6 +50,13 @@ def test_files_of_the_package_are_imported_at_the_first_lookup(shapes):
     assert "shapes_of_test.ball" not in sys.modules
     assert registry["disc"] == 2
     assert list(registry.items()) == [("ball", 3), ("disc", 2)] and len(registry) == 2
+
+
+def test_the_order_does_not_depend_on_the_file_imported_first(shapes):
+    _, _, registry = shapes
+    importlib.import_module("shapes_of_test.ball")
+    registry.register("apple", 7)
+    assert list(registry) == ["ball", "disc", "apple"]
 
 
 def test_kinds_of_entry_points_stand_after_the_built_in_ones(shapes):
