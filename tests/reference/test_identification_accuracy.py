@@ -164,6 +164,6 @@ def test_damping_and_stiffness_of_the_frame_are_found_where_its_masses_are_known
     start = model.values * (1.0 + 0.03 * np.random.default_rng(0).standard_normal(len(model.values)))
     fit = identify.refine_structured(model, start, record)
     found, spread = np.array(list(fit.parameters.values())), np.array(list(fit.deviations.values()))
-    assert fit.converged and not fit.hidden
+    assert fit.converged and not fit.undetermined
     assert np.abs((found - model.values) / spread).max() < 4.0
     assert np.all(spread[5:] < 1e-3 * np.abs(found[5:])) and np.all(spread[:5] < 0.03 * np.abs(found[:5]))

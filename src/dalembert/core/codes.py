@@ -61,6 +61,7 @@ CODES: dict[str, str] = {
     "too-many-steps": "the number of steps allowed is used up",
     # identification
     "biased-estimate": "a choice of arguments that biases the result",
+    "channel-mismatch": "data and model with different channels",
     "lost-input": "an input that acts while the samples serve as past only",
     "no-free-decay": "a record that does not decay, where free motion is needed",
     "no-effect": "a parameter on which nothing depends",

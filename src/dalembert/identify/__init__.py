@@ -70,9 +70,9 @@ if TYPE_CHECKING:
     from dalembert.identify.spectral.markov import markov as markov
     from dalembert.identify.spectral.spectra import Spectra as Spectra
     from dalembert.identify.spectral.spectra import spectra as spectra
-    from dalembert.identify.structured.family import Affine as Affine
     from dalembert.identify.structured.model import StructuredModel as StructuredModel
     from dalembert.identify.structured.model import Unknown as Unknown
+    from dalembert.identify.structured.parametric_system import Affine as Affine
     from dalembert.identify.structured.refine_structured import StructuredFit as StructuredFit
     from dalembert.identify.structured.refine_structured import refine_structured as refine_structured
     from dalembert.identify.subspace.order import OrderChoice as OrderChoice

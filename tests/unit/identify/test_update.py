@@ -12,7 +12,7 @@ import dalembert as da
 from dalembert.core.errors import DataError, ModelError
 from dalembert.identify import Affine, IdentificationWarning, Identified, update
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
-from dalembert.identify.structured.family import Family
+from dalembert.identify.structured.parametric_system import ParametricSystem
 from dalembert.linear import Modes, SecondOrder
 from tests.helpers.findings import warns
 
@@ -70,8 +70,8 @@ def test_parts_and_differences_give_the_same_derivatives() -> None:
     base = SecondOrder(np.diag([1.0, 2.0]), np.zeros((2, 2)), coordinates=["a", "b"])
     family = Affine(base, stiffness={"k": [[2.0, -1.0], [-1.0, 1.0]]}, mass={"m": np.eye(2)}, damping={"c": np.eye(2)})
     first = np.array([50.0, 1.0, 0.2])
-    exact = Family(family, ["k", "m", "c"], first, {"a": "a"}).slopes(first)
-    by_steps = Family(lambda **v: family(**v), ["k", "m", "c"], first, {"a": "a"}).slopes(first)
+    exact = ParametricSystem(family, ["k", "m", "c"], first, {"a": "a"}).derivatives(first)
+    by_steps = ParametricSystem(lambda **v: family(**v), ["k", "m", "c"], first, {"a": "a"}).derivatives(first)
     for a, b in zip(exact, by_steps, strict=True):
         for symbol in "MKCP":
             np.testing.assert_allclose(getattr(a, symbol), getattr(b, symbol), atol=1e-11)

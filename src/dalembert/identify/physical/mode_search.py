@@ -17,7 +17,7 @@ from dalembert.identify.likelihood.identifiability import judge_information
 from dalembert.identify.physical.mode_derivatives import ShapeSlopes, eigenvalue_slope
 from dalembert.identify.physical.updated import Updated
 from dalembert.identify.records.checks import IdentificationWarning
-from dalembert.identify.structured.family import Family, Matrices
+from dalembert.identify.structured.parametric_system import Matrices, ParametricSystem
 from dalembert.linear import SecondOrder
 from dalembert.numerics.chain_least_squares import bounded, triangle
 
@@ -60,7 +60,14 @@ class Point:
 
 class ModeSearch:
     def __init__(
-        self, family: Family, target: Target, first: Array, low: Array, high: Array, prior: Array, count: int | None
+        self,
+        family: ParametricSystem,
+        target: Target,
+        first: Array,
+        low: Array,
+        high: Array,
+        prior: Array,
+        count: int | None,
     ) -> None:
         self.family, self.target, self.first = family, target, first
         self.low, self.high, self.prior, self.count = low, high, prior, count
@@ -116,7 +123,7 @@ class ModeSearch:
     def jacobian(self, at: Point, values: Array) -> Array:
         """Derivative of the residual by relative changes of the parameters."""
         t = self.target
-        slopes = self.family.slopes(values)
+        slopes = self.family.derivatives(values)
         k, m = len(t.frequencies), len(values)
         by_frequency, by_damping = np.zeros((k, m)), np.zeros((k, m))
         by_shape = np.zeros((k, len(t.coordinates), m))

@@ -21,7 +21,7 @@ from dalembert.expressions import Array
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.physical.mode_search import ModeSearch, Target
 from dalembert.identify.physical.updated import Updated
-from dalembert.identify.structured.family import Family, Model
+from dalembert.identify.structured.parametric_system import Model, ParametricSystem
 from dalembert.linear.modes import Modes
 
 FREQUENCY_DEVIATION = 0.01  # relative, where none is known
@@ -81,7 +81,7 @@ def update(
     names, first = _parameters(model, parameters)
     low, high = _bounds(names, first, bounds)
     target = _target(modes, coordinates, deviations, shapes, damping)
-    family = Family(model, names, first, target.coordinates)
+    family = ParametricSystem(model, names, first, target.coordinates)
     search = ModeSearch(family, target, first, low, high, _prior(names, prior), count)
     with Progress(progress, "update") as bar:
         status = search.run(bar)

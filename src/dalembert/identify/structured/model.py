@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import matrix, unique_names
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 
@@ -41,7 +42,7 @@ class Continuous:
 
 @dataclass(frozen=True)
 class Unknown:
-    """One unknown number θ: it adds θ times these matrices to M, C, K, B. ``value`` is where the search begins."""
+    """One unknown number θ: it adds θ times these matrices to M, C, K, B. ``value`` : the first value of the search."""
 
     name: str
     value: float
@@ -57,8 +58,7 @@ class StructuredModel(Frozen):
     Parameters
     ----------
     known : SecondOrder, dense
-        What is known: the part of M, C, K, B without the unknowns, and the outputs. M may be zero in places that
-        unknowns fill.
+        The known part of M, C, K, B, and the outputs. M may be zero where unknowns add to it.
     unknown : sequence of :class:`Unknown`
 
     Examples
@@ -78,9 +78,13 @@ class StructuredModel(Frozen):
     def __init__(self, known: SecondOrder, unknown: Iterable[Unknown]) -> None:
         listed = tuple(unknown)
         if known.is_sparse:
-            raise DataError("a StructuredModel is dense: use system.dense(), or reduce the structure first.")
+            raise DataError(
+                "not-supported",
+                "a StructuredModel needs dense matrices.",
+                Advice("Use {}, or reduce the structure first.", Call("system.dense")),
+            )
         if not listed:
-            raise DataError("a StructuredModel needs at least one Unknown.")
+            raise DataError("empty", "a StructuredModel needs at least one Unknown.", where={"argument": "unknown"})
         names = unique_names("unknown", [u.name for u in listed], ("",) * len(listed), "this StructuredModel")
         parts = {}
         for symbol in MATRICES:
@@ -93,17 +97,22 @@ class StructuredModel(Frozen):
             parts[symbol] = stack
         for i, each in enumerate(listed):
             if not any(np.any(stack[i]) for stack in parts.values()):
-                raise DataError(f"unknown {each.name!r} changes no matrix: give it M=, C=, K= or B=.")
+                raise DataError(
+                    "no-effect",
+                    f"unknown {each.name!r} changes no matrix.",
+                    Advice("Give it {}.", *map(Argument, MATRICES)),
+                    where={"parameter": each.name},
+                )
         values = np.array([float(u.value) for u in listed])
         if not np.isfinite(values).all():
-            raise DataError("the first values of unknowns must be finite.")
+            raise DataError("not-finite", "the first values of unknowns must be finite.")
         self._freeze(known=known, names=names, values=values, parts=parts)
 
     @classmethod
     def entries(
         cls, system: SecondOrder, unknown: Sequence[str] = ("C", "K"), *, masks: Mapping[str, ArrayLike] | None = None
     ) -> StructuredModel:
-        """Every entry of some matrices unknown, symmetric; the values of ``system`` are where the search begins.
+        """Every entry of some matrices unknown, symmetric; the values of ``system`` are the first values.
 
         Parameters
         ----------
@@ -115,12 +124,12 @@ class StructuredModel(Frozen):
         listed = []
         for symbol in unknown:
             if symbol not in ("M", "C", "K"):
-                raise DataError(unknown_name("matrix", symbol, ("M", "C", "K"), "unknown"))
+                raise DataError("unknown-name", unknown_name("matrix", symbol, ("M", "C", "K"), "unknown"))
             full = np.array(getattr(system.dense(), symbol))
             given = (masks or {}).get(symbol)
             mask = full != 0.0 if given is None else np.asarray(given, dtype=bool)
             if mask.shape != full.shape or not np.array_equal(mask, mask.T):
-                raise DataError(f"the mask of {symbol} must be symmetric, of shape {full.shape}.")
+                raise DataError("not-symmetric", f"the mask of {symbol} must be symmetric, of shape {full.shape}.")
             blank[symbol] = np.where(mask, 0.0, full)
             for i, j in zip(*np.nonzero(np.triu(mask)), strict=True):
                 part = np.zeros_like(full)
@@ -137,12 +146,12 @@ class StructuredModel(Frozen):
             theta = self.values.copy()
             for name, value in values.items():
                 if name not in self.names:
-                    raise DataError(unknown_name("unknown", name, self.names, "this StructuredModel"))
+                    raise DataError("unknown-name", unknown_name("unknown", name, self.names, "this StructuredModel"))
                 theta[self.names.index(name)] = float(value)
             return theta
         theta = np.array(values, dtype=np.float64).reshape(-1)
         if theta.shape != self.values.shape:
-            raise DataError(f"{theta.size} values were given for {len(self.names)} unknowns.")
+            raise DataError("wrong-shape", f"{theta.size} values were given for {len(self.names)} unknowns.")
         return theta
 
     def system(self, values: Mapping[str, float] | ArrayLike | None = None) -> SecondOrder:
@@ -159,7 +168,9 @@ class StructuredModel(Frozen):
         dM, dC, dK, dB = (self.parts[symbol] for symbol in MATRICES)
         n, k, nu = len(M), len(theta), B.shape[1]
         if not np.isfinite(M).all() or np.linalg.cond(M) > 1e14:
-            raise DataError("the mass matrix is singular; massless coordinates must be eliminated first.")
+            raise DataError(
+                "singular-matrix", "the mass matrix is singular; massless coordinates must be eliminated first."
+            )
         solve = np.linalg.inv(M)
         a = solve @ np.hstack([-(K + self.known.H), -(C + self.known.G), B])
         da = solve @ (np.concatenate([-dK, -dC, dB], axis=2) - dM @ a)
@@ -196,7 +207,9 @@ class BuiltModel:
         system = self.build(theta)
         inner = system.state_space() if isinstance(system, SecondOrder) else system
         if inner.dt is not None:
-            raise DataError("build(theta) must give a continuous system: a SecondOrder, or a StateSpace without dt.")
+            raise DataError(
+                "wrong-type", "the function must return a continuous system: a SecondOrder, or a StateSpace without dt."
+            )
         return inner.A, inner.B, inner.C, inner.D
 
     def continuous(self, theta: FloatArray) -> Continuous:
@@ -215,7 +228,7 @@ class BuiltModel:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledModel:
     """x[t+1] = Φ x + Γ u[t] + Δ (u[t+1] - u[t]), y = C x + D u, and derivatives by the parameters."""
 
     phi: FloatArray
@@ -230,7 +243,7 @@ class Sampled:
     dD: FloatArray
 
 
-def sampled(system: Continuous, dt: float, hold: str) -> Sampled:
+def discretize(system: Continuous, dt: float, hold: str) -> SampledModel:
     """Exact step and its exact derivatives; inputs held (``"zero"``) or linear (``"first"``) in between."""
     n, nu = system.B.shape
     size = n + 2 * nu
@@ -245,7 +258,7 @@ def sampled(system: Continuous, dt: float, hold: str) -> Sampled:
     else:
         whole, turned = scipy.linalg.expm(N), slopes
     linear = 1.0 if hold == "first" else 0.0
-    return Sampled(
+    return SampledModel(
         phi=whole[:n, :n], gamma=whole[:n, n : n + nu], delta=linear * whole[:n, n + nu :], C=system.C, D=system.D,
         dphi=turned[:, :n, :n], dgamma=turned[:, :n, n : n + nu], ddelta=linear * turned[:, :n, n + nu :],
         dC=system.dC, dD=system.dD,

@@ -1,8 +1,8 @@
-"""Linear systems that depend on parameters: from a function, from parts that add up, or from a machine.
+"""Linear systems that depend on parameters: a function, a sum of parts, or a machine.
 
-A model update needs M, K, C, the rows P with which the measured coordinates depend on all, and the derivatives of these
-by the parameters. Sums of parts have theirs exactly; of the others the matrices (not the modes) are differenced by a
-rule of five points, exact for matrices up to the fourth power of a parameter, to about 1e-12.
+A model update needs M, K, C, the rows P of the measured coordinates, and the derivatives of these by the parameters.
+Those of sums of parts are exact; of the others the matrices (not the modes) are differenced by a rule of five points,
+exact for matrices up to the fourth power of a parameter, to about 1e-12.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Affine:
     Examples
     --------
     >>> base = SecondOrder(np.eye(2), np.zeros((2, 2)), coordinates=["a", "b"])
-    >>> family = Affine(base, stiffness={"k": [[2.0, -1.0], [-1.0, 1.0]]})
-    >>> family(k=4.0).K.tolist()
+    >>> frame = Affine(base, stiffness={"k": [[2.0, -1.0], [-1.0, 1.0]]})
+    >>> frame(k=4.0).K.tolist()
     [[8.0, -4.0], [-4.0, 4.0]]
     """
 
@@ -55,7 +55,11 @@ class Affine:
             for name, part in (given or {}).items():
                 matrix = convert(part).astype(np.float64)
                 if matrix.shape != (n, n):
-                    raise DataError(f"the part of {name!r} in {symbol} has shape {matrix.shape}, expected ({n}, {n}).")
+                    raise DataError(
+                        "wrong-shape",
+                        f"the part of {name!r} in {symbol} has shape {matrix.shape}, expected ({n}, {n}).",
+                        where={"parameter": name},
+                    )
                 result[symbol][name] = matrix
         return result
 
@@ -64,7 +68,7 @@ class Affine:
         known = {name for group in parts.values() for name in group}
         for name in values:
             if name not in known:
-                raise DataError(unknown_name("parameter", name, known, "this Affine family"))
+                raise DataError("unknown-name", unknown_name("parameter", name, known, "this Affine system"))
         changed = {}
         for symbol, group in parts.items():
             total = getattr(self.base, symbol)
@@ -84,8 +88,8 @@ class Matrices:
     P: Any
 
 
-class Family:
-    """One interface to all of them: ``system(values)``, ``matrices(system)``, ``slopes(values)``."""
+class ParametricSystem:
+    """One interface to all of them: ``system(values)``, ``matrices(system)``, ``derivatives(values)``."""
 
     def __init__(self, model: Any, names: Sequence[str], first: Array, measured: Mapping[str, str]) -> None:
         self.model, self.names = model, list(names)
@@ -97,13 +101,16 @@ class Family:
             self.rest = equilibrium(model)
             chart = linearize(model, at=self.rest)
             if not isinstance(chart, SecondOrder):
-                raise ModelError(f"{model.name!r} has internal states or rolls: it has no M and K to update.")
+                raise ModelError(
+                    "not-supported", f"{model.name!r} has internal states or rolls: it has no M and K to update."
+                )
             self.coordinates = chart.coordinates
             self.outputs = [name for name in measured.values() if name not in chart.coordinates]
         elif not callable(model):
             raise ModelError(
+                "wrong-type",
                 "update takes a function of the parameters that returns a SecondOrder or a Structure, an Affine "
-                f"family, or equations of motion; got {type(model).__name__}."
+                f"system, or equations of motion; got {type(model).__name__}.",
             )
 
     def system(self, values: Array) -> SecondOrder:
@@ -113,7 +120,7 @@ class Family:
             machine = self.model.replace(**numbers)
             near = assemble(machine, start=self.rest)
             named = all(name in machine.measures.index for name in self.coordinates or ())
-            # Newton's method from nearby, where the coordinates have names; else sinking, which takes longer
+            # Newton's method from nearby, where the coordinates have names; else relaxation, which takes longer
             rest = equilibrium(
                 machine, start=near, guess={n: near[n] for n in self.coordinates or ()} if named else None
             )
@@ -122,12 +129,15 @@ class Family:
             found = self.model(**numbers)
             found = found.system() if hasattr(found, "system") and not isinstance(found, SecondOrder) else found
         if not isinstance(found, SecondOrder):
-            raise ModelError(f"the model returned {type(found).__name__}; expected a SecondOrder or a Structure.")
+            raise ModelError(
+                "wrong-type", f"the model returned {type(found).__name__}; expected a SecondOrder or a Structure."
+            )
         skew = [name for name in ("G", "H") if _any(getattr(found, name))]
         if skew:
             raise ModelError(
+                "not-symmetric",
                 f"the system has {' and '.join(skew)} (gyroscopic or circulatory terms); updating by modes needs "
-                "symmetric matrices."
+                "symmetric matrices.",
             )
         return found
 
@@ -146,10 +156,10 @@ class Family:
                 rows[i] = (row.toarray() if scipy.sparse.issparse(row) else row).reshape(-1)
             else:
                 known = (*system.coordinates, *outputs)
-                raise DataError(unknown_name("coordinate or output", name, known, "the model"))
+                raise DataError("unknown-name", unknown_name("coordinate or output", name, known, "the model"))
         return rows
 
-    def slopes(self, values: Array) -> list[Matrices]:
+    def derivatives(self, values: Array) -> list[Matrices]:
         """Derivatives by every parameter."""
         if isinstance(self.model, Affine):
             parts = self.model.parts()
@@ -162,7 +172,7 @@ class Family:
             step = STEP * max(abs(values[k]), 1e-3 * self.scale[k])
             total: list[Any] = [0.0] * 4
             for shift, weight in RULE:
-                ahead, behind = (self._shifted(values, k, sign * shift * step) for sign in (1, -1))
+                ahead, behind = (self._shift(values, k, sign * shift * step) for sign in (1, -1))
                 total = [
                     sum_ + (weight / step) * (getattr(ahead, symbol) - getattr(behind, symbol))
                     for sum_, symbol in zip(total, "MKCP", strict=True)
@@ -170,7 +180,7 @@ class Family:
             result.append(Matrices(*total))
         return result
 
-    def _shifted(self, values: Array, k: int, change: float) -> Matrices:
+    def _shift(self, values: Array, k: int, change: float) -> Matrices:
         moved = values.copy()
         moved[k] += change
         return self.matrices(self.system(moved))
