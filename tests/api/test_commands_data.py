@@ -77,7 +77,7 @@ def test_identify_finds_the_frequencies_of_a_building(shaken, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "SHA-256" in page and "numpy" in page and "Identification report" in page
     assert set(found) == {
-        "method", "order", "sample_time", "inputs", "outputs", "modes", "fit_percent", "decisions", "warnings",
+        "method", "order", "sample_time", "inputs", "outputs", "modes", "fit_percent", "decisions", "findings",
         "matrices", "files",
     }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.core.errors import DataError, require_extra, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.notebook import small_table
 from dalembert.record import sampling
 from dalembert.record.checks import (
@@ -190,12 +191,15 @@ class Record:
         """Time between samples [s]; ``DataError`` where it is not the same throughout."""
         t = self._time
         if t.size < 2:
-            raise DataError(f"{self._label()} has one sample, so no sample time.")
+            raise DataError("too-few-samples", f"{self._label()} has one sample, so no sample time.")
         if not self.is_even:
             steps = np.diff(t)
             raise DataError(
+                "uneven-sampling",
                 f"{self._label()} is not sampled uniformly: steps from {steps.min():.6g} s to {steps.max():.6g} s "
-                f"(the longest after t = {t[int(steps.argmax())]:.6g} s). Use resample(every={np.median(steps):.6g})."
+                f"(the longest after t = {t[int(steps.argmax())]:.6g} s).",
+                Advice("Use {}.", Call("Record.resample", Argument("every", float(f"{np.median(steps):.6g}")))),
+                evidence={"shortest": float(steps.min()), "longest": float(steps.max())},
             )
         return float(t[-1] - t[0]) / (t.size - 1)
 

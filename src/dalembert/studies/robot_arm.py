@@ -56,7 +56,7 @@ def _results(found: AutoIdentified) -> dict[str, Any]:
         "damping_deviations": model.damping_deviations,
         "orders_tried": [{"order": t.order, "fit_percent": t.percent, "stable": t.stable} for t in found.trials],
         "why": list(found.decisions),
-        "warnings": list(found.warnings),
+        "warnings": [one.text() for one in found.findings],
     }
 
 

@@ -264,7 +264,7 @@ def _results(
         ],
         "stick": {"scale": "mass of floor1 = 1", "M": stick.M, "C": stick.C, "K": stick.K, **misfit},
         "order": {"states": found.order},
-        "warnings": list(found.warnings),
+        "warnings": [one.text() for one in found.findings],
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from dalembert.identify.records.gaps import cut_at_gaps
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import GapWarning, Record
 from tests.helpers.commands import run
+from tests.helpers.findings import raises, warns
 
 TRUE = StateSpace([[0.9, 0.3], [-0.3, 0.9]], [1.0, 0.0], [1.0, 0.5], dt=0.01, inputs="force", outputs="sway")
 
@@ -55,12 +56,12 @@ def test_a_record_is_cut_where_time_jumps() -> None:
 
 
 def test_the_advice_for_an_uneven_record_is_its_usual_step() -> None:
-    with pytest.raises(DataError, match=r"resample\(every=0\.01\)"):
+    with raises(DataError, "uneven-sampling", "resample(every=0.01)"):
         _ = with_gap().sample_time
 
 
 def test_automatic_identification_cuts_at_a_gap_and_finds_the_mode() -> None:
-    with pytest.warns(IdentificationWarning, match=r"cut into 2 parts: 0\.5 s without samples from t = 9\.99 s"):
+    with warns(IdentificationWarning, "time-gaps", "2 parts", "0.5 s without samples from t = 9.99 s"):
         found = da.identify.auto(with_gap(), "force", "sway")
     assert "cut where time jumps (0.5 s without samples from t = 9.99 s)" in found.decisions[0]
     true, model = TRUE.modes(), found.identified
@@ -71,18 +72,18 @@ def test_automatic_identification_cuts_at_a_gap_and_finds_the_mode() -> None:
 def test_automatic_identification_of_a_filled_record_says_so() -> None:
     with pytest.warns(GapWarning):
         even = with_gap().resample(every=0.01)
-    with pytest.warns(IdentificationWarning, match="filled by interpolation, which shifts damping"):
+    with warns(IdentificationWarning, "filled-gaps"):
         found = da.identify.auto(even, "force", "sway", refined=False)
     assert "filled by interpolation where time jumps (0.5 s without samples" in found.decisions[0]
     assert "no gaps" not in found.decisions[0]
-    assert any("filled by interpolation" in text for text in found.warnings)
+    assert "filled-gaps" in [one.code for one in found.findings]
 
 
 def test_parts_too_short_are_left_out_and_told() -> None:
-    with pytest.warns(IdentificationWarning, match=r"cut into 1 part: .* 40 samples .* left out"):
+    with warns(IdentificationWarning, "time-gaps", "1 part", "40 samples"):
         assert [len(part) for part in cut_at_gaps(with_gap(40))] == [2910]
     stutter = np.concatenate([0.01 * np.arange(50) + 2.0 * k for k in range(4)])
-    with pytest.raises(DataError, match=r"3 gaps of time.*resample\(every=0\.01\)"):
+    with raises(DataError, "time-gaps", "3 gaps", "resample(every=0.01)"):
         cut_at_gaps(Record(stutter, stutter[:, None], ["x"]))
 
 

@@ -18,6 +18,7 @@ from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.helpers.checks import matched
+from tests.helpers.findings import warns
 
 DT = 0.1
 
@@ -463,7 +464,7 @@ def test_unmeasured_forces_are_told_from_the_residuals_and_deviations_grow_accor
     for seed in range(10):
         system, test = pushed(seed, 0.001, 40_000)
         found = identify.refine(system, test)
-        assert found.provenance["deviations"] == "scatter of the residuals" and "far from white" in found.notes[-1]
+        assert found.deviation_method == "residuals" and "far from white" in found.notes[-1]
         z.append((found.frequencies_hz - system.modes().frequencies_hz) / found.frequency_deviations)
     # the rms of 20 unit normals, 1 ± 0.16; white-noise deviations would be several times too small
     assert np.abs(np.sqrt(np.mean(np.square(z))) - 1.0) < 4.0 * 0.16
@@ -482,14 +483,14 @@ def test_innovations_serve_where_forces_are_not_measured():
 
 def test_poles_driven_to_the_border_of_stability_are_warned_of():
     system, test = pushed(2, 0.02)
-    with pytest.warns(identify.IdentificationWarning, match="border of stability"):
+    with warns(identify.IdentificationWarning, "poles-at-stability-limit"):
         assert identify.refine(system, test).system.is_stable
 
 
 def test_white_residuals_leave_the_deviations_to_the_information():
     for seed in range(5):
         system, test = pushed(seed, 0.0)
-        assert identify.refine(system, test).provenance["deviations"] == "Fisher information"
+        assert identify.refine(system, test).deviation_method == "fisher"
 
 
 @pytest.mark.parametrize("largest", [256, 13])

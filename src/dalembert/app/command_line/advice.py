@@ -72,6 +72,8 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
     >>> speak = speak_options(["--method", "--step", "--start"])
     >>> speak(Argument("method", Call("da.GeneralizedAlpha", Argument("step", 0.001)))), speak(Argument("start"))
     ('--method generalized-alpha --step 0.001', '--start NAME=VALUE')
+    >>> speak_options(["--resample"])(Call("Record.resample", Argument("every", 0.01)))
+    '--resample 0.01'
     >>> speak(Argument("form", "square-root")) is None
     True
     """
@@ -79,7 +81,10 @@ def speak_options(options: Collection[str]) -> Callable[[Part], str | None]:
     def speak(part: Part) -> str | None:
         if isinstance(part, Call):
             said = COMMANDS.get(part.function)
-            return said if said is None or not said.startswith("--") or said in options else None
+            if said is None or not said.startswith("--"):
+                return said
+            values = [str(one.value) for one in part.arguments if one.value is not None]
+            return " ".join([said, *values]) if said in options else None
         wanted, takes = MEANT.get(part.name, ((f"--{part.name.replace('_', '-')}",), None))
         option = next((one for one in wanted if one in options), None)
         if option is None:

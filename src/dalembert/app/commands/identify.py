@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalembert.app.command_line import option_values, terminal
+from dalembert.app.command_line.advice import speak_options
 from dalembert.app.command_line.common_options import FLAG, Json
 from dalembert.app.command_line.matrix_files import write_matrices
 from dalembert.app.command_line.registry import command
@@ -103,7 +104,7 @@ def identify(
 
     JSON: {"method", "order", "sample_time", "inputs", "outputs", "modes": [{"frequency_hz", "damping_ratio",
     "frequency_deviation_hz", "damping_deviation", "shape"}], "fit_percent": {"training", "held_out"}, "decisions",
-    "warnings", "matrices": {"A", "B", "C", "D"}, "files"}.
+    "findings": [{"code", "text", "where", "evidence"}], "matrices": {"A", "B", "C", "D"}, "files"}.
     """
     option_values.writable(out, "--out", ".json", ".npz", ".mat")
     option_values.writable(report, "--report", ".html")
@@ -205,10 +206,15 @@ def described(result: Any, records: list[Record]) -> dict[str, Any]:
     else:
         fits = {"training": result.training_fit.mean, "held_out": None if result.fit is None else result.fit.mean}
     system = model.system
+    speak = speak_options(terminal.settings.options)
+    findings = [
+        {"code": one.code, "text": one.text(speak), "where": one.where, "evidence": one.evidence}
+        for one in result.findings
+    ]
     return {
         "method": model.method, "order": model.order, "sample_time": model.dt, "inputs": model.inputs,
         "outputs": model.outputs, "modes": modes, "fit_percent": fits,
-        "decisions": getattr(result, "decisions", model.notes), "warnings": getattr(result, "warnings", ()),
+        "decisions": getattr(result, "decisions", model.notes), "findings": findings,
         "matrices": {"A": system.A, "B": system.B, "C": system.C, "D": system.D},
     }  # fmt: skip
 
@@ -228,8 +234,8 @@ def show(result: Any, document: dict[str, Any]) -> None:
     fits = document["fit_percent"]
     held = "" if fits["held_out"] is None else f", {fits['held_out']:.1f} % of data it never saw"
     terminal.show(f"reproduces {fits['training']:.1f} % of the data it was found from{held}")
-    for text in document["warnings"]:
-        terminal.warn(text)
+    for one in document["findings"]:
+        terminal.warn(one["text"])
 
 
 def read_places(given: list[str] | None) -> dict[str, tuple[float | str, ...]]:

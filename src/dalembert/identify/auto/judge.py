@@ -1,127 +1,155 @@
-"""What speaks against trusting an identified model, in words."""
+"""Reasons for doubt about an identified model: stability, fit, modes, residuals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.findings import Advice, Call, Finding
 from dalembert.identify.auto.result import Trial
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
 from dalembert.identify.subspace.stabilization import Stabilization
 
-NEAR_NYQUIST = 0.8
-# Sampled more than this many times per period of its fastest mode, a record tells slow modes badly.
-OVERSAMPLED = 100.0
-FEW_PERIODS = 20.0
-UNCERTAIN = 0.3  # relative standard deviation of a damping ratio
-SAME_MODE = 0.02
-# Modes this near in frequency with shapes this alike, seen by so many outputs at least, are one.
-TWIN_FREQUENCY, TWIN_MAC, TWIN_OUTPUTS = 0.03, 0.98, 3
-AS_WELL = 1.0  # percent of fit that fewer states may lose
-NEXT_TO_NOTHING = 20.0  # percent of fit
-WORSE = 15.0  # percent of fit lost from training to held-out data
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Limits of the judgement of an identified model."""
+
+    # share of half the sample rate: the transition band of usual anti-alias filters begins there
+    near_nyquist: float = 0.8
+    # samples per period of the fastest mode: its poles are then within 2π/100 of z = 1, and the 30 block rows of a
+    # subspace method span a third of its period
+    oversampled: float = 100.0
+    # periods of the slowest mode: a damping ratio of 1 % decays by 1/e in 16 periods
+    few_periods: float = 20.0
+    # relative standard deviation of a damping ratio: its 95 % interval reaches from 0.4 to 1.6 times the value
+    uncertain_damping: float = 0.3
+    # relative difference in frequency to a stable column of the stabilization diagram
+    same_mode: float = 0.02
+    # modes this near in frequency with shapes this alike (MAC), seen by so many outputs at least, are one: two shapes
+    # of two numbers have a MAC above 0.98 by chance in one case of eleven, of three numbers in one of a hundred
+    duplicate_frequency: float = 0.03
+    duplicate_mac: float = 0.98
+    duplicate_outputs: int = 3
+    # percent of fit that a model with fewer states may lose
+    as_good: float = 1.0
+    # percent of fit below which a model explains next to nothing: 36 % of the power of the outputs
+    poor_fit: float = 20.0
+    # percent of fit lost from training to held-out data
+    worse: float = 15.0
 
 
-def judged(
+THRESHOLDS = Thresholds()
+
+
+def find_doubts(
     model: Identified, drawn: Stabilization, fit_in: Fit, fit_out: Fit | None, residuals: Residuals, duration: float
-) -> tuple[str, ...]:
-    """Doubts, the gravest first."""
-    return (*_stability(model), *_fits(fit_in, fit_out), *_modes(model, drawn, duration), *_residuals(model, residuals))
+) -> list[Finding]:
+    """Doubts about a model, the gravest first."""
+    found: list[Finding] = []
+    if not model.system.is_stable:
+        problem = "the model is unstable: a measured structure at rest is not, so order or data are wrong for it."
+        found.append(Finding("unstable-model", problem))
+    if fit_out is not None and fit_out.mean < fit_in.mean - THRESHOLDS.worse:
+        problem = (
+            f"the fit falls from {fit_in.mean:.1f} % on the training data to {fit_out.mean:.1f} % on the data held "
+            "out: the structure or its excitation changed (amplitude, time), or the order is too large."
+        )
+        found.append(Finding("overfit", problem, evidence={"training": fit_in.mean, "held_out": fit_out.mean}))
+    return found + _examine_modes(model, drawn, duration) + _examine_residuals(model, residuals)
 
 
-def twins(model: Identified) -> list[tuple[int, int]]:
+def find_duplicates(model: Identified) -> list[tuple[int, int]]:
     """Pairs of modes, from 0, with one shape and nearly one frequency."""
-    modes = model.underdamped()
-    if len(model.outputs) < TWIN_OUTPUTS:
+    modes, limit = model.underdamped(), THRESHOLDS
+    if len(model.outputs) < limit.duplicate_outputs:
         return []
     f, mac = modes.frequencies_hz, modes.mac()
     pairs = ((i, j) for j in range(len(f)) for i in range(j))
-    return [(i, j) for i, j in pairs if f[j] - f[i] < TWIN_FREQUENCY * f[j] and mac[i, j] > TWIN_MAC]
+    near = limit.duplicate_frequency
+    return [(i, j) for i, j in pairs if f[j] - f[i] < near * f[j] and mac[i, j] > limit.duplicate_mac]
 
 
-def without_twins(model: Identified, trials: Sequence[Trial]) -> int | None:
-    """An order with two states less per twin, where a trial shows that it fits as well."""
-    count = len({j for _, j in twins(model)})
+def order_without_duplicates(model: Identified, trials: Sequence[Trial]) -> int | None:
+    """An order with two states less per duplicate mode, where a trial shows that it fits as well."""
+    count = len({j for _, j in find_duplicates(model)})
     percent = {trial.order: trial.percent for trial in trials if trial.stable}
     fewer = model.order - 2 * count
-    if not count or fewer not in percent or percent[fewer] < percent.get(model.order, np.inf) - AS_WELL:
+    if not count or fewer not in percent or percent[fewer] < percent.get(model.order, np.inf) - THRESHOLDS.as_good:
         return None
     return fewer
 
 
-def _stability(model: Identified) -> list[str]:
-    if model.system.is_stable:
+def find_poor_fit(fit: Fit) -> list[Finding]:
+    """A finding on a model that explains next to nothing of the data it was found from."""
+    if fit.mean >= THRESHOLDS.poor_fit:
         return []
-    return ["the model is unstable: a measured structure at rest is not, so order or data are wrong for it."]
-
-
-def useless(fit: Fit) -> str:
-    """What to say of a model that explains next to nothing; empty for any other."""
-    if fit.mean >= NEXT_TO_NOTHING:
-        return ""
-    return (
-        f"the model explains only {max(fit.mean, 0.0):.1f} % of the very data it was found from: the outputs are not "
-        "driven by these inputs, noise hides everything, or it is not linear. Do not trust its modes."
+    problem = (
+        f"the model explains only {max(fit.mean, 0.0):.1f} % of the training data: the outputs are not driven by these "
+        "inputs, noise hides the motion, or it is not linear. Do not trust its modes."
     )
+    return [Finding("poor-fit", problem, evidence={"percent": fit.mean})]
 
 
-def _fits(fit_in: Fit, fit_out: Fit | None) -> list[str]:
-    if fit_out is not None and fit_out.mean < fit_in.mean - WORSE:
-        return [
-            f"the fit falls from {fit_in.mean:.1f} % on the training data to {fit_out.mean:.1f} % on the data held "
-            "out: what was measured changed (amplitude, time), or the order is too large."
-        ]
-    return []
-
-
-def _modes(model: Identified, drawn: Stabilization, duration: float) -> list[str]:
-    f, zeta, nyquist = model.frequencies_hz, model.damping_ratios, 0.5 / model.dt
-    texts = []
-    if len(f) and f.max() > NEAR_NYQUIST * nyquist:
-        texts.append(
-            f"the mode at {f.max():.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
+def _examine_modes(model: Identified, drawn: Stabilization, duration: float) -> list[Finding]:
+    f, zeta, nyquist, limit = model.frequencies_hz, model.damping_ratios, 0.5 / model.dt, THRESHOLDS
+    if not len(f):
+        return []
+    found = []
+    slowest, fastest = float(f.min()), float(f.max())
+    if fastest > limit.near_nyquist * nyquist:
+        problem = (
+            f"the mode at {fastest:.5g} Hz is close to half the sample rate ({nyquist:.5g} Hz): without an analogue "
             "filter before sampling it may be the image of a faster one."
         )
-    if len(f) and f.max() * OVERSAMPLED < 2.0 * nyquist:
-        texts.append(
-            f"the fastest mode, {f.max():.4g} Hz, is sampled {2.0 * nyquist / f.max():.0f} times per period: "
-            "identify.decimate the record first, slow modes come out better."
-        )
-    if len(f) and f.min() * duration < FEW_PERIODS:
-        texts.append(f"the record holds only {f.min() * duration:.1f} periods of the mode at {f.min():.4g} Hz.")
-    if len(f) and len(drawn.modes):
+        found.append(Finding("near-nyquist", problem, evidence={"hertz": fastest, "nyquist": nyquist}))
+    if fastest * limit.oversampled < 2.0 * nyquist:
+        per_period = 2.0 * nyquist / fastest
+        problem = f"the fastest mode, {fastest:.4g} Hz, is sampled {per_period:.0f} times per period."
+        advice = Advice("Reduce the rate first with {}: slow modes come out better.", Call("da.identify.decimate"))
+        found.append(Finding("oversampled", problem, {}, {"samples_per_period": per_period}, (advice,)))
+    if slowest * duration < limit.few_periods:
+        problem = f"the record holds only {slowest * duration:.1f} periods of the mode at {slowest:.4g} Hz."
+        found.append(Finding("few-periods", problem, evidence={"periods": slowest * duration, "hertz": slowest}))
+    if len(drawn.modes):
         apart = np.min(np.abs(f[:, None] - drawn.frequency_means[None, :]), axis=1) / f
-        doubtful = [f"{value:.5g}" for value in f[(apart > SAME_MODE)]]
-        if doubtful:
-            texts.append(f"not steady over the orders, so perhaps no modes of the structure: {', '.join(doubtful)} Hz.")
-    for i, j in twins(model):
-        texts.append(
+        if (apart > limit.same_mode).any():
+            names = _join(f[apart > limit.same_mode])
+            problem = f"not stable over the orders, so perhaps no modes of the structure: {names} Hz."
+            found.append(Finding("unstable-poles", problem, evidence={"hertz": f[apart > limit.same_mode].tolist()}))
+    for i, j in find_duplicates(model):
+        problem = (
             f"the modes at {f[i]:.5g} and {f[j]:.5g} Hz have one shape: perhaps one mode that changes with the level."
         )
+        found.append(Finding("duplicate-modes", problem, evidence={"hertz": [float(f[i]), float(f[j])]}))
     if model.damping_deviations is not None:
-        loose = model.damping_deviations > UNCERTAIN * np.abs(zeta)
+        loose = model.damping_deviations > limit.uncertain_damping * np.abs(zeta)
         if loose.any():
-            texts.append(f"the data hardly tell the damping of the modes at {_listed(f[loose])} Hz.")
+            problem = f"the data hardly determine the damping of the modes at {_join(f[loose])} Hz."
+            found.append(Finding("uncertain-damping", problem, evidence={"hertz": f[loose].tolist()}))
     if (zeta < 0.0).any():
-        texts.append(f"negative damping at {_listed(f[zeta < 0.0])} Hz.")
-    return texts
+        problem = f"negative damping at {_join(f[zeta < 0.0])} Hz."
+        found.append(Finding("negative-damping", problem, evidence={"hertz": f[zeta < 0.0].tolist()}))
+    return found
 
 
-def _residuals(model: Identified, residuals: Residuals) -> list[str]:
-    texts = []
+def _examine_residuals(model: Identified, residuals: Residuals) -> list[Finding]:
+    found = []
     if residuals.inputs and not residuals.is_independent():
-        texts.append(
-            "the residuals still hold something of the inputs: the model misses dynamics (a larger order), or what was "
-            "measured is not linear."
+        problem = (
+            "the residuals depend on the inputs: the model misses dynamics (a larger order), or the structure is not "
+            "linear."
         )
-    white = model.provenance.get("deviations", "") == "Fisher information"
-    if white and not residuals.is_white() and model.frequency_deviations is not None:
-        texts.append("the residuals are not white, so the standard deviations are smaller than the truth.")
-    return texts
+        found.append(Finding("dependent-residuals", problem))
+    if model.deviation_method == "fisher" and not residuals.is_white() and model.frequency_deviations is not None:
+        problem = "the residuals are not white, so the standard deviations are smaller than the truth."
+        found.append(Finding("coloured-residuals", problem, evidence={"probability": residuals.whiteness_all}))
+    return found
 
 
-def _listed(values: FloatArray) -> str:
+def _join(values: FloatArray) -> str:
     return ", ".join(f"{value:.5g}" for value in values)

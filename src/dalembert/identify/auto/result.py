@@ -1,4 +1,4 @@
-"""What automatic identification returns: the model, how it was chosen, and how it does on data it never saw."""
+"""Result of automatic identification: the model, the reasons for its choice, and its fit to data held out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.arrays import FloatArray, Frozen
+from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.model.quality import Fit, Residuals
@@ -19,7 +20,7 @@ from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.record import Record
 
 LINES = 2000
-"""Frequencies at which a model is drawn over a measured response."""
+"""Frequencies at which the response of a model is drawn over the measured one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Trial:
 
 
 class AutoIdentified(Frozen):
-    """A model found without being told anything but the channels, with the reasons.
+    """A model found from the channels alone, with the reasons for every choice.
 
     Attributes
     ----------
@@ -48,14 +49,14 @@ class AutoIdentified(Frozen):
         On the records held out: simulation with inputs, one-step prediction without. None where nothing was held out.
     training_fit : Fit
     residuals : Residuals
-        What is left of the records held out (of the training records where none were).
+        Of the records held out (of the training records where none were).
     frf : FrfEstimate or None
         Measured frequency response of the training data, for comparison; None without inputs or with too few samples.
     training, held_out : tuples of Record
     decisions : texts
-        What was done and why, in order.
-    warnings : texts
-        What speaks against trusting the model.
+        Steps and their reasons, in order.
+    findings : tuple of Finding
+        Reasons to doubt the data or the model; each has a ``code`` and a ``text()``.
     """
 
     identified: Identified
@@ -68,7 +69,7 @@ class AutoIdentified(Frozen):
     training: tuple[Record, ...]
     held_out: tuple[Record, ...]
     decisions: tuple[str, ...]
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -117,18 +118,18 @@ class AutoIdentified(Frozen):
         return aligned(("order", "fit of unseen part [%]", "stable", ""), rows)
 
     def explain(self) -> str:
-        """What was done and why, what came out, and what to beware of."""
-        lines = ["What was done"]
+        """Steps and their reasons, modes, fit, and reasons for doubt."""
+        lines = ["Steps"]
         lines += [f"  {k + 1}. {text}" for k, text in enumerate(self.decisions)]
         if len(self.trials) > 1:
             lines += ["", "Orders tried", *_indented(self.trial_table())]
-        lines += ["", "Modes", *_indented(self.identified.modal_table()), "", "How well it does"]
+        lines += ["", "Modes", *_indented(self.identified.modal_table()), "", "Fit"]
         for fit, where in ((self.training_fit, "training data"), (self.fit, "data held out")):
             if fit is not None:
                 lines += [f"  {fit.kind} of the {where}: {fit.mean:.2f} % on average", *_indented(fit.table())]
-        lines += [f"  residuals: {verdict(self.residuals)}"]
-        if self.warnings:
-            lines += ["", "Beware", *(f"  - {text}" for text in self.warnings)]
+        lines += [f"  residuals: {describe_residuals(self.residuals)}"]
+        if self.findings:
+            lines += ["", "Warnings", *(f"  - {one.text()}" for one in self.findings)]
         return "\n".join(lines)
 
     def table(self) -> str:
@@ -138,10 +139,10 @@ class AutoIdentified(Frozen):
     def __repr__(self) -> str:
         held = "" if self.fit is None else f", {self.fit.mean:.1f} % {self.fit.kind} fit on data held out"
         text = f"AutoIdentified: order {self.order} by {self.identified.method}{held}"
-        return f"{text}\n{self.table()}\n(.explain() says why)"
+        return f"{text}\n{self.table()}\n(.explain() gives the reasons)"
 
 
-def verdict(residuals: Residuals) -> str:
+def describe_residuals(residuals: Residuals) -> str:
     """The tests of residuals in one line."""
     white = "white" if residuals.is_white() else "not white"
     text = f"{white} (p = {residuals.whiteness_all:.3f})"

@@ -68,7 +68,7 @@ def bootstrap(
     return fit.replace(
         frequency_deviations=spread[0::2], damping_deviations=spread[1::2], covariance=covariance,
         notes=(*fit.notes, note + (f"; the method failed on {failed}" if failed else "")),
-        provenance={**fit.provenance, "deviations": "bootstrap"},
+        deviation_method="bootstrap",
     )  # fmt: skip
 
 

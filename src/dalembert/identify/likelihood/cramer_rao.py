@@ -22,7 +22,7 @@ from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood.ascent import Ascent
 from dalembert.identify.likelihood.refine import STARTS, setting, with_covariance
 from dalembert.identify.likelihood.robust_deviations import honest_covariance
-from dalembert.identify.model.identified import Identified
+from dalembert.identify.model.identified import DeviationMethod, Identified
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 from dalembert.linear.second_order import SecondOrder
@@ -198,12 +198,13 @@ def deviations(
     free = ascent.slope(point)[0]
     R = uncertainty.unbiased_noise(point, free)
     poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
-    name, more = "Fisher information", tuple[str, ...]()
+    deviation_method: DeviationMethod = "fisher"
+    more: tuple[str, ...] = ()
     if not given.innovations:
-        name, covariance, more = honest_covariance(ascent, point, free, R, covariance, fit.dt)
+        deviation_method, covariance, more = honest_covariance(ascent, point, free, R, covariance, fit.dt)
     note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
     result = with_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
-    return result.replace(provenance={**result.provenance, "deviations": name})
+    return result.replace(deviation_method=deviation_method)
 
 
 def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,6 @@ The likelihood, its exact gradient and the elimination of C and D are those of `
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,12 +16,14 @@ import numpy as np
 from dalembert.core import progress as progress_
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood.ascent import Ascent, Summit
 from dalembert.identify.likelihood.robust_deviations import honest_covariance
 from dalembert.identify.model import playback
-from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
+from dalembert.identify.model.identified import DeviationMethod, Identified
+from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.data import Data, read_data
 from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
@@ -163,28 +164,40 @@ def refine(
     >>> bool(abs(found.frequencies_hz[0] - truth.modes().frequencies_hz[0]) < 3 * found.frequency_deviations[0])
     True
     """
+    found = maximise_likelihood(fit, record, noise=noise, start=start, iterations=iterations, progress=progress)
+    IdentificationWarning.report(one for one in found.findings if one not in getattr(fit, "findings", ()))
+    return found
+
+
+def maximise_likelihood(
+    fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, *, noise: str = "output",
+    start: str = "estimate", iterations: int = 50, progress: progress_.Setting = None,
+) -> Identified:  # fmt: skip
+    """As :func:`refine`, without warnings: the findings are for the caller to report."""
     given = setting(fit, record, noise, start)
     ascent = given.ascent()
     with progress_.Progress(progress, "refining") as bar:
         top, before, changes = _summit(given, ascent, int(iterations), bar.update)
     if not np.isfinite(top.point.value) or top.point.value > before:
         return given.fit.noted(f"refinement ({noise} noise) found nothing more likely than the start, which is kept")
+    findings = []
     if not top.converged:
-        warnings.warn(
+        problem = (
             f"refinement stopped after {top.iterations} iterations before it converged; the model is better than the "
-            "start, but its standard deviations may be wrong. Allow more iterations, or try another order.",
-            IdentificationWarning,
-            stacklevel=2,
+            "initial one, but its standard deviations may be wrong."
         )
+        advice = Advice("Allow more {}, or try another order.", Argument("iterations"))
+        findings.append(Finding("no-convergence", problem, {}, {"iterations": top.iterations}, (advice,)))
     border = int(np.count_nonzero(top.point.model.poles.real > -BORDER))
     if border and not given.innovations:
-        warnings.warn(
-            f"refinement drove {border} poles to the border of stability, which real decays do not have: the noise is "
-            "not that of sensors alone. Use noise='innovations', or another order.",
-            IdentificationWarning,
-            stacklevel=2,
+        problem = (
+            f"refinement moved {border} poles to the stability limit, where no real decay is: the noise is not that of "
+            "sensors alone."
         )
-    return _result(given, ascent, top, before, changes)
+        advice = Advice("Use {}, or another order.", Argument("noise", "innovations"))
+        findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": border}, (advice,)))
+    result = _result(given, ascent, top, before, changes)
+    return result.replace(findings=(*result.findings, *findings))
 
 
 def _summit(
@@ -235,9 +248,10 @@ def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes:
     old, ny = given.fit, given.fit.system.ny
     noise = uncertainty.unbiased_noise(top.point, top.free)
     poles, covariance = uncertainty.modal_covariance(top.point, top.free, noise, old.dt, innovations=given.innovations)
-    how_sure, warning = "Fisher information", tuple[str, ...]()
+    method: DeviationMethod = "fisher"
+    warning: tuple[str, ...] = ()
     if not given.innovations:
-        how_sure, covariance, warning = honest_covariance(ascent, top.point, top.free, noise, covariance, old.dt)
+        method, covariance, warning = honest_covariance(ascent, top.point, top.free, noise, covariance, old.dt)
     model = parametrisation.ascending(parametrisation.normalised(top.point.model))
     A, B, C, D = parametrisation.state_space(model)
     gain, states = np.zeros((len(A), ny)), parametrisation.state_names(model)
@@ -258,8 +272,9 @@ def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes:
         delays=old.delays, offsets=old.offsets, notes=(*old.notes, *notes),
         provenance={
             **old.provenance, "refined": given.noise, "iterations": top.iterations, "converged": top.converged,
-            "cost before": before, "cost after": top.point.value, "deviations": how_sure,
+            "cost before": before, "cost after": top.point.value,
         },
+        deviation_method=method, findings=old.findings,
     )  # fmt: skip
     return with_covariance(result, poles, covariance)
 

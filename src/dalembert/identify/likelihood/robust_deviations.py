@@ -18,6 +18,7 @@ from dalembert.identify.likelihood.ascent import Ascent, Point
 from dalembert.identify.likelihood.block_moments import CHUNK, LENGTH, Filters, added
 from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
 from dalembert.identify.likelihood.uncertainty import modal_slopes, output_slopes
+from dalembert.identify.model.identified import DeviationMethod
 
 # Batches: as many as give each three times the longest memory of the modes, within these.
 LEAST_BATCHES, MOST_BATCHES = 8, 64
@@ -111,21 +112,20 @@ def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: Floa
 
 def honest_covariance(
     ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float
-) -> tuple[str, FloatArray, tuple[str, ...]]:
+) -> tuple[DeviationMethod, FloatArray, tuple[str, ...]]:
     """The covariance by Fisher information, or by the scatter of the residuals where these are far from white.
 
-    Returns what it is, the covariance, and a note where the residuals decided.
+    Returns the method, the covariance, and a note where the residuals decided.
     """
-    name = "Fisher information"
     robust = robust_covariance(ascent, point, free, noise, dt) if len(fisher) else None
     if robust is None:
-        return name, fisher, ()
+        return "fisher", fisher, ()
     known = np.diag(fisher) > 0.0
     ratio = float(np.sqrt(np.max(np.diag(robust)[known] / np.diag(fisher)[known], initial=0.0)))
     if ratio < FAR_FROM_WHITE:
-        return name, fisher, ()
+        return "fisher", fisher, ()
     note = (
         f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "
         "times those of white noise; noise='innovations' models what drives the system besides its inputs"
     )
-    return "scatter of the residuals", robust, (note,)
+    return "residuals", robust, (note,)

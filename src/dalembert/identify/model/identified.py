@@ -7,7 +7,7 @@ y[k]   = C x[k] + D u[k] + e[k]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import matrix, square
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model import playback
@@ -26,8 +27,10 @@ from dalembert.record import Record
 
 _FIELDS = (
     "system", "method", "gain", "innovation", "singular_values", "covariance", "frequency_deviations",
-    "damping_deviations", "delays", "offsets", "notes", "provenance",
+    "damping_deviations", "deviation_method", "delays", "offsets", "notes", "findings", "provenance",
 )  # fmt: skip
+# Source of the standard deviations: curvature of the likelihood, scatter of the residuals, simulated records.
+DeviationMethod = Literal["fisher", "residuals", "bootstrap"]
 
 
 class Identified(Frozen):
@@ -49,12 +52,16 @@ class Identified(Frozen):
         Covariance of the estimated parameters, set by refinement; ``provenance`` says which parameters.
     frequency_deviations, damping_deviations : (number of underdamped modes,), optional
         Standard deviations of :attr:`frequencies_hz` [Hz] and :attr:`damping_ratios`.
+    deviation_method : "fisher", "residuals" or "bootstrap", optional
+        Their source: curvature of the likelihood (white residuals), scatter of the residuals, simulated records.
     delays : mapping of an input to a number of samples, optional
         The system is driven by that input as it was so many samples before.
     offsets : mapping of a channel to a number, optional
         Levels taken off the channels before the model applies, and put back on simulated outputs.
     notes : texts
-        What was decided and why, in plain words.
+        Decisions and their reasons.
+    findings : Findings
+        Reasons for doubt about the data and the model; each has a ``code`` and a ``text()``.
     provenance : mapping of plain values, optional
 
     Examples
@@ -72,9 +79,11 @@ class Identified(Frozen):
     covariance: FloatArray | None
     frequency_deviations: FloatArray | None
     damping_deviations: FloatArray | None
+    deviation_method: DeviationMethod | None
     delays: Mapping[str, int]
     offsets: Mapping[str, float]
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(
@@ -88,9 +97,11 @@ class Identified(Frozen):
         covariance: ArrayLike | None = None,
         frequency_deviations: ArrayLike | None = None,
         damping_deviations: ArrayLike | None = None,
+        deviation_method: DeviationMethod | None = None,
         delays: Mapping[str, int] | None = None,
         offsets: Mapping[str, float] | None = None,
         notes: str | Iterable[str] = (),
+        findings: Iterable[Finding] = (),
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         if system.dt is None:
@@ -111,6 +122,7 @@ class Identified(Frozen):
             delays={name: int(count) for name, count in (delays or {}).items() if count},
             offsets={name: float(value) for name, value in (offsets or {}).items()},
             notes=(notes,) if isinstance(notes, str) else tuple(notes), provenance=provenance or {},
+            deviation_method=deviation_method, findings=tuple(findings),
         )  # fmt: skip
         spreads = {"frequency_deviations": self.frequency_deviations, "damping_deviations": self.damping_deviations}
         given = {label: len(value) for label, value in spreads.items() if value is not None}
@@ -149,7 +161,9 @@ class Identified(Frozen):
                 raise DataError(unknown_name("argument", name, _FIELDS, "Identified"))
         fields = {name: getattr(self, name) for name in _FIELDS}
         if "system" in changes:
-            fields |= {"covariance": None, "frequency_deviations": None, "damping_deviations": None}
+            fields |= dict.fromkeys(
+                ("covariance", "frequency_deviations", "damping_deviations", "deviation_method"), None
+            )
         return Identified(**(fields | changes))
 
     def noted(self, *notes: str) -> Identified:

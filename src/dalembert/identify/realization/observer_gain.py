@@ -77,7 +77,8 @@ def find_stable_gain(
     if radius < 1.0:
         return K, S, f"observer gain {how}; slowest observer pole |z| = {radius:.4g}"
     try:
-        P = scipy.linalg.solve_discrete_are(A.T, C.T, K @ S @ K.T, S, s=K @ S)
+        with np.errstate(invalid="ignore"):  # trial models may overflow
+            P = scipy.linalg.solve_discrete_are(A.T, C.T, K @ S @ K.T, S, s=K @ S)
         larger = C @ P @ C.T + S
         stable = np.linalg.solve(larger.T, (A @ P @ C.T + K @ S).T).T
     except (scipy.linalg.LinAlgError, ValueError):

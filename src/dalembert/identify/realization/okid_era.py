@@ -21,9 +21,9 @@ from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
 from dalembert.identify.realization.okid import EXACT, ObserverMarkov, Start, find_observer
 from dalembert.identify.realization.realize import Window, realize
-from dalembert.identify.records.data import Data, IdentificationWarning, read_data
-from dalembert.identify.subspace.misfit import warn_if_doubtful
-from dalembert.identify.subspace.subspace import model_of
+from dalembert.identify.records.data import Data, collect_data
+from dalembert.identify.subspace.misfit import find_doubt
+from dalembert.identify.subspace.subspace import model_of, report
 from dalembert.record import Record
 
 Trial = tuple[Identified, ObserverMarkov, list[Finding]]
@@ -96,9 +96,8 @@ def okid_era(
     >>> bool(abs(found.frequencies_hz[0] - swing.modes().frequencies_hz[0]) < 1e-9)
     True
     """
-    data = read_data(record, inputs, outputs, detrend=detrend, drift_matters=True)
-    if order is not None:
-        data.check_order(order)
+    data = collect_data(record, inputs, outputs, detrend=detrend, drift_matters=True)
+    known = [*data.findings, *([] if order is None else data.check_order(order))]
     window = Window(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
     def attempt(p: int | None) -> Trial:
@@ -108,12 +107,12 @@ def okid_era(
         return found, observer, [*findings, *more]
 
     found, _, findings = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    IdentificationWarning.report(findings)
-    warn_if_doubtful(data, found.system, model_of(feedthrough=feedthrough), rough=True)
+    findings += find_doubt(data, found.system, model_of(feedthrough=feedthrough), rough=True)
+    found = found.replace(findings=(*known, *findings))
     if data.means is not None:
         levels = np.average(np.array(data.means), axis=0, weights=data.lengths)
         found = found.replace(offsets=dict(zip((*data.inputs, *data.outputs), map(float, levels), strict=True)))
-    return found
+    return report(found, record)
 
 
 def _shorten(data: Data, order: int | None, attempt: Callable[[int | None], Trial]) -> Trial:

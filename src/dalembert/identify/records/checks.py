@@ -1,73 +1,88 @@
-"""What identification refuses in records, and what it warns of; every message names channel, place and remedy."""
+"""Checks of records before identification: errors for records that no method can use, findings for doubtful ones."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.errors import DalembertWarning, DataError
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import listed
 from dalembert.identify.records.drift import drift_share
 from dalembert.record import Record
 
 FloatArray = NDArray[np.float64]
 
-# Sample times of repeated tests may differ by what a logger rounds.
-SAME_STEP = 1e-4
-FEWEST = 8
-# Beyond this, squares overflow; nothing that was measured is as large.
-LARGEST = 1e100
-# A channel that sits this share of its samples, in runs, at its own extreme value is taken as clipped.
-CLIPPED_SHARE = 1e-3
-CLIPPED_FEWEST = 5
-STUCK_FEWEST = 20
-STUCK_SHARE = 0.02
-# Below this many levels an output has the resolution of a switch; looked for in so many samples.
-LEVELS = 8
-LOOKED_AT = 10_000
-# |mean| / standard deviation above which an offset (gravity, a bias voltage) hides the motion.
-OFFSET = 10.0
-# The same where no input has an offset that could be its cause, if it stays so from block to block of the record.
-UNCAUSED = 1.0
-STEADY = 0.2
-BLOCKS = 8
-# Channels of one unit, and one channel in repeated tests, further apart than this are in other units than they say.
-SAME_UNIT_RATIO = 1e6
-REPEATED_RATIO = 1e4
-# Smallest eigenvalue of the correlation of channels: squares, so 1e-7 of their size, well above rounding.
-DEPENDENT = 1e-14
-ROWS = 16_384
+ROWS = 16_384  # samples read at a time: a campaign may fill the memory
+SAMPLES_OF_LEVELS = 10_000  # samples in which different values are counted
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Limits of the checks of records."""
+
+    # relative difference of sample times of repeated tests: loggers write times with five digits
+    same_step: float = 1e-4
+    # samples of the shortest record: no model of one state and one input is determined by fewer
+    fewest: int = 8
+    # largest value: the squares of larger ones overflow once they are summed and multiplied
+    largest: float = 1e100
+    # share of samples that repeat the extreme value of the channel, and their number. Of a Gaussian signal with 8 bits
+    # over ±4 standard deviations 4e-5 of the samples are at an extreme, alone or not.
+    clipped_share: float = 1e-3
+    clipped_samples: int = 5
+    # equal samples in a row, and their share: a crest with 100 samples per period and 8 bits repeats a value 4 times
+    stuck_samples: int = 20
+    stuck_share: float = 0.02
+    # different values of an output: fewer than 3 bits resolve no vibration; counted in 20 times as many samples
+    levels: int = 8
+    # |mean| / standard deviation: the offset has 99 % of the power of the channel
+    offset: float = 10.0
+    # the same where no input has an offset: it has half of the power, and would be modelled by a state of its own ...
+    unexplained_offset: float = 1.0
+    # ... where the means of so many blocks stay within this share of it; an input with a mean below is without offset
+    blocks: int = 8
+    steady: float = 0.2
+    # ratio of the standard deviations of channels of one unit: a forgotten prefix micro; nodes of modes give up to 1e4
+    unit_ratio: float = 1e6
+    # the same of one channel in repeated tests, whose levels differ by a factor of some hundred at most
+    repeat_ratio: float = 1e4
+    # smallest eigenvalue of the correlation matrix: 1e-7 of the size of a channel, squared; rounding leaves 1e-15
+    dependent: float = 1e-14
+
+
+THRESHOLDS = Thresholds()
 
 
 class IdentificationWarning(DalembertWarning):
     """The data allow a model, but something about them makes it doubtful."""
 
 
-def warn(message: str) -> None:
-    """Say it with the place of the call, four frames up: the user's, read_data, values, check."""
-    warnings.warn(message, IdentificationWarning, stacklevel=5)
+# ---- errors
 
 
-# ---- refused
-
-
-def record_list(records: Any) -> tuple[Record, ...]:
+def record_list(record: Any) -> tuple[Record, ...]:
     """One record or several, as a tuple; nothing else."""
-    runs = (records,) if isinstance(records, Record) else records
+    runs = (record,) if isinstance(record, Record) else record
     if isinstance(runs, (str, Mapping)) or not isinstance(runs, Iterable):
-        raise DataError(f"identification needs a Record or a sequence of Records, got {type(records).__name__}.")
+        raise DataError(
+            "wrong-type", f"identification needs a Record or a sequence of Records, got {type(record).__name__}."
+        )
     runs = tuple(runs)
     if not runs:
-        raise DataError("identification needs at least one Record; the sequence is empty.")
+        raise DataError("empty", "identification needs at least one Record; the sequence is empty.")
     for k, run in enumerate(runs):
         if not isinstance(run, Record):
-            raise DataError(f"identification needs Records; element {k} of the sequence is a {type(run).__name__}.")
+            raise DataError(
+                "wrong-type", f"identification needs Records; element {k} of the sequence is a {type(run).__name__}."
+            )
         if any(run is other for other in runs[:k]):
-            raise DataError(f"{label(runs, k)} is given twice; repeated tests must be different records.")
+            raise DataError("duplicate", f"{label(runs, k)} is given twice; repeated tests must be different records.")
     return runs
 
 
@@ -81,40 +96,44 @@ def channels(
     runs: Sequence[Record], inputs: str | Iterable[str], outputs: str | Iterable[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the inputs and outputs, stems spelled out; the same in all records."""
-    names_in = _expanded(runs, inputs if inputs is not None else (), "inputs")
+    names_in = _expand(runs, inputs if inputs is not None else (), "inputs")
     if outputs is None:
         names_out = tuple(name for name in runs[0].names if name not in names_in)
     else:
-        names_out = _expanded(runs, outputs, "outputs")
+        names_out = _expand(runs, outputs, "outputs")
     if not names_out:
         raise DataError(
-            f"there is no output channel: all of {listed(runs[0].names, {})} are inputs, or none was named."
+            "empty", f"there is no output channel: all of {listed(runs[0].names, {})} are inputs, or none was named."
         )
     both = sorted(set(names_in) & set(names_out))
     if both:
-        raise DataError(f"{listed(both, {})} cannot be input and output at once; a channel drives or answers.")
+        raise DataError("conflicting-arguments", f"{listed(both, {})} cannot be input and output at once.")
     for k, run in enumerate(runs):
         for name in (*names_in, *names_out):
             if name not in run.names:
                 raise DataError(
+                    "unknown-name",
                     f"{label(runs, k)} has no channel {name!r}, which record 1 has. Repeated tests need the same "
-                    f"channels; known here: {listed(run.names, {})}."
+                    f"channels; known here: {listed(run.names, {})}.",
+                    where={"record": k + 1, "channel": name},
                 )
     return names_in, names_out
 
 
-def _expanded(runs: Sequence[Record], wanted: Any, what: str) -> tuple[str, ...]:
+def _expand(runs: Sequence[Record], wanted: Any, what: str) -> tuple[str, ...]:
     given = (wanted,) if isinstance(wanted, str) else wanted
     if not isinstance(given, Iterable):
-        raise DataError(f"{what} must be channel names, got {wanted!r}.")
+        raise DataError("wrong-type", f"{what} must be channel names, got {wanted!r}.")
     names: list[str] = []
     for name in given:
         if not isinstance(name, str):
-            raise DataError(f"{what} must be channel names, got {name!r}. Known: {listed(runs[0].names, {})}.")
+            raise DataError(
+                "wrong-type", f"{what} must be channel names, got {name!r}. Known: {listed(runs[0].names, {})}."
+            )
         names += runs[0].expand(name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError(f"{listed(twice, {})} named twice in {what}.")
+        raise DataError("duplicate", f"{listed(twice, {})} named twice in {what}.")
     return tuple(names)
 
 
@@ -126,12 +145,24 @@ def sample_time(runs: Sequence[Record]) -> float:
             steps.append(run.sample_time)
         except DataError as error:
             place = f"{label(runs, k)}: " if len(runs) > 1 else ""
-            raise DataError(f"{place}{error} Identification needs samples at equal distances in time.") from error
-    for k, step in enumerate(steps):
-        if abs(step - steps[0]) > SAME_STEP * steps[0]:
+            found = error.finding
             raise DataError(
-                f"{label(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s. Bring them to one "
-                f"rate first: record.resample(every={max(steps):.6g}), or identify.decimate."
+                found.code or "uneven-sampling",
+                f"{place}{found.problem} Identification needs samples at equal distances in time.",
+                *found.advice, where={**found.where, "record": k + 1}, evidence=found.evidence,
+            ) from error  # fmt: skip
+    for k, step in enumerate(steps):
+        if abs(step - steps[0]) > THRESHOLDS.same_step * steps[0]:
+            raise DataError(
+                "sample-time-mismatch",
+                f"{label(runs, k)} is sampled every {step:.6g} s, record 1 every {steps[0]:.6g} s.",
+                Advice(
+                    "Bring them to one rate first: {}.",
+                    Call("Record.resample", Argument("every", float(f"{max(steps):.6g}"))),
+                    Call("da.identify.decimate"),
+                ),
+                where={"record": k + 1},
+                evidence={"step": step, "first_step": steps[0]},
             )
     return float(np.mean(steps))
 
@@ -145,75 +176,85 @@ def common_units(runs: Sequence[Record], names: Sequence[str]) -> dict[str, str]
             unit = own[name]
             if units.setdefault(name, unit) != unit:
                 raise DataError(
-                    f"{name!r} is in [{unit}] in {label(runs, k)} and in [{units[name]}] in record 1. Convert one."
+                    "unit-mismatch",
+                    f"{name!r} is in [{unit}] in {label(runs, k)} and in [{units[name]}] in record 1. Convert one.",
+                    where={"record": k + 1, "channel": name},
                 )
     return units
 
 
 def lengths(runs: Sequence[Record], count: int) -> None:
     """Refuse fewer samples than any model of so many channels needs."""
-    needed = max(FEWEST, 2 * count)
+    needed = max(THRESHOLDS.fewest, 2 * count)
     for k, run in enumerate(runs):
         if len(run) < needed:
             raise DataError(
+                "too-few-samples",
                 f"{label(runs, k)} has {len(run)} samples, too few for {count} channels: at least {needed} are needed, "
-                "and some hundred for a trustworthy model."
+                "and some hundred for a trustworthy model.",
+                where={"record": k + 1},
+                evidence={"samples": len(run), "needed": needed},
             )
 
 
-def order(wanted: int, nu: int, ny: int, samples: int) -> None:
-    """Refuse an impossible model order; warn where outputs outnumber what the order can tell apart."""
-    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)) or wanted < 1:
-        raise DataError(f"the order must be a whole number from 1 on, got {wanted!r}.")
+def order(wanted: int, nu: int, ny: int, samples: int) -> list[Finding]:
+    """Refuse an impossible model order; a finding where it has fewer states than its outputs need."""
+    whole_number("the order", wanted, 1)
     unknowns = wanted * (nu + ny) + nu * ny  # of a canonical form with that order
     if samples * ny < unknowns + ny:
         raise DataError(
-            f"a model of order {wanted} has {unknowns} unknowns, more than {samples} samples of {ny} outputs can tell. "
-            "Lower the order or measure longer."
+            "too-few-samples",
+            f"a model of order {wanted} has {unknowns} unknowns, more than {samples} samples of {ny} outputs can "
+            "determine. Lower the order or measure longer.",
+            evidence={"samples": samples, "unknowns": unknowns},
         )
-    if ny > wanted + nu:
-        warnings.warn(
+    if ny <= wanted + nu:
+        return []
+    return [
+        Finding(
+            "more-outputs-than-order",
             f"{ny} outputs are more than order {wanted} allows: with {nu} inputs only {wanted + nu} of them can be "
             "independent. Raise the order, or leave outputs out.",
-            IdentificationWarning,
-            stacklevel=4,
+            evidence={"outputs": ny, "independent": wanted + nu},
         )
+    ]
 
 
-# ---- looked at, channel by channel
+# ---- findings, channel by channel
 
 
-def values(
+def examine_values(
     runs: Sequence[Record], inputs: Sequence[str], outputs: Sequence[str], units: Mapping[str, str], *, offsets: bool,
-    strict: bool = False, warned: bool = True, drifts: str = "",
-) -> None:  # fmt: skip
-    """Refuse gaps and dead channels, warn of what looks wrong in the numbers.
+    strict: bool = False, drifts: str = "",
+) -> list[Finding]:  # fmt: skip
+    """Refuse gaps and constant channels; findings on values that look wrong.
 
     offsets, strict : whether means matter, and small ones too; drifts : how trends are taken off later, or empty where
     they do not matter.
     """
-    names = (*inputs, *outputs)
-    seen = Seen(runs, names)
-    _refuse_constant(names, len(inputs), seen.lows, seen.highs)
-    if not warned:
-        return
-    driven = np.abs(seen.means[:, : len(inputs)]) > STEADY * seen.spreads[:, : len(inputs)]
+    names, nu, limit = (*inputs, *outputs), len(inputs), THRESHOLDS
+    seen = ChannelStatistics(runs, names)
+    _refuse_constant(names, nu, seen.lows, seen.highs)
+    has_offset = np.abs(seen.means[:, :nu]) > limit.steady * seen.spreads[:, :nu]
+    found: list[Finding] = []
     for j, name in enumerate(names):
         if seen.repeats[j]:
-            _warn_of_form(runs, name, j < len(inputs), seen.lows[:, j], seen.highs[:, j])
-        if drifts and j >= len(inputs):
-            _warn_of_drift(runs, name, inputs, drifts)
-        if offsets and j >= len(inputs):
-            _warn_of_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=strict and not driven.any())
-    for what, part in (("inputs", slice(0, len(inputs))), ("outputs", slice(len(inputs), None))):
-        _warn_of_units(names[part], units, seen.spreads[:, part])
+            found += _find_repeated_values(runs, name, j < nu, seen.lows[:, j], seen.highs[:, j])
+        if drifts and j >= nu:
+            found += _find_drift(runs, name, inputs, drifts)
+        if offsets and j >= nu:
+            small = strict and not has_offset.any()
+            found += _find_offset(runs, name, seen.means[:, j], seen.spreads[:, j], small=small)
+    for what, part in (("inputs", slice(0, nu)), ("outputs", slice(nu, None))):
+        found += _find_wrong_units(names[part], units, seen.spreads[:, part])
         if what == "outputs":  # an input may rest in some of the tests
-            _warn_of_repeats(names[part], seen.spreads[:, part])
-        _warn_of_dependence(seen.gram[part, part], names[part], what)
+            found += _find_rescaled(names[part], seen.spreads[:, part])
+        found += _find_dependence(seen.gram[part, part], names[part], what)
+    return found
 
 
-class Seen:
-    """What one pass over the records shows of every channel, in pieces: a campaign may fill the memory.
+class ChannelStatistics:
+    """Statistics of every channel from one pass over the records, in pieces.
 
     ``lows``, ``highs``, ``means``, ``spreads`` : (records, channels); ``repeats`` : (channels,), whether two samples
     in a row are ever equal; ``gram`` : (channels, channels), products over all records about the first sample.
@@ -226,13 +267,14 @@ class Seen:
         self.repeats = np.zeros(len(names), dtype=bool)
         self.gram = np.zeros((len(names), len(names)))
         shift = np.zeros(len(names))
+        largest = THRESHOLDS.largest
         for k, run in enumerate(runs):
             places = [run.names.index(name) for name in names]
             sums, squares = np.zeros(len(names)), np.zeros(len(names))
             for first in range(0, len(run), ROWS):
                 part = run.data[first : first + ROWS, places]
                 low, high = part.min(axis=0), part.max(axis=0)
-                bad = ~((low > -LARGEST) & (high < LARGEST))  # NaN compares as False
+                bad = ~((low > -largest) & (high < largest))  # NaN compares as False
                 if bad.any():
                     name = names[int(bad.argmax())]
                     _refuse_gaps(run[name], run.time, name, label(runs, k))
@@ -257,12 +299,21 @@ def _refuse_gaps(column: FloatArray, time: FloatArray, name: str, where: str) ->
     if not bad.any():
         at = int(np.abs(column).argmax())
         raise DataError(
-            f"channel {name!r} of {where} holds {column[at]:.4g} at t = {time[at]:.6g} s: no measured number. Repair "
-            "it with identify.repair, or look at how the file was read."
+            "out-of-range",
+            f"channel {name!r} of {where} holds {column[at]:.4g} at t = {time[at]:.6g} s, which no sensor measures.",
+            Advice("Repair it with {}, or look at how the file was read.", Call("da.identify.repair")),
+            where={"channel": name, "time": float(time[at])},
+            evidence={"value": float(column[at])},
         )
+    first = float(time[int(bad.argmax())])
     raise DataError(
+        "not-finite",
         f"channel {name!r} of {where} has {int(bad.sum())} samples that are not finite (gaps), the first at "
-        f"t = {time[int(bad.argmax())]:.6g} s. Fill short ones with identify.repair, cut long ones with identify.trim."
+        f"t = {first:.6g} s.",
+        Advice("Fill short gaps with {}.", Call("da.identify.repair")),
+        Advice("Cut long ones out with {}.", Call("da.identify.trim")),
+        where={"channel": name, "time": first},
+        evidence={"samples": int(bad.sum())},
     )
 
 
@@ -272,20 +323,28 @@ def _refuse_constant(names: Sequence[str], nu: int, lows: FloatArray, highs: Flo
     still = high - low <= 8.0 * np.finfo(np.float64).eps * size
     if still.any():
         j = int(still.argmax())
-        why = "excites nothing" if j < nu else "says nothing of the motion (a dead or unplugged sensor?)"
-        raise DataError(f"channel {names[j]!r} is constant ({low[j]:.6g}) and {why}. Leave it out.")
+        why = "excites nothing" if j < nu else "shows no motion (a dead or unplugged sensor?)"
+        raise DataError(
+            "constant-channel",
+            f"channel {names[j]!r} is constant ({low[j]:.6g}) and {why}. Leave it out.",
+            where={"channel": names[j]},
+            evidence={"value": float(low[j])},
+        )
 
 
-def _warn_of_form(runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray) -> None:
+def _find_repeated_values(
+    runs: Sequence[Record], name: str, is_input: bool, low: FloatArray, high: FloatArray
+) -> list[Finding]:
     """Clipped at an extreme, stuck for a while, or of few levels."""
-    first = runs[0][name][:LOOKED_AT]
+    limit, where = THRESHOLDS, {"channel": name}
+    first = runs[0][name][:SAMPLES_OF_LEVELS]
     levels = np.unique(first).size
-    if is_input and (levels <= LEVELS or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
-        return  # a binary, stepped or mostly resting input is meant to be so
-    if not is_input and levels <= LEVELS and first.size > 20 * LEVELS:
-        warn(f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range.")
-        return
-    bottom, top = low.min(), high.max()
+    if is_input and (levels <= limit.levels or np.count_nonzero(first[1:] == first[:-1]) > 0.5 * first.size):
+        return []  # a binary, stepped or mostly resting input is meant to be so
+    if not is_input and levels <= limit.levels and first.size > 20 * limit.levels:
+        problem = f"output {name!r} takes only {levels} different values: its resolution is too coarse for its range."
+        return [Finding("coarse-resolution", problem, where, {"levels": levels})]
+    bottom, top = float(low.min()), float(high.max())
     clipped = longest = total = 0
     at = 0.0
     for run in runs:
@@ -303,86 +362,109 @@ def _warn_of_form(runs: Sequence[Record], name: str, is_input: bool, low: FloatA
         length, start = longest_run(same)
         if start > 0 and start + length < len(column) and length > longest:
             longest, at = length, float(run.time[start])
-    if clipped >= max(CLIPPED_FEWEST, CLIPPED_SHARE * total):
-        warn(
+    if clipped >= max(limit.clipped_samples, limit.clipped_share * total):
+        problem = (
             f"channel {name!r} looks saturated: {clipped} of {total} samples stay at its extreme values "
             f"({bottom:.6g} or {top:.6g}). Raise the range of the sensor; a linear model of clipped data is biased."
         )
-    elif not is_input and longest >= max(STUCK_FEWEST, STUCK_SHARE * total):
-        warn(f"output {name!r} does not change for {longest} samples from t = {at:.6g} s: a dropout that held a value?")
+        return [Finding("saturated-channel", problem, where, {"samples": clipped, "low": bottom, "high": top})]
+    if not is_input and longest >= max(limit.stuck_samples, limit.stuck_share * total):
+        problem = (
+            f"output {name!r} does not change for {longest} samples from t = {at:.6g} s: a dropout that held a value?"
+        )
+        return [Finding("stuck-channel", problem, {**where, "time": at}, {"samples": longest})]
+    return []
 
 
 def longest_run(same: NDArray[np.bool_]) -> tuple[int, int]:
-    """Samples and start of the longest run of equal samples; ``same[k]`` says that k and k+1 are equal."""
+    """Samples and start of the longest run of equal samples; ``same[k]`` where samples k and k+1 are equal."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
     runs = edges[1::2] - edges[::2]
     k = int(runs.argmax())
     return int(runs[k]) + 1, int(edges[2 * k])
 
 
-def _warn_of_offset(runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool) -> None:
-    hidden = np.abs(means) > OFFSET * spreads
-    if hidden.all():
-        k = int(hidden.argmax())
-        warn(
-            f"output {name!r} has a mean of {means[k]:.4g} and a standard deviation of {spreads[k]:.4g}: the offset "
-            "hides the motion. Use detrend='mean'."
+def _find_offset(
+    runs: Sequence[Record], name: str, means: FloatArray, spreads: FloatArray, *, small: bool
+) -> list[Finding]:
+    limit, advice = THRESHOLDS, (Advice("Use {}.", Argument("detrend", "mean")),)
+    numbers = {"mean": float(means[0]), "standard_deviation": float(spreads[0])}
+    if (np.abs(means) > limit.offset * spreads).all():
+        problem = (
+            f"output {name!r} has a mean of {means[0]:.4g} and a standard deviation of {spreads[0]:.4g}: the offset "
+            "hides the motion."
         )
-    elif small and (np.abs(means) > UNCAUSED * spreads).all():
-        levels = np.array([[part.mean() for part in np.array_split(run[name], BLOCKS)] for run in runs])
-        if (levels.std(axis=1) < STEADY * np.abs(means)).all():
-            warn(
-                f"output {name!r} stands off zero: its mean is {means[0]:.4g}, its standard deviation "
-                f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes. Use detrend='mean'."
+        return [Finding("offset", problem, {"channel": name}, numbers, advice)]
+    if small and (np.abs(means) > limit.unexplained_offset * spreads).all():
+        levels = np.array([[part.mean() for part in np.array_split(run[name], limit.blocks)] for run in runs])
+        if (levels.std(axis=1) < limit.steady * np.abs(means)).all():
+            problem = (
+                f"output {name!r} has an offset: its mean is {means[0]:.4g}, its standard deviation "
+                f"{spreads[0]:.4g}, and no input explains it. It takes states from the modes."
             )
+            return [Finding("unexplained-offset", problem, {"channel": name}, numbers, advice)]
+    return []
 
 
-def _warn_of_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> None:
+def _find_drift(runs: Sequence[Record], name: str, inputs: Sequence[str], detrend: str) -> list[Finding]:
     run = runs[int(np.argmax([len(run) for run in runs]))]
     share = drift_share(run[name], [run[other] for other in inputs], linear=detrend == "linear")
-    if share:
-        warn(
-            f"output {name!r} drifts: {100 * share:.0f} % of its power is a slow wandering of its level that no input "
-            "explains. It takes states from the modes. Use detrend='linear', or identify.highpass."
-        )
+    if not share:
+        return []
+    problem = (
+        f"output {name!r} drifts: {100 * share:.0f} % of its power is a slow change of its level that no input "
+        "explains. It takes states from the modes."
+    )
+    advice = Advice("Use {}.", Argument("detrend", "linear"), Call("da.identify.highpass"))
+    return [Finding("drift", problem, {"channel": name}, {"share": share}, (advice,))]
 
 
-def _warn_of_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> None:
+def _find_wrong_units(names: Sequence[str], units: Mapping[str, str], spreads: FloatArray) -> list[Finding]:
     alive = [spreads[:, j][spreads[:, j] > 0.0] for j in range(len(names))]
     sizes_of: dict[str, list[tuple[float, str]]] = {}
     for name, sizes in zip(names, alive):
         if units.get(name):
             sizes_of.setdefault(units[name], []).append((float(sizes.max()), name))
-    for unit, found in sizes_of.items():
-        small, large = min(found), max(found)
-        if large[0] > SAME_UNIT_RATIO * small[0]:
-            warn(
+    found = []
+    for unit, sizes_found in sizes_of.items():
+        small, large = min(sizes_found), max(sizes_found)
+        if large[0] > THRESHOLDS.unit_ratio * small[0]:
+            problem = (
                 f"{large[1]!r} varies {large[0] / small[0]:.2g} times more than {small[1]!r}, both in [{unit}]: wrong "
                 "units suspected in one of them (mm for m, g for m/s², a missing gain)?"
             )
+            where, ratio = {"channel": large[1], "other": small[1]}, large[0] / small[0]
+            found.append(Finding("suspect-units", problem, where, {"ratio": ratio}))
+    return found
 
 
-def _warn_of_repeats(names: Sequence[str], spreads: FloatArray) -> None:
+def _find_rescaled(names: Sequence[str], spreads: FloatArray) -> list[Finding]:
+    found = []
     for name, column in zip(names, spreads.T):
         sizes = column[column > 0.0]
-        if sizes.size > 1 and sizes.max() > REPEATED_RATIO * sizes.min():
-            warn(
-                f"channel {name!r} varies {sizes.max() / sizes.min():.2g} times more in one record than in another: "
-                "wrong units in one of them?"
+        if sizes.size > 1 and sizes.max() > THRESHOLDS.repeat_ratio * sizes.min():
+            ratio = float(sizes.max() / sizes.min())
+            problem = (
+                f"channel {name!r} varies {ratio:.2g} times more in one record than in another: wrong units in one of "
+                "them?"
             )
+            found.append(Finding("suspect-units", problem, {"channel": name}, {"ratio": ratio}))
+    return found
 
 
-def _warn_of_dependence(gram: FloatArray, names: Sequence[str], what: str) -> None:
+def _find_dependence(gram: FloatArray, names: Sequence[str], what: str) -> list[Finding]:
     """Channels that are combinations of others, up to a constant, by the eigenvalues of their correlation."""
     if len(names) < 2:
-        return
+        return []
     size = np.sqrt(np.diag(gram))
     eigenvalues, vectors = np.linalg.eigh(gram / np.outer(size, size))
-    if eigenvalues[0] < DEPENDENT:
-        involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > 0.1]
-        why = (
-            "their effects cannot be told apart"
-            if what == "inputs"
-            else "they hold no more than fewer channels would, or are more outputs than the order of the system allows"
-        )
-        warn(f"{what} {listed(involved, {})} are linearly dependent: {why}.")
+    if eigenvalues[0] >= THRESHOLDS.dependent:
+        return []
+    involved = [name for name, share in zip(names, vectors[:, 0]) if abs(share) > 0.1]
+    why = (
+        "their effects cannot be separated"
+        if what == "inputs"
+        else "they hold no more than fewer channels would, or are more outputs than the order of the system allows"
+    )
+    problem = f"{what} {listed(involved, {})} are linearly dependent: {why}."
+    return [Finding("dependent-channels", problem, {"channels": tuple(involved)})]

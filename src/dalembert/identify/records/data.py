@@ -1,8 +1,9 @@
 """Records at the border of identification: checked once, then plain arrays of inputs and outputs.
 
 Every method takes records through :func:`read_data`; repeated tests stay separate segments, so the end of one is never
-taken for the past of the next. Refused: what no method can use (gaps, uneven time, dead channels, too few samples).
-Warned of (:class:`IdentificationWarning`): what makes a model doubtful (clipping, offsets, units, dependent channels).
+taken for the past of the next. Records that no method can use are refused: gaps, uneven time, dead channels, too few
+samples. Doubtful ones (clipping, offsets, units, dependent channels) give findings, kept in :attr:`Data.findings` and
+reported as warnings (:class:`IdentificationWarning`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
 from dalembert.identify.records import checks as check
 from dalembert.identify.records.checks import IdentificationWarning
@@ -34,7 +37,7 @@ class Data:
 
     ``u``, ``y`` : tuples of read-only arrays (N_k, nu) and (N_k, ny), one per test; ``dt`` : sample time [s];
     ``inputs``, ``outputs`` : names; ``units`` : by name; ``means`` : tuple of (nu + ny,) arrays that were taken off,
-    inputs first, or None; ``provenance`` : plain values.
+    inputs first, or None; ``provenance`` : plain values; ``findings`` : what is doubtful about the records.
     """
 
     u: tuple[FloatArray, ...]
@@ -45,6 +48,7 @@ class Data:
     units: Mapping[str, str] = field(default_factory=dict)
     means: tuple[FloatArray, ...] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("units", "provenance"):
@@ -53,7 +57,7 @@ class Data:
             object.__setattr__(self, name, tuple(_read_only(part) for part in getattr(self, name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        plain = dict(self.units), self.means, dict(self.provenance)
+        plain = dict(self.units), self.means, dict(self.provenance), self.findings
         return Data, (self.u, self.y, self.dt, self.inputs, self.outputs, *plain)
 
     @property
@@ -103,21 +107,27 @@ add records of repeated tests, or ask for less.
         if have < samples:
             place = "; the shortest record has" if each and self.segments > 1 else "; there are"
             raise DataError(
+                "too-few-samples",
                 f"{purpose} needs at least {samples} samples{place} {have}. Measure longer, add records of repeated "
-                "tests, or ask for less."
+                "tests, or ask for less.",
+                evidence={"samples": have, "needed": samples},
             )
 
     def require_inputs(self, purpose: str) -> None:
         """Refuse data without inputs."""
         if not self.nu:
             raise DataError(
-                f"{purpose} needs at least one input channel (inputs=[...]); for records of outputs only use an "
-                "output-only method (SSI, NExT)."
+                "missing-argument",
+                f"{purpose} needs at least one input channel.",
+                Advice("Name it with {}.", Argument("inputs")),
+                Advice(
+                    "For records of outputs only use {}.", Call("da.identify.ssi_data"), Call("da.identify.next_era")
+                ),
             )
 
-    def check_order(self, order: int) -> None:
-        """Refuse an order that is no positive number, or more than the samples can tell; warn of too many outputs."""
-        check.order(order, self.nu, self.ny, self.samples)
+    def check_order(self, order: int) -> list[Finding]:
+        """Refuse an order below 1 or with more unknowns than samples; a finding where outputs outnumber its states."""
+        return check.order(order, self.nu, self.ny, self.samples)
 
     def replace(self, **changes: Any) -> Data:
         """A copy with some fields changed."""
@@ -142,7 +152,7 @@ add records of repeated tests, or ask for less.
 
 
 def read_data(
-    records: Record | Sequence[Record] | Data,
+    record: Record | Sequence[Record] | Data,
     inputs: str | Iterable[str] = (),
     outputs: str | Iterable[str] | None = None,
     *,
@@ -150,26 +160,25 @@ def read_data(
     offset_matters: bool = True,
     offset_takes_states: bool = False,
     drift_matters: bool = False,
-    warned: bool = True,
 ) -> Data:
     """Inputs and outputs of records, checked, as arrays.
 
     Parameters
     ----------
-    records : Record, or a sequence of them (repeated tests, same channels and sample time)
-        A :class:`Data` that was read before is handed back.
+    record : Record, or a sequence of them (repeated tests, same channels and sample time)
+        A :class:`Data` that was read before is returned as it is.
     inputs : names of the channels that drive; none for output-only methods
-    outputs : names of the channels that answer; all that are no inputs when left out
+    outputs : names of the channels that respond; all that are no inputs when left out
     detrend : "none", "mean" or "linear", taken off every channel of every record by itself
         "none" suits tests that start at rest about zero (hammer, simulation), "mean" steady random excitation.
     offset_matters : warn of outputs whose mean hides their motion; False for methods that take means off themselves
     offset_takes_states : warn of smaller offsets too if no input explains them; for methods of a fixed number of states
-    drift_matters : warn of outputs whose level wanders over the record with no input as its cause
-    warned : False where these data were looked at before: what is wrong is still refused, what is doubtful not told
+    drift_matters : warn of outputs whose level drifts over the record with no input as its cause
 
     Returns
     -------
     Data
+        With its ``findings``, each of which is also a warning.
 
     Raises
     ------
@@ -185,18 +194,37 @@ def read_data(
       input   force [N]  rms 0.67557
       output  x [m]  rms 0.69876
     """
-    if isinstance(records, Data):
-        return _again(records, inputs, outputs, detrend)
-    if detrend not in DETRENDS:
-        raise DataError(f"detrend must be one of {', '.join(map(repr, DETRENDS))}, not {detrend!r}.")
-    runs = check.record_list(records)
+    data = collect_data(
+        record, inputs, outputs, detrend=detrend, offset_matters=offset_matters,
+        offset_takes_states=offset_takes_states, drift_matters=drift_matters,
+    )  # fmt: skip
+    if data is not record:
+        IdentificationWarning.report(data.findings)
+    return data
+
+
+def collect_data(
+    record: Record | Sequence[Record] | Data,
+    inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None,
+    *,
+    detrend: Detrend = "none",
+    offset_matters: bool = True,
+    offset_takes_states: bool = False,
+    drift_matters: bool = False,
+) -> Data:
+    """As :func:`read_data`, without warnings: the findings are for the caller to report."""
+    if isinstance(record, Data):
+        return _check_request(record, inputs, outputs, detrend)
+    one_of("detrend", detrend, DETRENDS)
+    runs = check.record_list(record)
     names_in, names_out = check.channels(runs, inputs, outputs)
     dt = check.sample_time(runs)
     units = check.common_units(runs, (*names_in, *names_out))
     check.lengths(runs, len(names_in) + len(names_out))
-    check.values(
+    findings = check.examine_values(
         runs, names_in, names_out, units, offsets=offset_matters and detrend == "none", strict=offset_takes_states,
-        warned=warned, drifts=detrend if drift_matters else "",
+        drifts=detrend if drift_matters else "",
     )  # fmt: skip
     u: list[FloatArray] = []
     y: list[FloatArray] = []
@@ -204,19 +232,24 @@ def read_data(
     for run in runs:
         blocks = [_block(run, names) for names in (names_in, names_out)]
         if detrend != "none":
-            blocks = [_detrended(block, detrend, means) for block in blocks]
+            blocks = [_detrend(block, detrend, means) for block in blocks]
         u.append(blocks[0])
         y.append(blocks[1])
     paired = tuple(np.concatenate(means[k : k + 2]) for k in range(0, len(means), 2)) if means else None
-    return Data(tuple(u), tuple(y), dt, names_in, names_out, units, paired, _provenance(runs, detrend))
+    provenance = _provenance(runs, detrend)
+    return Data(tuple(u), tuple(y), dt, names_in, names_out, units, paired, provenance, tuple(findings))
 
 
-def _again(data: Data, inputs: Any, outputs: Any, detrend: str) -> Data:
-    """Data read before: nothing may be asked that contradicts it."""
+def _check_request(data: Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None, detrend: str) -> Data:
+    """Data read before, unless other channels or another detrending are asked for."""
     wanted_in = (inputs,) if isinstance(inputs, str) else tuple(inputs or ())
     wanted_out = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
     if (wanted_in and wanted_in != data.inputs) or (wanted_out and wanted_out != data.outputs) or detrend != "none":
-        raise DataError("these Data were read already; choose channels and detrending in read_data(records, ...).")
+        raise DataError(
+            "conflicting-arguments",
+            "these Data were read already, with other channels or another detrending.",
+            Advice("Choose channels and detrending in {}.", Call("da.identify.read_data")),
+        )
     return data
 
 
@@ -228,7 +261,7 @@ def _block(run: Record, names: tuple[str, ...]) -> FloatArray:
     return np.ascontiguousarray(run.data[:, places])
 
 
-def _detrended(block: FloatArray, kind: str, means: list[FloatArray]) -> FloatArray:
+def _detrend(block: FloatArray, kind: str, means: list[FloatArray]) -> FloatArray:
     mean = block.mean(axis=0)
     means.append(_read_only(mean))
     result: FloatArray = block - mean

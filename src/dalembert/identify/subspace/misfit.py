@@ -15,15 +15,14 @@ The gravest is told, with its remedy. All from at most 2048 samples, so the cost
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.fft
 import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
-from dalembert.identify.records.data import Data, IdentificationWarning
+from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.input_matrices import powers
 from dalembert.identify.subspace.synchrony import (
     FARTHEST,
@@ -62,42 +61,28 @@ NOISY = 1e-6
 FEW = 5.0
 
 
-def warn_if_doubtful(
-    data: Data, system: StateSpace, again: Again, *, unexplained: float | None = None,
-    rough: bool = False, stacklevel: int = 3,
-) -> None:  # fmt: skip
-    """Warn of what the residuals of a model speak against.
-
-    unexplained : share of the worst output that simulation leaves, sought here where it is not known; others as for
-    :func:`in_step.out_of_step`; stacklevel : 3 where the user calls the caller of this.
-    """
-    text = doubtful(data, system, again, unexplained=unexplained, rough=rough)
-    if text:
-        warnings.warn(text, IdentificationWarning, stacklevel=stacklevel)
-
-
-def doubtful(
+def find_doubt(
     data: Data, system: StateSpace, again: Again, *, unexplained: float | None = None,
     rough: bool = False, poor: float = POOR,
-) -> str:  # fmt: skip
-    """The gravest doubt, in words, or nothing."""
+) -> list[Finding]:  # fmt: skip
+    """The gravest doubt about a model, or none."""
     moves = judged(data, system)
-    if moves is None and (text := grows(data, system)):
-        return text
+    if moves is None and (found := grows(data, system)):
+        return found
     if moves is not None:
         doubts = in_doubt(moves, data, system.nx, again, rough=rough)
         if doubts:
             return told(doubts, data)
-        text = steady(moves, data) or spoiled(moves, data, system.nx, again) or one_stretch(moves, data)
-        if text:
-            return text
+        found = steady(moves, data) or spoiled(moves, data, system.nx, again) or one_stretch(moves, data)
+        if found:
+            return found
     share = simulation_leaves(data, system) if unexplained is None else unexplained
     if share is not None and share > poor:
         return poorly(share)
     return too_short(data, system, moves)
 
 
-def grows(data: Data, system: StateSpace) -> str:
+def grows(data: Data, system: StateSpace) -> list[Finding]:
     """A model that would have grown far beyond the record it was found from."""
     radius = float(np.abs(np.linalg.eigvals(system.A)).max(initial=0.0))
     k = int(np.argmax(data.lengths))
@@ -105,47 +90,52 @@ def grows(data: Data, system: StateSpace) -> str:
     part = max(1, data.lengths[k] // 8)
     seen = [np.log(np.linalg.norm(ends, axis=0) + 1e-300).max() for ends in (data.y[k][:part], data.y[k][-part:])]
     if predicted < MOST_GROWTH or seen[1] - seen[0] > 0.5 * predicted:
-        return ""
-    return (
-        f"the model is unstable: largest |z| = {radius:.6f}. That is right only for a machine that something else "
-        "keeps stable; else inputs and outputs are not of one test, not in step, or the order does not suit."
+        return []
+    problem = (
+        f"the model is unstable: largest |z| = {radius:.6f}. That is right only for a machine that a controller "
+        "keeps stable; else inputs and outputs are not of one test, not synchronous, or the order does not suit."
     )
+    return [Finding("unstable-model", problem, evidence={"radius": radius})]
 
 
-def poorly(share: float) -> str:
-    """What to say of a model that leaves this share of the power of an output."""
-    return (
+def poorly(share: float) -> list[Finding]:
+    """The finding on a model that leaves this share of the power of an output."""
+    problem = (
         f"simulated from its inputs, the model leaves {100 * share:.0f} % of the power of an output unexplained: the "
-        "order does not suit, forces were not measured, noise hides the motion, or channels are exchanged or not in "
-        "step (da.identify.delay). Do not trust its modes before that is known."
+        "order does not suit, forces were not measured, noise hides the motion, or channels are exchanged or not "
+        "synchronous. Do not trust its modes before the reason is known."
     )
+    advice = Advice("Compare the clocks of the channels with {}.", Call("da.identify.delay"))
+    return [Finding("poor-simulation", problem, evidence={"share": share}, advice=(advice,))]
 
 
-def steady(moves: Moves, data: Data) -> str:
+def steady(moves: Moves, data: Data) -> list[Finding]:
     """Modes that last and that no input drives."""
     periods = np.abs(np.angle(moves.poles)) * len(moves.u) / (2.0 * np.pi)
     known = (periods > PERIODS) | (periods == 0.0)
     loose = (moves.free > FREE * moves.driven) & (moves.free > FREE_SHARE) & known[:, None]
     if not loose.any():
-        return ""
+        return []
     m, j = np.unravel_index(int(np.where(loose, moves.free, 0.0).argmax()), loose.shape)
     hertz = abs(np.angle(moves.poles[m])) / (2.0 * np.pi * data.dt)
-    what = (
-        "a drift: use detrend='linear', or da.identify.highpass"
+    what = "a drift" if hertz == 0.0 else f"a steady tone at {hertz:.4g} Hz (mains hum, a machine nearby)"
+    advice = (
+        Advice("Use {}.", Argument("detrend", "linear"), Call("da.identify.highpass"))
         if hertz == 0.0
-        else f"a steady tone at {hertz:.4g} Hz (mains hum, a machine nearby): filter it out, or add two states for it"
+        else Advice("Filter it out, or add two states for it.")
     )
-    return (
+    problem = (
         f"output {moves.outputs[j]!r} holds a motion that does not decay and that no input drives, {what}. It takes "
         "states from the modes."
     )
+    return [Finding("undriven-motion", problem, {"channel": moves.outputs[j]}, {"hertz": float(hertz)}, (advice,))]
 
 
-def spoiled(moves: Moves, data: Data, order: int, again: Again) -> str:
+def spoiled(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
     """An output that takes the states which the others need, or an input that acts long before or after."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     if share.max() < MUCH:
-        return ""
+        return []
     far = _far(moves, data, order, again)
     if far:
         return far
@@ -154,13 +144,15 @@ def spoiled(moves: Moves, data: Data, order: int, again: Again) -> str:
     for i in ties.largest_first(share):
         others = needy & (share * MORE < share[i])
         if share[i] > MUCH and parts[i] < NOT_EXPLAINED and others.any():
-            return (
+            problem = (
                 f"output {moves.outputs[i]!r} spoils the model: {100 * share[i]:.0f} % of its power is driven by no "
                 f"input, while of {listed([moves.outputs[j] for j in np.flatnonzero(others)], {})} some is left that "
                 "the inputs do drive. A dead, noisy, clipped or jumping sensor, another clock, or a larger order is "
                 "needed: leave it out and compare."
             )
-    return ""
+            where, numbers = {"channel": moves.outputs[i]}, {"share": float(share[i])}
+            return [Finding("unexplained-output", problem, where, numbers)]
+    return []
 
 
 def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -177,7 +169,7 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
     return explained / size - count / len(target), (chance - count) / np.sqrt(2.0 * count)
 
 
-def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
+def _far(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
     """A residual that is an input of long after, or an output that is silent for long and then answers at once."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     lags = min(FAR_LAGS, len(rest) // 4)
@@ -199,12 +191,18 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> str:
                 how, word = late, "after"
             else:
                 continue
-            return (
-                f"channels are not in step: output {moves.outputs[i]!r} answers about {counted(how, 'sample')} "
-                f"({how * data.dt:.4g} s) {word} {name!r}. Compare the clocks (da.identify.delay, synchronise) and use "
-                "da.identify.shift, or delays= of the input."
+            problem = (
+                f"channels are not synchronous: output {moves.outputs[i]!r} responds about {counted(how, 'sample')} "
+                f"({how * data.dt:.4g} s) {word} {name!r}."
             )
-    return ""
+            where = {"channel": moves.outputs[i], "input": name}
+            advice = (
+                Advice("Compare the clocks with {}.", Call("da.identify.delay"), Call("da.identify.synchronise")),
+                Advice("Correct them with {}.", Call("da.identify.shift"), Argument("delays")),
+            )
+            numbers = {"samples": how if word == "after" else -how}
+            return [Finding("not-synchronous", problem, where, numbers, advice)]
+    return []
 
 
 def _better_moved(data: Data, place: int, late: int, order: int, again: Again, left: float) -> bool:
@@ -243,47 +241,52 @@ def _whitened(u: FloatArray) -> FloatArray:
     return white / max(float(np.sqrt(np.mean(white**2))), 1e-300)
 
 
-def one_stretch(moves: Moves, data: Data) -> str:
+def one_stretch(moves: Moves, data: Data) -> list[Finding]:
     """A part of the record that leaves far more than the others, and what inputs do not explain."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     if len(rest) < 8 * PARTS or share.max() < LEFT:
-        return ""
+        return []
     size = np.array([(part**2).mean(axis=0) for part in np.array_split(rest, PARTS)])
     level = np.array([np.median(np.abs(part), axis=0) for part in np.array_split(moves.u, PARTS)]).mean(axis=1)
     if level.max() > 2.0 * level.min():
-        return ""  # not a steady test: what is left follows the level
+        return []  # not a steady test: what is left follows the level
     ratio = size.max(axis=0) / np.maximum(np.median(size, axis=0), 1e-300)
     i = int(np.where(share > LEFT, ratio, 0.0).argmax())
     if ratio[i] < STANDS_OUT or _driven_parts(rest, moves.u)[0][i] > NOT_EXPLAINED:
-        return ""
-    return (
-        f"what the model cannot explain of output {moves.outputs[i]!r} ({100 * share[i]:.0f} % of its power) comes "
-        "mostly from one stretch of the record: samples lost, a disturbance that was not measured, or a sensor that "
-        "failed for a while. Look at the residuals, and cut the record there (da.identify.trim; the parts as two "
-        "records)."
+        return []
+    problem = (
+        f"the residual of output {moves.outputs[i]!r} ({100 * share[i]:.0f} % of its power) comes mostly from one "
+        "stretch of the record: samples lost, a disturbance that was not measured, or a sensor that failed for a "
+        "while."
     )
+    advice = Advice("Look at the residuals, and cut the record there with {}.", Call("da.identify.cut"))
+    where, numbers = {"channel": moves.outputs[i]}, {"share": float(share[i])}
+    return [Finding("disturbed-stretch", problem, where, numbers, (advice,))]
 
 
-def too_short(data: Data, system: StateSpace, moves: Moves | None) -> str:
+def too_short(data: Data, system: StateSpace, moves: Moves | None) -> list[Finding]:
     """Few periods of the slowest mode, where there is noise that would have to be averaged out."""
     left = simulation_leaves(data, system) if moves is None else float(moves.shares[FARTHEST].max())
     if left is None or left < NOISY:
-        return ""
+        return []
     unknowns = system.nx * (data.nu + data.ny) + data.nu * data.ny
     if data.samples * data.ny < FEW * unknowns:
-        return (
+        problem = (
             f"{data.samples} samples of {counted(data.ny, 'output')} are few for the {unknowns} unknowns of order "
             f"{system.nx}, with noise: damping is a guess. Measure longer, or ask for a lower order."
         )
+        return [Finding("few-samples", problem, evidence={"samples": data.samples, "unknowns": unknowns})]
     values = np.linalg.eigvals(system.A).astype(np.complex128)
     rates = np.log(values[(values.imag > 0.0) & (np.abs(values) > 1e-3)]) / data.dt
     hertz = np.abs(rates[-rates.real < DAMPED * np.abs(rates)]) / (2.0 * np.pi)
     if not len(hertz) or hertz.min() * data.duration > FEW_PERIODS:
-        return ""
-    return (
-        f"the record holds {hertz.min() * data.duration:.1f} periods of the slowest mode ({hertz.min():.4g} Hz): with "
-        "noise its damping is a guess. Measure longer, or add records of repeated tests."
+        return []
+    periods = float(hertz.min()) * data.duration
+    problem = (
+        f"the record holds {periods:.1f} periods of the slowest mode ({hertz.min():.4g} Hz): with noise its damping is "
+        "a guess. Measure longer, or add records of repeated tests."
     )
+    return [Finding("few-periods", problem, evidence={"periods": periods, "hertz": float(hertz.min())})]
 
 
 def simulation_leaves(data: Data, system: StateSpace) -> float | None:

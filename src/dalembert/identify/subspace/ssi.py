@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend, read_data
-from dalembert.identify.subspace.subspace import growth, projected, realize, unscaled
+from dalembert.identify.records.data import Data, Detrend, collect_data
+from dalembert.identify.subspace.subspace import check_room, growth, projected, realize, report, unscaled
 from dalembert.record import Record
 
 
@@ -46,7 +46,7 @@ def ssi_data(
     >>> bool(np.isclose(found.frequencies_hz[0], np.hypot(0.3, np.log(0.99)) / (0.2 * np.pi)))
     True
     """
-    return _identify("ssi_data", record, outputs, order, rows, detrend)
+    return report(realize_outputs("ssi_data", record, outputs, order, rows, detrend), record)
 
 
 def ssi_cov(
@@ -58,15 +58,18 @@ def ssi_cov(
     A strong, hardly damped mode can hide weak ones from a model of few states: its covariances are known the least.
     ``ssi_data`` weighs the past by its own spread and suffers less from this.
     """
-    return _identify("ssi_cov", record, outputs, order, rows, detrend)
+    return report(realize_outputs("ssi_cov", record, outputs, order, rows, detrend), record)
 
 
-def _identify(
+def realize_outputs(
     method: str, record: Record | Sequence[Record] | Data, outputs: str | Iterable[str] | None, order: int | None,
     rows: int | None, detrend: Detrend,
 ) -> Identified:  # fmt: skip
-    data = read_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    """A model of the outputs alone, with its findings."""
+    data = collect_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    findings = [] if order is None else data.check_order(order)
     projection, order, notes = projected(data, method, order, rows)
+    findings += check_room(projection, order)
     hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
     notes += [noise_note, f"singular_values: {projection.meaning}.", *growth(A)]
@@ -77,7 +80,7 @@ def _identify(
     system = unscaled(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
     return Identified(
         system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
-        singular_values=projection.values, offsets=offsets, notes=notes,
+        singular_values=projection.values, offsets=offsets, notes=notes, findings=(*data.findings, *findings),
         provenance={**data.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
                     "compression": hankel.how},
     )  # fmt: skip

@@ -12,7 +12,6 @@ Channels are scaled to unit root mean square first, so the result does not depen
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +19,13 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.data import Data, Detrend, IdentificationWarning, read_data
+from dalembert.identify.records.checks import IdentificationWarning
+from dalembert.identify.records.data import Data, Detrend, collect_data
 from dalembert.identify.subspace.hankel_factor import HankelFactor, compress_hankel
 from dalembert.identify.subspace.innovation_form import driven_part, freedom, innovation_form
-from dalembert.identify.subspace.misfit import warn_if_doubtful
+from dalembert.identify.subspace.misfit import find_doubt
 from dalembert.identify.subspace.order import asked_order, choose_order
 from dalembert.identify.subspace.projections import Projection, project, shift_invariance
 from dalembert.linear.state_space import StateSpace
@@ -74,7 +75,7 @@ def moesp(
     >>> bool(np.allclose(found.system.poles().values, [0.9 - 0.3j, 0.9 + 0.3j]))
     True
     """
-    return identify_by("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return report(identify_by("moesp", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record)
 
 
 def n4sid(
@@ -89,7 +90,7 @@ def n4sid(
     :func:`moesp` to rounding. B and D come from least squares on the outputs and not from the state sequences, whose
     truncated past biases them. Parameters as for :func:`moesp`.
     """
-    return identify_by("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return report(identify_by("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record)
 
 
 def cva(
@@ -101,18 +102,27 @@ def cva(
 
     The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
     """
-    return identify_by("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend)
+    return report(identify_by("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record)
+
+
+def report(found: Identified, record: Record | Sequence[Record] | Data) -> Identified:
+    """Warn of the findings on a model, on behalf of the caller of its method; not of those of data read before."""
+    known = record.findings if isinstance(record, Data) else ()
+    IdentificationWarning.report((one for one in found.findings if one not in known), 2)
+    return found
 
 
 def identify_by(
     method: str, record: Record | Sequence[Record] | Data, inputs: Names, outputs: Names | None, order: int | None,
-    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, told: bool = True,
+    rows: int | None, feedthrough: bool, delays: Mapping[str, int] | None, detrend: Detrend, *, examined: bool = True,
 ) -> Identified:  # fmt: skip
-    """A model by one of METHODS; ``told`` : whether doubts about it are warned of (trial models are to be silent)."""
-    whole = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
+    """A model by one of METHODS, with its findings; ``examined`` : whether its order and residuals are examined."""
+    whole = collect_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     whole.require_inputs(method)
     data = delayed(whole, delays or {})
-    projection, order, notes = projected(data, method, order, rows, told=told)
+    findings = data.check_order(order) if examined and order is not None else []
+    projection, order, notes = projected(data, method, order, rows)
+    findings += check_room(projection, order)
     hankel = projection.hankel
     gamma = projection.observability(order)
     A, C = shift_invariance(gamma)
@@ -120,34 +130,31 @@ def identify_by(
     notes += [*found, f"singular_values: {projection.meaning}."]
     notes += growth(A)
     system = unscaled(data, hankel, A, B, C, D)
-    if told:
-        warn_if_doubtful(data, system, model_of(hankel.rows, feedthrough), unexplained=left, stacklevel=4)
+    if examined:
+        findings += find_doubt(data, system, model_of(hankel.rows, feedthrough), unexplained=left)
     offsets = {} if whole.means is None else dict(zip(whole.inputs + whole.outputs, _level(whole), strict=True))
     sy = hankel.scales[data.nu :]
     return Identified(
         system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
         singular_values=projection.values, delays=delays, offsets=offsets, notes=notes,
+        findings=(*whole.findings, *findings),
         provenance={**whole.provenance, "method": method, "rows": hankel.rows, "columns": hankel.columns,
                     "compression": hankel.how},
     )  # fmt: skip
 
 
 def model_of(rows: int | None = None, feedthrough: bool = True) -> Callable[[Data, int], StateSpace]:
-    """Data and order -> the model by MOESP, without a word."""
+    """Data and order -> the model by MOESP."""
 
     def made(data: Data, order: int) -> StateSpace:
         enough = rows if rows is not None and (rows - 1) * data.ny >= order else None
-        return identify_by("moesp", data, (), None, order, enough, feedthrough, None, "none", told=False).system
+        return identify_by("moesp", data, (), None, order, enough, feedthrough, None, "none", examined=False).system
 
     return made
 
 
-def projected(
-    data: Data, method: str, order: int | None, rows: int | None, *, told: bool = True
-) -> tuple[Projection, int, list[str]]:
+def projected(data: Data, method: str, order: int | None, rows: int | None) -> tuple[Projection, int, list[str]]:
     """The compressed and projected data, the order asked for or chosen, and notes on both."""
-    if order is not None and told:
-        data.check_order(order)
     hankel = compress_hankel(data, block_rows(data, order, rows))
     projection = project(hankel, method)
     notes = [hankel.note()]
@@ -158,7 +165,6 @@ def projected(
     else:
         notes.append(asked_order(projection, order))
     notes += few_data(data, order)
-    check_room(projection, order, told)
     return projection, order, notes
 
 
@@ -221,23 +227,22 @@ def block_rows(data: Data, order: int | None, rows: int | None) -> int:
     return max(least, min(wanted, most // 2 if most // 2 >= least else most))
 
 
-def check_room(projection: Projection, order: int, told: bool = True) -> None:
-    """Refuse an order beyond what Γ holds; warn of one beyond what the data hold."""
+def check_room(projection: Projection, order: int) -> list[Finding]:
+    """Refuse an order above the rank that Γ can have; a finding on one above the rank that it has."""
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values))
     if order > room:
         raise DataError(
-            f"{hankel.rows} block rows of {hankel.ny} outputs hold models up to order {room}, not {order}. "
-            "Use more rows=."
+            "order-too-high",
+            f"{hankel.rows} block rows of {hankel.ny} outputs hold models up to order {room}, not {order}.",
+            Advice("Use more {}.", Argument("rows")),
+            evidence={"rows": hankel.rows, "largest_order": room},
         )
     seen = int(np.count_nonzero(projection.values > 1e-12 * projection.values[0]))
-    if order > seen and told:
-        warnings.warn(
-            f"the data hold only {seen} states to rounding; of order {order} the rest are made of rounding. "
-            f"Use order={seen}.",
-            IdentificationWarning,
-            stacklevel=4,
-        )
+    if order <= seen:
+        return []
+    problem = f"the data hold only {seen} states; of order {order} the others are rounding errors."
+    return [Finding("order-too-high", problem, {}, {"rank": seen}, (Advice("Use {}.", Argument("order", seen)),))]
 
 
 def few_data(data: Data, order: int) -> list[str]:

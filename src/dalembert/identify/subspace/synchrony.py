@@ -25,6 +25,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.core.text import counted, listed
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.input_matrices import powers
@@ -108,8 +109,8 @@ def _still_early(doubt: Doubt, larger: Moves | None) -> bool:
     return bool(larger.shares[FARTHEST, doubt.place] > NOT_AS_WELL * doubt.left)
 
 
-def told(doubts: Sequence[Doubt], data: Data) -> str:
-    """The warning, with the remedy."""
+def told(doubts: Sequence[Doubt], data: Data) -> list[Finding]:
+    """The finding, with the remedy."""
     by_move: dict[int, list[str]] = {}
     for doubt in doubts:
         by_move.setdefault(doubt.samples, []).append(doubt.output)
@@ -119,18 +120,23 @@ def told(doubts: Sequence[Doubt], data: Data) -> str:
         f"{'late' if move > 0 else 'early'}"
         for move, names in sorted(by_move.items())
     ]
-    moves = ", ".join(f"{doubt.output!r}: {doubt.samples * data.dt:.6g}" for doubt in doubts)
+    moves = {doubt.output: float(f"{doubt.samples * data.dt:.6g}") for doubt in doubts}
     several = len(doubts) == data.ny and len(by_move) == 1
     move = next(iter(by_move))
+    shift = Call("da.identify.shift", Argument("delays", moves))
     if several and move > 0:
-        remedy = f"Give delays={{{data.inputs[0]!r}: {move}}} (moesp, n4sid, cva), or da.identify.shift"
+        advice = [Advice("Use {}.", Argument("delays", {data.inputs[0]: move}), shift)]
     else:
-        remedy = "Compare the clocks (da.identify.delay, synchronise), then use da.identify.shift"
-    return (
-        f"channels are not in step: output {'; output '.join(texts)} against the inputs (moved so, a model of the same "
-        f"order leaves {rest:.0f} % or less of what it cannot explain now). Damping may be far off. {remedy}(record, "
-        f"{{{moves}}}); where waves truly take that time, raise the order."
+        clocks = Call("da.identify.delay"), Call("da.identify.synchronise")
+        advice = [Advice("Compare the clocks with {}.", *clocks), Advice("Then use {}.", shift)]
+    problem = (
+        f"channels are not synchronous: output {'; output '.join(texts)} against the inputs (moved so, a model of the "
+        f"same order leaves {rest:.0f} % or less of its residual). Damping may be far off. Where waves truly take that "
+        "time, raise the order."
     )
+    where = {"channels": tuple(doubt.output for doubt in doubts)}
+    numbers = {"samples": {doubt.output: doubt.samples for doubt in doubts}}
+    return [Finding("not-synchronous", problem, where, numbers, tuple(advice))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 
 from dalembert.core.errors import DataError
-from dalembert.identify.auto.result import AutoIdentified, verdict
+from dalembert.identify.auto.result import AutoIdentified, describe_residuals
 from dalembert.identify.model.identified import Identified
 from dalembert.view.animation.shape_scene import read_places, shape_animation
 from dalembert.view.plots.identification import plot_auto
@@ -53,8 +53,8 @@ def identification_pieces(
     pieces: list[Piece] = [Text(_summary(result)), *first, modes_table(model)]
     if summary:
         pieces.append(identified_summary(model))
-    if result.warnings:
-        pieces += [Heading("Beware"), Listing(result.warnings)]
+    if result.findings:
+        pieces += [Heading("Warnings"), Listing(tuple(one.text() for one in result.findings))]
     pieces += [Heading("What was done, and why"), Listing(result.decisions)]
     if len(result.trials) > 1:
         rows = tuple(
@@ -62,7 +62,11 @@ def identification_pieces(
             for t in result.trials
         )
         pieces.append(Table(("order", "fit [%]", "stable"), rows, "Orders tried on a part of the training data"))
-    pieces += [Heading("Cross-validation"), fit_table(result), Text(f"Residuals: {verdict(result.residuals)}.")]
+    pieces += [
+        Heading("Cross-validation"),
+        fit_table(result),
+        Text(f"Residuals: {describe_residuals(result.residuals)}."),
+    ]
     return [*pieces, *pictures.values()]
 
 

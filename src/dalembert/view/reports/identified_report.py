@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.core.errors import DataError
 from dalembert.identify.model.identified import Identified
-from dalembert.identify.records.gaps import gaps_told
+from dalembert.identify.records.gaps import describe_gaps
 from dalembert.record import Record
 from dalembert.view.plots.figures import drawn
 from dalembert.view.plots.identification import plot_playback
@@ -60,7 +60,7 @@ def _fit(model: Any, records: Sequence[Record]) -> Any:
 
 def _found(model: Any, records: Sequence[Record]) -> str:
     fit = _fit(model, records)
-    gaps = gaps_told(model.provenance, "")
+    gaps = describe_gaps(model.provenance, "")
     return (
         f"A model with {model.order} states, {len(model.underdamped())} of its modes oscillating, was "
         f"found from {listed(model.inputs) or 'no inputs'} to {listed(model.outputs)} by {model.method}. "
