@@ -20,6 +20,7 @@ from dalembert.core.arguments import matrix as real_matrix
 from dalembert.core.arguments import names_asked, real_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import SecondOrder, StateSpace
@@ -39,18 +40,22 @@ def plant(system: Any, *, dt: float | None = None, what: str = "a design") -> St
         if isinstance(system_, (SecondOrder, StateSpace)):
             hints[type(system).__name__] = " Hand over its .system."
         kind = type(system).__name__
-        raise DataError(f"{what} needs a da.StateSpace or a da.SecondOrder, got {kind}.{hints.get(kind, '')}")
+        raise DataError("wrong-type", f"{what} needs a StateSpace or a SecondOrder, got {kind}.{hints.get(kind, '')}")
     if system.nx == 0:
-        raise DataError(f"{what} needs a system with states; this one is a pure gain.")
+        raise DataError("no-states", f"{what} needs a system with states; this one is a pure gain.")
     if dt is None:
         return system
     dt = real_number("dt", dt)
     if dt <= 0.0:
-        raise DataError(f"dt is the sample time in seconds, above 0; got {dt:g}.")
+        raise DataError("not-positive", f"dt is the sample time in seconds, above 0; got {dt:g}.")
     if system.dt is None:
         return system.to_discrete(dt)
     if abs(dt - system.dt) > 1e-9 * dt:
-        raise DataError(f"the system is sampled every {system.dt:g} s, dt={dt:g} was asked for; resample() it first.")
+        raise DataError(
+            "sample-time-mismatch",
+            f"the system is sampled every {system.dt:g} s, {dt:g} s was asked for.",
+            Advice("Change its step with {}.", Call("StateSpace.resample")),
+        )
     return system
 
 
@@ -59,11 +64,11 @@ def chosen_inputs(system: StateSpace, inputs: str | Iterable[str] | None) -> tup
     names = system.inputs if inputs is None else names_asked("input", inputs)
     for name in names:
         if name not in system.inputs:
-            raise DataError(unknown_name("input", name, system.inputs, "this system"))
+            raise DataError("unknown-name", unknown_name("input", name, system.inputs, "this system"))
     if not names:
-        raise DataError("there is no input to drive: the system has none (B=...), or none was chosen.")
+        raise DataError("empty", "there is no input to drive: the system has none (B=...), or none was chosen.")
     if len(set(names)) < len(names):
-        raise DataError(f"an input is named twice: {', '.join(names)}.")
+        raise DataError("duplicate", f"an input is named twice: {', '.join(names)}.")
     return names
 
 
@@ -72,9 +77,9 @@ def chosen_outputs(system: StateSpace, outputs: str | Iterable[str] | None) -> t
     names = system.outputs if outputs is None else names_asked("output", outputs)
     for name in names:
         if name not in system.outputs:
-            raise DataError(unknown_name("output", name, system.outputs, "this system"))
+            raise DataError("unknown-name", unknown_name("output", name, system.outputs, "this system"))
     if len(set(names)) < len(names):
-        raise DataError(f"an output is named twice: {', '.join(names)}.")
+        raise DataError("duplicate", f"an output is named twice: {', '.join(names)}.")
     return names
 
 
@@ -90,11 +95,14 @@ def weight(
         diagonal = np.zeros(n)
         for name, value in given.items():
             if name not in names:
-                raise DataError(f"{symbol}: {unknown_name(kind, name, names, 'this system')}")
+                raise DataError("unknown-name", f"{symbol}: {unknown_name(kind, name, names, 'this system')}")
             diagonal[list(names).index(name)] = real_number(f"{symbol}[{name!r}]", value)
         missing = [name for name in names if name not in given]
         if missing and complete:
-            raise DataError(f"{symbol} must be positive definite; give {', '.join(map(repr, missing))} a value too.")
+            raise DataError(
+                "not-positive-definite",
+                f"{symbol} must be positive definite; give {', '.join(map(repr, missing))} a value too.",
+            )
         matrix = np.diag(diagonal)
     else:
         why = f"one row and column per {kind}, in the order {listed(names, {})}"
@@ -105,12 +113,14 @@ def weight(
                 raise ValueError("it holds complex numbers")
             raw = np.asarray(given, dtype=float)
         except (TypeError, ValueError) as error:
-            raise DataError(f"{symbol} must be a number, a diagonal, a matrix or a mapping of names: {error}") from None
+            raise DataError(
+                "not-a-number", f"{symbol} must be a number, a diagonal, a matrix or a mapping of names: {error}"
+            ) from None
         if raw.ndim == 0:
             raw = real_number(symbol, float(raw)) * np.eye(n)
         elif raw.ndim == 1:
             if len(raw) != n:
-                raise DataError(f"{symbol} has {len(raw)} entries, expected {n}: {why}.")
+                raise DataError("wrong-shape", f"{symbol} has {len(raw)} entries, expected {n}: {why}.")
             raw = np.diag(raw)
         matrix = real_matrix(symbol, raw, n, n, why)
     matrix = symmetric(symbol, matrix)
@@ -128,7 +138,8 @@ def require_definite(symbol: str, matrix: FloatArray, names: Sequence[str], *, p
     at = [name for name, part in zip(names, np.abs(vectors[:, 0]), strict=False) if part > 0.3]
     wanted = "positive definite" if positive else "positive semidefinite"
     raise DataError(
-        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of {listed(at, {})}."
+        "not-positive-definite",
+        f"{symbol} must be {wanted}; its smallest eigenvalue is {values[0]:.3g}, in the direction of {listed(at, {})}.",
     )
 
 
@@ -158,10 +169,12 @@ def _check_point(system: StateSpace, at: Any) -> None:
         every = (*system.states, *machine_names(system), *system.inputs, *system.outputs)
         for name, value in at.items():
             if name not in every:
-                raise DataError(f"at: {unknown_name('state, input or output', name, every, 'this system')}")
+                raise DataError(
+                    "unknown-name", f"at: {unknown_name('state, input or output', name, every, 'this system')}"
+                )
             real_number(f"at[{name!r}]", value)
     elif at is not None and not hasattr(at, "__getitem__"):
-        raise DataError(f"at must be a mapping of names to values or a State of the machine, got {at!r}.")
+        raise DataError("wrong-type", f"at must be a mapping of names to values or a State of the machine, got {at!r}.")
 
 
 def reference_values(system: StateSpace, names: Iterable[str], at: Any = None) -> FloatArray:

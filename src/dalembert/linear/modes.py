@@ -68,17 +68,20 @@ class Modes(Frozen):
         columns = _numbers(shapes)
         if values.ndim != 1 or columns.ndim != 2 or columns.shape[1] != len(values):
             raise DataError(
+                "wrong-shape",
                 f"eigenvalues have shape {values.shape} and shapes {columns.shape}; "
-                "expected (k,) and (n, k), one column per mode."
+                "expected (k,) and (n, k), one column per mode.",
             )
         if not (np.isfinite(values).all() and np.isfinite(columns).all()):
-            raise DataError("eigenvalues and shapes must be finite.")
+            raise DataError("not-finite", "eigenvalues and shapes must be finite.")
         names = names_or_numbered("coordinate", coordinates, "x", len(columns), "these Modes")
         products = {"_momenta": momenta, "_restoring": restoring}
         own = {name: None if value is None else _numbers(value) for name, value in products.items()}
         for name, value in own.items():
             if value is not None and value.shape != columns.shape:
-                raise DataError(f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}.")
+                raise DataError(
+                    "wrong-shape", f"{name[1:]} has shape {value.shape}, expected that of shapes, {columns.shape}."
+                )
         self._freeze(eigenvalues=values, shapes=columns, coordinates=names, provenance=provenance or {}, **own)
 
     def __len__(self) -> int:
@@ -157,7 +160,10 @@ class Modes(Frozen):
         """
         columns = np.asarray(x)
         if columns.ndim not in (1, 2) or len(columns) != len(self.coordinates):
-            raise DataError(f"x has shape {columns.shape}, expected one row per coordinate ({len(self.coordinates)}).")
+            raise DataError(
+                "wrong-shape",
+                f"x has shape {columns.shape}, expected one row per coordinate ({len(self.coordinates)}).",
+            )
         result: FloatArray | ComplexArray = ((self.momenta.conj().T @ columns).T / self.modal_masses).T
         return result
 
@@ -181,7 +187,10 @@ class Modes(Frozen):
         for name, group in groups.items():
             if np.ndim(group) == 2 or hasattr(group, "toarray"):
                 if group.shape != (len(self.coordinates),) * 2:
-                    raise DataError(f"the stiffness of {name!r} has shape {group.shape}, expected n x n of the modes.")
+                    raise DataError(
+                        "wrong-shape",
+                        f"the stiffness of {name!r} has shape {group.shape}, expected n x n of the modes.",
+                    )
                 part = np.einsum("ik,ik->k", self.shapes.conj(), group @ self.shapes).real
             else:
                 part = work[matching(group, self.coordinates, "these Modes")].sum(axis=0)
@@ -207,12 +216,14 @@ class Modes(Frozen):
             factor = 1.0 / np.linalg.norm(shapes, axis=0)
         else:
             if how not in self.coordinates:
-                raise DataError(unknown_name("coordinate", how, self.coordinates, "these Modes")
+                raise DataError("unknown-name", unknown_name("coordinate", how, self.coordinates, "these Modes")
                                 + " Or one of mass, largest, unit.")  # fmt: skip
             row = shapes[self.coordinates.index(how)]
             still = np.flatnonzero(np.abs(row) <= 1e-12 * np.abs(shapes).max(axis=0))
             if len(still):
-                raise DataError(f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1.")
+                raise DataError(
+                    "no-motion", f"mode {still[0] + 1} does not move {how!r}; choose another coordinate to set to 1."
+                )
             factor = 1.0 / row
         return self._changed(factor=factor)
 
@@ -229,7 +240,9 @@ class Modes(Frozen):
         chosen = np.arange(len(self)) if numbers is None else np.asarray(list(numbers), dtype=np.intp) - 1
         wrong = chosen[(chosen < 0) | (chosen >= len(self))]
         if len(wrong):
-            raise DataError(f"there is no mode {wrong[0] + 1}; these Modes are numbered 1 to {len(self)}.")
+            raise DataError(
+                "unknown-name", f"there is no mode {wrong[0] + 1}; these Modes are numbered 1 to {len(self)}."
+            )
         if band is not None:
             low, high = band
             size = self.frequencies[chosen]
@@ -252,7 +265,7 @@ class Modes(Frozen):
         if against.coordinates != self.coordinates:
             odd = sorted(set(self.coordinates) ^ set(against.coordinates))
             what = f"only one side has {', '.join(odd[:6])}" if odd else "the same names stand in another order"
-            raise DataError(f"MAC needs the same coordinates on both sides; {what}.")
+            raise DataError("wrong-shape", f"MAC needs the same coordinates on both sides; {what}.")
         left = self.shapes / np.linalg.norm(self.shapes, axis=0)
         right = against.shapes / np.linalg.norm(against.shapes, axis=0)
         result: FloatArray = np.abs(left.conj().T @ right) ** 2
@@ -307,18 +320,23 @@ class Modes(Frozen):
             vector = np.zeros(n)
             for name, value in direction.items():
                 if name not in places:
-                    raise DataError(unknown_name("coordinate", name, self.coordinates, "these Modes"))
+                    raise DataError("unknown-name", unknown_name("coordinate", name, self.coordinates, "these Modes"))
                 vector[places[name]] = value
             return vector
         vector = np.asarray(direction, dtype=np.float64)
         if vector.shape != (n,) or not np.isfinite(vector).all():
-            raise DataError(f"a direction must be {n} finite numbers, one per coordinate; got shape {vector.shape}.")
+            raise DataError(
+                "wrong-shape", f"a direction must be {n} finite numbers, one per coordinate; got shape {vector.shape}."
+            )
         return vector
 
     def _product(self, name: str, what: str) -> FloatArray | ComplexArray:
         value: FloatArray | ComplexArray | None = getattr(self, name)
         if value is None:
-            raise DataError(f"these Modes carry no {what}: they were not made by a SecondOrder. Give them when making.")
+            raise DataError(
+                "missing-argument",
+                f"these Modes carry no {what}: they were not made by a SecondOrder. Give them when making.",
+            )
         return value
 
     def _changed(self, *, factor: Any = 1.0, chosen: Any = slice(None)) -> Modes:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen.roots import balanced_matrix
 
 # Numbers of step matrices held at once: 64 MB.
@@ -182,7 +183,9 @@ def finite(states: FloatArray, times: FloatArray) -> FloatArray:
     if not np.isfinite(states[-1]).all() or not np.isfinite(states).all():
         k = int(np.argmax(~np.isfinite(states).all(axis=1)))
         raise DataError(
-            f"the response grows beyond the number range at t = {times[k]:.6g} s: the system is unstable "
-            "(see system.stability()). Stop earlier, or stabilise it."
+            "diverged",
+            f"the response grows beyond the number range at t = {times[k]:.6g} s.",
+            Advice("The system is unstable (see {}).", Call("SecondOrder.stability")),
+            Advice("Stop earlier, or stabilise it."),
         )
     return states

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import known_units, names_or_numbered, numbered, unique_names
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import labelled
 from dalembert.core.text import counted, listed
 from dalembert.linear import storage
@@ -170,9 +171,14 @@ class SecondOrder(Responding):
                                                    vector="column")  # fmt: skip
         if abs(M_ - M_.T).max() > storage.SYMMETRY_TOLERANCE * abs(M_).max():
             if sparse:
-                raise DataError("M is not symmetric, and a sparse system cannot be multiplied by its inverse.")
+                raise DataError(
+                    "not-symmetric", "M is not symmetric, and a sparse system cannot be multiplied by its inverse."
+                )
             if massless.is_singular(M_):
-                raise DataError("M is neither symmetric nor invertible; combine the equations so that M is symmetric.")
+                raise DataError(
+                    "not-symmetric",
+                    "M is neither symmetric nor invertible; combine the equations so that M is symmetric.",
+                )
             factors = scipy.linalg.lu_factor(M_)
             full = {symbol: scipy.linalg.lu_solve(factors, matrix) for symbol, matrix in full.items()}
             B_ = None if B_ is None else scipy.linalg.lu_solve(factors, B_)
@@ -201,8 +207,11 @@ class SecondOrder(Responding):
             return self
         if self.nq > DENSE_LIMIT and not force:
             raise DataError(
+                "too-large",
                 f"this SecondOrder has {self.nq} coordinates: a dense copy takes {8e-9 * self.nq**2:.2g} GB "
-                "per matrix. Reduce it first (da.structures, or system.modal(count)), or pass force=True."
+                "per matrix.",
+                Advice("Reduce it first ({}), or insist.", Call("SecondOrder.modal")),
+                Advice("A copy of this size needs {}.", Argument("force", True)),
             )
         return self.replace(**{symbol: getattr(self, symbol).toarray() for symbol in MATRICES})
 
@@ -258,8 +267,12 @@ class SecondOrder(Responding):
             return self.dense().state_space()
         if storage.nonzero(self.K_loss):
             raise DataError(
-                "hysteretic damping (K_loss) has no first-order form in time: it is defined for harmonic motion only. "
-                "Use frequency_response, or put an equivalent viscous C in its place (linear.equivalent_viscous)."
+                "not-supported",
+                "hysteretic damping (K_loss) has no first-order form in time: it is defined for harmonic motion only.",
+                Advice(
+                    "Use frequency_response, or put an equivalent viscous C in its place ({}).",
+                    Call("da.linear.equivalent_viscous"),
+                ),
             )
         parts = massless.separate(self.M, self.C_full, self.K_full, self.coordinates)
         first = massless.first_order(parts)
@@ -305,9 +318,10 @@ class SecondOrder(Responding):
         rows = [int(row) for matrix in coefficients for row in np.flatnonzero(matrix.any(axis=1))]
         if rows:
             raise DataError(
+                "not-proper",
                 f"output {self.outputs[rows[0]]!r} reads a velocity or acceleration that follows an input at once, "
                 "without mass (or damping) between them: it would need the derivative of that input. "
-                "Give the coordinate mass, or read its position."
+                "Give the coordinate mass, or read its position.",
             )
 
     def __repr__(self) -> str:

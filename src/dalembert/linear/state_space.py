@@ -84,7 +84,7 @@ class StateSpace(Responding):
         where = "this StateSpace"
         A_ = matrix("A", A, None, None, "it must be square")
         if A_.shape[0] != A_.shape[1]:
-            raise DataError(f"A has shape {A_.shape}; it must be square.")
+            raise DataError("wrong-shape", f"A has shape {A_.shape}; it must be square.")
         nx = len(A_)
         B_ = np.zeros((nx, 0)) if B is None else matrix("B", B, nx, None, "one row per state", vector="column")
         C_ = np.eye(nx) if C is None else matrix("C", C, None, nx, "one column per state", vector="row")
@@ -124,7 +124,7 @@ class StateSpace(Responding):
             fields["units"] = {name: unit for name, unit in self.units.items() if name in left}
         for name in changes:
             if name not in (*"ABCD", "dt", *names, "units", "provenance"):
-                raise DataError(unknown_name("argument", name, fields, "StateSpace"))
+                raise DataError("unknown-name", unknown_name("argument", name, fields, "StateSpace"))
         return StateSpace(**fields)
 
     @classmethod

@@ -39,7 +39,7 @@ def stored(
     if not scipy.sparse.issparse(value):
         return scipy.sparse.csc_array(matrix(symbol, value, rows, columns, why, vector=vector))
     if np.iscomplexobj(value):
-        raise DataError(f"{symbol} must be real, got complex numbers.")
+        raise DataError("wrong-type", f"{symbol} must be real, got complex numbers.")
     if value.ndim == 1 and vector:
         value = value.reshape((-1, 1) if vector == "column" else (1, -1))
     fit(symbol, value.shape, rows, columns, why)
@@ -48,7 +48,7 @@ def stored(
     if not np.isfinite(array.data).all():
         k = int(np.argmin(np.isfinite(array.data)))
         i, j = array.indices[k], int(np.searchsorted(array.indptr, k, side="right")) - 1
-        raise DataError(f"{symbol}[{i}, {j}] is {array.data[k]}; every entry must be finite.")
+        raise DataError("not-finite", f"{symbol}[{i}, {j}] is {array.data[k]}; every entry must be finite.")
     return array
 
 
@@ -57,7 +57,7 @@ def square(symbol: str, value: Any) -> int:
     if not scipy.sparse.issparse(value):
         return len(square_matrix(symbol, value))
     if value.ndim != 2 or value.shape[0] != value.shape[1] or value.shape[0] == 0:
-        raise DataError(f"{symbol} has shape {value.shape}; it must be square and not empty.")
+        raise DataError("wrong-shape", f"{symbol} has shape {value.shape}; it must be square and not empty.")
     return int(value.shape[0])
 
 
@@ -85,8 +85,9 @@ def part(symbol: str, value: Any, names: Sequence[str], sign: int, *, sparse: bo
         i, j = _largest(odd)
         kind = "symmetric" if sign > 0 else "skew-symmetric"
         raise DataError(
+            "not-symmetric",
             f"{symbol} is not {kind}: {symbol}[{names[i]}, {names[j]}] = {array[i, j]:.6g} but "
-            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full takes full matrices apart."
+            f"{symbol}[{names[j]}, {names[i]}] = {array[j, i]:.6g}. SecondOrder.from_full takes full matrices apart.",
         )
     result = 0.5 * (array + sign * turned)
     return result.tocsc() if sparse else result

@@ -104,29 +104,29 @@ def test_intensities_are_carried_to_samples_as_their_integral():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"R": 0.0}, "R must be positive definite"),
-        ({"R": [1.0, 1.0, 1.0]}, "R has 3 entries, expected 2"),
-        ({"Q": -1.0}, "Q must be positive semidefinite"),
-        ({"Q": {"q7": 1.0}}, "no state named 'q7'"),
-        ({"outputs": "middle"}, "no output named 'middle'"),
-        ({"outputs": []}, "at least one output"),
-        ({"noise": "white"}, "noise must be"),
-        ({"dt": 0.1, "noise": "intensity", "N": np.ones((6, 2)), "R": 1e6}, "no sampled counterpart"),
+        ({"R": 0.0}, "not-positive-definite"),
+        ({"R": [1.0, 1.0, 1.0]}, "wrong-shape"),
+        ({"Q": -1.0}, "not-positive-definite"),
+        ({"Q": {"q7": 1.0}}, "unknown-name"),
+        ({"outputs": "middle"}, "unknown-name"),
+        ({"outputs": []}, "empty"),
+        ({"noise": "white"}, "unknown-choice"),
+        ({"dt": 0.1, "noise": "intensity", "N": np.ones((6, 2)), "R": 1e6}, "not-supported"),
     ],
 )
 def test_mistakes_in_noise_are_told(change, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         kalman_gain(frame(), **({"Q": 1.0, "R": 1.0} | change))
 
 
 def test_a_mode_no_sensor_sees_is_named():
     system = StateSpace([[0, 1], [0, 0]], [0, 1], [[0, 1]], outputs="speed", states=["position", "speed"])
-    with pytest.raises(DataError, match=r"not detectable.*of position is not seen by speed"):
+    with raises(DataError, "not-reachable"):
         kalman_gain(system, Q=1.0, R=1.0)
 
 
 def test_a_mode_no_noise_moves_is_named():
-    with pytest.raises(DataError, match=r"moved by no noise.*variance in Q"):
+    with raises(DataError, "not-reachable"):
         kalman_gain(cart(), Q=0.0, R=1.0)
 
 
@@ -348,18 +348,18 @@ def test_any_feedback_and_observer_of_one_model_make_a_loop():
     poles = [-1, -2, -3, -4, -1 + 2j, -1 - 2j]
     design = OutputFeedback(place(frame(), poles), observer_gain(frame(), 5 * np.array(poles)))
     assert farthest(np.asarray(design.closed_loop().poles()), np.asarray(design.poles)) < 1e-6
-    with pytest.raises(DataError, match="same model"):
+    with raises(DataError, "wrong-owner"):
         OutputFeedback(place(frame(), poles), observer_gain(frame(), poles, dt=0.1))
-    with pytest.raises(DataError, match="must be told the driven input 'push'"):
+    with raises(DataError, "missing-input", "'push'"):
         OutputFeedback(place(frame(), poles), observer_gain(frame(), poles, inputs="pull"))
-    with pytest.raises(DataError, match="needs it among the outputs"):
+    with raises(DataError, "missing-output"):
         OutputFeedback(lqr(frame(), Q=1.0, integral="base"), kalman_gain(frame(), outputs="top", **FILTER))
 
 
 def test_mistakes_in_the_inputs_are_told():
     with raises(DataError, "missing-argument", "horizon="):
         kalman_gain(frame(), P0=1.0, **FILTER)
-    with pytest.raises(DataError, match="opened at"):
+    with raises(DataError, "unknown-choice"):
         designs()[0].loop("middle")
 
 

@@ -11,6 +11,7 @@ from dalembert.control.state_feedback.place import farthest, one_by_one
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from tests.helpers.control_systems import LUMPED_POLES, cart, frame, lumped
+from tests.helpers.findings import raises
 
 METHODS = ("robust", "null-space")
 
@@ -106,23 +107,23 @@ def test_integrals_have_poles_of_their_own():
 @pytest.mark.parametrize(
     ("poles", "words"),
     [
-        ([-1], "1 poles were given for 2 states"),
-        ([-1 + 1j, -1 + 1j], "conjugate pairs"),
-        ([-1, np.inf], "finite"),
-        (["left", "far"], "must be numbers"),
+        ([-1], "wrong-shape"),
+        ([-1 + 1j, -1 + 1j], "not-conjugate"),
+        ([-1, np.inf], "not-finite"),
+        (["left", "far"], "not-a-number"),
     ],
 )
 def test_wrong_poles_are_refused(poles, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         place(cart(), poles)
 
 
 def test_other_mistakes_are_told():
-    with pytest.raises(DataError, match="method must be"):
+    with raises(DataError, "unknown-choice", "method"):
         place(cart(), [-1, -2], method="ackermann")
-    with pytest.raises(DataError, match="half the sampling rate"):
+    with raises(DataError, "out-of-range"):
         place(cart(), [-1 + 40j, -1 - 40j], dt=0.1)
-    with pytest.raises(DataError, match="only 1 eigenvectors"):
+    with raises(DataError, "not-reachable"):
         place(cart(), [-1, -1], method="null-space")
 
 
@@ -130,7 +131,7 @@ def test_other_mistakes_are_told():
 def test_a_mode_out_of_reach_cannot_be_moved_but_may_stay():
     A = scipy.linalg.block_diag([[0.0, 1.0], [0.0, 0.0]], [[-5.0]])
     system = StateSpace(A, [0, 1, 0], states=["position", "speed", "heat"], inputs="push")
-    with pytest.raises(DataError, match=r"of heat is not reached by push: its pole -5 cannot be moved"):
+    with raises(DataError, "not-reachable"):
         place(system, [-1, -2, -3])
     for method in METHODS:
         design = place(system, [-1, -2, -5], method=method)
@@ -144,7 +145,7 @@ def test_free_masses_out_of_reach_stay_free():
     system = StateSpace(A, [0, 0, 0, 1]).similarity(rng.normal(size=(4, 4)))
     design = place(system, [0, 0, -2, -3])
     assert farthest(np.asarray(design.closed_loop().poles()), np.array([0.0, 0.0, -2.0, -3.0])) < 1e-6
-    with pytest.raises(DataError, match="cannot be moved"):
+    with raises(DataError, "not-reachable"):
         place(system, [0, -1, -2, -3])
 
 
@@ -224,16 +225,16 @@ def test_a_sample_that_is_not_fresh_changes_nothing():
 
 
 def test_an_observer_tells_its_mistakes():
-    with pytest.raises(DataError, match="not seen by"):
+    with raises(DataError, "not-reachable"):
         observer_gain(StateSpace([[0, 1], [0, 0]], [0, 1], [[0, 1]], outputs="speed"), [-1, -2])
     observer = observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1)
-    with pytest.raises(DataError, match=r"dt = 0\.1 s"):
+    with raises(DataError, "sample-time-mismatch", "0.1"):
         observer.observer_step(0.2)
-    with pytest.raises(DataError, match="no state 'q9'"):
+    with raises(DataError, "unknown-name", "'q9'"):
         observer.observer_step(start={"q9": 1.0})
-    with pytest.raises(DataError, match="form must be"):
+    with raises(DataError, "unknown-choice", "form"):
         observer_gain(frame(), [-4, -5, -6, -7, -8, -9], dt=0.1, form="late")
-    with pytest.raises(DataError, match="continuously"):
+    with raises(DataError, "sample-time-mismatch"):
         observer_gain(frame(), [-4, -5, -6, -7, -8, -9]).observer_step(0.1)
     assert "LinearObserver" in repr(observer)
 

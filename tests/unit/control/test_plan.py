@@ -11,6 +11,7 @@ from dalembert.control import lqr, plan_motion
 from dalembert.core.errors import DataError
 from dalembert.linear import StateSpace
 from tests.helpers.control_systems import cart, frame
+from tests.helpers.findings import raises
 from tests.unit.control.test_lqr import least_squares_plan, with_cross_term
 
 
@@ -134,22 +135,22 @@ def test_a_stiff_plan_over_a_long_time_is_finite():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"end": {"positon": 1.0}}, "there is no state 'positon'"),
-        ({"end": [1.0, 0.0]}, "end is a mapping"),
-        ({"start": {"sped": 1.0}}, "there is no state 'sped'"),
-        ({"horizon": 0.0}, "above 0"),
-        ({"steps": 0}, "whole number from 1"),
+        ({"end": {"positon": 1.0}}, "unknown-name"),
+        ({"end": [1.0, 0.0]}, "wrong-type"),
+        ({"start": {"sped": 1.0}}, "unknown-name"),
+        ({"horizon": 0.0}, "not-positive"),
+        ({"steps": 0}, "not-a-count"),
     ],
 )
 def test_wrong_plans_are_refused(change, words):
     given = {"start": {}, "horizon": 1.0} | change
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         plan_motion(cart(), given.pop("start"), **given)
 
 
 def test_an_end_out_of_reach_is_refused_by_name():
     apart = StateSpace(np.diag([-1.0, -2.0]), [1.0, 0.0], states=["driven", "alone"], inputs="u")
-    with pytest.raises(DataError, match="cannot bring alone"):
+    with raises(DataError, "not-reachable"):
         plan_motion(apart, {}, horizon=1.0, end={"alone": 1.0})
-    with pytest.raises(DataError, match="cannot bring position, speed"):
+    with raises(DataError, "not-reachable"):
         plan_motion(cart(), {}, horizon=0.1, dt=0.1, end={"position": 1.0, "speed": 0.0})

@@ -8,6 +8,7 @@ import pytest
 from dalembert.control import reduction
 from dalembert.core.errors import DataError
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 
 def run() -> Record:
@@ -38,12 +39,12 @@ def test_vectors_rms_values_and_all_channels_can_be_asked_for():
 
 def test_what_has_no_percentage_is_refused():
     before, after = run().between(2.0, 9.9), run().between(12.0, 20.0)
-    with pytest.raises(DataError, match=r"tip\.y did not move before"):
+    with raises(DataError, "no-motion"):
         reduction(after, before, "tip")
-    with pytest.raises(DataError, match="'peak' or 'rms'"):
+    with raises(DataError, "unknown-choice", "'peak'", "'rms'"):
         reduction(before, after, measure="mean")
     with pytest.raises(DataError, match=r"tip\.q"):
         reduction(before, after, "tip.q")
     gap = Record([0.0, 1.0], [[np.nan], [1.0]], ["z"])
-    with pytest.raises(DataError, match="z has gaps"):
+    with raises(DataError, "not-finite", "z"):
         reduction(gap, after, "z")

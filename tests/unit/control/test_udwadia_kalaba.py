@@ -9,6 +9,7 @@ import dalembert as da
 from dalembert.control import VirtualConstraint, computed_torque, control_forces, udwadia_kalaba
 from dalembert.core.errors import DataError, ModelError
 from dalembert.equations import State
+from tests.helpers.findings import raises
 
 
 def arm(*, elbow: bool = True, tip: bool = False) -> da.EquationsOfMotion:
@@ -143,12 +144,12 @@ def test_mistakes_are_told(given: dict, options: dict, said: str) -> None:
 
 
 def test_a_frequency_of_zero_makes_no_computed_torque() -> None:
-    with pytest.raises(ModelError, match="positive"):
+    with raises(ModelError, "not-positive"):
         computed_torque(arm(), {"elbow.angle": 0.0}, frequency=0.0)
 
 
 def test_a_level_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ModelError, match="level"):
+    with raises(ModelError, "unknown-choice"):
         VirtualConstraint(lambda s: s.t, level="jerk")
 
 
@@ -164,13 +165,13 @@ def test_a_singular_pose_is_an_error_that_names_the_constraints() -> None:
            "height": lambda s: da.sin(s["S.angle"]) + da.sin(s["S.angle"] + s["E.angle"])}  # fmt: skip
     law = da.control.udwadia_kalaba(eqs, tip, frequency=5.0)
     assert np.isfinite(law.inputs_at(da.assemble(eqs, {"E.angle": 0.5}))).all()
-    with pytest.raises(da.errors.ModelError, match="ts, te cannot keep reach, height at this state"):
+    with raises(da.errors.ModelError, "singular-pose"):
         law.inputs_at(da.assemble(eqs))
 
 
 def test_constraints_that_depend_on_each_other_are_refused() -> None:
     twice = {"a": "elbow.angle", "b": lambda s: 2.0 * s["elbow.angle"] - 1.0}
-    with pytest.raises(ModelError, match="cannot keep a, b at any pose"):
+    with raises(ModelError, "not-realizable"):
         udwadia_kalaba(arm(), twice)
 
 
@@ -181,43 +182,43 @@ def test_inputs_that_do_the_same_cannot_keep_two_constraints() -> None:
     m.add_revolute("E", upper.at(0.5, 0), lower.at(-0.5, 0))
     m.add_actuator("first", joint="S", input="first")
     m.add_actuator("second", joint="S", input="second")
-    with pytest.raises(ModelError, match="fewer directions"):
+    with raises(ModelError, "not-realizable"):
         udwadia_kalaba(da.equations(m), {"a": "S.angle", "b": "E.angle"})
 
 
 @pytest.mark.parametrize("value", ["elbow.angle", np.nan, None, da.Record.from_channels([0.0, 1.0], {"a": [0.0, 1.0]})])
 def test_a_motion_is_a_number_or_a_function_of_time(value: object) -> None:
-    with pytest.raises(ModelError, match="finite number or a function of time"):
+    with raises(ModelError, "not-finite"):
         computed_torque(arm(), {"shoulder.angle": value}, frequency=1.0)
 
 
 def test_other_things_of_the_wrong_kind_are_refused() -> None:
     eqs = arm(tip=True)
     law = udwadia_kalaba(eqs, {"a": "elbow.angle"}, actuated="elbow torque")
-    with pytest.raises(DataError, match=r"da\.assemble"):
+    with raises(DataError, "wrong-type"):
         law.inputs_at(None)
-    with pytest.raises(DataError, match="Record of a run"):
+    with raises(DataError, "wrong-type"):
         law.examine(None)
-    with pytest.raises(DataError, match="finite"):
+    with raises(DataError, "not-finite"):
         law.inputs_at(posed(eqs, (0.1, 0.2), (0.0, 0.0)), {"jet": np.nan})
-    with pytest.raises(ModelError, match="motion must name coordinates"):
+    with raises(ModelError, "wrong-type", "motion"):
         computed_torque(eqs, "elbow.angle", frequency=1.0)
     for frequency in ("fast", np.nan, -1.0):
-        with pytest.raises(ModelError, match="frequency"):
+        with raises(ModelError, "negative"):
             udwadia_kalaba(eqs, {"a": "elbow.angle"}, frequency=frequency)
 
 
 @pytest.mark.parametrize(
     ("M", "Q", "A", "unactuated", "said"),
     [
-        (np.diag([1.0, 0.0]), [0.0, 0.0], [[0.0, 1.0]], [], "positive definite"),
-        (np.eye(2), [0.0, 0.0, 0.0], [[0.0, 1.0]], [], "Q"),
-        (np.eye(2), [0.0, 0.0], [[0.0, 1.0, 2.0]], [], "A"),
-        (np.nan * np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [], "finite"),
-        ([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.0], [[0.0, 1.0]], [], "symmetric"),
-        (np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [2], "from 0 to 1"),
+        (np.diag([1.0, 0.0]), [0.0, 0.0], [[0.0, 1.0]], [], "not-positive-definite"),
+        (np.eye(2), [0.0, 0.0, 0.0], [[0.0, 1.0]], [], "wrong-shape"),
+        (np.eye(2), [0.0, 0.0], [[0.0, 1.0, 2.0]], [], "wrong-shape"),
+        (np.nan * np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [], "not-finite"),
+        ([[1.0, 0.5], [0.0, 1.0]], [0.0, 0.0], [[0.0, 1.0]], [], "not-symmetric"),
+        (np.eye(2), [0.0, 0.0], [[0.0, 1.0]], [2], "out-of-range"),
     ],
 )
 def test_control_forces_say_what_does_not_fit(M: object, Q: object, A: object, unactuated: list, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+    with raises(DataError, said):
         control_forces(M, Q, A, [0.0], unactuated)

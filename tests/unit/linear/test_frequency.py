@@ -15,6 +15,7 @@ from dalembert.linear import Modes, SecondOrder, StateSpace
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.linear.responses.harmonic import frequency_response, harmonic_response
 from dalembert.linear.responses.superposition import frequency_grid, modal_frequency_response
+from tests.helpers.findings import raises
 
 LU = 1e-12
 
@@ -156,7 +157,7 @@ def test_harmonic_response_sums_the_inputs_with_their_phases():
 
 @pytest.mark.spec("003-C21")
 def test_an_undamped_natural_frequency_is_told_as_a_resonance_in_both_units():
-    with pytest.raises(DataError, match=r"resonance: 2 rad/s \(0\.318309886 Hz\)"):
+    with raises(DataError, "resonance", "0.318309886"):
         frequency_response(SecondOrder(1.0, 4.0), [1.0, 2.0, 3.0])
 
 
@@ -165,9 +166,9 @@ def test_an_undamped_natural_frequency_is_told_as_a_resonance_in_both_units():
 def test_a_computed_natural_frequency_counts_as_resonance_though_rounding_keeps_it_finite(n):
     system = chain(n, c=0.0)
     for w in system.modes().frequencies:
-        with pytest.raises(DataError, match="resonance"):
+        with raises(DataError, "resonance"):
             frequency_response(system, [w])
-        with pytest.raises(DataError, match="resonance"):
+        with raises(DataError, "resonance"):
             frequency_response(system.state_space(), [w])
         # a part in a million aside is a large but honest number
         assert np.isfinite(frequency_response(system, [w * (1 + 1e-6)]).values).all()
@@ -176,27 +177,27 @@ def test_a_computed_natural_frequency_counts_as_resonance_though_rounding_keeps_
 def test_a_resonance_is_told_even_where_the_asked_input_does_not_excite_it():
     # both masses pushed alike never excite the mode in which they move against each other, ω = √3
     pair = SecondOrder(np.eye(2), [[2, -1], [-1, 2]], B=[1.0, 1.0])
-    with pytest.raises(DataError, match="resonance"):
+    with raises(DataError, "resonance"):
         frequency_response(pair, [np.sqrt(3.0)])
 
 
 def test_a_sparse_resonance_is_told_too():
     system = chain(30, c=0.0).sparse()
     w = chain(30, c=0.0).modes().frequencies[4]
-    with pytest.raises(DataError, match="resonance"):
+    with raises(DataError, "resonance"):
         frequency_response(system, [w], inputs="x1", outputs="x2")
 
 
 def test_a_resonance_on_a_long_grid_is_told_by_the_schur_path():
     system = chain(30, c=0.0)
     w = np.sort(np.append(np.linspace(0.01, 3.0, 400), system.modes().frequencies[7]))
-    with pytest.raises(DataError, match="resonance"):
+    with raises(DataError, "resonance"):
         frequency_response(system, w, inputs="x1", outputs="x2")
 
 
 def test_a_free_body_has_no_static_response():
     free = SecondOrder(np.eye(2), [[1, -1], [-1, 1]])
-    with pytest.raises(DataError, match="rigid-body motion has no finite response"):
+    with raises(DataError, "resonance"):
         frequency_response(free, [0.0])
     assert np.isfinite(frequency_response(free, [0.1]).values).all()
 
@@ -278,12 +279,12 @@ def test_static_correction_of_a_free_structure_goes_around_its_rigid_body_modes(
 
 def test_static_correction_without_the_rigid_body_modes_is_refused():
     free = SecondOrder(np.eye(2), [[1, -1], [-1, 1]])
-    with pytest.raises(DataError, match="rigid-body modes"):
+    with raises(DataError, "resonance"):
         modal_frequency_response(free, some(free.modes(), slice(1, 2)), [0.5])
 
 
 def test_modes_of_another_system_are_refused():
-    with pytest.raises(DataError, match="other coordinates"):
+    with raises(DataError, "wrong-owner"):
         modal_frequency_response(chain(3), chain(4).modes(), [0.5])
 
 
@@ -315,17 +316,17 @@ def test_units_say_output_per_input():
 
 def test_unknown_names_are_answered_with_the_nearest_one():
     fr = pair()
-    with pytest.raises(DataError, match="Did you mean 'left'"):
+    with raises(DataError, "unknown-name", "'left'"):
         fr["lefd", "push"]
-    with pytest.raises(DataError, match="Did you mean 'push'"):
+    with raises(DataError, "unknown-name", "'push'"):
         fr["left", "pussh"]
-    with pytest.raises(DataError, match="say which"):
+    with raises(DataError, "missing-argument"):
         fr["left"]
-    with pytest.raises(DataError, match="no coordinate named 'top'"):
+    with raises(DataError, "unknown-name", "'top'"):
         frequency_response(chain(2), [1.0], outputs="top")
-    with pytest.raises(DataError, match="no input or coordinate named 'top'"):
+    with raises(DataError, "unknown-name", "'top'"):
         frequency_response(chain(2), [1.0], inputs="top")
-    with pytest.raises(DataError, match="Did you mean 'mobility'"):
+    with raises(DataError, "unknown-name", "'mobility'"):
         frequency_response(chain(2), [1.0], kind="mobilty")
 
 
@@ -355,25 +356,31 @@ def test_a_frequency_response_is_frozen_and_prints_itself():
 
 @pytest.mark.parametrize(
     ("frequencies", "words"),
-    [([], "at least one"), ([np.nan], "finite"), (["a"], "real numbers"), ([[1.0]], "one dimension"), ([1j], "real")],
+    [
+        ([], "wrong-shape"),
+        ([np.nan], "not-finite"),
+        (["a"], "not-a-number"),
+        ([[1.0]], "wrong-shape"),
+        ([1j], "not-a-number"),
+    ],
 )
 def test_frequencies_that_are_none_are_refused(frequencies, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         frequency_response(chain(2), frequencies)
 
 
 def test_a_discrete_system_refuses_frequencies_above_nyquist():
-    with pytest.raises(DataError, match=r"above the Nyquist frequency .*\(5 Hz\)"):
+    with raises(DataError, "out-of-range"):
         frequency_response(StateSpace(0.9, 1.0, dt=0.1), [32.0])
 
 
 def test_a_large_system_asks_for_names_instead_of_a_million_entries():
-    with pytest.raises(DataError, match="name those you want"):
+    with raises(DataError, "missing-argument"):
         frequency_response(chain(200), [1.0])
 
 
 def test_a_state_space_knows_no_receptance():
-    with pytest.raises(DataError, match="kind must be 'output'"):
+    with raises(DataError, "unknown-choice", "'output'", "kind"):
         frequency_response(chain(2).state_space(), [1.0], kind="receptance")
 
 
@@ -395,7 +402,7 @@ def test_the_grid_steps_around_undamped_resonances():
 
 
 def test_an_empty_band_is_refused():
-    with pytest.raises(DataError, match="0 < low < high"):
+    with raises(DataError, "out-of-range"):
         frequency_grid(chain(2), 0.0, 1.0)
 
 

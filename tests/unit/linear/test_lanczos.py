@@ -14,6 +14,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics.sparse_factor import Factor
+from tests.helpers.findings import raises
 
 CLOSE = 1e-9
 N = 310
@@ -185,10 +186,10 @@ def test_systems_without_an_answer_say_so():
     lame[:, 7] = lame[7] = 0.0
     mass = np.ones(N)
     mass[7] = 0.0
-    with pytest.raises(DataError, match="coordinate number 8 has neither"):
+    with raises(DataError, "singular-matrix"):
         SecondOrder(scipy.sparse.diags_array(mass), lame.tocsc()).modes(3)
     mass[7] = -1.0
-    with pytest.raises(DataError, match="negative mass"):
+    with raises(DataError, "negative"):
         SecondOrder(scipy.sparse.diags_array(mass), chain()).modes(3)
     assert np.all(SecondOrder(scipy.sparse.eye_array(N), empty).modes(3).eigenvalues == 0.0)
 

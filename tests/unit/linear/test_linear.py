@@ -13,6 +13,7 @@ import pytest
 from dalembert.core.errors import DataError
 from dalembert.linear import Modes, SecondOrder, StateSpace
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises
 
 SYMMETRIC = 1e-13
 COMPANION = 1e-11
@@ -341,14 +342,14 @@ def test_transfer_function_of_a_mixed_massless_system_is_that_of_the_full_matric
 
 def test_velocity_of_a_static_coordinate_under_an_input_is_refused():
     system = SecondOrder(np.diag([1.0, 0]), chain(2), B=np.eye(2), Y_velocity=np.eye(2), outputs=["v1", "v2"])
-    with pytest.raises(DataError, match="output 'v2'"):
+    with raises(DataError, "not-proper", "'v2'"):
         system.state_space()
 
 
 def test_motions_that_are_not_determined_name_their_coordinates():
-    with pytest.raises(DataError, match="coordinates b have no mass and no damping"):
+    with raises(DataError, "singular-matrix"):
         SecondOrder(np.diag([1.0, 0]), np.diag([1.0, 0]), coordinates=["a", "b"]).modes()
-    with pytest.raises(DataError, match="no coordinate has mass or damping"):
+    with raises(DataError, "no-mass"):
         SecondOrder(0.0, 1.0).modes()
 
 
@@ -396,7 +397,7 @@ def test_from_full_brings_an_unsymmetric_mass_matrix_to_the_identity():
     mixed = SecondOrder.from_full(mix, mix @ plain.C, mix @ plain.K, B=mix @ plain.B)
     np.testing.assert_allclose(mixed.state_space().A, plain.state_space().A, atol=1e-15)
     np.testing.assert_allclose(mixed.state_space().B, plain.state_space().B, atol=1e-15)
-    with pytest.raises(DataError, match="neither symmetric nor invertible"):
+    with raises(DataError, "not-symmetric"):
         SecondOrder.from_full([[1, 1], [0, 0]], None, np.eye(2))
 
 
@@ -419,7 +420,7 @@ def test_sampled_oscillator_and_integrator_match_their_closed_forms():
     np.testing.assert_allclose(space.B, [[(1 - c) / omega**2], [s / omega]], rtol=1e-12)
     assert space.dt == h
     np.testing.assert_allclose(SecondOrder(1.0, 0.0, B=[1.0]).state_space().to_discrete(h).B, [[h**2 / 2], [h]])
-    with pytest.raises(DataError, match="discrete already"):
+    with raises(DataError, "sample-time-mismatch"):
         space.to_discrete(h)
 
 
@@ -428,7 +429,7 @@ def test_mac_is_one_for_the_same_shape_and_zero_for_orthogonal_ones():
     np.testing.assert_allclose(modes.mac(), np.eye(2), atol=1e-15)
     turned = Modes(modes.eigenvalues, modes.shapes[:, ::-1] * (2 - 1j), ["a", "b"])
     np.testing.assert_allclose(modes.mac(turned), np.eye(2)[::-1], atol=1e-15)
-    with pytest.raises(DataError, match="only one side has"):
+    with raises(DataError, "wrong-shape"):
         modes.mac(Modes([1j], [[1], [1]], ["a", "c"]))
-    with pytest.raises(DataError, match="another order"):
+    with raises(DataError, "wrong-shape"):
         modes.mac(Modes([1j], [[1], [1]], ["b", "a"]))

@@ -10,6 +10,7 @@ import pytest
 
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder
+from tests.helpers.findings import raises
 
 ROUNDING = 1e-11
 POINTS = (0.3 + 1.7j, -0.2 + 0.4j, 2.1j)
@@ -170,26 +171,26 @@ def test_a_fictitious_small_mass_converges_to_the_massless_system():
 @pytest.mark.parametrize("matrix", ["Y_velocity", "Y_acceleration"])
 def test_an_output_that_needs_the_derivative_of_an_input_is_refused_by_name(matrix):
     system = SecondOrder(np.diag([1.0, 0]), chain(2), B=np.eye(2), outputs=["v1", "v2"], **{matrix: np.eye(2)})
-    with pytest.raises(DataError, match=r"output 'v2'.*derivative of that input"):
+    with raises(DataError, "not-proper", "'v2'"):
         system.state_space()
     damped = SecondOrder(np.diag([1.0, 0]), chain(2), C=np.eye(2), B=[[0], [1]], Y_acceleration=[[0, 1]])
-    with pytest.raises(DataError, match="output 'y1'"):
+    with raises(DataError, "not-proper", "'y1'"):
         damped.state_space()
     assert_same_transfer(damped.replace(B=[[1.0], [0.0]]))
 
 
 def test_massless_directions_without_any_hold_are_refused():
-    with pytest.raises(DataError, match="no mass and no damping"):
+    with raises(DataError, "singular-matrix"):
         SecondOrder(np.ones((2, 2)), np.ones((2, 2)), coordinates=["a", "b"]).state_space()
-    with pytest.raises(DataError, match="no coordinate has mass or damping"):
+    with raises(DataError, "no-mass"):
         SecondOrder(np.zeros((2, 2)), np.eye(2)).state_space()
 
 
 def test_hysteretic_damping_has_no_state_space_and_a_large_sparse_system_is_told_to_reduce():
-    with pytest.raises(DataError, match="harmonic motion only"):
+    with raises(DataError, "not-supported"):
         SecondOrder(1.0, 1.0, K_loss=0.1).state_space()
     import scipy.sparse
 
     large = scipy.sparse.eye_array(6000)
-    with pytest.raises(DataError, match="Reduce it first"):
+    with raises(DataError, "too-large"):
         SecondOrder(large, large).state_space()

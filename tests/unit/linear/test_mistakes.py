@@ -8,6 +8,7 @@ import pytest
 from dalembert import Record, linear
 from dalembert.core.errors import DataError
 from dalembert.linear import FourierSeries, FrequencyResponse, SecondOrder, StateSpace, Validity
+from tests.helpers.findings import raises
 
 CHAIN = SecondOrder(np.diag([2.0, 1.0]), [[300, -100], [-100, 100]], C=np.diag([1.0, 2.0]), B=[1, 0],
                     coordinates=["base", "tip"], inputs="force", units={"force": "N", "tip": "m"})  # fmt: skip
@@ -150,16 +151,16 @@ def test_an_input_named_like_a_coordinate_does_not_take_its_unit():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: SecondOrder(1.0, 1.0, coordinates=3), "coordinate names must be strings"),
-        (lambda: SecondOrder(1.0, 1.0, units=["m"]), "mapping of names to units"),
-        (lambda: SecondOrder(1.0, 1.0, units="m"), "mapping of names to units"),
-        (lambda: SecondOrder([["1"]], 1.0), "text or None"),
-        (lambda: SecondOrder([[None]], 1.0), "text or None"),
-        (lambda: SecondOrder(1.0, 1.0).modes("all"), "count must be a whole number"),
-        (lambda: SecondOrder(1.0, 1.0).modes([1]), "count must be a whole number"),
-        (lambda: SecondOrder(1.0, 1.0).modes(near="low"), "must be a number"),
+        (lambda: SecondOrder(1.0, 1.0, coordinates=3), "bad-name"),
+        (lambda: SecondOrder(1.0, 1.0, units=["m"]), "wrong-type"),
+        (lambda: SecondOrder(1.0, 1.0, units="m"), "wrong-type"),
+        (lambda: SecondOrder([["1"]], 1.0), "not-a-number"),
+        (lambda: SecondOrder([[None]], 1.0), "not-a-number"),
+        (lambda: SecondOrder(1.0, 1.0).modes("all"), "not-a-count"),
+        (lambda: SecondOrder(1.0, 1.0).modes([1]), "not-a-count"),
+        (lambda: SecondOrder(1.0, 1.0).modes(near="low"), "not-a-number"),
     ],
 )
 def test_wrong_names_units_and_counts_are_answered(make, says):
-    with pytest.raises(DataError, match=says):
+    with raises(DataError, says):
         make()

@@ -15,6 +15,7 @@ from dalembert.linear.responses.modal import (
     modal_damping,
     rayleigh_coefficients,
 )
+from tests.helpers.findings import raises
 
 SPIN = np.array([[0, 1.0, 0], [-1, 0, 0], [0, 0, 0]])
 
@@ -59,7 +60,7 @@ def test_damping_that_does_not_uncouple_gyroscopic_and_circulatory_terms_stay_fu
         assert skew.any()
     assert np.array_equal(form.K, np.diag(np.diag(form.K)))
     np.testing.assert_allclose(transfer(form, 0.7j), transfer(system, 0.7j), rtol=1e-11)
-    with pytest.raises(DataError, match="skew"):
+    with raises(DataError, "not-supported"):
         system.modal(diagonal=True)
 
 
@@ -108,7 +109,7 @@ def test_projection_onto_fewer_modes_is_the_nearest_in_the_mass_norm():
     few = modes.select([1, 2])
     miss = x - few.shapes @ few.project(x)
     np.testing.assert_allclose(few.momenta.T @ miss, 0.0, atol=1e-13)
-    with pytest.raises(DataError, match="one row per coordinate"):
+    with raises(DataError, "wrong-shape"):
         few.project([1.0, 2.0])
 
 
@@ -144,7 +145,7 @@ def test_rayleigh_coefficients_meet_two_ratios_and_fit_more():
     omega = np.array([1.0, 4, 9])
     alpha, beta = rayleigh_coefficients(omega, 0.3 / (2 * omega) + 0.01 * omega / 2)
     assert (alpha, beta) == pytest.approx((0.3, 0.01))
-    with pytest.raises(DataError, match="positive frequencies"):
+    with raises(DataError, "out-of-range"):
         rayleigh_coefficients([0.0, 1.0], 0.02)
 
 
@@ -185,19 +186,19 @@ def test_equivalent_viscous_damping_has_the_loss_at_every_resonance():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda s: modal_damping(s, [0.1] * 4), "4 damping ratios"),
-        (lambda s: modal_damping(s, [[0.1]]), "one per mode"),
-        (lambda s: modal_damping(s, 0.1, s.replace(C=np.diag([0.3, 0, 0])).modes()), "complex"),
-        (lambda s: modal(s, modes="all"), "modes must be Modes"),
-        (lambda s: modal(s, modes=SecondOrder(1.0, 1.0).modes()), "other coordinates"),
+        (lambda s: modal_damping(s, [0.1] * 4), "wrong-shape"),
+        (lambda s: modal_damping(s, [[0.1]]), "not-finite"),
+        (lambda s: modal_damping(s, 0.1, s.replace(C=np.diag([0.3, 0, 0])).modes()), "not-supported"),
+        (lambda s: modal(s, modes="all"), "wrong-type"),
+        (lambda s: modal(s, modes=SecondOrder(1.0, 1.0).modes()), "wrong-owner"),
     ],
 )
 def test_wrong_ratios_and_modes_are_refused(make, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, message):
         make(SecondOrder(np.eye(3), chain(3)))
 
 
 def test_modal_damping_of_a_large_sparse_system_is_told_to_reduce():
     eye = scipy.sparse.eye_array(6000)
-    with pytest.raises(DataError, match="Reduce the system first"):
+    with raises(DataError, "too-large"):
         modal_damping(SecondOrder(eye, eye), 0.02)

@@ -20,6 +20,7 @@ from dalembert.linear import Modes, SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.linear.responses.time_response import free_response, impulse_response, response, step_response
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 
 def pair(c: float = 0.1, **more) -> SecondOrder:
@@ -116,7 +117,7 @@ def test_a_free_mass_and_an_unstable_system_need_no_inverse():
 
 
 def test_growth_beyond_the_number_range_is_told_with_its_time():
-    with pytest.raises(DataError, match=r"beyond the number range at t = 7\d\d"):
+    with raises(DataError, "diverged"):
         response(StateSpace(1.0, 1.0), {"u1": 1.0}, times=np.arange(1000.0))
 
 
@@ -128,9 +129,9 @@ def test_a_discrete_system_runs_its_own_recursion_and_refuses_another_sampling()
     expected = stepwise(system.A, system.B, system.C, system.D, u[:, None], np.array([1.0, 2.0]))[:, 0]
     np.testing.assert_allclose(y, expected, atol=1e-13)
     np.testing.assert_array_equal(response(system, {"u1": u}, start=[1.0, 2.0])["y1"], y)
-    with pytest.raises(DataError, match=r"sampled every 0\.1 s, but the inputs have a step of 0\.2 s"):
+    with raises(DataError, "sample-time-mismatch", "0.1", "0.2"):
         response(system, {"u1": u}, times=2 * t)
-    with pytest.raises(DataError, match="hold built in"):
+    with raises(DataError, "not-supported"):
         response(system, {"u1": u}, times=t, hold="first")
 
 
@@ -189,11 +190,11 @@ def test_other_channels_of_a_measurement_do_no_harm():
         ({"pusch": 1.0}, [0.0, 1.0], "Did you mean 'push'"),
         ({"push": [1.0, 2.0]}, [0.0, 1.0, 2.0], "one value per time, 3"),
         ({"push": [1.0, np.nan]}, [0.0, 1.0], "not finite, the first at t = 1 s"),
-        ({"push": 1.0}, None, "times= is missing"),
+        ({"push": 1.0}, None, "Give times="),
         ({"push": 1.0}, [1.0, 0.0], "increase strictly"),
         (3.0, [0.0, 1.0], "must be a Record or name channels"),
         (Record([0.0, 1.0], [[1.0], [2.0]], ["other"]), None, "no channel for any input"),
-        (Record([0.0, 1.0], [[1.0], [2.0]], ["push"]), [0.0], "brings its own times"),
+        (Record([0.0, 1.0], [[1.0], [2.0]], ["push"]), [0.0], "has its own times"),
         ({"push": lambda t: np.zeros(7)}, [0.0, 1.0], "one value per time"),
     ],
 )
@@ -204,21 +205,21 @@ def test_inputs_that_do_not_fit_are_refused(inputs, times, words):
 
 @pytest.mark.parametrize(
     ("start", "words"),
-    [({"lefd": 1.0}, "Did you mean 'left'"), ([1.0], r"expected \(4,\)"), ({"left": np.inf}, "'left' must be finite")],
+    [({"lefd": 1.0}, "unknown-name"), ([1.0], "wrong-shape"), ({"left": np.inf}, "not-finite")],
 )
 def test_a_start_that_does_not_fit_is_refused(start, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         free_response(pair(), start, [1.0])
 
 
 def test_unknown_holds_are_refused():
-    with pytest.raises(DataError, match="hold must be 'zero'"):
+    with raises(DataError, "unknown-choice", "'zero'", "hold"):
         response(pair(), {}, times=[0.0, 1.0], hold="second")
 
 
 def test_hysteretic_damping_has_no_time_response():
     system = SecondOrder(1.0, 1.0, K_loss=0.1, B=[1.0])
-    with pytest.raises(DataError, match="harmonic motion only"):
+    with raises(DataError, "not-supported"):
         step_response(system, [0.0, 1.0])
 
 
@@ -276,14 +277,14 @@ def test_a_mode_started_alone_stays_alone():
 def test_the_initial_state_may_hold_at_another_time():
     lag = StateSpace(-1.0)
     assert free_response(lag, [1.0], [5.0], at=3.0)["x1"][0] == pytest.approx(np.exp(-2.0), rel=1e-14)
-    with pytest.raises(DataError, match="before the initial state"):
+    with raises(DataError, "out-of-range"):
         free_response(lag, [1.0], [-1.0])
 
 
 def test_a_discrete_system_falls_by_powers_and_refuses_times_between_samples():
     system = StateSpace(0.5, dt=0.25)
     np.testing.assert_allclose(free_response(system, [1.0], [0.5, 1.5])["x1"], [0.25, 0.5**6], rtol=1e-15)
-    with pytest.raises(DataError, match="no multiple of the sample time"):
+    with raises(DataError, "sample-time-mismatch"):
         free_response(system, [1.0], [0.6])
 
 
@@ -310,11 +311,11 @@ def test_the_impulse_of_a_discrete_system_gives_its_markov_parameters():
 
 
 def test_an_impulse_before_the_blow_is_refused_and_inputs_must_be_named():
-    with pytest.raises(DataError, match="impulse is at t = 0"):
+    with raises(DataError, "out-of-range"):
         impulse_response(StateSpace(-1.0, 1.0), [-1.0, 0.0])
-    with pytest.raises(DataError, match="say which with input="):
+    with raises(DataError, "missing-argument"):
         step_response(pair(), [0.0, 1.0])
-    with pytest.raises(DataError, match="Did you mean 'pull'"):
+    with raises(DataError, "unknown-name", "'pull'"):
         step_response(pair(), [0.0, 1.0], input="pul")
 
 
@@ -348,7 +349,7 @@ def test_a_large_sparse_system_asks_for_modes():
     n = 600
     K = scipy.sparse.diags_array([np.full(n, 2.0), np.full(n - 1, -1.0), np.full(n - 1, -1.0)], offsets=[0, 1, -1])
     system = SecondOrder(scipy.sparse.eye_array(n), K, B=np.eye(n)[:, :1])
-    with pytest.raises(DataError, match="Pass modes=40"):
+    with raises(DataError, "too-large", "40"):
         step_response(system, [0.0, 1.0])
 
 
@@ -372,7 +373,7 @@ def test_a_gain_without_states_passes_its_input_on():
 
 
 def test_a_state_space_takes_no_modes():
-    with pytest.raises(DataError, match="balanced_truncation"):
+    with raises(DataError, "not-supported"):
         step_response(StateSpace(-1.0, 1.0), [0.0, 1.0], modes=3)
 
 

@@ -9,6 +9,7 @@ import scipy.sparse
 from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.eigen.stability import stability
+from tests.helpers.findings import raises
 
 ASYMPTOTIC, BOUNDED, UNSTABLE = "asymptotically stable", "stable", "unstable"
 
@@ -187,7 +188,7 @@ def test_large_sparse_systems_are_judged_by_their_energy():
     C = scipy.sparse.csc_array(([0.1], ([3], [3])), shape=(n, n))
     braked = SecondOrder(M, scipy.sparse.csc_array(chain(n, ends=False)), C=C).stability()
     assert (braked.verdict, braked.guilty[0].motion) == (BOUNDED, "rest")
-    with pytest.raises(DataError, match=r"energy does not decide.*Reduce it first"):
+    with raises(DataError, "no-solution"):
         SecondOrder(M, K, C=-0.1 * M).stability()
 
 

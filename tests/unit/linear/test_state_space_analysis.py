@@ -12,6 +12,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.eigen.roots import Roots
 from dalembert.linear.transforms import gramians
+from tests.helpers.findings import raises
 
 OSCILLATOR = StateSpace([[0, 1], [-4, -0.4]], [0, 1], [[1, 0]], states=["x", "v"], inputs="f", outputs="x1")
 
@@ -204,7 +205,7 @@ def test_gramians_refuse_what_is_not_asymptotically_stable_and_name_the_poles(A)
     space = StateSpace(A, np.ones((len(A), 1)))
     assert not space.is_stable
     for ask in (space.controllability_gramian, space.observability_gramian, space.hankel_values, space.balanced):
-        with pytest.raises(DataError, match=r"asymptotically stable.*poles are not inside"):
+        with raises(DataError, "unstable"):
             ask()
 
 
@@ -264,7 +265,7 @@ def test_an_unstable_system_has_infinite_norms_and_a_zero_system_norm_zero():
 def test_the_steady_gain_is_found_or_refused():
     np.testing.assert_allclose(OSCILLATOR.dc_gain(), 0.25)
     np.testing.assert_allclose(OSCILLATOR.to_discrete(0.3).dc_gain(), 0.25)
-    with pytest.raises(DataError, match="pole at 0"):
+    with raises(DataError, "unstable"):
         StateSpace([[0, 1], [0, 0]], [0, 1]).dc_gain()
 
 
@@ -329,9 +330,9 @@ def test_a_system_without_inputs_or_outputs_is_nothing_to_reduce():
 def test_states_below_rounding_are_not_kept():
     space = StateSpace(np.diag([-1.0, -2.0, -3.0]), [1.0, 1.0, 0.0], [[1.0, 2.0, 3.0]])
     assert space.balanced_truncation(tolerance=0.0).system.nx == 2
-    with pytest.raises(DataError, match="only 2 of 3"):
+    with raises(DataError, "out-of-range"):
         space.balanced_truncation(3)
-    with pytest.raises(DataError, match="not both controllable and observable"):
+    with raises(DataError, "not-minimal"):
         space.balanced()
 
 
@@ -348,15 +349,15 @@ def test_light_damping_keeps_small_hankel_values_that_a_plain_cholesky_would_los
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "either order= or tolerance="),
-        ({"order": 2, "tolerance": 1.0}, "not both"),
-        ({"order": 9}, "from 0 to 7"),
-        ({"order": True}, "whole number"),
-        ({"tolerance": -1.0}, "0 or more"),
+        ({}, "conflicting-arguments"),
+        ({"order": 2, "tolerance": 1.0}, "conflicting-arguments"),
+        ({"order": 9}, "not-a-count"),
+        ({"order": True}, "not-a-count"),
+        ({"tolerance": -1.0}, "negative"),
     ],
 )
 def test_a_truncation_says_what_it_needs(options, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, message):
         random_stable(23).balanced_truncation(**options)
 
 

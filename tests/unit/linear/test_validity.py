@@ -9,6 +9,7 @@ from dalembert.core.errors import DataError
 from dalembert.linear import SecondOrder, free_response
 from dalembert.linear.families.validity import Validity
 from dalembert.record import Record
+from tests.helpers.findings import raises
 
 
 def springs() -> Validity:
@@ -84,35 +85,35 @@ def test_a_zero_limit_lets_nothing_through_on_its_side():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"measures": {}}, "at least one measure"),
-        ({"measures": {"first": {"x3": 1.0}}}, "no coordinate named 'x3' in measure 'first'"),
-        ({"measures": {"first": [1.0]}}, r"expected \(2,\)"),
-        ({"measures": {"first": {}}}, "not all zero"),
-        ({"linear": {"frist": 1.0}}, "Did you mean 'first'"),
-        ({"linear": {"first": (1.0, 2.0)}}, "must hold 0"),
-        ({"linear": {"first": (1.0, 2.0, 3.0)}}, "a pair"),
-        ({"failure": {"first": 0.5}}, "fails .* before it leaves its linear range"),
+        ({"measures": {}}, "empty"),
+        ({"measures": {"first": {"x3": 1.0}}}, "unknown-name"),
+        ({"measures": {"first": [1.0]}}, "wrong-shape"),
+        ({"measures": {"first": {}}}, "not-finite"),
+        ({"linear": {"frist": 1.0}}, "unknown-name"),
+        ({"linear": {"first": (1.0, 2.0)}}, "out-of-range"),
+        ({"linear": {"first": (1.0, 2.0, 3.0)}}, "wrong-type"),
+        ({"failure": {"first": 0.5}}, "out-of-range"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(change, words):
     good = {"measures": {"first": {"x1": 1.0}}, "linear": {"first": 1.0}}
     fields = {**good, **change}
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         Validity(["x1", "x2"], fields.pop("measures"), **fields)
 
 
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        ([[1.0]], r"expected \(N, 2\)"),
-        ({"x3": 1.0}, "no coordinate named 'x3'"),
-        ({"x1": [1.0, 2.0], "x2": [1.0, 2.0, 3.0]}, "different lengths"),
-        (Record([0.0], [[1.0]], ["x1"]), "no channel named 'x2'"),
-        (Record([0.0], [[1.0, np.nan]], ["x1", "x2"]), "'x2' is not finite"),
+        ([[1.0]], "wrong-shape"),
+        ({"x3": 1.0}, "unknown-name"),
+        ({"x1": [1.0, 2.0], "x2": [1.0, 2.0, 3.0]}, "wrong-shape"),
+        (Record([0.0], [[1.0]], ["x1"]), "unknown-name"),
+        (Record([0.0], [[1.0, np.nan]], ["x1", "x2"]), "not-finite"),
     ],
 )
 def test_points_that_do_not_fit_are_refused(points, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, words):
         springs().classify(points)
 
 

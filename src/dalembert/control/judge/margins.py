@@ -101,7 +101,9 @@ class Margins(Frozen, DiskMargins):
         for channel in self.channels:
             if channel.name == name:
                 return channel
-        raise DataError(f"there is no channel {name!r}. Known: {', '.join(c.name for c in self.channels)}.")
+        raise DataError(
+            "unknown-name", f"there is no channel {name!r}. Known: {', '.join(c.name for c in self.channels)}."
+        )
 
     @property
     def smallest_return_difference(self) -> float:
@@ -173,10 +175,13 @@ def margins(loop: Any) -> Margins:
 def sensitivity(loop: StateSpace) -> StateSpace:
     """S = (I + L)⁻¹: what is left of a disturbance at the place where the loop is opened."""
     if not isinstance(loop, StateSpace):
-        raise DataError(f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.")
+        raise DataError(
+            "wrong-type",
+            f"margins needs a StateSpace, a StateFeedback or an OutputFeedback, got {type(loop).__name__}.",
+        )
     m = loop.nu
     if m != loop.ny or m == 0:
-        raise DataError(f"a loop must have as many outputs as inputs; this one has {loop.ny} and {m}.")
+        raise DataError("wrong-shape", f"a loop must have as many outputs as inputs; this one has {loop.ny} and {m}.")
     inverse = _inverse_direct(loop)
     return StateSpace(
         loop.A - loop.B @ inverse @ loop.C, loop.B @ inverse, -inverse @ loop.C, inverse, loop.dt,
@@ -193,7 +198,10 @@ def complementary(loop: StateSpace) -> StateSpace:
 def _inverse_direct(loop: StateSpace) -> FloatArray:
     direct = np.eye(loop.nu) + loop.D
     if np.linalg.cond(direct) > 1e12:
-        raise DataError("the loop has no solution at once: I + D is singular. Put a lag or a sample of delay into it.")
+        raise DataError(
+            "singular-matrix",
+            "the loop has no solution at once: I + D is singular. Put a lag or a sample of delay into it.",
+        )
     return np.asarray(np.linalg.inv(direct))
 
 
@@ -247,7 +255,9 @@ class Response:
         if self.dt is not None:
             right = np.eye(loop.nx) + A
             if loop.nx and np.linalg.cond(right) > 1e12:
-                raise DataError("a pole of the loop is at z = -1, where its frequency response is infinite.")
+                raise DataError(
+                    "no-solution", "a pole of the loop is at z = -1, where its frequency response is infinite."
+                )
             root = math.sqrt(2.0)
             A, B, C, D = (
                 solve(right, A - np.eye(loop.nx)), root * solve(right, B), root * solve(right.T, C.T).T,

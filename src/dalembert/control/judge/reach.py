@@ -237,4 +237,4 @@ def _refuse(modes: list[ModeReach], what: str, word: str, degree: float, advice:
     shown = "; ".join(each[:4]) + ("; ..." if len(each) > 4 else "")
     shown = shown.replace(" (which does not decay by itself)", "")
     by = "does not decay by itself" if not degree else f"does not decay as fast as degree = {degree:g} 1/s asks"
-    raise DataError(f"not {word}: {shown} {what} and {by}. {advice}")
+    raise DataError("not-reachable", f"not {word}: {shown} {what} and {by}. {advice}")

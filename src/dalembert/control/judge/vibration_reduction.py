@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.record import Record
 
 MEASURES = ("peak", "rms")
@@ -30,15 +31,16 @@ def reduction(before: Record, after: Record, *channels: str, measure: str = "pea
     {'x': 75.0}
     """
     if measure not in MEASURES:
-        raise DataError(f"measure must be 'peak' or 'rms', got {measure!r}.")
+        raise DataError("unknown-choice", f"measure must be 'peak' or 'rms', got {measure!r}.")
     shared = tuple(name for name in before.names if name in after)
     names = tuple(label for name in channels for label in before.expand(name)) if channels else shared
     sizes = [_sizes(record, names, measure) for record in (before, after)]
     still = [name for name, size in zip(names, sizes[0], strict=True) if size == 0.0]
     if still:
         raise DataError(
+            "no-motion",
             f"{', '.join(still)} did not move before: there is no percentage of nothing. Leave out these channels, or "
-            "take another window."
+            "take another window.",
         )
     found: FloatArray = 100.0 * (sizes[0] - sizes[1]) / sizes[0]
     return dict(zip(names, found.tolist(), strict=True))
@@ -46,9 +48,13 @@ def reduction(before: Record, after: Record, *channels: str, measure: str = "pea
 
 def _sizes(record: Record, names: tuple[str, ...], measure: str) -> FloatArray:
     if not len(record):
-        raise DataError("a record without samples has no peaks: is the window inside the run?")
+        raise DataError("empty", "a record without samples has no peaks: is the window inside the run?")
     values = np.column_stack([record[name] for name in names]) if names else np.zeros((1, 0))
     gaps = [name for name, column in zip(names, values.T, strict=True) if not np.isfinite(column).all()]
     if gaps:
-        raise DataError(f"{', '.join(gaps)} has gaps (NaN): repair the record (da.identify.repair), or take a window.")
+        raise DataError(
+            "not-finite",
+            f"{', '.join(gaps)} has gaps (NaN).",
+            Advice("Repair the record ({}), or take a window.", Call("da.identify.repair")),
+        )
     return np.asarray(np.abs(values).max(axis=0) if measure == "peak" else np.sqrt((values**2).mean(axis=0)))

@@ -34,12 +34,14 @@ def control_forces(
     b = matrix("b", b, len(A), 1, "one entry per row of A", vector="column")[:, 0]
     free = list(unactuated)
     if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < n for k in free):
-        raise DataError(f"unactuated must be numbers of coordinates from 0 to {n - 1}, got {free!r}.")
+        raise DataError("out-of-range", f"unactuated must be numbers of coordinates from 0 to {n - 1}, got {free!r}.")
     rows, right = np.vstack([A, M[free]]), np.concatenate([b, Q[free]])
     try:
         root = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
-        raise DataError("M must be positive definite: independent coordinates, each with mass.") from None
+        raise DataError(
+            "not-positive-definite", "M must be positive definite: independent coordinates, each with mass."
+        ) from None
     scaled = np.linalg.solve(root, rows.T).T  # A M^(-1/2)
     inverse = np.linalg.pinv(scaled, rcond=RANK)
     part = inverse @ (right - rows @ np.linalg.solve(M, Q))

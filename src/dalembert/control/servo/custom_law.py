@@ -28,7 +28,9 @@ class LawView:
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
-            raise ModelError(f"s[...] takes the name of a sensor, coordinate, speed or memory, got {name!r}.")
+            raise ModelError(
+                "bad-name", f"s[...] takes the name of a sensor, coordinate, speed or memory, got {name!r}."
+            )
         if name in self._memory:
             return self._memory[name]
         return self._reads.setdefault(name, SX.sym(f"read{len(self._reads)}"))
@@ -74,26 +76,28 @@ def custom_law(
     """
     inputs = (drives,) if isinstance(drives, str) else tuple(drives)
     if not callable(function):
-        raise ModelError(f"law {name!r}: function must be callable, got {function!r}.")
+        raise ModelError("wrong-type", f"law {name!r}: function must be callable, got {function!r}.")
     if not inputs or len(set(inputs)) < len(inputs):
-        raise ModelError(f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
+        raise ModelError("empty", f"law {name!r}: drives must name at least one input, each once; got {drives!r}.")
     if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
-        raise DataError(f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
+        raise DataError("not-positive", f"law {name!r}: dt must be a positive interval [s] or None, got {dt!r}.")
     starts = _starts(name, memory)
     view = LawView(tuple(starts))
     result = call_user(function, f"law {name!r}", view)
     after: Any = {}
     if starts:
         if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping)):
-            raise ModelError(f"law {name!r} has a memory: return (what it drives, {{memory name: value after}}).")
+            raise ModelError(
+                "missing-argument", f"law {name!r} has a memory: return (what it drives, {{memory name: value after}})."
+            )
         result, after = result
     u = _driven(name, result, inputs)
     wrong = [key for key in after if key not in starts]
     if wrong:
-        raise ModelError(unknown_name("memory", wrong[0], starts, f"law {name!r}"))
+        raise ModelError("unknown-name", unknown_name("memory", wrong[0], starts, f"law {name!r}"))
     missing = [key for key in starts if key not in after]
     if missing:
-        raise ModelError(f"law {name!r} does not say what becomes of its memory {missing[0]!r}.")
+        raise ModelError("missing-argument", f"law {name!r} does not say what becomes of its memory {missing[0]!r}.")
     following = [_one(name, after[key], f"memory {key!r}") for key in starts]
     unit = dict(units or {})
     columns = [_column(list(part.values())) for part in (view._reads, view._memory, view._references)]
@@ -110,10 +114,12 @@ def _starts(name: str, memory: Any) -> dict[str, float]:
     if memory is None:
         return {}
     if not isinstance(memory, Mapping):
-        raise ModelError(f"law {name!r}: memory must give names and start values, such as {{'integral': 0.0}}.")
+        raise ModelError(
+            "wrong-type", f"law {name!r}: memory must give names and start values, such as {{'integral': 0.0}}."
+        )
     for key, value in memory.items():
         if not is_real(value) or not np.isfinite(value):
-            raise DataError(f"law {name!r}: memory {key!r} must start at a finite number, got {value!r}.")
+            raise DataError("not-finite", f"law {name!r}: memory {key!r} must start at a finite number, got {value!r}.")
     return {str(key): float(value) for key, value in memory.items()}
 
 
@@ -121,18 +127,22 @@ def _driven(name: str, result: Any, inputs: tuple[str, ...]) -> list[Any]:
     if isinstance(result, Mapping):
         for key in result:
             if key not in inputs:
-                raise ModelError(unknown_name("driven input", key, inputs, f"law {name!r}"))
+                raise ModelError("unknown-name", unknown_name("driven input", key, inputs, f"law {name!r}"))
         missing = [key for key in inputs if key not in result]
         if missing:
-            raise ModelError(f"law {name!r} returns nothing for input {missing[0]!r}.")
+            raise ModelError("missing-argument", f"law {name!r} returns nothing for input {missing[0]!r}.")
         result = [result[key] for key in inputs]
     elif not isinstance(result, (list, tuple)):
         column = SX(result) if is_real(result) or isinstance(result, SX) else None
         if column is None:
-            raise ModelError(f"law {name!r} must return an expression or a number, got {type(result).__name__}.")
+            raise ModelError(
+                "wrong-type", f"law {name!r} must return an expression or a number, got {type(result).__name__}."
+            )
         result = ca.vertsplit(ca.vec(column)) if column.numel() > 1 else [column]
     if len(result) != len(inputs):
-        raise ModelError(f"law {name!r} returns {len(result)} values for {len(inputs)} inputs ({', '.join(inputs)}).")
+        raise ModelError(
+            "wrong-shape", f"law {name!r} returns {len(result)} values for {len(inputs)} inputs ({', '.join(inputs)})."
+        )
     return [_one(name, value, f"input {key!r}") for key, value in zip(inputs, result, strict=True)]
 
 
@@ -140,9 +150,13 @@ def _one(name: str, value: Any, what: str) -> Any:
     try:
         found = SX(value)
     except (NotImplementedError, TypeError, RuntimeError):
-        raise ModelError(f"law {name!r}: {what} must be an expression or a number, got {value!r}.") from None
+        raise ModelError(
+            "wrong-type", f"law {name!r}: {what} must be an expression or a number, got {value!r}."
+        ) from None
     if found.shape != (1, 1):
-        raise ModelError(f"law {name!r}: {what} must be one value, got {found.shape[0]} x {found.shape[1]}.")
+        raise ModelError(
+            "wrong-shape", f"law {name!r}: {what} must be one value, got {found.shape[0]} x {found.shape[1]}."
+        )
     return found
 
 

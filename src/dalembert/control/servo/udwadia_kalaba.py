@@ -36,6 +36,7 @@ from dalembert.control.servo.virtual_constraints import (
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import EquationsOfMotion, State, require_equations
 from dalembert.expressions import Array, Kernel
 from dalembert.expressions.quantities import is_real
@@ -106,9 +107,9 @@ def computed_torque(
     """
     require_equations(eqs)
     if not (is_real(frequency) and frequency > 0.0):
-        raise ModelError(f"frequency must be positive [rad/s], got {frequency!r}.")
+        raise ModelError("not-positive", f"frequency must be positive [rad/s], got {frequency!r}.")
     if not isinstance(motion, Mapping):
-        raise ModelError(f"motion must name coordinates, such as {{'hinge.angle': da.sin}}; got {motion!r}.")
+        raise ModelError("wrong-type", f"motion must be a mapping of coordinates to functions of time; got {motion!r}.")
     wanted: dict[str, Any] = {}
     for name, value in motion.items():
         wanted[name] = VirtualConstraint(follows(name, value), frequency=frequency, damping=damping)
@@ -133,7 +134,9 @@ class ServoConstraints(Frozen):
         self, eqs: EquationsOfMotion, constraints: Mapping[str, VirtualConstraint], actuated: Any, dt: float | None
     ) -> None:
         if dt is not None and not (is_real(dt) and 0 < dt < np.inf):
-            raise DataError(f"dt is the sample time of the law in seconds, above 0, or None; got {dt!r}.")
+            raise DataError(
+                "not-positive", f"dt is the sample time of the law in seconds, above 0, or None; got {dt!r}."
+            )
         names = _inputs(eqs, actuated)
         others = [name for name in eqs.inputs.names if name not in names]
         terms, realizable = constraint_terms(eqs, constraints, names)
@@ -143,19 +146,22 @@ class ServoConstraints(Frozen):
         )
         if len(names) < len(constraints):
             raise ModelError(
+                "too-few-inputs",
                 f"{len(constraints)} virtual constraints cannot be kept by {len(names)} input"
-                f"{'s' if len(names) > 1 else ''} ({', '.join(names)}): give at most as many constraints as inputs."
+                f"{'s' if len(names) > 1 else ''} ({', '.join(names)}): give at most as many constraints as inputs.",
             )
         if not realizable.all():
             name = tuple(constraints)[int(np.flatnonzero(~realizable)[0])]
             raise ModelError(
+                "not-realizable",
                 f"virtual constraint {name!r} is not realizable: none of the inputs {', '.join(names)} acts on its "
-                "acceleration. Use another actuator, or a constraint between what the inputs move."
+                "acceleration. Use another actuator, or a constraint between what the inputs move.",
             )
         if not self._independent():
             raise ModelError(
+                "not-realizable",
                 f"{', '.join(names)} cannot keep {', '.join(constraints)} at any pose: the constraints depend on each "
-                "other, or the inputs push along fewer directions than there are constraints. Leave one out."
+                "other, or the inputs push along fewer directions than there are constraints. Leave one out.",
             )
 
     def _independent(self) -> bool:
@@ -215,13 +221,18 @@ class ServoConstraints(Frozen):
     def inputs_at(self, state: State, inputs: Mapping[str, float] | None = None) -> FloatArray:
         """What the law asks of its inputs at a state, the others being given (zero where left out)."""
         if not isinstance(state, State):
-            raise DataError(f"a state of {self.eqs.name!r} is needed (da.assemble), got {type(state).__name__}.")
+            raise DataError(
+                "wrong-type",
+                f"a state of {self.eqs.name!r} is needed, got {type(state).__name__}.",
+                Advice("Make one with {}.", Call("da.assemble")),
+            )
         u = self._others(inputs)
         J, W, r, _, Y, _ = self._values(state.q, state.v, state.z, u, state.t)
         if not grips(J, W, Y)[0, -1] > RANK:
             raise ModelError(
+                "singular-pose",
                 f"{', '.join(self.actuated)} cannot keep {', '.join(self.constraints)} at this state: they push along "
-                "fewer directions there than there are constraints (a singular pose). Start or stay away from it."
+                "fewer directions there than there are constraints (a singular pose). Start or stay away from it.",
             )
         return _numeric(J[0], W[0], r[0])
 
@@ -232,7 +243,7 @@ class ServoConstraints(Frozen):
         """
         eqs = self.eqs
         if not isinstance(run, Record):
-            raise DataError(f"examine looks at the Record of a run, got {type(run).__name__}.")
+            raise DataError("wrong-type", f"examine looks at the Record of a run, got {type(run).__name__}.")
         q, v, z, u = (
             run[list(names)].reshape(len(run.time), len(names))
             for names in (eqs.coordinates.names, eqs.speeds.names, eqs.internal.names, eqs.inputs.names)
@@ -256,7 +267,9 @@ class ServoConstraints(Frozen):
         u = np.zeros(self.eqs.nu)
         for name, value in (inputs or {}).items():
             if name not in self.eqs.inputs.index:
-                raise ModelError(unknown_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}"))
+                raise ModelError(
+                    "unknown-name", unknown_name("input", name, self.eqs.inputs.names, f"equations {self.eqs.name!r}")
+                )
             u[self.eqs.inputs.index[name]] = real_number(f"input {name!r}", value)
         return u
 
@@ -289,12 +302,16 @@ def _inputs(eqs: EquationsOfMotion, actuated: Any) -> list[str]:
     else:
         names = [actuated] if isinstance(actuated, str) else list(actuated)
     if not names:
-        raise ModelError(f"equations {eqs.name!r} have no input to drive: add_actuator or add_force with input=...")
+        raise ModelError(
+            "no-actuator",
+            f"equations {eqs.name!r} have no input to drive.",
+            Advice("Add_actuator or add_force with {}...", Argument("input")),
+        )
     for name in names:
         if name not in eqs.inputs.index:
-            raise ModelError(unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
+            raise ModelError("unknown-name", unknown_name("input", name, eqs.inputs.names, f"equations {eqs.name!r}"))
     if len(set(names)) < len(names):
-        raise ModelError(f"an input is named twice: {', '.join(names)}.")
+        raise ModelError("duplicate", f"an input is named twice: {', '.join(names)}.")
     return names
 
 

@@ -54,28 +54,34 @@ class VirtualConstraint:
 
     def __post_init__(self) -> None:
         if self.level not in ("position", "velocity"):
-            raise ModelError(f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}.")
+            raise ModelError(
+                "unknown-choice", f"level of a virtual constraint is 'position' or 'velocity', not {self.level!r}."
+            )
         if not callable(self.function):
-            raise ModelError(f"a virtual constraint needs a function of the state, got {self.function!r}.")
+            raise ModelError(
+                "wrong-type", f"a virtual constraint needs a function of the state, got {self.function!r}."
+            )
         for name in ("frequency", "damping"):
             value = getattr(self, name)
             if not (is_real(value) and 0.0 <= value < np.inf):
                 raise ModelError(
-                    f"{name} of a virtual constraint must be a finite number, not negative; got {value!r}."
+                    "negative", f"{name} of a virtual constraint must be a finite number, not negative; got {value!r}."
                 )
 
 
 def follows(name: str, value: Any) -> Callable[[Any], Any]:
     """The coordinate less what it shall be: a number, or a function of time."""
     if not callable(value) and not (is_real(value) and np.isfinite(value)):
-        raise ModelError(f"motion of {name!r} must be a finite number or a function of time, got {value!r}.")
+        raise ModelError(
+            "not-finite", f"motion of {name!r} must be a finite number or a function of time, got {value!r}."
+        )
     return lambda s: s[name] - (call_user(value, f"motion of {name!r}", s.t) if callable(value) else value)
 
 
 def read_constraints(given: Mapping[str, Any], frequency: float, damping: float) -> dict[str, VirtualConstraint]:
     """Constraints by name, from functions, names of coordinates (kept at zero) or ready ones."""
     if not isinstance(given, Mapping) or not given:
-        raise ModelError("constraints must name at least one: {'top stands still': lambda s: s['floor3.x']}.")
+        raise ModelError("empty", "constraints must name at least one: {'top stands still': lambda s: s['floor3.x']}.")
     found = {}
     for name, what in given.items():
         if isinstance(what, str):
@@ -101,7 +107,9 @@ def constraint_terms(
     _, motion, *_ = forward_function(eqs)(q, v, z, u, p, t, SX.zeros(len(eqs.rows)))
     G = ca.jacobian(motion, u)[:, places]
     if any(ca.depends_on(G, u[k]) for k in places):
-        raise ModelError("servo-constraints need inputs that act linearly; one of the driven inputs does not.")
+        raise ModelError(
+            "not-linear", "servo-constraints need inputs that act linearly; one of the driven inputs does not."
+        )
     rest = ca.substitute(motion, u, _without(u, places))
     rows, right, sizes, values = [], [], [], []
     for name, one in constraints.items():
@@ -145,9 +153,10 @@ def _expression(name: str, one: VirtualConstraint, view: EventView, foreign: tup
     value = one_value(one.function, what, view)
     if any(x.shape[0] and ca.depends_on(value, x) for x in foreign):
         raise ModelError(
+            "not-supported",
             f"{what} at {one.level} level may depend on positions{' and speeds' if one.level == 'velocity' else ''} "
             "and time only, not on "
-            + ("accelerations, reactions or inputs." if one.level == "velocity" else "speeds, reactions or inputs.")
+            + ("accelerations, reactions or inputs." if one.level == "velocity" else "speeds, reactions or inputs."),
         )
     return value
 

@@ -25,6 +25,7 @@ from dalembert.control.state_feedback.state_feedback import StateFeedback, with_
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear import StateSpace
 from dalembert.linear.transforms.riccati import RiccatiSolution, care, dare
 from dalembert.numerics import doubling
@@ -98,17 +99,24 @@ def lqr(
     n = model.nx
     if horizon is not None:
         if degree:
-            raise DataError("degree= belongs to an infinite horizon; leave out one of degree and horizon.")
+            raise DataError(
+                "conflicting-arguments",
+                "a degree of stability belongs to an infinite horizon: leave out degree or horizon.",
+            )
         end = np.zeros((len(A), len(A)))
         if Q_T is not None:
             end[:n, :n] = weight("Q_T", Q_T, model.states, "state")
         if integrals:
-            raise DataError("integral action has no end to aim at: leave out horizon.")
+            raise DataError("conflicting-arguments", "integral action has no end to aim at: leave out horizon.")
         schedule, costs = finite_horizon(A, B, Q_, R_, N_, end, horizon, model.dt)
         return StateFeedback(schedule.gains[0], model, drives, method="LQR over a finite horizon", cost=costs[0],
                              schedule=schedule, **rest)  # fmt: skip
     if Q_T is not None:
-        raise DataError("Q_T weighs the end of a horizon: give horizon= as well.")
+        raise DataError(
+            "missing-argument",
+            "Q_T weighs the end of a horizon.",
+            Advice("Give {} as well.", Argument("horizon")),
+        )
     grown = _grown(A, B, model.dt, degree)
 
     def why() -> None:
@@ -142,7 +150,10 @@ def posed(
     drives = chosen_inputs(model, inputs)
     Q_, R_, N_ = _weights(model, drives, Q, R, N, Qy)
     if cost not in ("sum", "integral"):
-        raise DataError(f"cost must be 'sum' (weights of samples) or 'integral' (of continuous time), got {cost!r}.")
+        raise DataError(
+            "unknown-choice",
+            f"cost must be 'sum' (weights of samples) or 'integral' (of continuous time), got {cost!r}.",
+        )
     if dt is not None:
         if cost == "integral" and model.dt is None:
             Q_, R_, N_ = sampled_cost(model, drives, Q_, R_, N_, real_number("dt", dt))
@@ -155,7 +166,11 @@ def _weights(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     n, m = model.nx, len(drives)
     if Q is None and Qy is None:
-        raise DataError("nothing is weighted: give Q= (states) or Qy= (outputs).")
+        raise DataError(
+            "missing-argument",
+            "neither states nor outputs have a weight.",
+            Advice("Give {}.", Argument("Q"), Argument("Qy")),
+        )
     Q_ = np.zeros((n, n)) if Q is None else weight("Q", Q, model.states, "state")
     R_ = weight("R", R, drives, "input", positive=True, complete=True)
     N_ = cross_weight("N", N, n, m, "one row per state, one column per driven input")
@@ -170,8 +185,9 @@ def _weights(
         values = np.linalg.eigvalsh(whole)
         if values[0] < -1e-10 * abs(values[-1]):
             raise DataError(
+                "not-positive-definite",
                 f"the cost is indefinite: [[Q, N], [Nᵀ, R]] has the eigenvalue {values[0]:.3g}. Make the cross term N "
-                "smaller, or Q and R larger."
+                "smaller, or Q and R larger.",
             )
     return Q_, R_, N_
 
@@ -183,7 +199,7 @@ def _integral(model: StateSpace, integral: Any) -> tuple[tuple[str, ...], FloatA
     weights = [real_number(f"the weight of the integral of {name!r}", integral[name]) for name in names] if isinstance(
         integral, Mapping) else [1.0] * len(names)  # fmt: skip
     if any(value <= 0.0 for value in weights):
-        raise DataError(f"weights of integrals must be positive, got {integral!r}.")
+        raise DataError("not-positive", f"weights of integrals must be positive, got {integral!r}.")
     return names, np.array(weights)
 
 
@@ -191,7 +207,9 @@ def _grown(A: FloatArray, B: FloatArray, dt: float | None, degree: float) -> tup
     """The system whose stability is the degree of stability α of this one."""
     degree = real_number("degree", degree)
     if degree < 0.0:
-        raise DataError(f"degree is the rate [1/s] at which all motions shall at least decay, from 0; got {degree:g}.")
+        raise DataError(
+            "negative", f"degree is the rate [1/s] at which all motions must at least decay, from 0; got {degree:g}."
+        )
     if dt is None:
         return A + degree * np.eye(len(A)), B
     return math.exp(degree * dt) * A, math.exp(degree * dt) * B
@@ -241,12 +259,15 @@ def horizon_steps(horizon: float, dt: float | None) -> tuple[float, int]:
     """The horizon [s], checked, and its number of samples (0 of a continuous system)."""
     T = real_number("horizon", horizon)
     if T <= 0.0:
-        raise DataError(f"horizon is a time in seconds above 0, got {T:g}.")
+        raise DataError("not-positive", f"horizon is a time in seconds above 0, got {T:g}.")
     if dt is None:
         return T, 0
     count = round(T / dt)
     if count < 1 or abs(count * dt - T) > 1e-6 * dt:
-        raise DataError(f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.")
+        raise DataError(
+            "not-a-count",
+            f"horizon = {T:g} s is no whole number of samples of {dt:g} s; take {max(count, 1) * dt:g} s.",
+        )
     return T, count
 
 

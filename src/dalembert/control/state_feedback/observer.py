@@ -96,7 +96,9 @@ class LinearObserver(Frozen):
         schedule: Schedule | None = None,
     ) -> None:
         if form not in ("predictor", "current"):
-            raise DataError(f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}.")
+            raise DataError(
+                "unknown-choice", f"form must be 'predictor' (without the sample of now) or 'current', got {form!r}."
+            )
         rows = [system.outputs.index(name) for name in outputs]
         self._freeze(
             L=np.array(L), M=M, system=system, outputs=outputs, inputs=inputs, covariance=covariance,
@@ -124,7 +126,9 @@ class LinearObserver(Frozen):
         """
         if dt is not None and (self.dt is None or abs(dt - self.dt) > 1e-9 * dt):
             own = "acts continuously" if self.dt is None else f"is made for dt = {self.dt:g} s"
-            raise DataError(f"this observer {own}, not for dt = {dt:g} s; design it for that interval.")
+            raise DataError(
+                "sample-time-mismatch", f"this observer {own}, not for dt = {dt:g} s; design it for that interval."
+            )
         return _observer_step(self, at, start)
 
     def in_deviations(self) -> LinearObserver:
@@ -191,13 +195,17 @@ def observer_gain(
 def _filter_gain(model: StateSpace, L: FloatArray) -> FloatArray:
     """M with A M = L."""
     if np.linalg.cond(model.A) > 1e12:
-        raise DataError("A cannot be inverted, so no current form with these poles exists; ask for form='predictor'.")
+        raise DataError(
+            "singular-matrix",
+            "A cannot be inverted, so no current form with these poles exists.",
+            Advice("Ask for {}.", Argument("form", "predictor")),
+        )
     return np.asarray(np.linalg.solve(model.A, L))
 
 
 def _some(outputs: tuple[str, ...]) -> tuple[str, ...]:
     if not outputs:
-        raise DataError("an observer needs at least one output to read.")
+        raise DataError("empty", "an observer needs at least one output to read.")
     return outputs
 
 
@@ -299,7 +307,9 @@ def sampled_noise(
 ) -> tuple[StateSpace, FloatArray, FloatArray, FloatArray]:
     """Model and covariances per sample; intensities are carried over exactly (Van Loan 1978)."""
     if noise not in ("sample", "intensity"):
-        raise DataError(f"noise must be 'sample' (covariances per sample) or 'intensity', got {noise!r}.")
+        raise DataError(
+            "unknown-choice", f"noise must be 'sample' (covariances per sample) or 'intensity', got {noise!r}."
+        )
     if dt is None or model.dt is not None:
         return plant(model, dt=dt), Q, R, N
     step = real_number("dt", dt)
@@ -307,7 +317,10 @@ def sampled_noise(
     if noise == "sample":
         return sampled, Q, R, N
     if N.any():
-        raise DataError("N of continuous intensities has no sampled counterpart here; leave it out or sample first.")
+        raise DataError(
+            "not-supported",
+            "N of continuous intensities has no sampled counterpart here; leave it out or sample first.",
+        )
     n = model.nx
     E = scipy.linalg.expm(np.block([[-model.A, Q], [np.zeros((n, n)), model.A.T]]) * step)
     Q_ = E[n:, n:].T @ E[:n, n:]
@@ -379,7 +392,7 @@ def first_estimate(system: StateSpace, start: Any, x0: FloatArray) -> FloatArray
         values = x0.copy()
         for name, value in start.items():
             if name not in names and name not in system.states:
-                raise DataError(f"start: there is no state {name!r}. Known: {listed(names, {})}.")
+                raise DataError("unknown-name", f"start: there is no state {name!r}. Known: {listed(names, {})}.")
             values[names.index(name) if name in names else system.states.index(name)] = real_number(name, value)
         return values
     return matrix("start", np.reshape(np.asarray(start, dtype=float), (-1, 1)), system.nx, 1, "one per state")[:, 0]

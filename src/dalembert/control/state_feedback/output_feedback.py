@@ -23,6 +23,7 @@ from dalembert.control.state_feedback.output_law import driven_and_known, output
 from dalembert.control.state_feedback.state_feedback import StateFeedback
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear import Roots, StateSpace
 from dalembert.loop.interfaces import Law
 
@@ -56,13 +57,21 @@ class OutputFeedback(Frozen):
 
     def __init__(self, feedback: StateFeedback, observer: LinearObserver) -> None:
         if feedback.system.states != observer.system.states or feedback.dt != observer.dt:
-            raise DataError("feedback and observer must be designed on the same model, with the same dt.")
+            raise DataError(
+                "wrong-owner", "feedback and observer must be designed on the same model, with the same dt."
+            )
         for name in feedback.drives:
             if name not in observer.inputs:
-                raise DataError(f"the observer must be told the driven input {name!r}; name it in inputs=.")
+                raise DataError(
+                    "missing-input",
+                    f"the observer must know the driven input {name!r}.",
+                    Advice("Name it in {}.", Argument("inputs")),
+                )
         for name in feedback.integral:
             if name not in observer.outputs:
-                raise DataError(f"integral action on {name!r} needs it among the outputs that are read.")
+                raise DataError(
+                    "missing-output", f"integral action on {name!r} needs it among the outputs that are read."
+                )
         self._freeze(
             feedback=feedback, observer=observer, form=observer.form,
             poles=Roots(np.concatenate([feedback.poles.values, observer.poles.values]), feedback.dt, "pole"),
@@ -121,7 +130,7 @@ class OutputFeedback(Frozen):
     def loop(self, at: str = "inputs") -> StateSpace:
         """The loop opened at the driven inputs, or at the outputs read: from there once round (sign changed)."""
         if at not in ("inputs", "outputs"):
-            raise DataError(f"a loop is opened at='inputs' or at='outputs', got {at!r}.")
+            raise DataError("unknown-choice", f"a loop is opened at 'inputs' or 'outputs', got {at!r}.")
         system = _as_read(self).select(inputs=self.drives)
         controller = self.controller().select(inputs=self.observer.outputs)
         names = [f"{name} fed back" for name in (self.drives if at == "inputs" else self.observer.outputs)]

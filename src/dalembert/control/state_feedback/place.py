@@ -24,6 +24,7 @@ from dalembert.control.plant import chosen_inputs, chosen_outputs, plant
 from dalembert.control.state_feedback.state_feedback import StateFeedback, with_integrals
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted, listed
 from dalembert.linear.eigen.roots import text
 
@@ -81,21 +82,25 @@ def wanted_poles(poles: Any, n: int, dt: float | None) -> ComplexArray:
     try:
         values = np.atleast_1d(np.asarray(poles, dtype=np.complex128)).ravel()
     except (TypeError, ValueError) as error:
-        raise DataError(f"poles must be numbers, got {poles!r}: {error}") from None
+        raise DataError("not-a-number", f"poles must be numbers, got {poles!r}: {error}") from None
     if len(values) != n:
-        raise DataError(f"{len(values)} poles were given for {counted(n, 'state')}; one is needed for each.")
+        raise DataError(
+            "wrong-shape", f"{len(values)} poles were given for {counted(n, 'state')}; one is needed for each."
+        )
     if not np.all(np.isfinite(values)):
-        raise DataError(f"poles must be finite, got {poles!r}.")
+        raise DataError("not-finite", f"poles must be finite, got {poles!r}.")
     if dt is not None:
         if np.any(np.abs(values.imag) * dt > np.pi):
             fast = values[int(np.argmax(np.abs(values.imag)))]
-            raise DataError(f"the pole {text(complex(fast))} is faster than half the sampling rate (dt = {dt:g} s).")
+            raise DataError(
+                "out-of-range", f"the pole {text(complex(fast))} is faster than half the sampling rate (dt = {dt:g} s)."
+            )
         values = np.exp(values * dt)
     size = max(1e-300, float(np.abs(values).max()))
     values = np.where(np.abs(values.imag) <= ALIKE * size * 1e-3, values.real, values)
     upper, lower = np.sort_complex(values[values.imag > 0]), values[values.imag < 0].conj()
     if len(upper) != len(lower) or farthest(upper, lower) > ALIKE * size:
-        raise DataError("complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
+        raise DataError("not-conjugate", "complex poles must come in conjugate pairs, such as -1+2j and -1-2j.")
     return np.concatenate([np.sort(values[values.imag == 0].real), upper, upper.conj()]).astype(np.complex128)
 
 
@@ -104,7 +109,7 @@ def placed_gain(
 ) -> FloatArray:
     """K (m, n) with eig(A - B K) = poles; ``by`` says in errors by what a mode is not "reached by u" or "seen by y"."""
     if method not in METHODS:
-        raise DataError(f"method must be 'robust' or 'null-space', got {method!r}.")
+        raise DataError("unknown-choice", f"method must be 'robust' or 'null-space', got {method!r}.")
     size = max(float(np.abs(poles).max()), float(np.linalg.norm(A)), 1e-300)
     into, onto, left = out_of_reach(A, B, dt, states)
     fixed = _fixed_poles(left, poles, by, size)
@@ -120,8 +125,9 @@ def _gain(A: FloatArray, B: FloatArray, poles: ComplexArray, method: str, size: 
     if method == "null-space":
         if most > rank:
             raise DataError(
-                f"a pole is wanted {most} times, but {rank} independent inputs give it only {rank} eigenvectors; "
-                "choose distinct poles, or method='robust'."
+                "not-reachable",
+                f"a pole is wanted {most} times, but {rank} independent inputs give it only {rank} eigenvectors.",
+                Advice("Choose distinct poles, or {}.", Argument("method", "robust")),
             )
         K = null_space_gain(A, B, poles)
     elif most > rank or rank == 1:  # of a single input the gain is unique: no search is needed
@@ -162,8 +168,11 @@ def _fixed_poles(left: Sequence[ModeReach], poles: ComplexArray, by: str, size: 
         away = np.where(fixed, np.inf, np.abs(poles - mode.eigenvalue))
         if away.min() > 1e-6 * size:
             raise DataError(
-                f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved. Keep it among the "
-                "wanted poles, or leave it out of the model (system.minimal())."
+                "not-reachable",
+                f"{mode.words()} is not {by}: its pole {text(mode.eigenvalue)} cannot be moved.",
+                Advice(
+                    "Keep it among the wanted poles, or leave it out of the model ({}).", Call("StateSpace.minimal")
+                ),
             )
         fixed[int(away.argmin())] = True
     return fixed

@@ -27,6 +27,7 @@ from dalembert.control.state_feedback.state_feedback import units_of
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.core.text import listed
 from dalembert.estimate.models.process import machine_names
 from dalembert.linear import StateSpace
@@ -118,11 +119,11 @@ def _prescribed(
     model: StateSpace, names: tuple[str, ...], reference: FloatArray, end: Mapping[str, float]
 ) -> tuple[list[int], FloatArray]:
     if not isinstance(end, Mapping):
-        raise DataError(f"end is a mapping of states to their values at the end, got {end!r}.")
+        raise DataError("wrong-type", f"end is a mapping of states to their values at the end, got {end!r}.")
     rows, values = [], []
     for name, value in end.items():
         if name not in names and name not in model.states:
-            raise DataError(f"end: there is no state {name!r}. Known: {listed(names, {})}.")
+            raise DataError("unknown-name", f"end: there is no state {name!r}. Known: {listed(names, {})}.")
         row = names.index(name) if name in names else model.states.index(name)
         rows.append(row)
         values.append(real_number(f"end[{name!r}]", value) - reference[row])
@@ -153,9 +154,13 @@ def _last_adjoint(
     values = np.linalg.svd(balanced, compute_uv=False)
     if rows and values[-1] <= OUT_OF_REACH * values[0]:
         raise DataError(
-            f"the inputs cannot bring {listed([names[i] for i in rows], {})} to given values within the "
-            "horizon, at least not independently. Prescribe fewer states, take a longer horizon, or drive more inputs "
-            "(da.control.controllability says which modes they reach)."
+            "not-reachable",
+            f"the inputs cannot bring {listed([names[i] for i in rows], {})} to given values within the horizon, at "
+            "least not independently.",
+            Advice(
+                "Prescribe fewer states, take a longer horizon, or drive more inputs ({} says which modes they reach).",
+                Call("da.control.controllability"),
+            ),
         )
     return np.asarray(np.linalg.solve(balanced, right / down) / across)
 

@@ -191,8 +191,9 @@ def rest_map(system: StateSpace, drives: tuple[str, ...], tracking: tuple[str, .
     if np.any(missed > 1e-6):
         bad = [name for name, miss in zip(tracking, missed, strict=True) if miss > 1e-6]
         raise DataError(
+            "not-reachable",
             f"{', '.join(bad)} cannot be held at a value by {', '.join(drives)} alone: the inputs have no steady "
-            "effect there (a zero at 0), or there are fewer inputs than outputs to hold."
+            "effect there (a zero at 0), or there are fewer inputs than outputs to hold.",
         )
     return solution[: system.nx], solution[system.nx :]
 
@@ -201,16 +202,18 @@ def checked_limits(limits: Any, drives: tuple[str, ...]) -> dict[str, tuple[floa
     """{input: (low, high)}; a number is ± that number."""
     result: dict[str, tuple[float, float]] = {}
     if limits is not None and not isinstance(limits, Mapping):
-        raise DataError(f"limits must name inputs, such as limits={{{drives[0]!r}: 1.0}}; got {limits!r}.")
+        raise DataError(
+            "wrong-type", f"limits must name inputs, such as limits={{{drives[0]!r}: 1.0}}; got {limits!r}."
+        )
     for name, value in (limits or {}).items():
         if name not in drives:
-            raise DataError(f"limits: {unknown_name('input', name, drives, 'this law')}")
+            raise DataError("unknown-name", f"limits: {unknown_name('input', name, drives, 'this law')}")
         try:
             pair = (-abs(float(value)), abs(float(value))) if np.ndim(value) == 0 else tuple(map(float, value))
         except (TypeError, ValueError):
             pair = ()
         if len(pair) != 2 or not pair[0] < pair[1]:
-            raise DataError(f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
+            raise DataError("wrong-type", f"limits[{name!r}] must be a number or (low, high), got {value!r}.")
         result[name] = (pair[0], pair[1])
     return result
 

@@ -24,6 +24,7 @@ import scipy.sparse.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError
+from dalembert.core.findings import Advice
 from dalembert.linear import storage
 from dalembert.linear.eigen import quadratic
 from dalembert.linear.eigen import undamped_modes as lanczos
@@ -165,8 +166,11 @@ def _arnoldi(M: Any, C: Any, K: Any, shift: complex, gamma: float, count: int) -
     try:
         theta, Z = scipy.sparse.linalg.eigs(operator, count, v0=start)
     except scipy.sparse.linalg.ArpackError as error:
-        raise ConvergenceError(f"{count} eigenvalues near s = {s0:.4g} rad/s did not converge: {error}. "
-                               "Ask for fewer modes or another frequency.") from error  # fmt: skip
+        raise ConvergenceError(
+            "no-convergence",
+            f"{count} eigenvalues near s = {s0:.4g} rad/s did not converge: {error}.",
+            Advice("Ask for fewer modes or another frequency."),
+        ) from error  # fmt: skip
     return s0 + 1.0 / theta, Z[:n]
 
 
@@ -174,4 +178,6 @@ def _factor(matrix: Any) -> Factor:
     try:
         return Factor(matrix)
     except ArithmeticError as error:
-        raise ConvergenceError("the shifted matrix is singular: ask for modes near another frequency.") from error
+        raise ConvergenceError(
+            "singular-matrix", "the shifted matrix is singular: ask for modes near another frequency."
+        ) from error

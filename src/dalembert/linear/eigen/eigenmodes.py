@@ -72,15 +72,15 @@ def _checked(
         count = whole_number("count", count, 1)
     near = real_number("near", near)
     if near < 0.0:
-        raise DataError(f"near must be a frequency ≥ 0 in rad/s, got {near!r}.")
+        raise DataError("negative", f"near must be a frequency ≥ 0 in rad/s, got {near!r}.")
     if band is None:
         return count, near, None
     if near:
-        raise DataError("give near or band, not both.")
+        raise DataError("conflicting-arguments", "give near or band, not both.")
     try:
         low, high = (float(end) for end in band)
     except (TypeError, ValueError) as error:
-        raise DataError(f"band must be (low, high) in rad/s, got {band!r}.") from error
+        raise DataError("out-of-range", f"band must be (low, high) in rad/s, got {band!r}.") from error
     if not (0.0 <= low < high < np.inf):
-        raise DataError(f"band must be (low, high) with 0 ≤ low < high in rad/s, got {band!r}.")
+        raise DataError("out-of-range", f"band must be (low, high) with 0 ≤ low < high in rad/s, got {band!r}.")
     return count, 0.0, (low, high)

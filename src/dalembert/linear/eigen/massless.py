@@ -111,7 +111,7 @@ def separate(M: FloatArray, C: FloatArray, K: Any, names: Sequence[str]) -> Sepa
         W = W_b if W is None else W @ W_b
         C[np.ix_(q, b)], C[np.ix_(b, q)] = 0.0, 0.0
     if q and (not a) and (not p):
-        raise DataError(f"no coordinate has mass or damping ({some(names)}): there is nothing to move.")
+        raise DataError("no-mass", f"no coordinate has mass or damping ({some(names)}): there is nothing to move.")
     scale = np.abs(C).max(initial=0.0)
     for block in (np.ix_(a, q), np.ix_(q, a)):  # zero for every damping matrix ≥ 0, up to rounding
         C[block] = np.where(np.abs(C[block]) <= SINGULAR * scale, 0.0, C[block])
@@ -280,6 +280,7 @@ def _refuse_undetermined(
         inner = inner - C[np.ix_(q, a)] @ np.linalg.solve(M[np.ix_(a, a)], C[np.ix_(a, q)])
     if is_singular(inner):
         raise DataError(
+            "singular-matrix",
             f"the coordinates {some([names[i] for i in q])} have no mass and no damping, and their stiffness "
-            "block is singular: their motion is not determined. Give them mass, hold them by a spring or drop them."
+            "block is singular: their motion is not determined. Give them mass, hold them by a spring or drop them.",
         )

@@ -272,7 +272,9 @@ def normalised(shapes: ComplexArray, M: Any) -> FloatArray | ComplexArray:
     size = np.abs(shapes)
     largest = size.max(axis=0, initial=0.0)
     if not largest.all():
-        raise DataError("an eigenvector vanishes on every coordinate: the system is too badly scaled to find modes.")
+        raise DataError(
+            "badly-scaled", "an eigenvector vanishes on every coordinate: the system is too badly scaled to find modes."
+        )
     shapes = shapes / largest
     pivot = shapes[ties.first_largest(shapes), range(shapes.shape[1])]
     shapes = shapes * (pivot.conj() / np.abs(pivot))

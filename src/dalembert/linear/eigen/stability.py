@@ -253,8 +253,9 @@ def _by_energy(system: SecondOrder) -> Stability:
         growing = tuple(Guilty(complex(s), 1, 1, "divergence") for s in modes.eigenvalues if s.real > 0.0)
         return Stability(UNSTABLE, growing, [], np.nan, 0.0, reason=f"by energy: {text}")
     raise DataError(
+        "no-solution",
         f"the energy does not decide the stability of this sparse system of {system.nq} coordinates ({text}). "
-        "Reduce it first, for instance system.modal(count), and judge the reduced one."
+        "Reduce it first, for instance system.modal(count), and judge the reduced one.",
     )
 
 

@@ -28,6 +28,7 @@ import scipy.sparse.linalg
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice
 from dalembert.numerics import multifrontal, ordering
 from dalembert.numerics import nested_dissection as dissection
 from dalembert.numerics.sparse_factor import Factor
@@ -86,7 +87,7 @@ def in_band(M: Any, K: Any, low: float, high: float) -> Undamped:
     below = 0 if low == 0.0 else _count_below(M, K, (low * (1.0 - rounding)) ** 2)[0]
     count = top - below
     if count > 2000:
-        raise DataError(f"{count} modes lie between {low:g} and {high:g} rad/s; ask for a narrower band.")
+        raise DataError("too-large", f"{count} modes lie between {low:g} and {high:g} rad/s; ask for a narrower band.")
     if count == 0:
         return Undamped(np.zeros(0), np.zeros((M.shape[0], 0)), upper, high**2)
     if low == 0.0:
@@ -109,8 +110,11 @@ def _found(M: Any, K: Any, count: int, factor: Any, shift: float) -> Undamped:
     try:
         mu, V = scipy.sparse.linalg.eigsh(K, count, M, sigma=shift, OPinv=operator, v0=factor.solve(M @ start))
     except scipy.sparse.linalg.ArpackError as error:
-        raise ConvergenceError(f"the {count} modes nearest to {np.sqrt(abs(shift)):.4g} rad/s did not converge: "
-                               f"{error}. Ask for fewer modes or another frequency.") from error  # fmt: skip
+        raise ConvergenceError(
+            "no-convergence",
+            f"the {count} modes nearest to {np.sqrt(abs(shift)):.4g} rad/s did not converge: {error}.",
+            Advice("Ask for fewer modes or another frequency."),
+        ) from error  # fmt: skip
     modes = Undamped(mu, V, factor, shift)
     for _ in range(count):
         extra = _missed(modes, M)
@@ -283,8 +287,9 @@ def _shifted(M: Any, K: Any, shift: float) -> Factor:
         idle = np.flatnonzero((abs(K).sum(axis=0) == 0.0) & (abs(M).sum(axis=0) == 0.0))
         where = f" (coordinate number {idle[0] + 1} has neither)" if len(idle) else ""
         raise DataError(
+            "singular-matrix",
             f"K and M vanish together in some direction{where}: its motion is not determined. "
-            "Give it mass, hold it by a spring or drop it."
+            "Give it mass, hold it by a spring or drop it.",
         ) from error
 
 
@@ -303,8 +308,9 @@ def _count_below(M: Any, K: Any, mu: float) -> tuple[int, Factor]:
     factor, _ = _factor_near(M, K, mu)
     if factor.negative is None:
         raise ConvergenceError(
+            "no-convergence",
             f"the modes below {np.sqrt(mu):.4g} rad/s cannot be counted: K - ω² M takes no diagonal pivots there. "
-            "Shift the ends of the band slightly, or ask for a count of modes near a frequency."
+            "Shift the ends of the band slightly, or ask for a count of modes near a frequency.",
         )
     return factor.negative, factor
 
@@ -312,4 +318,4 @@ def _count_below(M: Any, K: Any, mu: float) -> tuple[int, Factor]:
 def _refuse_negative_mass(M: Any) -> None:
     worst = int(np.argmin(M.diagonal()))
     if M.diagonal()[worst] < 0.0:
-        raise DataError(f"coordinate number {worst + 1} has a negative mass; a sparse system needs M ≥ 0.")
+        raise DataError("negative", f"coordinate number {worst + 1} has a negative mass; a sparse system needs M ≥ 0.")

@@ -193,7 +193,9 @@ def sweep(
     at = _checked_values(values)
     multiples = numbers(orders, "orders").ravel().tolist()
     if not callable(build):
-        raise DataError(f"build must be a function of one number that returns a system, got {type(build).__name__}.")
+        raise DataError(
+            "wrong-type", f"build must be a function of one number that returns a system, got {type(build).__name__}."
+        )
     spectra = Spectra(build, parameter, count)
     with Progress(progress, f"sweep of {parameter}") as bar:
         branches = spectra.follow(at, bar)
@@ -248,7 +250,7 @@ def root_locus(
     (60.0, 11.0)
     """
     if not isinstance(system, (SecondOrder, StateSpace)):
-        raise DataError(f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+        raise DataError("wrong-type", f"root_locus needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
     first = system if isinstance(system, StateSpace) else system.state_space()
     j = _one("input", input, first.inputs)
     i = _one("output", output, first.outputs)
@@ -257,7 +259,9 @@ def root_locus(
     def closed(gain: float) -> StateSpace:
         loop = 1.0 + gain * d
         if loop == 0.0:
-            raise DataError(f"the loop is not well posed at gain {gain:.6g}: the direct term makes 1 + k D zero.")
+            raise DataError(
+                "algebraic-loop", f"the loop is not well posed at gain {gain:.6g}: the direct term makes 1 + k D zero."
+            )
         return StateSpace(first.A - gain / loop * b @ c, dt=first.dt, states=first.states)
 
     return sweep(closed, gains, parameter="gain")
@@ -329,15 +333,17 @@ def _upper_half(branches: ComplexArray) -> ComplexArray:
 def _checked_values(values: ArrayLike) -> FloatArray:
     at = np.array(numbers(values, "values of a sweep"))
     if at.ndim != 1 or len(at) < 2 or not np.isfinite(at).all() or not (np.diff(at) > 0.0).all():
-        raise DataError(f"values of a sweep must be at least two, finite and increasing; got shape {at.shape}.")
+        raise DataError(
+            "not-increasing", f"values of a sweep must be at least two, finite and increasing; got shape {at.shape}."
+        )
     return at
 
 
 def _one(kind: str, name: str | None, known: tuple[str, ...]) -> int:
     if name is None:
         if len(known) != 1:
-            raise DataError(f"the system has {counted(len(known), kind)}; say which with {kind}=.")
+            raise DataError("missing-argument", f"the system has {counted(len(known), kind)}; say which with {kind}=.")
         return 0
     if name not in known:
-        raise DataError(unknown_name(kind, name, known, "this system"))
+        raise DataError("unknown-name", unknown_name(kind, name, known, "this system"))
     return known.index(name)

@@ -66,7 +66,9 @@ class Spectra:
         system = self.build(value)
         where = f"at {self.parameter} = {value:.9g}"
         if not isinstance(system, (SecondOrder, StateSpace)):
-            raise DataError(f"build must return a SecondOrder or a StateSpace; {where} it is {type(system).__name__}.")
+            raise DataError(
+                "wrong-type", f"build must return a SecondOrder or a StateSpace; {where} it is {type(system).__name__}."
+            )
         self.provenance = self.provenance or dict(system.provenance)
         if isinstance(system, SecondOrder) and (self.count is not None or system.is_sparse):
             modes = system.modes(self.count)
@@ -78,8 +80,9 @@ class Spectra:
             self.size = len(values)
         if len(values) != self.size:
             raise DataError(
+                "wrong-shape",
                 f"the number of eigenvalues changes along {self.parameter}: {len(values)} {where}, {self.size} before. "
-                "The systems of a sweep need the same states throughout."
+                "The systems of a sweep need the same states throughout.",
             )
         return Spectrum(values, shapes / np.maximum(np.linalg.norm(shapes, axis=0), np.finfo(np.float64).tiny))
 
@@ -87,7 +90,7 @@ class Spectra:
         if self.scaling is None:
             self.scaling = scipy.linalg.matrix_balance(first.A, permute=False, separate=True)[1][0]
         if len(self.scaling) != first.nx:
-            raise DataError(f"the number of states changes along {self.parameter}: {first.nx} {where}.")
+            raise DataError("wrong-shape", f"the number of states changes along {self.parameter}: {first.nx} {where}.")
         values, shapes = np.linalg.eig(first.A / self.scaling[:, None] * self.scaling)
         values, shapes = values.astype(np.complex128), shapes.astype(np.complex128)
         if first.dt is not None:  # to s = ln z / dt, so that both kinds read alike; a delay (z = 0) far to the left

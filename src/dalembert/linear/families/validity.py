@@ -73,20 +73,23 @@ class Validity(Frozen):
         given = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
         axes = unique_names("coordinate", given, ("",) * len(given), where)
         if not measures:
-            raise DataError("a region of validity needs at least one measure, such as {'spring': {'x1': 1.0}}.")
+            raise DataError(
+                "empty", "a region of validity needs at least one measure, such as {'spring': {'x1': 1.0}}."
+            )
         names = unique_names("measure", tuple(measures), ("",) * len(measures), where)
         for limits in (linear, failure or {}):
             for name in limits:
                 if name not in names:
-                    raise DataError(unknown_name("measure", name, names, where))
+                    raise DataError("unknown-name", unknown_name("measure", name, names, where))
         rows = np.array([_row(name, measures[name], axes) for name in names])
         inner = np.array([_limit(name, linear.get(name), "linear") for name in names])
         outer = np.array([_limit(name, (failure or {}).get(name), "failure") for name in names])
         for name, (low, high), (least, most) in zip(names, inner, outer, strict=True):
             if (least > low and np.isfinite(low)) or (most < high and np.isfinite(high)):
                 raise DataError(
+                    "out-of-range",
                     f"measure {name!r} fails ({least:g} to {most:g}) before it leaves its linear range "
-                    f"({low:g} to {high:g}); the failure range must hold the linear one."
+                    f"({low:g} to {high:g}); the failure range must hold the linear one.",
                 )
         # where only failure is limited, the linear range ends there too
         inner = np.column_stack([np.maximum(inner[:, 0], outer[:, 0]), np.minimum(inner[:, 1], outer[:, 1])])
@@ -100,7 +103,10 @@ class Validity(Frozen):
         at = self._points(points)
         if not np.isfinite(at).all():
             row, column = np.argwhere(~np.isfinite(at))[0]
-            raise DataError(f"coordinate {self.coordinates[column]!r} is not finite at point {row + 1}; fill the gaps.")
+            raise DataError(
+                "not-finite",
+                f"coordinate {self.coordinates[column]!r} is not finite at point {row + 1}; fill the gaps.",
+            )
         result: FloatArray = at @ self.rows.T
         return result
 
@@ -142,20 +148,25 @@ class Validity(Frozen):
         if isinstance(points, Record):
             missing = [name for name in self.coordinates if name not in points.names]
             if missing:
-                raise DataError(unknown_name("channel", missing[0], points.names, "the record"))
+                raise DataError("unknown-name", unknown_name("channel", missing[0], points.names, "the record"))
             return np.asarray(points[list(self.coordinates)])
         if isinstance(points, Mapping):
             for name in points:
                 if name not in self.coordinates:
-                    raise DataError(unknown_name("coordinate", name, self.coordinates, "this Validity"))
+                    raise DataError("unknown-name", unknown_name("coordinate", name, self.coordinates, "this Validity"))
             given = [numbers(points.get(name, 0.0), f"coordinate {name!r}") for name in self.coordinates]
             try:
                 return np.column_stack([np.atleast_1d(part) for part in np.broadcast_arrays(*given)])
             except ValueError as error:
-                raise DataError(f"the coordinates of the points have different lengths ({error}).") from error
+                raise DataError(
+                    "wrong-shape", f"the coordinates of the points have different lengths ({error})."
+                ) from error
         array = np.atleast_2d(numbers(points, "points"))
         if array.ndim != 2 or array.shape[1] != len(self.coordinates):
-            raise DataError(f"points have shape {array.shape}; expected (N, {len(self.coordinates)}), a row per point.")
+            raise DataError(
+                "wrong-shape",
+                f"points have shape {array.shape}; expected (N, {len(self.coordinates)}), a row per point.",
+            )
         return array
 
 
@@ -226,14 +237,16 @@ def _row(name: str, given: Any, axes: tuple[str, ...]) -> FloatArray:
         row = np.zeros(len(axes))
         for axis, value in given.items():
             if axis not in axes:
-                raise DataError(unknown_name("coordinate", axis, axes, f"measure {name!r}"))
+                raise DataError("unknown-name", unknown_name("coordinate", axis, axes, f"measure {name!r}"))
             row[axes.index(axis)] = real_number(f"the coefficient of {axis!r} in measure {name!r}", value)
     else:
         row = np.array(numbers(given, f"measure {name!r}"))
         if row.shape != (len(axes),):
-            raise DataError(f"measure {name!r} has shape {row.shape}; expected ({len(axes)},), one per coordinate.")
+            raise DataError(
+                "wrong-shape", f"measure {name!r} has shape {row.shape}; expected ({len(axes)},), one per coordinate."
+            )
     if not np.isfinite(row).all() or not row.any():
-        raise DataError(f"measure {name!r} must be finite and not all zero.")
+        raise DataError("not-finite", f"measure {name!r} must be finite and not all zero.")
     return row
 
 
@@ -245,8 +258,10 @@ def _limit(name: str, given: Limit, what: str) -> tuple[float, float]:
         low, high = (float(end if at is None else at) for at, end in zip(pair, (-np.inf, np.inf), strict=True))
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"the {what} limit of {name!r} must be a number or a pair (low, high), got {given!r}."
+            "wrong-type", f"the {what} limit of {name!r} must be a number or a pair (low, high), got {given!r}."
         ) from error
     if not low <= 0.0 <= high:  # also NaN
-        raise DataError(f"the {what} limit of {name!r} must hold 0, the equilibrium; got {low:g} to {high:g}.")
+        raise DataError(
+            "out-of-range", f"the {what} limit of {name!r} must hold 0, the equilibrium; got {low:g} to {high:g}."
+        )
     return low, high

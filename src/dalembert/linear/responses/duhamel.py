@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.modes import Modes
@@ -205,9 +206,11 @@ def _oscillator(m: ArrayLike, c: ArrayLike, k: ArrayLike, times: ArrayLike) -> t
         given = [np.asarray(value, dtype=np.float64) for value in (m, c, k, times)]
         mass, damping, stiffness, t = np.broadcast_arrays(*given)
     except (TypeError, ValueError) as error:
-        raise DataError(f"mass, damping, stiffness and times must be numbers of one shape ({error}).") from error
+        raise DataError(
+            "wrong-shape", f"mass, damping, stiffness and times must be numbers of one shape ({error})."
+        ) from error
     if not all(np.isfinite(value).all() for value in (mass, damping, stiffness, t)) or not (mass > 0.0).all():
-        raise DataError("an oscillator needs a positive mass, and finite damping, stiffness and times.")
+        raise DataError("out-of-range", "an oscillator needs a positive mass, and finite damping, stiffness and times.")
     flat = kernels(
         (damping / (2.0 * mass)).ravel(), (stiffness / mass).ravel(), np.maximum(t, 0.0).ravel().astype(np.float64)
     )
@@ -242,13 +245,21 @@ def _convolve(
 def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shapes (n, k) of unit modal mass, modal damping and stiffness (k,)."""
     if not isinstance(system, SecondOrder):
-        raise DataError(f"duhamel works on a SecondOrder, got {type(system).__name__}; use response().")
+        raise DataError(
+            "wrong-type",
+            f"duhamel works on a SecondOrder, got {type(system).__name__}.",
+            Advice("Use {}.", Call("da.linear.response")),
+        )
     for symbol, what in (("G", "gyroscopic"), ("H", "circulatory"), ("K_loss", "hysteretic")):
         if storage.nonzero(getattr(system, symbol)):
-            raise DataError(f"the {what} matrix {symbol} couples the modes: Duhamel's integral does not apply.")
+            raise DataError(
+                "coupled-modes", f"the {what} matrix {symbol} couples the modes: Duhamel's integral does not apply."
+            )
     if modes is None:
         if system.is_sparse:
-            raise DataError("a sparse SecondOrder needs modes=system.modes(count) for Duhamel's integral.")
+            raise DataError(
+                "missing-argument", "a sparse SecondOrder needs modes=system.modes(count) for Duhamel's integral."
+            )
         V, reduced = np.eye(system.nq), system
     else:
         basis = modal_basis(system, modes)
@@ -257,7 +268,9 @@ def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Fl
         stiffness, turn = scipy.linalg.eigh(reduced.K, reduced.M)
     except np.linalg.LinAlgError as error:
         raise DataError(
-            "M is not positive definite: Duhamel's integral needs mass everywhere; use response()."
+            "not-positive-definite",
+            "M is not positive definite: Duhamel's integral needs mass everywhere.",
+            Advice("Use {}.", Call("da.linear.response")),
         ) from error
     D = turn.T @ reduced.C @ turn
     # Modes of one frequency may turn among themselves until they uncouple the damping.
@@ -269,7 +282,9 @@ def _uncoupled(system: SecondOrder, modes: Modes | None) -> tuple[FloatArray, Fl
     damping = np.diag(D).copy()
     if np.abs(D - np.diag(damping)).max() > UNCOUPLED * np.abs(D).max():
         raise DataError(
+            "coupled-modes",
             "the damping couples the undamped modes (it is not proportional): Duhamel's integral does not apply mode "
-            "by mode. Use response(), which needs no modes."
+            "by mode.",
+            Advice("Use {}, which needs no modes.", Call("da.linear.response")),
         )
     return V @ turn, damping, stiffness

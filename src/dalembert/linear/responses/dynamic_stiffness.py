@@ -102,7 +102,7 @@ def _stacked(Z: ComplexArray, right: ComplexArray, w: FloatArray) -> ComplexArra
             try:
                 np.linalg.solve(page, F)
             except np.linalg.LinAlgError:
-                raise DataError(resonance(float(at))) from None
+                raise DataError("resonance", resonance(float(at))) from None
         raise
 
 
@@ -172,7 +172,7 @@ def _sparse(system: SecondOrder, w: FloatArray, F: FloatArray) -> Pages:
             Z = Z + 1j * at * C
         X = sparse_solve(Z.tocsc(), right.real if real else right)
         if X is None:
-            raise DataError(resonance(float(at)))
+            raise DataError("resonance", resonance(float(at)))
         _refuse_resonance((X[:, -1] * scale[0])[None], w[k : k + 1])
         yield slice(k, k + 1), X[None, :, :-1].astype(np.complex128)
 
@@ -223,7 +223,7 @@ def _refuse_resonance(probe: ComplexArray, w: FloatArray) -> None:
         growth = np.abs(probe).max(axis=1)
         bad = ~(growth * SINGULAR <= 1.0)  # also NaN
     if bad.any():
-        raise DataError(resonance(float(w[int(np.argmax(bad))])))
+        raise DataError("resonance", resonance(float(w[int(np.argmax(bad))])))
 
 
 def resonance(w: float) -> str:

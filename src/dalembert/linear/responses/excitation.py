@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.record import Record
 from dalembert.record.checks import checked_time, numbers
 
@@ -19,7 +20,9 @@ HOLDS = ("zero", "first")
 
 def checked_hold(hold: str) -> str:
     if hold not in HOLDS:
-        raise DataError(f"hold must be 'zero' (held constant) or 'first' (linear between samples), not {hold!r}.")
+        raise DataError(
+            "unknown-choice", f"hold must be 'zero' (held constant) or 'first' (linear between samples), not {hold!r}."
+        )
     return hold
 
 
@@ -41,11 +44,13 @@ def sampled(
     if isinstance(inputs, Record):
         return _from_record(inputs, names, times, units or {}, where)
     if inputs is not None and not isinstance(inputs, Mapping):
-        raise DataError(f"inputs must be a Record or name channels, such as {{'force': 1.0}}; got {inputs!r}.")
+        raise DataError(
+            "wrong-type", f"inputs must be a Record or name channels, such as {{'force': 1.0}}; got {inputs!r}."
+        )
     given = dict(inputs or {})
     for name in given:
         if name not in names:
-            raise DataError(unknown_name("input", name, names, where))
+            raise DataError("unknown-name", unknown_name("input", name, names, where))
     if times is None:
         times = _own_times(given, dt)
     t = np.array(checked_time(times))
@@ -59,13 +64,18 @@ def sampled(
 def _from_record(record: Record, names: Sequence[str], times: ArrayLike | None, units: Mapping[str, str], where: str
                  ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     if times is not None:
-        raise DataError("a Record brings its own times: resample it (record.resample(times=...)) instead of times=.")
+        raise DataError(
+            "conflicting-arguments",
+            "a Record has its own times.",
+            Advice("Use {} instead.", Call("Record.resample", Argument("times"))),
+        )
     found = [name for name in names if name in record.names]
     if names and not found:
         wanted = ", ".join(names[:10])
         raise DataError(
+            "unknown-name",
             f"the record has no channel for any input of {where}: wanted {wanted}; "
-            f"it has {', '.join(record.names[:10])}. Rename the channels, or pass a mapping."
+            f"it has {', '.join(record.names[:10])}. Rename the channels, or pass a mapping.",
         )
     t = np.array(record.time)
     u = np.zeros((len(t), len(names)))
@@ -83,22 +93,35 @@ def _own_times(given: Mapping[str, Any], dt: float | None) -> Any:
     lengths = {len(source) for source in given.values() if np.ndim(source) == 1 and not callable(source)}
     if dt is not None and len(lengths) == 1:
         return dt * np.arange(lengths.pop())
-    raise DataError("times= is missing: inputs given by name need the times [s] at which they are sampled.")
+    raise DataError(
+        "missing-argument",
+        "inputs given by name need the times [s] at which they are sampled.",
+        Advice("Give {}.", Argument("times")),
+    )
 
 
 def _channel(source: Any, name: str, t: FloatArray, unit: str | None) -> FloatArray:
     if isinstance(source, Record):
         if name not in source.names:
-            raise DataError(unknown_name("channel", name, source.names, f"the record given for input {name!r}"))
+            raise DataError(
+                "unknown-name", unknown_name("channel", name, source.names, f"the record given for input {name!r}")
+            )
         if not np.array_equal(source.time, t):
-            raise DataError(f"the record of input {name!r} has other times; resample(times=...) brings it in line.")
+            raise DataError(
+                "sample-time-mismatch",
+                f"the record of input {name!r} has other times.",
+                Advice("Use {} first.", Call("Record.resample", Argument("times"))),
+            )
         _refuse_other_unit(name, source.units.get(name), unit)
         return _no_gaps(source[name], name, t)
     if callable(source):
         return _no_gaps(called(source, f"input {name!r}", t), name, t)
     values = numbers(source, f"input {name!r}")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(t)):
-        raise DataError(f"input {name!r} has shape {values.shape}; expected a number or one value per time, {len(t)}.")
+        raise DataError(
+            "wrong-shape",
+            f"input {name!r} has shape {values.shape}; expected a number or one value per time, {len(t)}.",
+        )
     return _no_gaps(np.broadcast_to(values, t.shape), name, t)
 
 
@@ -106,8 +129,9 @@ def _refuse_other_unit(name: str, given: str | None, expected: str | None) -> No
     """Refuse a signal in another unit than the input it drives; where one has none, nothing is known."""
     if given and expected and given != expected:
         raise DataError(
+            "unit-mismatch",
             f"{name!r} is in {given} in the record and in {expected} as an input of the system: "
-            "convert the record, or give both the same unit."
+            "convert the record, or give both the same unit.",
         )
 
 
@@ -121,7 +145,7 @@ def called(function: Callable[[Any], Any], what: str, t: FloatArray) -> FloatArr
     if values.ndim == 0:
         values = np.full(len(t), float(values))
     if values.shape != t.shape:
-        raise DataError(f"{what} must return one value per time; it returned shape {values.shape}.")
+        raise DataError("wrong-shape", f"{what} must return one value per time; it returned shape {values.shape}.")
     return values
 
 
@@ -129,8 +153,9 @@ def _no_gaps(values: FloatArray, name: str, t: FloatArray) -> FloatArray:
     bad = ~np.isfinite(values)
     if bad.any():
         raise DataError(
+            "not-finite",
             f"input {name!r} has {int(bad.sum())} values that are not finite, the first at "
-            f"t = {t[int(bad.argmax())]:.6g} s. Fill the gaps first (interpolation, or record.between)."
+            f"t = {t[int(bad.argmax())]:.6g} s. Fill the gaps first, or cut them out.",
         )
     return values
 
@@ -144,16 +169,17 @@ def initial_state(start: Mapping[str, float] | ArrayLike | None, states: Sequenc
         place = {name: i for i, name in enumerate(states)}
         for name, value in start.items():
             if name not in place:
-                raise DataError(unknown_name("state", name, states, where))
+                raise DataError("unknown-name", unknown_name("state", name, states, where))
             x[place[name]] = real_number(f"start of {name!r}", value)
     else:
         values = numbers(start, "start")
         if values.shape != x.shape:
             raise DataError(
+                "wrong-shape",
                 f"start has shape {values.shape}; expected ({len(states)},), in the order {', '.join(states[:8])}"
-                f"{', ...' if len(states) > 8 else ''}."
+                f"{', ...' if len(states) > 8 else ''}.",
             )
         x[:] = values
     if not np.isfinite(x).all():
-        raise DataError(f"start must be finite; {states[int(np.argmin(np.isfinite(x)))]!r} is not.")
+        raise DataError("not-finite", f"start must be finite; {states[int(np.argmin(np.isfinite(x)))]!r} is not.")
     return x

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear import storage
 from dalembert.linear.modes import Modes
@@ -58,9 +59,11 @@ class FourierSeries(Frozen):
         try:
             F = np.array(amplitudes, dtype=np.complex128)
         except (TypeError, ValueError) as error:
-            raise DataError(f"amplitudes must be numbers, real or complex ({error}).") from error
+            raise DataError("not-a-number", f"amplitudes must be numbers, real or complex ({error}).") from error
         if F.ndim != 1 or not len(F) or not np.isfinite(F).all():
-            raise DataError(f"amplitudes must be finite and of one dimension, the mean first; got shape {F.shape}.")
+            raise DataError(
+                "not-finite", f"amplitudes must be finite and of one dimension, the mean first; got shape {F.shape}."
+            )
         self._freeze(period=checked_period(period), amplitudes=F)
 
     @property
@@ -150,7 +153,7 @@ def fourier_series(
         return FourierSeries(T, _integrated(signal, T, count, breaks))
     values = numbers(signal, "the signal")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise DataError(f"the signal must be finite samples of one dimension, got shape {values.shape}.")
+        raise DataError("not-finite", f"the signal must be finite samples of one dimension, got shape {values.shape}.")
     return FourierSeries(T, _transformed(values, count, checked_hold(hold)))
 
 
@@ -170,7 +173,7 @@ def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: 
     inner = numbers(breaks, "breaks")
     jumps = np.unique([0.0, T, *inner.ravel()])
     if jumps[0] < 0.0 or jumps[-1] > T:
-        raise DataError(f"breaks must lie within the period, 0 to {T:.6g} s.")
+        raise DataError("out-of-range", f"breaks must lie within the period, 0 to {T:.6g} s.")
     panel = T / max(16, harmonics)  # at most a wave of the highest harmonic per panel
     edges = np.unique(
         np.concatenate([np.linspace(a, b, 1 + int(np.ceil((b - a) / panel))) for a, b in itertools.pairwise(jumps)])
@@ -181,7 +184,7 @@ def _integrated(signal: Callable[[Any], Any], T: float, harmonics: int, breaks: 
     w = (half[:, None] * weight).ravel()
     f = called(signal, "the signal", t)
     if not np.isfinite(f).all():
-        raise DataError(f"the signal is not finite at t = {t[int(np.argmin(np.isfinite(f)))]:.6g} s.")
+        raise DataError("not-finite", f"the signal is not finite at t = {t[int(np.argmin(np.isfinite(f)))]:.6g} s.")
     wave = -2j * np.pi / T * t
     F = np.array([w * f @ np.exp(n * wave) for n in range(harmonics + 1)], dtype=np.complex128) * (2.0 / T)
     F[0] *= 0.5
@@ -204,9 +207,9 @@ def checked_period(period: float) -> float:
     try:
         value = float(period)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the period must be a number of seconds, got {period!r}.") from error
+        raise DataError("not-a-number", f"the period must be a number of seconds, got {period!r}.") from error
     if not np.isfinite(value) or value <= 0.0:
-        raise DataError(f"the period must be positive and finite, got {period!r}.")
+        raise DataError("not-positive", f"the period must be positive and finite, got {period!r}.")
     return value
 
 
@@ -233,7 +236,7 @@ class PeriodicResponse(Frozen):
     def __getitem__(self, output: str) -> ComplexArray:
         """(harmonics + 1,) complex amplitudes of an output."""
         if output not in self.outputs:
-            raise DataError(unknown_name("output", output, self.outputs, "this PeriodicResponse"))
+            raise DataError("unknown-name", unknown_name("output", output, self.outputs, "this PeriodicResponse"))
         return self.amplitudes[:, self.outputs.index(output)]
 
     def table(self, *, most: int = 12) -> str:
@@ -292,16 +295,26 @@ def periodic_response(
     """
     T = checked_period(period)
     if not isinstance(system, (SecondOrder, StateSpace)):
-        raise DataError(f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+        raise DataError(
+            "wrong-type", f"periodic_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
+        )
     if isinstance(system, StateSpace) and system.dt is not None:
-        raise DataError("periodic_response needs a continuous system; to_continuous() makes one.")
+        raise DataError(
+            "sample-time-mismatch",
+            "a periodic response needs a continuous system.",
+            Advice("Make one with {}.", Call("StateSpace.to_continuous")),
+        )
     loads = _loads(system, inputs, T, whole_number("harmonics", harmonics), hold, breaks)
     w = harmonic_frequencies(T, len(loads))
     kept = None
     chosen = modes
     if modes is not None:
         if not isinstance(system, SecondOrder):
-            raise DataError("modes= is for a SecondOrder; reduce a StateSpace by balanced_truncation.")
+            raise DataError(
+                "not-supported",
+                "modes belong to a SecondOrder.",
+                Advice("Reduce a StateSpace with {}.", Call("StateSpace.balanced_truncation")),
+            )
         if not isinstance(modes, Modes):
             every = system.modes()
             kept = excited_modes(system, every, w, loads, modes)
@@ -337,7 +350,7 @@ def excited_modes(
     A mode's share is Σₙ \\|φᵀ B Fₙ\\| / \\|s² + ωₙ²\\| at its eigenvalue s: large where a harmonic lies near it.
     """
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= len(modes):
-        raise DataError(f"modes must be a whole number from 1 to {len(modes)}, got {count!r}.")
+        raise DataError("not-a-count", f"modes must be a whole number from 1 to {len(modes)}, got {count!r}.")
     force = np.abs(loads @ np.asarray(system.B.T @ modes.shapes))
     s = modes.eigenvalues
     gap = np.abs((1j * frequencies[:, None] - s) * (1j * frequencies[:, None] - s.conj()))
@@ -356,14 +369,17 @@ def _transfer(system: Any, w: FloatArray, modes: Any, static_correction: bool) -
 
 def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks: ArrayLike) -> ComplexArray:
     if not isinstance(inputs, Mapping) or not inputs:
-        raise DataError(f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
+        raise DataError("wrong-type", f"inputs must name channels, such as {{'force': samples}}; got {inputs!r}.")
     loads = np.zeros((harmonics + 1, system.nu), dtype=np.complex128)
     for name, signal in inputs.items():
         if name not in system.inputs:
-            raise DataError(unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
+            raise DataError("unknown-name", unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
         if isinstance(signal, FourierSeries):
             if abs(signal.period - T) > 1e-12 * T:
-                raise DataError(f"the series of input {name!r} has the period {signal.period:.9g} s, not {T:.9g} s.")
+                raise DataError(
+                    "sample-time-mismatch",
+                    f"the series of input {name!r} has the period {signal.period:.9g} s, not {T:.9g} s.",
+                )
             F = signal.amplitudes[: harmonics + 1]
         elif not callable(signal) and np.ndim(signal) == 0:
             F = np.array([real_number(f"input {name!r}", signal)])
@@ -371,5 +387,5 @@ def _loads(system: Any, inputs: Any, T: float, harmonics: int, hold: str, breaks
             F = fourier_series(signal, T, harmonics, hold=hold, breaks=breaks).amplitudes
         loads[: len(F), system.inputs.index(name)] = F
     if not loads.any():
-        raise DataError("all loads are zero: there is no response.")
+        raise DataError("no-motion", "all loads are zero: there is no response.")
     return loads

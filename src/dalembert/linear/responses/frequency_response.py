@@ -89,18 +89,19 @@ class FrequencyResponse(Frozen):
         try:
             H = np.array(values, dtype=np.complex128)
         except (TypeError, ValueError) as error:
-            raise DataError(f"values must be numbers, real or complex ({error}).") from error
+            raise DataError("not-a-number", f"values must be numbers, real or complex ({error}).") from error
         if H.ndim == 1:
             H = H.reshape(-1, 1, 1)
         if H.ndim != 3 or len(H) != len(w):
             raise DataError(
-                f"values have shape {H.shape}; expected ({len(w)}, outputs, inputs), one page per frequency."
+                "wrong-shape",
+                f"values have shape {H.shape}; expected ({len(w)}, outputs, inputs), one page per frequency.",
             )
         if not np.isfinite(H).all():
             k = int(np.argwhere(~np.isfinite(H))[0, 0])
-            raise DataError(f"the response at {both_units(w[k])} is not finite.")
+            raise DataError("not-finite", f"the response at {both_units(w[k])} is not finite.")
         if kind not in KINDS:
-            raise DataError(unknown_name("kind of frequency response", kind, KINDS))
+            raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
         names_in = names_or_numbered("input", inputs, "u", H.shape[2], where)
         names_out = names_or_numbered("output", outputs, "y", H.shape[1], where)
         self._freeze(
@@ -123,7 +124,9 @@ class FrequencyResponse(Frozen):
     def __getitem__(self, pair: str | tuple[str, str]) -> ComplexArray:
         """(nf,) complex of ``fr["output", "input"]``; with a single input ``fr["output"]`` is enough."""
         if not isinstance(pair, str) and not (isinstance(pair, tuple) and len(pair) == 2):
-            raise DataError(f"an entry is picked by names, fr[output, input]; got {pair!r}. values holds the numbers.")
+            raise DataError(
+                "bad-name", f"an entry is picked by names, fr[output, input]; got {pair!r}. values holds the numbers."
+            )
         output, given = (pair, None) if isinstance(pair, str) else pair
         i, j = self._place(output, given)
         return self.values[:, i, j]
@@ -142,7 +145,7 @@ class FrequencyResponse(Frozen):
     def decibels(self, output: str, input: str | None = None, *, reference: float = 1.0) -> FloatArray:
         """(nf,) 20 log₁₀(magnitude / reference); an exact zero is the smallest number there is, not -inf."""
         if not (np.isfinite(reference) and reference > 0.0):
-            raise DataError(f"the reference of decibels must be positive, got {reference!r}.")
+            raise DataError("not-positive", f"the reference of decibels must be positive, got {reference!r}.")
         size = np.maximum(self.magnitude(output, input), np.finfo(np.float64).tiny)
         result: FloatArray = 20.0 * np.log10(size / reference)
         return result
@@ -237,19 +240,20 @@ class FrequencyResponse(Frozen):
 
     def _output(self, name: str) -> int:
         if name not in self.outputs:
-            raise DataError(unknown_name("output", name, self.outputs, "this FrequencyResponse"))
+            raise DataError("unknown-name", unknown_name("output", name, self.outputs, "this FrequencyResponse"))
         return self.outputs.index(name)
 
     def _input(self, name: str | None) -> int:
         if name is None:
             if len(self.inputs) != 1:
                 raise DataError(
+                    "missing-argument",
                     f"this FrequencyResponse has {counted(len(self.inputs), 'input')}; say which: "
-                    f"fr[output, input] with input one of {listed(self.inputs, {})}."
+                    f"fr[output, input] with input one of {listed(self.inputs, {})}.",
                 )
             return 0
         if name not in self.inputs:
-            raise DataError(unknown_name("input", name, self.inputs, "this FrequencyResponse"))
+            raise DataError("unknown-name", unknown_name("input", name, self.inputs, "this FrequencyResponse"))
         return self.inputs.index(name)
 
 
@@ -261,11 +265,13 @@ def checked_frequencies(frequencies: ArrayLike) -> FloatArray:
             raise TypeError(f"dtype {raw.dtype}")
         w = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim < 2 else None
     except (TypeError, ValueError) as error:
-        raise DataError(f"frequencies must be real numbers [rad/s] ({error}).") from error
+        raise DataError("not-a-number", f"frequencies must be real numbers [rad/s] ({error}).") from error
     if w is None or w.size == 0:
-        raise DataError(f"frequencies have shape {np.shape(raw)}; expected at least one, in one dimension [rad/s].")
+        raise DataError(
+            "wrong-shape", f"frequencies have shape {np.shape(raw)}; expected at least one, in one dimension [rad/s]."
+        )
     if not np.isfinite(w).all():
-        raise DataError(f"frequencies must be finite; number {int(np.argmin(np.isfinite(w)))} is not.")
+        raise DataError("not-finite", f"frequencies must be finite; number {int(np.argmin(np.isfinite(w)))} is not.")
     return w
 
 

@@ -74,7 +74,9 @@ def frequency_response(
     if isinstance(system, StateSpace):
         return _of_state_space(system, w, kind, inputs, outputs)
     if not isinstance(system, SecondOrder):
-        raise DataError(f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+        raise DataError(
+            "wrong-type", f"frequency_response needs a SecondOrder or a StateSpace, got {type(system).__name__}."
+        )
     ports = Ports(system, kind or _usual_kind(system, outputs), inputs, outputs)
     values = np.empty((len(w), len(ports.outputs), len(ports.inputs)), dtype=np.complex128)
     with Progress(progress, "frequency response") as bar:
@@ -111,7 +113,7 @@ def harmonic_response(
     {'x': (1+0j)}
     """
     if not isinstance(amplitudes, Mapping) or not amplitudes:
-        raise DataError(f"amplitudes must name inputs, such as {{'force': 1.0}}; got {amplitudes!r}.")
+        raise DataError("wrong-type", f"amplitudes must name inputs, such as {{'force': 1.0}}; got {amplitudes!r}.")
     response = frequency_response(system, [frequency], kind=kind, inputs=tuple(amplitudes))
     u = np.array([_amplitude(name, value) for name, value in amplitudes.items()])
     return {name: complex(y) for name, y in zip(response.outputs, response.values[0] @ u, strict=True)}
@@ -123,7 +125,9 @@ def _amplitude(name: str, value: Any) -> complex:
     except (TypeError, ValueError):
         result = complex("nan")
     if not np.isfinite(result):
-        raise DataError(f"the amplitude of {name!r} must be a finite number, real or complex; got {value!r}.")
+        raise DataError(
+            "not-finite", f"the amplitude of {name!r} must be a finite number, real or complex; got {value!r}."
+        )
     return result
 
 
@@ -138,9 +142,9 @@ class Ports:
 
     def __init__(self, system: SecondOrder, kind: str, inputs: Names, outputs: Names) -> None:
         if not isinstance(system, SecondOrder):
-            raise DataError(f"this needs a SecondOrder, got {type(system).__name__}.")
+            raise DataError("wrong-type", f"this needs a SecondOrder, got {type(system).__name__}.")
         if kind not in KINDS:
-            raise DataError(unknown_name("kind of frequency response", kind, KINDS))
+            raise DataError("unknown-name", unknown_name("kind of frequency response", kind, KINDS))
         self.system, self.kind = system, kind
         self.inputs = _asked(inputs, system.inputs or system.coordinates, "inputs")
         known = system.outputs if kind == "output" else system.coordinates
@@ -149,7 +153,9 @@ class Ports:
         place_out = {name: i for i, name in enumerate(known)}
         for name in self.outputs:
             if name not in place_out:
-                raise DataError(unknown_name("output" if kind == "output" else "coordinate", name, known, where))
+                raise DataError(
+                    "unknown-name", unknown_name("output" if kind == "output" else "coordinate", name, known, where)
+                )
         self.rows = [place_out[name] for name in self.outputs]
         self.F = self._forces(where)
 
@@ -167,7 +173,7 @@ class Ports:
             elif name in place:
                 F[place[name], j] = 1.0
             else:
-                raise DataError(unknown_name("input or coordinate", name, {*place_in, *place}, where))
+                raise DataError("unknown-name", unknown_name("input or coordinate", name, {*place_in, *place}, where))
         return F
 
     def read(self, w: FloatArray, X: ComplexArray) -> ComplexArray:
@@ -209,11 +215,14 @@ def _of_state_space(
     system: StateSpace, w: FloatArray, kind: str | None, inputs: Names, outputs: Names
 ) -> FrequencyResponse:
     if kind not in (None, "output"):
-        raise DataError(f"a StateSpace has outputs, not coordinates: kind must be 'output', got {kind!r}.")
+        raise DataError(
+            "unknown-choice", f"a StateSpace has outputs, not coordinates: kind must be 'output', got {kind!r}."
+        )
     if system.dt is not None and np.abs(w).max() * system.dt > np.pi * (1.0 + 1e-12):
         raise DataError(
+            "out-of-range",
             f"{np.abs(w).max():.6g} rad/s is above the Nyquist frequency of this StateSpace, "
-            f"π/dt = {np.pi / system.dt:.6g} rad/s ({0.5 / system.dt:.6g} Hz)."
+            f"π/dt = {np.pi / system.dt:.6g} rad/s ({0.5 / system.dt:.6g} Hz).",
         )
     names_in = _asked(inputs, system.inputs, "inputs")
     names_out = _asked(outputs, system.outputs, "outputs")
@@ -236,7 +245,7 @@ def _places(kind: str, names: Sequence[str], known: Sequence[str]) -> list[int]:
     place = {name: i for i, name in enumerate(known)}
     for name in names:
         if name not in place:
-            raise DataError(unknown_name(kind, name, known, "this StateSpace"))
+            raise DataError("unknown-name", unknown_name(kind, name, known, "this StateSpace"))
     return [place[name] for name in names]
 
 
@@ -244,7 +253,8 @@ def _asked(given: Names, default: Sequence[str], what: str) -> tuple[str, ...]:
     if given is None:
         if len(default) > ALL_COORDINATES:
             raise DataError(
-                f"this system has {len(default)} possible {what}; name those you want: {what}=[{default[0]!r}, ...]."
+                "missing-argument",
+                f"this system has {len(default)} possible {what}; name those you want: {what}=[{default[0]!r}, ...].",
             )
         return tuple(default)
     kind = what.removesuffix("s")

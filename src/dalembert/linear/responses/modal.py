@@ -71,7 +71,9 @@ def modal(
     changes: dict[str, Any] = {symbol: _diagonal_if_so(getattr(reduced, symbol)) for symbol in "MCK"}
     if diagonal:
         if storage.nonzero(reduced.G) or storage.nonzero(reduced.H):
-            raise DataError("gyroscopic and circulatory terms are skew: no modal form of them is diagonal.")
+            raise DataError(
+                "not-supported", "gyroscopic and circulatory terms are skew: no modal form of them is diagonal."
+            )
         changes["C"] = np.diag(np.diag(reduced.C))
     if static_correction and system.nu:
         elastic = system.replace(K_loss=None)
@@ -95,20 +97,25 @@ def modal_damping(system: SecondOrder, ratios: ArrayLike, modes: Modes | None = 
     """
     if system.nq > DENSE_LIMIT:
         raise DataError(
+            "too-large",
             f"modal damping fills all of C: {system.nq} x {system.nq} numbers. Reduce the system first "
-            "(system.modal(count)), or use Rayleigh or hysteretic damping."
+            "(system.modal(count)), or use Rayleigh or hysteretic damping.",
         )
     zeta = np.asarray(ratios, dtype=np.float64)
     if zeta.ndim > 1 or not np.isfinite(zeta).all():
-        raise DataError(f"ratios must be finite numbers, one per mode or one for all; got shape {zeta.shape}.")
+        raise DataError(
+            "not-finite", f"ratios must be finite numbers, one per mode or one for all; got shape {zeta.shape}."
+        )
     if modes is None:
         dense = system.dense(force=True)
         modes = undamped_modes(dense, None if zeta.ndim == 0 else len(zeta))
     if zeta.ndim and len(zeta) > len(modes):
-        raise DataError(f"{len(zeta)} damping ratios were given for {len(modes)} modes.")
+        raise DataError("wrong-shape", f"{len(zeta)} damping ratios were given for {len(modes)} modes.")
     kept = modes if zeta.ndim == 0 else modes.select(range(1, len(zeta) + 1))
     if np.iscomplexobj(kept.shapes):
-        raise DataError("modal damping needs the real modes of the undamped system; these are complex.")
+        raise DataError(
+            "not-supported", "modal damping needs the real modes of the undamped system; these are complex."
+        )
     weight = 2.0 * zeta * kept.frequencies / kept.modal_masses
     P = kept.momenta
     result: FloatArray = np.real((P * weight) @ P.T)
@@ -128,7 +135,9 @@ def rayleigh_coefficients(frequencies: ArrayLike, ratios: ArrayLike) -> tuple[fl
     """
     omega, zeta = np.broadcast_arrays(np.atleast_1d(np.asarray(frequencies, float)), np.asarray(ratios, float))
     if omega.ndim != 1 or not (np.isfinite(omega).all() and np.isfinite(zeta).all() and np.all(omega > 0.0)):
-        raise DataError("Rayleigh damping needs positive frequencies [rad/s] and finite ratios, one each.")
+        raise DataError(
+            "out-of-range", "Rayleigh damping needs positive frequencies [rad/s] and finite ratios, one each."
+        )
     # In scaled unknowns α/2ω₀ and βω₀/2, so that least squares (of minimum norm for one frequency) weighs them alike.
     scale = float(np.exp(np.log(omega).mean()))
     design = np.column_stack([scale / omega, omega / scale])

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.modes import Modes
 from dalembert.linear.responses.dynamic_stiffness import resonance, solve_second_order, sparse_solve
@@ -100,11 +101,15 @@ def modal_frequency_response(
 def modal_basis(system: SecondOrder, modes: Modes) -> Basis:
     """Real, mass-scaled basis of the span of the shapes, and the system projected onto it."""
     if not isinstance(modes, Modes):
-        raise DataError(f"modes must be Modes, such as system.modes(...); got {type(modes).__name__}.")
+        raise DataError("wrong-type", f"modes must be Modes, such as system.modes(...); got {type(modes).__name__}.")
     if modes.coordinates != system.coordinates:
-        raise DataError("the modes stand on other coordinates than this SecondOrder; take system.modes().")
+        raise DataError(
+            "wrong-owner",
+            "the modes stand on other coordinates than this SecondOrder.",
+            Advice("Take {}.", Call("SecondOrder.modes")),
+        )
     if not len(modes):
-        raise DataError("a superposition needs at least one mode; these Modes are empty.")
+        raise DataError("empty", "a superposition needs at least one mode; these Modes are empty.")
     V = _span(modes.shapes)
     project = {
         symbol: np.asarray(V.T @ (getattr(system, symbol) @ V)) for symbol in ("M", "C", "G", "K", "H", "K_loss")
@@ -165,7 +170,7 @@ def bordered_solve(K: Any, border: FloatArray, F: FloatArray) -> Any:
         except np.linalg.LinAlgError:
             singular = True
     if singular:
-        raise DataError(SINGULAR_STIFFNESS if r else f"{resonance(0.0)} {SINGULAR_STIFFNESS}")
+        raise DataError("resonance", SINGULAR_STIFFNESS if r else f"{resonance(0.0)} {SINGULAR_STIFFNESS}")
     return x[:n]
 
 
@@ -194,16 +199,20 @@ def frequency_grid(
     (True, True)
     """
     if spacing not in ("log", "linear"):
-        raise DataError(f"spacing must be 'log' or 'linear', not {spacing!r}.")
+        raise DataError("unknown-choice", f"spacing must be 'log' or 'linear', not {spacing!r}.")
     if not isinstance(system, SecondOrder):
-        raise DataError(f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
+        raise DataError("wrong-type", f"a frequency grid needs a SecondOrder, got {type(system).__name__}.")
     low, high = real_number("low", low), real_number("high", high)
     points, per_mode = whole_number("points", points), whole_number("per_mode", per_mode)
     floor = 0.0 if spacing == "linear" else np.finfo(float).tiny
     if not floor <= low < high or points < 2:
         raise DataError(
-            f"a frequency grid needs 0 < low < high and at least 2 points, got low = {low!r}, high = {high!r}, "
-            f"points = {points!r} (low = 0 is for spacing='linear')."
+            "out-of-range",
+            "a frequency grid needs 0 < low < high and at least 2 points.",
+            Advice(
+                f"Got low = {low!r}, high = {high!r}, points = {points!r} (low = 0 is for {{}}).",
+                Argument("spacing", "linear"),
+            ),
         )
     even = np.geomspace(low, high, points) if spacing == "log" else np.linspace(low, high, points)
     modes = system.modes(band=(low, high)) if system.is_sparse else system.modes()

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from dalembert.core.arguments import real_number, whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear import storage
 from dalembert.linear.channels import input_units
 from dalembert.linear.eigen.roots import balanced_matrix
@@ -95,7 +96,11 @@ def response(
     first = plan.system
     if first.dt is not None:
         if hold != "zero":
-            raise DataError("a discrete StateSpace has its hold built in; hold='first' is for continuous systems.")
+            raise DataError(
+                "not-supported",
+                "a discrete StateSpace has its hold built in.",
+                Advice("{} is for continuous systems.", Argument("Hold", "first")),
+            )
         _refuse_other_sampling(first.dt, t)
         path, how = finite(march(first.A, u[:-1] @ first.B.T, x0), t), "recursion"
     else:
@@ -132,7 +137,11 @@ def free_response(
     t = np.array(checked_time(times))
     at = real_number("at", at)
     if t[0] < at:
-        raise DataError(f"times start at {t[0]:.6g} s, before the initial state at {at!r} s; set at=.")
+        raise DataError(
+            "out-of-range",
+            f"times start at {t[0]:.6g} s, before the initial state at {at!r} s.",
+            Advice("Set {}.", Argument("at")),
+        )
     path, how = _free(plan.system, plan.initial(start), t - at)
     return plan.record(t, path, np.zeros((len(t), system.nu)), how, states=states, with_inputs=False)
 
@@ -175,7 +184,9 @@ def impulse_response(
     j = system.inputs.index(name)
     t = np.array(checked_time(times))
     if t[0] < 0.0:
-        raise DataError(f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s).")
+        raise DataError(
+            "out-of-range", f"the impulse is at t = 0; times must not start before it (they start at {t[0]:.6g} s)."
+        )
     first = plan.system
     amplitude = real_number("amplitude", amplitude)
     push = amplitude * first.B[:, j]
@@ -233,7 +244,11 @@ class _Plan:
             names += [f"{more[i]} (input)" if more[i] in names else more[i] for i in fresh]
             data.append(values[:, fresh])
         if not names:
-            raise DataError(f"{self.where} has no outputs: give it some, or ask for states=True.")
+            raise DataError(
+                "empty",
+                f"{self.where} has no outputs.",
+                Advice("Give it some, or ask for {}.", Argument("states", True)),
+            )
         units = {name: first.units[name] for name in names if name in first.units}
         about = {"method": how, **({"modes": self.modes} if self.basis is not None else {})}
         return Record(t, np.hstack(data), names, units, provenance={**self.asked.provenance, **about})
@@ -241,25 +256,32 @@ class _Plan:
 
 def _only_systems(system: object) -> None:
     if not isinstance(system, (SecondOrder, StateSpace)):
-        raise DataError(f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
+        raise DataError("wrong-type", f"a response needs a SecondOrder or a StateSpace, got {type(system).__name__}.")
 
 
 def _plan(system: System, modes: Modes | int | None, static_correction: bool) -> _Plan:
     if isinstance(system, StateSpace):
         if modes is not None:
-            raise DataError("modes= is for a SecondOrder; reduce a StateSpace by balanced_truncation.")
+            raise DataError(
+                "not-supported",
+                "modes belong to a SecondOrder.",
+                Advice("Reduce a StateSpace with {}.", Call("StateSpace.balanced_truncation")),
+            )
         return _Plan(system, system, None, 0)
     _only_systems(system)
     if storage.nonzero(system.K_loss):
         raise DataError(
+            "not-supported",
             "hysteretic damping (K_loss) has no time response: it is defined for harmonic motion only. Use "
-            "frequency_response or periodic_response, or put an equivalent viscous damping C in its place."
+            "frequency_response or periodic_response, or put an equivalent viscous damping C in its place.",
         )
     if modes is None:
         if system.is_sparse and system.nq > SPARSE_LIMIT:
             raise DataError(
-                f"this sparse SecondOrder has {system.nq} coordinates: a time response needs a basis. Pass modes=40 "
-                "(or Modes), or reduce it first (craig_bampton, guyan); dense() insists on all coordinates."
+                "too-large",
+                f"this sparse SecondOrder has {system.nq} coordinates: a time response needs a basis.",
+                Advice("Take some modes, {}, or reduce it first.", Argument("modes", 40)),
+                Advice("{} keeps all coordinates.", Call("SecondOrder.dense")),
             )
         return _Plan(system, system.state_space(), None, 0)
     chosen = modes if isinstance(modes, Modes) else system.modes(whole_number("modes", modes, 1))
@@ -295,7 +317,9 @@ def _samples(dt: float, since: FloatArray) -> Any:
     whole = np.round(count)
     if np.abs(count - whole).max() > 1e-6 * max(1.0, float(np.abs(count).max()) * 1e-6):
         off = since[int(np.abs(count - whole).argmax())]
-        raise DataError(f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace.")
+        raise DataError(
+            "sample-time-mismatch", f"t = {off:.9g} s is no multiple of the sample time {dt:.9g} s of this StateSpace."
+        )
     return whole.astype(np.int64)
 
 
@@ -316,8 +340,9 @@ def _refuse_other_sampling(dt: float, t: FloatArray) -> None:
     if np.abs(steps - dt).max() > 1e-3 * dt:
         worst = float(steps[int(np.abs(steps - dt).argmax())])
         raise DataError(
+            "sample-time-mismatch",
             f"this StateSpace is sampled every {dt:.9g} s, but the inputs have a step of {worst:.9g} s. Resample the "
-            f"record (record.resample(every={dt:.9g})) or the system (system.resample(dt))."
+            f"record (record.resample(every={dt:.9g})) or the system (system.resample(dt)).",
         )
 
 
@@ -326,10 +351,12 @@ def _one_input(system: System, name: str | None) -> str:
     if name is None:
         if len(system.inputs) != 1:
             raise DataError(
-                f"this {type(system).__name__} has {len(system.inputs) or 'no'} inputs; say which with input=: "
-                f"{', '.join(system.inputs[:12]) or '(none)'}."
+                "missing-argument",
+                f"this {type(system).__name__} has {len(system.inputs) or 'no'} inputs: "
+                f"{', '.join(system.inputs[:12]) or '(none)'}.",
+                Advice("Name one: {}.", Argument("input")),
             )
         return system.inputs[0]
     if name not in system.inputs:
-        raise DataError(unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
+        raise DataError("unknown-name", unknown_name("input", name, system.inputs, f"this {type(system).__name__}"))
     return name

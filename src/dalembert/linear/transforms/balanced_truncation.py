@@ -17,6 +17,7 @@ import scipy.linalg
 from dalembert.core.arguments import numbered, real_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.linear.eigen.roots import EPS, solve
 from dalembert.linear.transforms import gramians
@@ -120,8 +121,10 @@ def balanced(system: StateSpace) -> StateSpace:
     sigma, T, T_left = _transformation(system, "a balanced form")
     if T.shape[1] < system.nx:
         raise DataError(
-            f"{system.nx - T.shape[1]} of {system.nx} states are not both controllable and observable "
-            f"(Hankel values fall to {sigma[-1]:.1e} of {sigma[0]:.1e}): use minimal() or balanced_truncation() first."
+            "not-minimal",
+            f"{system.nx - T.shape[1]} of {system.nx} states are not both controllable and observable (Hankel values "
+            f"fall to {sigma[-1]:.1e} of {sigma[0]:.1e}).",
+            Advice("Use {} first.", Call("StateSpace.minimal"), Call("StateSpace.balanced_truncation")),
         )
     return _projected(system, T, T_left, "balanced")
 
@@ -138,7 +141,9 @@ def balanced_truncation(
 ) -> BalancedTruncation:
     """See :meth:`StateSpace.balanced_truncation`."""
     if (order is None) == (tolerance is None):
-        raise DataError("balanced_truncation needs either order= or tolerance=, and not both.")
+        raise DataError(
+            "conflicting-arguments", "a balanced truncation needs either an order or a tolerance, and not both."
+        )
     sigma, T, T_left = _transformation(system, "balanced truncation")
     r = _order(sigma, T.shape[1], order, tolerance)
     method = "match dc" if match_dc else "truncation"
@@ -152,15 +157,18 @@ def _order(sigma: FloatArray, most: int, order: int | None, tolerance: float | N
     if tolerance is not None:
         tolerance = real_number("tolerance", tolerance)
         if tolerance < 0.0:
-            raise DataError(f"tolerance is the largest H-infinity error allowed, 0 or more; got {tolerance!r}.")
+            raise DataError(
+                "negative", f"tolerance is the largest H-infinity error allowed, 0 or more; got {tolerance!r}."
+            )
         bounds = 2.0 * np.append(np.cumsum(sigma[::-1])[::-1], 0.0)
         return min(int(np.argmax(bounds <= tolerance)), most)
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 0 <= order <= len(sigma):
-        raise DataError(f"order must be a whole number from 0 to {len(sigma)}, got {order!r}.")
+        raise DataError("not-a-count", f"order must be a whole number from 0 to {len(sigma)}, got {order!r}.")
     if order > most:
         raise DataError(
+            "out-of-range",
             f"only {most} of {len(sigma)} balanced states are above rounding: order {order} would keep noise. "
-            f"Ask for {most} or fewer."
+            f"Ask for {most} or fewer.",
         )
     return int(order)
 

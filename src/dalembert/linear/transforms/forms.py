@@ -20,6 +20,7 @@ from dalembert.core.arguments import matrix as real_matrix
 from dalembert.core.arguments import numbered, real_number, square, whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.core.tables import aligned
 from dalembert.core.tables import columns as table_columns
 from dalembert.linear.eigen.roots import (
@@ -150,7 +151,9 @@ def similarity(system: StateSpace, T: ArrayLike, states: Any, how: str = "simila
     E = T_ / r[:, None] / c
     condition = float(np.linalg.cond(E)) if nx else 1.0
     if not condition < 0.1 / EPS:
-        raise DataError(f"T is singular (condition number {condition:.1e}); its columns must be independent.")
+        raise DataError(
+            "singular-matrix", f"T is singular (condition number {condition:.1e}); its columns must be independent."
+        )
     return system.replace(
         A=solve(E, system.A @ T_ / r[:, None]) / c[:, None], B=solve(E, system.B / r[:, None]) / c[:, None],
         C=system.C @ T_,
@@ -171,7 +174,10 @@ def monic(A1: ArrayLike, A2: ArrayLike, F: ArrayLike | None) -> tuple[FloatArray
     right = real_matrix("A2", A2, n, n, "the size of A1")
     rows = np.abs(left).max(axis=1)
     if not rows.all() or np.linalg.cond(left / rows[:, None]) > 0.1 / EPS:
-        raise DataError("A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.")
+        raise DataError(
+            "singular-matrix",
+            "A1 is singular: some equations are algebraic. Eliminate them (and as many states) first.",
+        )
     B = None if F is None else solve(left, real_matrix("F", F, n, None, "one row per equation", vector="column"))
     return -solve(left, right), B
 
@@ -185,8 +191,10 @@ def diagonal(system: StateSpace) -> tuple[ComplexArray, ComplexArray]:
     condition = float(np.linalg.cond(psi))
     if not condition < LARGEST_CONDITION:
         raise DataError(
+            "not-diagonalizable",
             f"A has no full set of independent eigenvectors (their condition number is {condition:.1e}), as with a "
-            "free mass or critical damping: there is no modal form. schur_form() always exists."
+            "free mass or critical damping.",
+            Advice("There is no modal form. {} always exists.", Call("StateSpace.schur_form")),
         )
     order = np.lexsort((-values.imag, np.abs(values.imag), values.real, np.round(np.abs(values), 12)))
     psi = scale[:, None] * psi[:, order]
@@ -286,7 +294,7 @@ def kalman(system: StateSpace, tolerance: float | None) -> KalmanForm:
     n = system.nx
     cut = WEAKEST if tolerance is None else real_number("tolerance", tolerance)
     if cut < 0.0:
-        raise DataError(f"tolerance is a relative size from 0, got {tolerance!r}.")
+        raise DataError("negative", f"tolerance is a relative size from 0, got {tolerance!r}.")
     scale = balancing(system.A, system.B, system.C)
     A, B, C = system.A * scale / scale[:, None], system.B / scale[:, None], system.C * scale
     R = reachable(A, B, cut)
@@ -345,7 +353,11 @@ def observability_matrix(system: StateSpace, blocks: int | None = None) -> Float
 
 def _require_state_space(system: Any, what: str) -> None:
     if not all(hasattr(system, name) for name in ("A", "B", "C", "states")):  # StateSpace itself builds on this module
-        raise DataError(f"{what} needs a StateSpace, got {type(system).__name__}; a SecondOrder has state_space().")
+        raise DataError(
+            "wrong-type",
+            f"{what} needs a StateSpace, got {type(system).__name__}.",
+            Advice("A SecondOrder has {}.", Call("SecondOrder.state_space")),
+        )
 
 
 def _powers(A: FloatArray, B: FloatArray, blocks: int | None) -> FloatArray:
@@ -392,16 +404,18 @@ def symmetric_form(system: Any, form: int = 1) -> tuple[FloatArray, FloatArray, 
     [[0.0, 1.0], [-4.0, -0.5]]
     """
     if form not in (1, 2):
-        raise DataError(f"there are two symmetric forms, 1 and 2; got {form!r}.")
+        raise DataError("unknown-choice", f"there are two symmetric forms, 1 and 2; got {form!r}.")
     if not hasattr(system, "coordinates"):  # second_order builds on this module, so its class is not at hand
-        raise DataError(f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
+        raise DataError("wrong-type", f"a symmetric form needs a SecondOrder, got {type(system).__name__}.")
     dense = system.dense() if system.is_sparse else system
     M, C, K, B = dense.M, dense.C, dense.K, dense.B
     odd = [symbol for symbol, part in (("G", dense.G), ("H", dense.H)) if np.any(part)]
     if odd:
-        raise DataError(f"{' and '.join(odd)} is not symmetric: this system has no symmetric first-order form.")
+        raise DataError(
+            "not-symmetric", f"{' and '.join(odd)} is not symmetric: this system has no symmetric first-order form."
+        )
     if np.any(getattr(dense, "K_loss", 0.0)):
-        raise DataError("hysteretic damping (K_loss) has no first-order form in time.")
+        raise DataError("not-supported", "hysteretic damping (K_loss) has no first-order form in time.")
     zero, none = np.zeros_like(M), np.zeros_like(B)
     _refuse_singular("M", M)
     if form == 1:
@@ -414,4 +428,4 @@ def _refuse_singular(symbol: str, matrix: FloatArray) -> None:
     size = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(matrix)), np.finfo(np.float64).tiny))
     if not np.all(np.diag(matrix)) or np.linalg.cond(size[:, None] * matrix * size) > 0.01 / EPS:
         hint = " Use form 1." if symbol == "K" else ""
-        raise DataError(f"{symbol} is singular: V of this symmetric form would be too.{hint}")
+        raise DataError("singular-matrix", f"{symbol} is singular: V of this symmetric form would be too.{hint}")

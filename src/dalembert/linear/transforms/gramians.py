@@ -19,6 +19,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen.roots import EPS, balanced_matrix, balancing, complex_schur, poles, text
 
 if TYPE_CHECKING:
@@ -51,8 +52,10 @@ def require_stable(system: StateSpace, what: str) -> None:
     bad = values[~(stability_margin(system) > DAMPING_FLOOR)]
     shown = ", ".join(text(value) for value in bad[:4]) + (", ..." if len(bad) > 4 else "")
     raise DataError(
+        "unstable",
         f"{what} needs an asymptotically stable system; {len(bad)} of {len(values)} poles are not inside the border: "
-        f"{shown}. Remove them (stable_split(), minimal()), or add damping."
+        f"{shown}.",
+        Advice("Remove them ({}), or add damping.", Call("StateSpace.stable_split"), Call("StateSpace.minimal")),
     )
 
 
@@ -149,8 +152,9 @@ def _check(A: FloatArray, B: FloatArray, L: FloatArray, dt: float | None) -> Non
     relative = float(np.linalg.norm(residual)) / max(float(scale + np.linalg.norm(right)), np.finfo(np.float64).tiny)
     if not relative <= RESIDUAL_TOLERANCE:
         raise ConvergenceError(
+            "no-convergence",
             f"the Lyapunov equation is solved only to {relative:.1e} (relative residual); "
-            "the system is too badly scaled or too close to instability."
+            "the system is too badly scaled or too close to instability.",
         )
 
 

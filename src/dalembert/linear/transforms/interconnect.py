@@ -46,7 +46,7 @@ def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
     """
     systems = _several(systems)
     if not systems:
-        raise DataError("there is no system to join.")
+        raise DataError("empty", "there is no system to join.")
     first = systems[0]
     names = {kind: _distinct([name for s in systems for name in getattr(s, kind)]) for kind in _KINDS}
     units: dict[str, str] = {}
@@ -62,7 +62,9 @@ def append(systems: Iterable[StateSpace], how: str = "append") -> StateSpace:
 
 def _several(systems: Iterable[StateSpace]) -> list[StateSpace]:
     if not isinstance(systems, Iterable):
-        raise DataError(f"several systems are joined, as in [first, second]; got {type(systems).__name__}.")
+        raise DataError(
+            "wrong-type", f"several systems are joined, as in [first, second]; got {type(systems).__name__}."
+        )
     parts = list(systems)
     _only_state_spaces(parts)
     return parts
@@ -74,7 +76,7 @@ def _only_state_spaces(systems: Iterable[object]) -> None:
             number = isinstance(system, (int, float, np.ndarray))
             hint = "; use its state_space()" if hasattr(system, "state_space") else ""
             hint = "; StateSpace.gain(D) makes one of numbers" if number else hint
-            raise DataError(f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
+            raise DataError("wrong-type", f"only StateSpace systems can be joined, got {type(system).__name__}{hint}.")
 
 
 _KINDS = ("states", "inputs", "outputs")
@@ -109,7 +111,10 @@ def _common_dt(systems: Sequence[StateSpace]) -> float | None:
     steps = {s.dt for s in systems if s.nx or s.dt is not None}
     if len(steps) > 1:
         shown = ", ".join("continuous" if dt is None else f"{dt:g} s" for dt in sorted(steps, key=lambda dt: dt or 0.0))
-        raise DataError(f"systems of different sample times cannot be joined ({shown}); use to_discrete or resample.")
+        raise DataError(
+            "sample-time-mismatch",
+            f"systems of different sample times cannot be joined ({shown}); use to_discrete or resample.",
+        )
     return steps.pop() if steps else None
 
 
@@ -122,8 +127,9 @@ def close(whole: StateSpace, K: FloatArray, E: FloatArray, F: FloatArray, **name
             part = np.abs(Vt[-1])
             at = [name for name, size in zip(whole.inputs, part, strict=True) if size > 1e-6 * part.max()]
             raise DataError(
+                "algebraic-loop",
                 f"algebraic loop: the direct terms close a loop with gain 1 through {listed(at, {})}, so its "
-                "signals are not determined. Put a lag (or a sample of delay) into the loop."
+                "signals are not determined. Put a lag (or a sample of delay) into the loop.",
             )
     X, Y = solve(loop, K @ whole.C), solve(loop, E)
     return whole.replace(
@@ -136,8 +142,9 @@ def series(first: StateSpace, second: StateSpace) -> StateSpace:
     _only_state_spaces([first, second])
     if first.ny != second.nu:
         raise DataError(
+            "wrong-shape",
             f"series: the first system has {counted(first.ny, 'output')} "
-            f"and the second {counted(second.nu, 'input')}; select(...) picks among them."
+            f"and the second {counted(second.nu, 'input')}; select(...) picks among them.",
         )
     _same_units(first, second)
     whole = append([first, second], "series")
@@ -154,8 +161,9 @@ def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateS
     _only_state_spaces([first, second])
     if (first.nu, first.ny) != (second.nu, second.ny):
         raise DataError(
+            "wrong-shape",
             f"parallel: the first system has {first.nu} inputs and {first.ny} outputs, "
-            f"the second {second.nu} and {second.ny}; both must agree."
+            f"the second {second.nu} and {second.ny}; both must agree.",
         )
     whole = append([first, second], "parallel")
     E = np.vstack([np.eye(first.nu)] * 2)
@@ -169,12 +177,13 @@ def parallel(first: StateSpace, second: StateSpace, sign: float = 1.0) -> StateS
 def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSpace:
     """See :meth:`StateSpace.feedback`."""
     if sign not in (-1, 1):
-        raise DataError(f"sign must be -1 (negative feedback) or +1, got {sign!r}.")
+        raise DataError("unknown-choice", f"sign must be -1 (negative feedback) or +1, got {sign!r}.")
     if second is None:
         if first.nu != first.ny:
             raise DataError(
+                "wrong-shape",
                 f"unity feedback needs as many outputs as inputs, not {first.ny} and {first.nu}; "
-                "give the system in the return path."
+                "give the system in the return path.",
             )
         K = sign * np.eye(first.nu)
         provenance = {"made by": "unity feedback", "parts": [dict(first.provenance)]}
@@ -182,8 +191,9 @@ def feedback(first: StateSpace, second: StateSpace | None, sign: int) -> StateSp
     _only_state_spaces([second])
     if (second.nu, second.ny) != (first.ny, first.nu):
         raise DataError(
+            "wrong-shape",
             f"feedback: the return path must take {first.ny} outputs and give {first.nu} inputs; "
-            f"it has {second.nu} inputs and {second.ny} outputs."
+            f"it has {second.nu} inputs and {second.ny} outputs.",
         )
     _same_units(first, second)
     _same_units(second, first)
@@ -212,8 +222,9 @@ def _same_units(first: StateSpace, second: StateSpace) -> None:
         one, other = first.units.get(out), second.units.get(into)
         if one and other and one != other:
             raise DataError(
+                "unit-mismatch",
                 f"output {out!r} and input {into!r} are joined but have different units, {one} and {other}; "
-                "put a gain between them."
+                "put a gain between them.",
             )
 
 
@@ -233,7 +244,7 @@ def _indices(kind: str, wanted: str | Iterable[str] | None, known: Sequence[str]
     names = names_asked(kind, wanted)
     for name in names:
         if name not in known:
-            raise DataError(unknown_name(kind, name, known, "this StateSpace"))
+            raise DataError("unknown-name", unknown_name(kind, name, known, "this StateSpace"))
     return [known.index(name) for name in names]
 
 
@@ -284,7 +295,7 @@ def connect(
     for kind, names, known in (("input", given, into), ("output", shown, out)):
         for name in names:
             if name not in known:
-                raise DataError(unknown_name(kind, name, known, "the connected systems"))
+                raise DataError("unknown-name", unknown_name(kind, name, known, "the connected systems"))
     K = np.array([[float(a == b) for b in out] for a in into]).reshape(len(into), len(out))
     E = np.array([[float(a == b) for b in given] for a in into]).reshape(len(into), len(given))
     F = np.array([[float(a == b) for b in out] for a in shown]).reshape(len(shown), len(out))
@@ -309,4 +320,4 @@ def _check_signals(parts: Sequence[StateSpace], out: Sequence[str]) -> None:
             if unit and units.setdefault(name, unit) != unit:
                 problems.append(f"{name!r} is in {units[name]} here and in {unit} there")
     if problems:
-        raise DataError("the systems cannot be connected by name: " + "; ".join(problems) + ".")
+        raise DataError("unknown-name", "the systems cannot be connected by name: " + "; ".join(problems) + ".")

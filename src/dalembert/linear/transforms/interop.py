@@ -30,16 +30,22 @@ def from_control(cls: type[StateSpace], other: Any, units: Any) -> StateSpace:
     control = require_extra("control", "control")
     if not isinstance(other, control.StateSpace):
         if not isinstance(other, control.lti.LTI):
-            raise DataError(f"from_control needs a linear system of python-control, got {type(other).__name__}.")
+            raise DataError(
+                "wrong-type", f"from_control needs a linear system of python-control, got {type(other).__name__}."
+            )
         try:
             other = control.ss(other)
         except (TypeError, ValueError, NotImplementedError) as error:
             raise DataError(
+                "not-proper",
                 f"python-control finds no state space of this {type(other).__name__}: {error}. Transfer functions must "
-                "be proper; those with several inputs or outputs are converted entry by entry (and joined by connect)."
+                "be proper; those with several inputs or outputs are converted entry by entry (and joined by connect).",
             ) from error
     if other.dt is True:
-        raise DataError("this python-control system is sampled with an unknown time (dt = True); set its dt first.")
+        raise DataError(
+            "missing-argument",
+            "this python-control system is sampled with an unknown time (dt = True); set its dt first.",
+        )
     return cls(
         other.A, other.B, other.C, other.D, other.dt or None,
         states=other.state_labels, inputs=other.input_labels, outputs=other.output_labels,
@@ -60,13 +66,20 @@ def from_scipy(cls: type[StateSpace], other: Any, names: dict[str, Any]) -> Stat
     import scipy.signal
 
     if not isinstance(other, (scipy.signal.lti, scipy.signal.dlti)):
-        raise DataError(f"from_scipy needs a scipy.signal lti or dlti system, got {type(other).__name__}.")
+        raise DataError(
+            "wrong-type", f"from_scipy needs a scipy.signal lti or dlti system, got {type(other).__name__}."
+        )
     dt = other.dt
     if dt is True:
-        raise DataError("this scipy.signal system is sampled with an unknown time (dt = True); set its dt first.")
+        raise DataError(
+            "missing-argument",
+            "this scipy.signal system is sampled with an unknown time (dt = True); set its dt first.",
+        )
     try:
         space = other.to_ss()
     except ValueError as error:
-        raise DataError(f"scipy.signal finds no state space of this {type(other).__name__}: {error}") from error
+        raise DataError(
+            "not-proper", f"scipy.signal finds no state space of this {type(other).__name__}: {error}"
+        ) from error
     D = np.asarray(space.D).reshape(len(space.C), space.B.shape[1])
     return cls(space.A, space.B, space.C, D, dt, provenance={"from": "scipy.signal"}, **names)

@@ -25,6 +25,7 @@ from scipy.linalg import get_lapack_funcs
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.eigen import roots
 from dalembert.linear.eigen.roots import balancing, complex_schur, eigenvalues, solve
 from dalembert.linear.transforms import gramians
@@ -106,8 +107,9 @@ def dc_gain(system: StateSpace) -> FloatArray:
         gain: FloatArray = system.D + system.C @ solve(shifted, system.B)
         return gain
     raise DataError(
-        "the system has a pole at 0 (an integrator or a free motion), so a constant input has no steady output. "
-        "If no input reaches it or no output sees it, ask minimal() for the gain."
+        "unstable",
+        "the system has a pole at 0 (an integrator or a free motion), so a constant input has no steady output.",
+        Advice("If no input reaches it or no output sees it, ask {} for the gain.", Call("StateSpace.minimal")),
     )
 
 
@@ -168,7 +170,9 @@ def _peak(A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, tolerance:
             break
         best, omega = higher, at
     else:
-        raise ConvergenceError(f"the H-infinity norm still rises after {MOST_ROUNDS} rounds (now {best:.6g}).")
+        raise ConvergenceError(
+            "no-convergence", f"the H-infinity norm still rises after {MOST_ROUNDS} rounds (now {best:.6g})."
+        )
     return _polished(gain, best, omega, s) if math.isfinite(omega) else (best, omega)
 
 

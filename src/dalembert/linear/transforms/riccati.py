@@ -116,7 +116,7 @@ def _matrices(A: Any, B: Any, Q: Any, R: Any, S: Any, E: Any) -> tuple[FloatArra
     B_ = matrix("B", B, n, None, "one row per state", vector="column")
     m = B_.shape[1]
     if m == 0:
-        raise DataError("B has no column: without an input there is nothing to solve.")
+        raise DataError("empty", "B has no column: without an input there is nothing to solve.")
     Q_ = symmetric("Q", matrix("Q", Q, n, n, "the size of A"))
     R_ = symmetric("R", matrix("R", R, m, m, "one row and column per input"))
     S_ = np.zeros((n, m)) if S is None else matrix("S", S, n, m, "as B", vector="column")
@@ -130,7 +130,8 @@ def symmetric(symbol: str, value: FloatArray) -> FloatArray:
     if apart.max(initial=0.0) > 1e-9 * np.abs(value).max(initial=0.0):
         i, j = np.unravel_index(int(apart.argmax()), apart.shape)
         raise DataError(
-            f"{symbol} must be symmetric: {symbol}[{i}, {j}] = {value[i, j]:g}, {symbol}[{j}, {i}] = {value[j, i]:g}."
+            "not-symmetric",
+            f"{symbol} must be symmetric: {symbol}[{i}, {j}] = {value[i, j]:g}, {symbol}[{j}, {i}] = {value[j, i]:g}.",
         )
     half: FloatArray = 0.5 * (value + value.T)
     return half
@@ -141,7 +142,7 @@ def _solved(
     E: FloatArray,
 ) -> RiccatiSolution:  # fmt: skip
     if method not in ("automatic", "schur", "doubling"):
-        raise DataError(f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
+        raise DataError("unknown-choice", f"method must be 'automatic', 'schur' or 'doubling', got {method!r}.")
     problem = Problem(dt, A, B, Q, R, S, E)
     tried = ""
     if method == "doubling" or (method == "automatic" and len(A) >= LARGE):
@@ -154,7 +155,7 @@ def _solved(
         except (ConvergenceError, np.linalg.LinAlgError, ValueError) as error:
             if method == "doubling":
                 raise ConvergenceError(
-                    f"no stabilising solution of the Riccati equation by doubling: {error}"
+                    "not-stabilizable", f"no stabilising solution of the Riccati equation by doubling: {error}"
                 ) from None
             tried = " after doubling failed"
     X, steps = refined(problem, by_schur(problem))
@@ -208,12 +209,13 @@ def by_schur(problem: Problem) -> FloatArray:
             X = solver(problem.A, problem.B, problem.Q, problem.R, e=e, s=s)
     except (np.linalg.LinAlgError, ValueError) as error:
         raise ConvergenceError(
+            "not-stabilizable",
             f"no stabilising solution of the Riccati equation was found ({error}) Some mode is not reached by any "
-            "input, or not weighted and not damped."
+            "input, or not weighted and not damped.",
         ) from None
     X = 0.5 * (X + X.T)
     if not np.all(np.isfinite(X)):
-        raise ConvergenceError("no finite solution of the Riccati equation was found.")
+        raise ConvergenceError("no-solution", "no finite solution of the Riccati equation was found.")
     return np.asarray(X)
 
 
@@ -294,14 +296,17 @@ def finish(problem: Problem, X: FloatArray, method: str) -> RiccatiSolution:
     """Gain, poles and residual of X, which is refused where it solves nothing or stabilises nothing."""
     K, _, residual = problem.judged(X)
     if not residual <= USELESS:
-        raise ConvergenceError(f"the Riccati equation is not solved: relative residual {residual:.1e}.")
+        raise ConvergenceError(
+            "no-convergence", f"the Riccati equation is not solved: relative residual {residual:.1e}."
+        )
     closed = problem.A - problem.B @ K
     values = scipy.linalg.eigvals(closed) if problem.plain else scipy.linalg.eigvals(closed, problem.E)
     outside = values.real.max() if problem.dt is None else np.abs(values).max() - 1.0
     if not outside < 0.0:
         raise ConvergenceError(
+            "not-stabilizable",
             "the solution of the Riccati equation is not stabilising: some mode is on the border of stability and "
-            "is not reached by any input, or not weighted."
+            "is not reached by any input, or not weighted.",
         )
     if residual > POOR:
         warnings.warn(

@@ -20,6 +20,7 @@ import scipy.linalg
 from dalembert.core.arguments import real_number
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import ConvergenceError, DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import counted
 from dalembert.linear.eigen.roots import eigenvalues, solve
 from dalembert.linear.recursions import held
@@ -43,21 +44,25 @@ def sample_time(dt: object) -> float | None:
         return None
     value = real_number("dt [s]", dt)
     if value <= 0.0:
-        raise DataError(f"dt must be positive and finite, got {dt!r}; None means continuous time.")
+        raise DataError("not-positive", f"dt must be positive and finite, got {dt!r}; None means continuous time.")
     return value
 
 
 def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | None) -> StateSpace:
     """See :meth:`StateSpace.to_discrete`."""
     if system.dt is not None:
-        raise DataError(f"this StateSpace is discrete already (dt = {system.dt:g} s); resample(dt) changes the step.")
+        raise DataError(
+            "sample-time-mismatch",
+            f"this StateSpace is discrete already (dt = {system.dt:g} s).",
+            Advice("Change the step with {}.", Call("StateSpace.resample")),
+        )
     step = sample_time(dt)
     if step is None:
-        raise DataError("to_discrete needs a sample time in seconds, got None.")
+        raise DataError("missing-argument", "to_discrete needs a sample time in seconds, got None.")
     if method not in NAMES:
-        raise DataError(unknown_name("discretization method", method, NAMES))
+        raise DataError("unknown-name", unknown_name("discretization method", method, NAMES))
     if prewarp is not None and method != "tustin":
-        raise DataError(f"prewarp belongs to method='tustin', not to {method!r}.")
+        raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "discretized": NAMES[method]}
     if method == "tustin":
         A, B, C, D = _tustin(system, _bilinear_step(step, prewarp))
@@ -72,11 +77,11 @@ def to_discrete(system: StateSpace, dt: float, method: str, prewarp: float | Non
 def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> StateSpace:
     """See :meth:`StateSpace.to_continuous`."""
     if system.dt is None:
-        raise DataError("this StateSpace is continuous already.")
+        raise DataError("sample-time-mismatch", "this StateSpace is continuous already.")
     if method not in ("zoh", "tustin"):
-        raise DataError(unknown_name("inverse discretization method", method, ("zoh", "tustin")))
+        raise DataError("unknown-name", unknown_name("inverse discretization method", method, ("zoh", "tustin")))
     if prewarp is not None and method != "tustin":
-        raise DataError(f"prewarp belongs to method='tustin', not to {method!r}.")
+        raise DataError("ineffective-argument", f"prewarp belongs to the method 'tustin', not to {method!r}.")
     provenance = {**system.provenance, "made continuous": NAMES[method]}
     if method == "tustin":
         A, B, C, D = _tustin_inverse(system, _bilinear_step(system.dt, prewarp))
@@ -89,7 +94,9 @@ def to_continuous(system: StateSpace, method: str, prewarp: float | None) -> Sta
 def _held(system: StateSpace, step: float, *, linear: bool) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     A, constant, ramp = held(system.A, system.B, step)
     if not all(np.isfinite(part).all() for part in (A, constant, ramp)):
-        raise DataError(f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt.")
+        raise DataError(
+            "diverged", f"the state grows beyond the number range within dt = {step:g} s; use a smaller dt."
+        )
     if not linear:
         return A, constant, system.C, system.D
     return A, constant - ramp + A @ ramp, system.C, system.D + system.C @ ramp
@@ -102,8 +109,9 @@ def _bilinear_step(step: float, prewarp: float | None) -> float:
     prewarp = real_number("prewarp", prewarp)
     if not 0.0 < prewarp < np.pi / step:
         raise DataError(
+            "out-of-range",
             f"prewarp must lie between 0 and the Nyquist frequency {np.pi / step:g} rad/s of dt = {step:g} s, "
-            f"got {prewarp!r}."
+            f"got {prewarp!r}.",
         )
     return float(np.tan(0.5 * prewarp * step) / prewarp)
 
@@ -112,7 +120,9 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
     identity = np.eye(system.nx)
     left = identity - h * system.A
     if np.any(np.abs(1.0 - h * eigenvalues(system.A)) < POLE_TOLERANCE):
-        raise DataError(f"a pole at {1.0 / h:g} rad/s goes to infinity under Tustin at this dt; choose another dt.")
+        raise DataError(
+            "no-solution", f"a pole at {1.0 / h:g} rad/s goes to infinity under Tustin at this dt; choose another dt."
+        )
     A = solve(left, identity + h * system.A)
     B = solve(left, 2.0 * h * system.B)
     C = solve(left.T, system.C.T).T
@@ -122,7 +132,9 @@ def _tustin(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, Float
 def _tustin_inverse(system: StateSpace, h: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     right = np.eye(system.nx) + system.A
     if np.any(np.abs(1.0 + eigenvalues(system.A)) < POLE_TOLERANCE):
-        raise DataError("a pole at z = -1 comes from infinity under Tustin: there is no continuous system.")
+        raise DataError(
+            "no-solution", "a pole at z = -1 comes from infinity under Tustin: there is no continuous system."
+        )
     A = solve(right, system.A - np.eye(system.nx)) / h
     B = solve(right, system.B) / h
     C = 2.0 * solve(right.T, system.C.T).T
@@ -151,8 +163,9 @@ def _logarithm(system: StateSpace, aliases: int) -> tuple[FloatArray, FloatArray
     gap = float(np.abs(scipy.linalg.expm(log) - block).max(initial=0.0))
     if not gap <= LOGARITHM_TOLERANCE * max(1.0, float(np.abs(block).max(initial=1.0))):
         raise ConvergenceError(
-            f"the matrix logarithm returns A only to {gap:.1e}; A is too ill-conditioned. "
-            "Use method='tustin', or remove very fast modes (minimal(), balanced_truncation)."
+            "no-convergence",
+            f"the matrix logarithm returns A only to {gap:.1e}; A is too ill-conditioned.",
+            Advice("Use {}, or remove very fast modes.", Argument("method", "tustin")),
         )
     return log[:nx, :nx] / step, log[:nx, nx:] / step
 
@@ -162,6 +175,8 @@ def _refuse_negative(z: ComplexArray) -> None:
     bad = z[(np.abs(z.imag) <= floor) & (z.real <= floor)]
     if len(bad):
         raise DataError(
-            f"{counted(len(bad), 'pole')} on the negative real axis or at 0 (z = {bad[0].real:.4g}): no "
-            "continuous system, sampled with a zero-order hold, has them. Use method='tustin', or sample faster."
+            "no-solution",
+            f"{counted(len(bad), 'pole')} on the negative real axis or at 0 (z = {bad[0].real:.4g}): no continuous "
+            "system, sampled with a zero-order hold, has them.",
+            Advice("Use {}, or sample faster.", Argument("method", "tustin")),
         )
