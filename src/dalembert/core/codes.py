@@ -140,6 +140,11 @@ CODES: dict[str, str] = {
     "unexplained-output": "an output that no input drives, among others that are driven",
     "unstable-poles": "poles that move from order to order",
     # files
+    "no-header": "a table without a row of names",
+    "no-time": "a record without a column of time",
+    "outside-reference": "a file that refers to data in another file, which is not read",
+    "ragged-row": "a row with more or fewer cells than the header",
+    "unknown-suffix": "a file name whose suffix is that of no known format",
     "no-such-file": "a file or folder that does not exist",
     "not-readable": "a file that cannot be opened or decoded",
     "not-writable": "a file that cannot be written",

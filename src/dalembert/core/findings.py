@@ -105,3 +105,32 @@ class Finding:
     def text(self, speak: Speaker = in_python) -> str:
         """Problem and advice, in the language of the reader: Python, or the options of a command."""
         return " ".join(text for text in (self.problem, *(one.text(speak) for one in self.advice)) if text)
+
+
+def to_plain(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data, for JSON."""
+    advice = [[one.sentence, [_plain_part(part) for part in one.parts]] for one in finding.advice]
+    return {
+        "code": finding.code, "problem": finding.problem, "where": dict(finding.where),
+        "evidence": dict(finding.evidence), "advice": advice,
+    }  # fmt: skip
+
+
+def from_plain(data: Mapping[str, Any]) -> Finding:
+    """The finding that `to_plain` made plain data of."""
+    advice = tuple(Advice(sentence, *map(_part, parts)) for sentence, parts in data["advice"])
+    return Finding(data["code"], data["problem"], data["where"], data["evidence"], advice)
+
+
+def _plain_part(part: Part) -> list[Any]:
+    if isinstance(part, Call):
+        return ["call", part.function, [_plain_part(one) for one in part.arguments]]
+    value = part.value
+    return ["argument", part.name, _plain_part(value) if isinstance(value, Call) else value]
+
+
+def _part(data: list[Any]) -> Part:
+    kind, name, value = data
+    if kind == "call":
+        return Call(name, *[_part(one) for one in value])  # type: ignore[arg-type]
+    return Argument(name, _part(value) if isinstance(value, list) and value[:1] == ["call"] else value)

@@ -29,6 +29,7 @@ import numpy as np
 
 from dalembert.core import errors
 from dalembert.core.errors import DalembertError, FileFormatError
+from dalembert.core.findings import Finding, from_plain, to_plain
 
 Sections = Generator[Any, None, None]  # plain data (dict) and arrays of one dimension, in an order that both sides know
 PIECE = 1 << 20  # bytes that are handed over at a time
@@ -140,15 +141,19 @@ def _answers(helper: subprocess.Popen[bytes], job: list[Any], path: Path) -> Sec
         elif letter == _END:
             return
         elif letter == _ERROR:
-            name, text, own, line = json.loads(content)
+            name, finding, own, line = json.loads(content)
+            found = from_plain(finding)
             if name == "FileFormatError":
                 place = f"{own}:{line}: " if line is not None else f"{own}: "
-                raise _Refused(FileFormatError(text.removeprefix(place), str(path), line))
-            raise _Refused(getattr(errors, name)(text))
+                problem = found.problem.removeprefix(place)
+                about: dict[str, Any] = {"where": found.where, "evidence": found.evidence}
+                raise _Refused(FileFormatError(found.code, problem, *found.advice, path=str(path), line=line, **about))
+            raise _Refused(getattr(errors, name).of(found))
         else:
             code = helper.wait()
             why = "took too long" if code == -getattr(signal, "SIGPROF", 0) else f"ended with {code}"
-            raise FileFormatError(f"the file is damaged: the library that reads it {why}.", str(path))
+            problem = f"the file is damaged: the library that reads it {why}."
+            raise FileFormatError("damaged", problem, path=str(path))
 
 
 def _frame(helper: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
@@ -192,10 +197,10 @@ def serve() -> None:
             except DalembertError as error:
                 name = next(t.__name__ for t in type(error).__mro__ if t.__name__ in vars(errors))
                 place = [getattr(error, "path", None), getattr(error, "line", None)]
-                _send(out, _ERROR, json.dumps([name, str(error), *place]).encode())
+                _send(out, _ERROR, json.dumps([name, to_plain(error.finding), *place], default=str).encode())
             except MemoryError:
-                text = "the file asks for more memory than is allowed."
-                _send(out, _ERROR, json.dumps(["FileFormatError", text, None, None]).encode())
+                finding = Finding("too-large", "the file asks for more memory than is allowed.")
+                _send(out, _ERROR, json.dumps(["FileFormatError", to_plain(finding), None, None]).encode())
             else:
                 _send(out, _END, b"")
 

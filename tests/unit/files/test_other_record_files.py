@@ -10,6 +10,7 @@ from scipy.io import savemat
 
 import dalembert as da
 from dalembert.core.errors import FileFormatError
+from tests.helpers.findings import raises
 
 
 def record() -> da.Record:
@@ -35,14 +36,14 @@ def test_parquet_of_other_programs_is_read(tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     parquet.write_table(pyarrow.table({"t": [0.0, 0.5], "force": [1, 2]}), path)
     assert da.read_record(path, time="t", units={"force": "N"})["force"].tolist() == [1.0, 2.0]
-    with pytest.raises(FileFormatError, match="Give time= or dt="):
+    with raises(FileFormatError, "no-time"):
         da.read_record(path)
     assert da.read_record(path, time="x", dt=0.1).names == ("t", "force")
     parquet.write_table(pyarrow.table({"time": [0.0, 0.5], "word": ["a", "b"]}), path)
-    with pytest.raises(FileFormatError, match="'word' holds string, not numbers"):
+    with raises(FileFormatError, "not-a-number", "'word'"):
         da.read_record(path)
     path.write_bytes(b"PAR1 nonsense PAR1")
-    with pytest.raises(FileFormatError, match="not a Parquet file"):
+    with raises(FileFormatError, "damaged"):
         da.read_record(path)
 
 
@@ -53,7 +54,7 @@ def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> N
     found = da.read_record(path)
     assert found.names == ("force", "y1", "y2")
     assert np.array_equal(found["y2"], -t) and np.array_equal(found.time, t)
-    with pytest.raises(FileFormatError, match="there is a variable 'time'"):
+    with raises(FileFormatError, "conflicting-arguments", "'time'"):
         da.read_record(path, dt=0.01)
     savemat(path, {"force": t**2})
     assert da.read_record(path, dt=0.01)["force"].tolist() == (t**2).tolist()
@@ -62,20 +63,20 @@ def test_vectors_and_matrices_of_a_mat_file_become_channels(tmp_path: Path) -> N
 def test_mat_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     path = tmp_path / "test.mat"
     savemat(path, {"force": np.arange(4.0)})
-    with pytest.raises(FileFormatError, match="Give time= or dt="):
+    with raises(FileFormatError, "no-time"):
         da.read_record(path)
     path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64" + bytes(200))
-    with pytest.raises(FileFormatError, match="-v7"):
+    with raises(FileFormatError, "bad-version"):
         da.read_record(path)
     path.write_bytes(bytes(range(256)) * 4)
-    with pytest.raises(FileFormatError, match="not a MAT-file"):
+    with raises(FileFormatError, "damaged"):
         da.read_record(path)
-    with pytest.raises(FileFormatError, match="read, not written"):
+    with raises(FileFormatError, "not-supported"):
         da.write_record(record(), path)
 
 
 def test_files_that_would_unpack_to_too_much_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     da.write_record(record(), path)
-    with pytest.raises(FileFormatError, match="max_bytes"):
+    with raises(FileFormatError, "too-large"):
         da.read_record(path, max_bytes=90)

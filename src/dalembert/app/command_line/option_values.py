@@ -12,8 +12,6 @@ from dalembert.app.command_line import terminal
 from dalembert.core.errors import DataError
 
 MOST_ALONG = 1_000_000  # values along an axis of a sweep
-RECORDS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".nc", ".nc4", ".netcdf", ".mat")  # records that are read
-TABLES = (".csv", ".parquet", ".nc", ".tsv", ".txt", ".pq", ".nc4", ".netcdf")  # records that are written
 FIGURES = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".webp")
 
 
@@ -110,10 +108,17 @@ def weight(given: Sequence[str] | None, option: str) -> float | dict[str, float]
     return quantities(parts, option)
 
 
+def is_record(file: str) -> bool:
+    """Whether a name is that of a record file, by its suffix."""
+    from dalembert.files.records.format import suffixes
+
+    return Path(file).suffix.lower() in suffixes()
+
+
 def drive(name: str, text: str, option: str, unit: str | None = None) -> Any:
     """What drives an input: a number, an expression of t, or a channel of a record (file.csv or file.csv:channel)."""
     file, _, channel = text.partition(":")
-    if Path(file).suffix.lower() in RECORDS:
+    if is_record(file):
         return _channel(name, file, channel)
     from dalembert.files.models.text.arithmetic import CONSTANTS, evaluate, parse
 
@@ -181,6 +186,14 @@ def axis(text: str, option: str, unit_of: Callable[[str], str | None] = lambda n
             raise typer.BadParameter(f"{value!r}: count is from 1 to {MOST_ALONG}.", param_hint=option)
         return name, ("range", quantity(parts[0], option, unit), quantity(parts[1], option, unit), count)
     return name, ("values", *(quantity(part, option, unit) for part in value.split(",")))
+
+
+def writable_record(path: Path | None, option: str) -> None:
+    """As `writable`, for a record."""
+    if path is not None:
+        from dalembert.files.records.format import suffixes
+
+        writable(path, option, *suffixes(written=True))
 
 
 def writable(path: Path | None, option: str, *suffixes: str) -> None:

@@ -17,7 +17,9 @@ from dalembert.app.command_line.registry import command
 
 def shown(incomplete: str) -> list[str]:
     """Models and records, for the shell's completion."""
-    return completed(incomplete, (*SUFFIXES, ".nc", ".parquet"))
+    from dalembert.files.records.format import suffixes
+
+    return completed(incomplete, (*SUFFIXES, *suffixes()))
 
 
 @command("Machines", position=2)
@@ -56,7 +58,7 @@ def animate(
     out = Path(f"{Path(source).stem}-animation.html") if out is None else out
     option_values.writable(out, "--out", ".html")
     drawing = None
-    if Path(source).suffix.lower() in option_values.RECORDS:
+    if option_values.is_record(source):
         for option, given in (("--until", until), ("--start", start), ("--guess", guess), ("--input", inputs),
                               ("--set", changes if model is None else None)):  # fmt: skip
             if given:

@@ -12,7 +12,7 @@ from dalembert.app.command_line.common_options import FLAG, Json
 from dalembert.app.command_line.filter_options import FILTER, Known, Measured, Outputs, Variances, filter_of
 from dalembert.app.command_line.loaded_machine import load
 from dalembert.app.command_line.model_options import Model, Near, Set, Start
-from dalembert.app.command_line.option_values import FIGURES, TABLES
+from dalembert.app.command_line.option_values import FIGURES
 from dalembert.app.command_line.registry import command
 from dalembert.core.errors import DataError
 
@@ -22,7 +22,9 @@ MOST_ROWS = 20
 @command("Data", position=2)
 def estimate(
     model: Model,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The record: .csv, .parquet, .nc or .mat.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The record, such as run.csv, run.parquet, run.nc or run.mat.")
+    ],
     kind: Annotated[str, FILTER] = "ekf",
     outputs: Outputs = None,
     inputs: Known = None,
@@ -45,7 +47,9 @@ def estimate(
         float | None, typer.Option(**option_values.TIME, help="Sample time (s) of data without a column of time.")
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="A record of the truth to compare with.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write estimates and deviations: .csv, .parquet or .nc.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write estimates and deviations, such as a.csv, a.parquet or a.nc.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
     plot: Annotated[list[str] | None, typer.Option(metavar="NAMES", help="Channels of the figure.")] = None,
@@ -60,7 +64,7 @@ def estimate(
     """
     from dalembert.files.records.records import write_record
 
-    option_values.writable(out, "--out", *TABLES)
+    option_values.writable_record(out, "--out")
     option_values.writable(report, "--report", ".html")
     option_values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)

@@ -44,7 +44,9 @@ WITHOUT_INPUTS = (Way.ssi_data, Way.ssi_cov)
 
 @command("Data", position=1)
 def identify(
-    data: Annotated[list[Path], typer.Argument(metavar="DATA...", help="Records: .csv, .parquet, .nc or .mat.")],
+    data: Annotated[
+        list[Path], typer.Argument(metavar="DATA...", help="Records, such as run.csv, run.parquet, run.nc or run.mat.")
+    ],
     inputs: Annotated[
         list[str] | None,
         typer.Option(metavar="NAMES", help="Channels that drive, separated by commas; left out: ambient vibration."),

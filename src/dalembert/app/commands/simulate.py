@@ -14,7 +14,7 @@ from dalembert.app.command_line import option_values, terminal
 from dalembert.app.command_line.common_options import Json
 from dalembert.app.command_line.loaded_machine import Machine, load, run_of, until_of
 from dalembert.app.command_line.model_options import Input, Model, Near, Set, Start
-from dalembert.app.command_line.option_values import FIGURES, TABLES, TIME
+from dalembert.app.command_line.option_values import FIGURES, TIME
 from dalembert.app.command_line.registry import command
 from dalembert.core.registry import kind_files
 
@@ -59,7 +59,7 @@ def simulate(
     start: Start = None,
     guess: Near = None,
     inputs: Input = None,
-    out: Annotated[Path | None, typer.Option(help="Write the record: .csv, .parquet or .nc.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the record, such as run.csv, run.parquet or run.nc.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg or .pdf.")] = None,
     plot: Annotated[
@@ -74,7 +74,7 @@ def simulate(
     JSON: {"model", "status", "start", "end", "samples", "channels": {name: {"unit", "first", "last", "smallest",
     "largest"}}, "statistics", "seconds", "files"}.
     """
-    option_values.writable(out, "--out", *TABLES)
+    option_values.writable_record(out, "--out")
     option_values.writable(report, "--report", ".html")
     option_values.writable(figure, "--figure", *FIGURES)
     machine = load(model, changes)

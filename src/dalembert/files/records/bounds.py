@@ -18,9 +18,11 @@ _SHORT_TEXT = 1 << 16  # bytes that are always allowed
 def check_size(samples: int, channels: int, max_bytes: int, path: Path) -> None:
     """Refuse a record of time and so many channels, as float64, that would pass ``max_bytes``."""
     if samples < 0:
-        raise FileFormatError(f"{samples} samples are declared.", str(path))
+        raise FileFormatError("damaged", f"{samples} samples are declared.", path=str(path))
     if samples * (channels + 1) * 8 + channels * CHANNEL > max_bytes:
-        raise FileFormatError(f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}.", str(path))
+        raise FileFormatError(
+            "too-large", f"{samples} samples of {channels} channels exceed max_bytes = {max_bytes}.", path=str(path)
+        )
 
 
 def most_text(max_bytes: int) -> int:
@@ -32,7 +34,9 @@ def check_text(size: int, max_bytes: int, path: Path) -> None:
     """Refuse texts (units, provenance, scene) that would pass ``max_bytes`` as objects."""
     if size > most_text(max_bytes):
         raise FileFormatError(
-            f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text.", str(path)
+            "too-large",
+            f"texts of {size} bytes; max_bytes = {max_bytes} allows {most_text(max_bytes)} bytes of text.",
+            path=str(path),
         )
 
 

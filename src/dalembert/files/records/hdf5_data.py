@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import check_text
 
@@ -29,11 +30,17 @@ def own_datasets(file: Any, path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for label in file:
         if not isinstance(file.get(label, getlink=True), h5py.HardLink):
-            raise FileFormatError(f"{label!r} is a link to another place, which is not followed.", str(path))
+            raise FileFormatError(
+                "outside-reference", f"{label!r} is a link to another place, which is not followed.", path=str(path)
+            )
         if file.get(label, getclass=True) is h5py.Dataset:
             found[label] = file[label]
             if found[label].is_virtual or found[label].id.get_create_plist().get_external_count():
-                raise FileFormatError(f"the numbers of {label!r} lie in another file, which is not read.", str(path))
+                raise FileFormatError(
+                    "outside-reference",
+                    f"the numbers of {label!r} lie in another file, which is not read.",
+                    path=str(path),
+                )
     return {label: found[label] for label in found if found[label].shape is not None}
 
 
@@ -67,7 +74,7 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
     label = dataset.name.strip("/")
     kind = np.dtype(dataset.dtype)
     if kind.kind not in "fiu" or kind.itemsize > 8:
-        raise FileFormatError(f"variable {label!r} does not hold numbers.", str(path))
+        raise FileFormatError("not-a-number", f"variable {label!r} does not hold numbers.", path=str(path))
     if dataset.chunks is None:
         some = PIECE // 8
         for start in range(0, len(target), some):
@@ -76,15 +83,18 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
     (length,) = dataset.chunks
     if length * kind.itemsize > max_bytes // _CHUNK_SHARE:
         raise FileFormatError(
+            "too-large",
             f"a chunk of {label!r} has {length * kind.itemsize} bytes, a sixteenth of max_bytes = {max_bytes} at most.",
-            str(path),
+            path=str(path),
         )
     plan = dataset.id.get_create_plist()
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= {_DEFLATE, _SHUFFLE, _CHECKSUM}:
         raise FileFormatError(
-            f"variable {label!r} is packed by a filter other than deflate and shuffle. Repack it: nccopy -d 4.",
-            str(path),
+            "not-supported",
+            f"variable {label!r} is packed by a filter other than deflate and shuffle.",
+            Advice("Repack it: nccopy -d 4."),
+            path=str(path),
         )
     target[:] = dataset.fillvalue
 
@@ -94,11 +104,13 @@ def read_into(dataset: Any, file: BinaryIO, target: Any, max_bytes: int, path: P
         most = length * kind.itemsize
         content = file.read(min(chunk.size, most + most // 1000 + 64))  # what does not shrink grows by its heads
         if len(content) != chunk.size:
-            raise FileFormatError(f"a chunk of {label!r} is cut off.", str(path))
+            raise FileFormatError("damaged", f"a chunk of {label!r} is cut off.", path=str(path))
         used = [code for k, code in enumerate(filters) if not chunk.filter_mask >> k & 1]
         numbers = np.frombuffer(_unpacked(content, used, length * kind.itemsize, kind.itemsize), dtype=kind)
         if len(numbers) != length or start > len(target):
-            raise FileFormatError(f"a chunk of {label!r} does not have the size it declares.", str(path))
+            raise FileFormatError(
+                "damaged", f"a chunk of {label!r} does not have the size it declares.", path=str(path)
+            )
         target[start : start + length] = numbers[: len(target) - start]
 
     dataset.id.chunk_iter(place)

@@ -67,13 +67,17 @@ def variables(path: Path, max_bytes: int) -> list[Variable]:
             walk = _version_4(file, total) if 0 in head[:4] else _version_5(file, head, total)
             found = list(islice(walk, most + 1))
     except (Broken, zlib.error, OSError) as error:
-        raise FileFormatError(f"this is not a MAT-file that can be read ({error}).", str(path)) from error
+        raise FileFormatError(
+            "damaged", f"this is not a MAT-file that can be read ({error}).", path=str(path)
+        ) from error
     if len(found) > most:
-        raise FileFormatError(f"more than {most} variables exceed max_bytes = {max_bytes}.", str(path))
+        raise FileFormatError(
+            "too-large", f"more than {most} variables exceed max_bytes = {max_bytes}.", path=str(path)
+        )
     seen: set[str] = set()
     for variable in found:
         if variable.name in seen:
-            raise FileFormatError(f"two variables are named {variable.name!r}.", str(path))
+            raise FileFormatError("taken-name", f"two variables are named {variable.name!r}.", path=str(path))
         seen.add(variable.name)
     return found
 
@@ -93,7 +97,7 @@ def read_into(path: Path, variable: Variable, target: Any) -> None:
                 places[place : place + some] = np.frombuffer(_exactly(take, some * stored.itemsize), dtype=stored)
                 place += some
     except (Broken, zlib.error, OSError) as error:
-        raise FileFormatError(f"variable {variable.name!r} is damaged ({error}).", str(path)) from error
+        raise FileFormatError("damaged", f"variable {variable.name!r} is damaged ({error}).", path=str(path)) from error
 
 
 def _exactly(take: Callable[[int], bytes], wanted: int) -> bytes:

@@ -114,7 +114,9 @@ def check_footer(file: BinaryIO, total: int, max_bytes: int, path: Path) -> None
         file.seek(total - 8 - length)
         _Walk(file.read(length), max_bytes // _STRUCTURE).structure()
     except Broken as error:
-        raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
+        raise FileFormatError(
+            "damaged", f"this is not a Parquet file that can be read ({error}).", path=str(path)
+        ) from error
 
 
 def largest_page(file: BinaryIO, start: int, length: int, path: Path) -> int:
@@ -133,6 +135,8 @@ def _pages(file: BinaryIO, start: int, length: int, path: Path) -> Iterator[int]
             if min(unpacked, packed) < 0 or packed > end - start - walk.place:
                 raise Broken("a page is longer than its column")
         except Broken as error:
-            raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
+            raise FileFormatError(
+                "damaged", f"this is not a Parquet file that can be read ({error}).", path=str(path)
+            ) from error
         yield max(unpacked, packed)
         start += walk.place + packed

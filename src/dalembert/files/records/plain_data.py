@@ -15,7 +15,7 @@ def as_json(value: Mapping[str, Any] | None, what: str) -> str:
     try:
         return json.dumps(value, default=_plain)
     except (TypeError, ValueError) as error:
-        raise DataError(f"the {what} of the record is not plain data ({error}).") from error
+        raise DataError("wrong-type", f"the {what} of the record is not plain data ({error}).") from error
 
 
 def _plain(value: Any) -> Any:

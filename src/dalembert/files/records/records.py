@@ -1,25 +1,18 @@
-"""Records as files, by suffix: CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, netCDF; MAT-files are read."""
+"""Records as files, by suffix: every registered format is read and written here."""
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from dalembert.core.arguments import positive_number
 from dalembert.core.atomic_files import replacing
 from dalembert.core.errors import DataError, FileFormatError
-from dalembert.files.records import csv as csv_records
-from dalembert.files.records import mat as mat_records
-from dalembert.files.records import netcdf as netcdf_records
-from dalembert.files.records import parquet as parquet_records
-from dalembert.files.records import sections as record_sections
+from dalembert.core.findings import Advice
+from dalembert.files.records.format import Reading, find_format, suffixes
 from dalembert.record import Record
-
-MAX_BYTES = 2 * 1024**3
-_TEXT = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-_NETCDF = (".nc", ".nc4", ".netcdf")
-_PARQUET = (".parquet", ".pq")
-_MATLAB = (".mat",)
 
 
 def read_record(
@@ -29,9 +22,9 @@ def read_record(
     dt: float | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = Reading.max_bytes,
 ) -> Record:
-    """Read a record from a CSV, Parquet, netCDF or MAT file.
+    """Read a record from a CSV, Parquet, netCDF or MAT file, or one of another registered format.
 
     A CSV file has a row of names, may have a row of units under it, and may have lines starting with ``#``, of which
     ``# name: ...`` and ``# status: ...`` are understood. An empty cell is a gap. Nothing in a file is executed.
@@ -42,7 +35,7 @@ def read_record(
 
     Parameters
     ----------
-    path : file; its suffix tells the format.
+    path : file; its suffix decides the format.
     time : name of the column that holds time, with or without its unit; a unit such as ms is converted to s, one
         that is not understood is an error.
     dt : sample time [s] of a file that has no column of time.
@@ -52,24 +45,20 @@ def read_record(
         memory.
     """
     file = Path(path)
-    suffix = _suffix(file)
+    kind = find_format(file)
+    if kind.read is None:
+        raise FileFormatError("not-supported", f"files {kind.suffixes[0]} are written, not read.", path=str(path))
     if not file.is_file():
-        raise FileFormatError(_absent(file), str(path))
-    if not 0 < file.stat().st_size <= max_bytes:
-        size = file.stat().st_size
-        why = f"the file has {size} bytes, more than max_bytes = {max_bytes}." if size else "the file is empty."
-        raise FileFormatError(why, str(path))
+        raise _absent(file)
+    size = file.stat().st_size
+    if not size:
+        raise FileFormatError("empty", "the file is empty.", path=str(path))
+    if size > max_bytes:
+        why = f"the file has {size} bytes, more than max_bytes = {max_bytes}."
+        raise FileFormatError("too-large", why, path=str(path), evidence={"bytes": size, "allowed": max_bytes})
     try:
-        if suffix in _NETCDF:
-            if dt is not None:
-                raise FileFormatError("dt is for files without a column of time.", str(path))
-            record = record_sections.read("netcdf", file, time, max_bytes, None)
-        elif suffix in _PARQUET:
-            record = record_sections.read("parquet", file, time, max_bytes, _sample_time(dt, path))
-        elif suffix in _MATLAB:
-            record = mat_records.read(file, time, max_bytes, _sample_time(dt, path))
-        else:
-            record = csv_records.read(file, time, delimiter, _sample_time(dt, path), max_bytes, units or ())
+        step = None if dt is None else positive_number("dt", dt)
+        record = kind.read(file, Reading(time, step, max_bytes, delimiter, units or ()))
         if not units:
             return record
         return Record(
@@ -84,7 +73,10 @@ def read_record(
             scene=record.scene,
         )
     except DataError as error:
-        raise FileFormatError(str(error), str(path)) from error
+        found = error.finding
+        raise FileFormatError(
+            found.code, found.problem, *found.advice, path=str(path), where=found.where, evidence=found.evidence
+        ) from error
 
 
 def write_record(record: Record, path: str | os.PathLike[str]) -> None:
@@ -94,47 +86,26 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     keep also statistics, provenance and the scene for the animation.
     """
     if not isinstance(record, Record):
-        raise DataError(f"write_record takes a Record and a path, not a {type(record).__name__}.")
+        problem = f"write_record takes a Record and a path, not a {type(record).__name__}."
+        raise DataError("wrong-type", problem, where={"argument": "record"})
     file = Path(path)
-    suffix = _suffix(file)
-    if suffix in _MATLAB:
-        raise FileFormatError("MAT-files are read, not written; use .csv, .parquet or .nc.", str(file))
-    with replacing(file) as fresh:
-        if suffix in _NETCDF:
-            netcdf_records.write(record, fresh)
-        elif suffix in _PARQUET:
-            parquet_records.write(record, fresh)
-        else:
-            csv_records.write(record, fresh, _TEXT[suffix])
-
-
-def _sample_time(dt: float | None, path: str | os.PathLike[str]) -> float | None:
-    if dt is None:
-        return None
-    number = isinstance(dt, (int, float)) and not isinstance(dt, bool)
-    if not number or not 0.0 < dt < float("inf"):
-        raise FileFormatError(f"dt must be a positive number of seconds, got {dt!r}.", str(path))
-    return float(dt)
-
-
-def _suffix(file: Path) -> str:
-    suffix = file.suffix.lower()
-    known = [*_TEXT, *_PARQUET, *_NETCDF, *_MATLAB]
-    if suffix not in known:
+    kind = find_format(file)
+    if kind.write is None:
+        problem = f"files {kind.suffixes[0]} are read, not written."
         raise FileFormatError(
-            f"the suffix {file.suffix!r} is not that of a record file. Known: {', '.join(known)}.", str(file)
+            "not-supported", problem, Advice(f"Use one of {', '.join(suffixes(written=True))}."), path=str(file)
         )
-    return suffix
+    with replacing(file) as fresh:
+        kind.write(record, fresh, file.suffix.lower())
 
 
-def _absent(file: Path) -> str:
-    import difflib
-
+def _absent(file: Path) -> FileFormatError:
     if file.is_dir():
-        return "this is a folder, not a file."
+        return FileFormatError("not-readable", "this is a folder, not a file.", path=str(file))
     others = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
     near = difflib.get_close_matches(file.name, others, n=1)
-    return "no such file." + (f" Did you mean {near[0]!r}?" if near else "")
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return FileFormatError("no-such-file", f"no such file.{hint}", path=str(file))
 
 
 def _over(record: Record, given: Mapping[str, str]) -> dict[str, str]:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, require_extra, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import PIECE
 from dalembert.files.records.bounds import check_size, check_text
+from dalembert.files.records.format import FORMATS, RecordFormat
 from dalembert.files.records.parquet_sizes import check_footer, largest_page
 from dalembert.files.records.plain_data import as_json, loaded
+from dalembert.files.records.sections import read_apart
 from dalembert.record import Record
 
 LIBRARIES = ("pyarrow", "pyarrow.parquet")
@@ -21,7 +24,7 @@ _KEY = b"dalembert"
 _ROWS = 1 << 16
 
 
-def write(record: Record, path: Path) -> None:
+def write(record: Record, path: Path, suffix: str) -> None:
     """Time and channels as float64 columns; names are kept as they are."""
     pyarrow, parquet = require_extra("pyarrow", "parquet"), require_extra("pyarrow.parquet", "parquet")
     columns = {"time": record.time, **{name: np.ascontiguousarray(record[name]) for name in record.names}}
@@ -63,29 +66,39 @@ def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterato
             for name in [time] * (dt is None) + names:
                 yield from _column(file, name)
         except (pyarrow.ArrowException, OSError, ValueError, KeyError, NotImplementedError, OverflowError) as error:
-            raise FileFormatError(f"this is not a Parquet file that can be read ({error}).", str(path)) from error
+            raise FileFormatError(
+                "damaged", f"this is not a Parquet file that can be read ({error}).", path=str(path)
+            ) from error
 
 
 def _check_columns(file: Any, names: list[str], path: Path) -> None:
     """Refuse what is not a flat column of numbers, by the types alone."""
     if len(set(names)) < len(names):
-        raise FileFormatError("two columns have the same name.", str(path))
+        raise FileFormatError("taken-name", "two columns have the same name.", path=str(path))
     for k, name in enumerate(names):
         column = file.schema.column(k)
         kind = str(file.schema_arrow.field(name).type) if name in file.schema_arrow.names else "a nested column"
         flat = column.max_repetition_level == 0 and column.max_definition_level <= 1
         flat = flat and column.physical_type != "BYTE_ARRAY"
         if not flat or not kind.startswith(("double", "float", "halffloat", "int", "uint", "bool")):
-            raise FileFormatError(f"column {name!r} holds {kind}, not numbers.", str(path))
+            raise FileFormatError("not-a-number", f"column {name!r} holds {kind}, not numbers.", path=str(path))
 
 
 def _check_clock(names: list[str], time: str, dt: float | None, path: Path) -> None:
     if dt is None and time not in names:
-        raise FileFormatError(f"{unknown_name('column', time, names, 'the file')} Give time= or dt=.", str(path))
+        raise FileFormatError(
+            "no-time",
+            unknown_name("column", time, names, "the file"),
+            Advice("Give {}.", Argument("time"), Argument("dt")),
+            path=str(path),
+            where={"name": time},
+        )
     if dt is not None and "time" in names:
-        raise FileFormatError("dt is for files without time, but there is a column 'time'.", str(path))
+        raise FileFormatError(
+            "conflicting-arguments", "dt is for files without time, but there is a column 'time'.", path=str(path)
+        )
     if not set(names) - {time if dt is None else ""}:
-        raise FileFormatError("there is no column besides time.", str(path))
+        raise FileFormatError("empty", "there is no column besides time.", path=str(path))
 
 
 def _check_pages(file: Any, raw: Any, max_bytes: int, path: Path) -> None:
@@ -97,9 +110,10 @@ def _check_pages(file: Any, raw: Any, max_bytes: int, path: Path) -> None:
             size = largest_page(raw, min(starts), chunk.total_compressed_size, path)
             if size > max_bytes // 4:
                 raise FileFormatError(
+                    "too-large",
                     f"a page of column {chunk.path_in_schema!r} unpacks to {size} bytes, a quarter of max_bytes = "
                     f"{max_bytes} at most.",
-                    str(path),
+                    path=str(path),
                 )
 
 
@@ -111,3 +125,8 @@ def _column(file: Any, name: str) -> Iterator[Any]:
         rows += len(batch)
     if rows != file.metadata.num_rows:
         raise ValueError(f"column {name!r} has {rows} rows, not {file.metadata.num_rows}")
+
+
+# pyarrow reserves far more memory than it uses: its process has no bound
+_READ = read_apart("dalembert.files.records.formats.parquet:sections")
+FORMATS.register("parquet", RecordFormat((".parquet", ".pq"), _READ, write))

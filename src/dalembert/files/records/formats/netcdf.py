@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, FileFormatError, require_extra, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.files.records import hdf5_data
 from dalembert.files.records.bounds import CHANNEL, check_size
+from dalembert.files.records.format import FORMATS, RecordFormat
 from dalembert.files.records.plain_data import as_json, loaded
+from dalembert.files.records.sections import read_apart
 from dalembert.record import Record
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.@+-]*")
@@ -21,7 +24,7 @@ _JSON = ("statistics", "provenance", "scene")
 LIBRARIES = ("h5py",)
 
 
-def write(record: Record, path: Path) -> None:
+def write(record: Record, path: Path, suffix: str) -> None:
     """One variable per channel along ``time``; what is not an array as JSON text in the attributes."""
     h5netcdf = require_extra("h5netcdf", "netcdf")
     about = {key: as_json(getattr(record, key), key) for key in _JSON}
@@ -42,48 +45,55 @@ def write(record: Record, path: Path) -> None:
             file.attrs[key] = text
 
 
-def sections(path: Path, time: str, max_bytes: int, dt: float | None = None) -> Iterator[Any]:
+def sections(path: Path, time: str, max_bytes: int, dt: float | None) -> Iterator[Any]:
     """Read all variables that run along time, also from files that other programs wrote.
 
     Only what lies in the file itself is read: numbers kept in other files, virtual datasets and links are refused.
     """
     h5py = require_extra("h5py", "netcdf")
+    if dt is not None:
+        raise FileFormatError("conflicting-arguments", "a netCDF file has time: dt does not apply.", path=str(path))
     with path.open("rb") as raw:
         magic = raw.read(8)
     if magic[:3] == b"CDF":
-        raise FileFormatError("this is the classic netCDF format. Convert it: nccopy -k nc4 in.nc out.nc", str(path))
+        raise FileFormatError(
+            "bad-version",
+            "this is the classic netCDF format.",
+            Advice("Convert it: nccopy -k nc4 in.nc out.nc"),
+            path=str(path),
+        )
     if magic != b"\x89HDF\r\n\x1a\n":
-        raise FileFormatError("this is not a netCDF-4 file.", str(path))
+        raise FileFormatError("damaged", "this is not a netCDF-4 file.", path=str(path))
     try:
         with h5py.File(path, "r") as file:
             yield from _sections(file, path, time, max_bytes)
     except (DataError, FileFormatError):
         raise
     except Exception as error:  # h5py hands on what its library meets: OSError, KeyError, RuntimeError ...
-        raise FileFormatError(f"the file is damaged ({error}).", str(path)) from error
+        raise FileFormatError("damaged", f"the file is damaged ({error}).", path=str(path)) from error
 
 
 def _sections(file: Any, path: Path, time: str, max_bytes: int) -> Iterator[Any]:
     if len(file) * CHANNEL > max_bytes:
-        raise FileFormatError(f"{len(file)} variables exceed max_bytes = {max_bytes}.", str(path))
+        raise FileFormatError("too-large", f"{len(file)} variables exceed max_bytes = {max_bytes}.", path=str(path))
     variables = hdf5_data.own_datasets(file, path)
     texts = hdf5_data.Texts(max_bytes, path)
     known = [label for label, variable in variables.items() if not _is_bare_dimension(variable, texts)]
     if time not in known or len(variables[time].shape) != 1:
-        raise FileFormatError(unknown_name("time variable", time, known, "the file"), str(path))
+        raise FileFormatError("no-time", unknown_name("time variable", time, known, "the file"), path=str(path))
     clock = variables[time]
     along = _dimension(clock, texts)
     found = [label for label in known if label != time and _dimension(variables[label], texts) == along is not None]
     order = loaded(texts.get(file.attrs, "variables"), list)
     found = [label for label in order if label in found] if order else found
     if not found:
-        raise FileFormatError(f"no variable runs along {time!r}.", str(path))
+        raise FileFormatError("empty", f"no variable runs along {time!r}.", path=str(path))
     samples = int(clock.shape[0])
     # the file may be compressed, or hold nothing but a fill value: what counts is what it would unpack to
     check_size(samples, len(found), max_bytes, path)
     unit = texts.get(clock.attrs, "units", "s")
     if unit not in ("s", "sec", "second", "seconds"):
-        raise FileFormatError(f"the unit of time is {unit!r}; expected 's'.", str(path))
+        raise FileFormatError("unit-mismatch", f"the unit of time is {unit!r}; expected 's'.", path=str(path))
     told = [variables[label] for label in found]
     yield {
         "samples": samples, "dt": None, "name": texts.get(file.attrs, "name"),
@@ -132,3 +142,8 @@ def _variables(names: tuple[str, ...]) -> dict[str, str]:
             taken.add(label)
         labels[name] = label
     return labels
+
+
+# attributes of HDF5 are read whole before their length is known: the memory of its process is bounded
+_READ = read_apart("dalembert.files.records.formats.netcdf:sections", bounded=True)
+FORMATS.register("netcdf", RecordFormat((".nc", ".nc4", ".netcdf"), _READ, write))

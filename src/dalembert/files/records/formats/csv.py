@@ -19,13 +19,16 @@ from typing import Any, TextIO
 import numpy as np
 
 from dalembert.core.errors import FileFormatError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.files.records.bounds import check_size, without_column
+from dalembert.files.records.format import FORMATS, Reading, RecordFormat
 from dalembert.files.records.header_units import Heading, is_time_unit, read_heading, seconds
 from dalembert.record import Array, Record
 from dalembert.record.checks import checked_time
 from dalembert.record.sampling import unevenness
 
 _DELIMITERS = ",;\t|"
+_DELIMITER_OF = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # of a file that is written
 _LINE_LIMIT = 4_000_000  # characters; a longer line is not a table
 _LINE_SHARE = 64  # a line of so small a part of max_bytes stays below it when cut into cells
 _FORMULA = re.compile(r"'*[=+\-@＝＋－＠].")  # what a spreadsheet would compute; an apostrophe before it makes it text
@@ -44,8 +47,9 @@ class _Head:
     about: dict[str, str]
 
 
-def write(record: Record, path: Path, delimiter: str) -> None:
+def write(record: Record, path: Path, suffix: str) -> None:
     """Write every number in its shortest form that reads back the same."""
+    delimiter = _DELIMITER_OF[suffix]
     with path.open("w", encoding="utf-8", newline="") as file:
         if record.name:
             file.write(f"# name: {record.name}\n")
@@ -58,27 +62,27 @@ def write(record: Record, path: Path, delimiter: str) -> None:
             file.writelines(delimiter.join(map(repr, row)) + "\n" for row in block)
 
 
-def read(
-    path: Path, time: str, delimiter: str | None, dt: float | None, max_bytes: int, given: Container[str] = ()
-) -> Record:
-    """Read a table with a header row; `FileFormatError` says the line where it goes wrong.
+def read(path: Path, how: Reading) -> Record:
+    """Read a table with a header row; `FileFormatError` names the line that is wrong.
 
-    With ``dt`` the table has no column of time: its rows are ``dt`` seconds apart. Columns in ``given`` are not
-    converted: the caller knows their units better than the header.
+    With ``dt`` the table has no column of time: its rows are ``dt`` seconds apart.
     """
+    time, dt, max_bytes, given = how.time, how.dt, how.max_bytes, how.known_units
     rows = _count_lines(path, max_bytes)
     try:
         with path.open(encoding="utf-8-sig", newline=None) as file:
-            head = _read_head(file, path, delimiter, time, dt, max_bytes)
+            head = _read_head(file, path, how.delimiter, time, dt, max_bytes)
         check_size(rows - head.lines, len(head.cells) - (head.clock is not None), max_bytes, path)
         table = _fast(path, head)
         if table is None:
             with path.open(encoding="utf-8-sig", newline=None) as file:
                 table = _line_by_line(file, path, head)
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"the text is not UTF-8 ({error.reason}). Save it as UTF-8.", str(path)) from error
+        raise FileFormatError(
+            "not-readable", f"the text is not UTF-8 ({error.reason}).", Advice("Save it as UTF-8."), path=str(path)
+        ) from error
     except csv.Error as error:
-        raise FileFormatError(f"this is not a table ({error}).", str(path)) from error
+        raise FileFormatError("bad-syntax", f"this is not a table ({error}).", path=str(path)) from error
     head = replace(head, headings=[_unless(heading, cell, given) for cell, heading in zip(head.cells, head.headings)])
     for column, heading in enumerate(head.headings):
         times, over = heading.factor
@@ -132,36 +136,41 @@ def _count_lines(path: Path, max_bytes: int) -> int:
             longest = max(int(np.diff(ends).max(initial=0)), begun + int(ends[0]) if len(ends) else begun + len(block))
             begun = len(block) - int(ends[-1]) if len(ends) else begun + len(block)
             if max(longest, begun) > most:
-                raise FileFormatError(f"a line has more than {most} characters.", str(path), lines + len(ends))
+                raise FileFormatError(
+                    "too-large", f"a line has more than {most} characters.", path=str(path), line=lines + len(ends)
+                )
             lines += len(ends) - block.count(b"\r\n")
     return lines
 
 
 def _refuse_stamps(clock: Array, path: Path, head: _Head, time: str) -> None:
-    """Times that repeat, go back or are missing, told by their line."""
+    """Refuse times that repeat, decrease or are missing, with their line."""
+    code, advice = "not-increasing", ""
     good = np.isfinite(clock)
     good[1:] &= clock[1:] > clock[:-1]
     if good.all():
         return
     k = int(np.argmin(good))
     if not np.isfinite(clock[k]):
-        why = f"{time!r} is {'missing' if np.isnan(clock[k]) else 'infinite'} in this row."
+        code, why = "not-finite", f"{time!r} is {'missing' if np.isnan(clock[k]) else 'infinite'} in this row."
     elif clock[k] == clock[k - 1]:
         more = int((~good).sum())
         others = f" {more} rows have a time that does not increase." if more > 1 else ""
-        why = f"the time {clock[k]:.9g} s stands here a second time.{others} Take out one of both rows."
+        why = f"the time {clock[k]:.9g} s stands here a second time.{others}"
+        advice = "Take out one of both rows."
     else:
-        why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s. Sort the rows, or split the file here."
-    raise FileFormatError(why, str(path), _line_of(path, head, k))
+        why = f"time goes back from {clock[k - 1]:.9g} to {clock[k]:.9g} s."
+        advice = "Sort the rows, or split the file here."
+    raise FileFormatError(code, why, *[Advice(advice)] * bool(advice), path=str(path), line=_line_of(path, head, k))
 
 
 def _uneven(clock: Array, path: Path, head: _Head) -> dict[str, Any]:
-    """What is told of uneven times: the record is whole, but not every method takes it."""
-    told = unevenness(clock)
-    if not told:
+    """A note on uneven times: the record is whole, but not every method takes it."""
+    note = unevenness(clock)
+    if not note:
         return {}
     line = _line_of(path, head, int(np.diff(clock).argmax()) + 1)
-    return {"sampling": f"{told}, line {line}; record.resample(every=...) makes them even"}
+    return {"sampling": f"{note}, line {line}; record.resample(every=...) makes them even"}
 
 
 def _line_of(path: Path, head: _Head, row: int) -> int:
@@ -176,35 +185,45 @@ def _read_head(file: TextIO, path: Path, delimiter: str | None, time: str, dt: f
     lines = _numbered(file, about)
     line, text = next(lines, (0, ""))
     if not line:
-        raise FileFormatError("the file has no header row.", str(path))
+        raise FileFormatError("no-header", "the file has no header row.", path=str(path))
     if delimiter is None:
         delimiter = _delimiter(text)
     elif len(delimiter) != 1:
-        raise FileFormatError(f"delimiter must be one character, not {delimiter!r}.", str(path))
+        raise FileFormatError("out-of-range", f"delimiter must be one character, not {delimiter!r}.", path=str(path))
     check_size(1, text.count(delimiter), max_bytes, path)
     names = [_plain(cell) for cell in _cells(text, delimiter)]
     if all(_is_number(cell) for cell in names):
-        raise FileFormatError("the first row holds numbers; expected the names of the columns.", str(path), line)
+        raise FileFormatError(
+            "no-header", "the first row holds numbers; expected the names of the columns.", path=str(path), line=line
+        )
     seen: set[str] = set()
     for i, name in enumerate(names):
         if not name:
-            raise FileFormatError(f"column {i + 1} has no name in the header.", str(path), line)
+            raise FileFormatError("bad-name", f"column {i + 1} has no name in the header.", path=str(path), line=line)
         if name in seen:
-            raise FileFormatError(f"two columns are named {name!r:.80} in the header.", str(path), line)
+            raise FileFormatError(
+                "taken-name", f"two columns are named {name!r:.80} in the header.", path=str(path), line=line
+            )
         seen.add(name)
     if len(names) < 2:  # a single channel without time is no table either: a delimiter was missed
-        raise FileFormatError(f"there is one column only, {names[0]!r:.80}. Is the delimiter right?", str(path), line)
+        raise FileFormatError(
+            "bad-syntax",
+            f"there is one column only, {names[0]!r:.80}.",
+            Advice("Check {}.", Argument("delimiter")),
+            path=str(path),
+            line=line,
+        )
     second, text = next(lines, (0, ""))
     if not second:
-        raise FileFormatError("there is no row of numbers under the header.", str(path), line)
+        raise FileFormatError("empty", "there is no row of numbers under the header.", path=str(path), line=line)
     cells = _cells(text, delimiter)
     units = None
     if _is_units(cells):
         if len(cells) != len(names):
-            raise FileFormatError(_ragged(cells, names, delimiter, "units"), str(path), second)
+            raise FileFormatError("ragged-row", _ragged(cells, names, delimiter, "units"), path=str(path), line=second)
         units = [_plain(cell) for cell in cells]
         if not any(lines):
-            raise FileFormatError("there is no row of numbers under the units.", str(path), second)
+            raise FileFormatError("empty", "there is no row of numbers under the units.", path=str(path), line=second)
     clock = _clock(names, time, dt, path, line)
     headings = _headings(names, units, clock, path)
     return _Head(names, headings, clock, delimiter, second if units else line, about)
@@ -217,12 +236,23 @@ def _clock(names: list[str], time: str, dt: float | None, path: Path, line: int)
     if dt is not None:
         if found:
             there = names[found[0]]
-            raise FileFormatError(f"dt is for files without time, but there is a column {there!r}.", str(path), line)
+            raise FileFormatError(
+                "conflicting-arguments",
+                f"dt is for files without time, but there is a column {there!r}.",
+                path=str(path),
+                line=line,
+            )
         return None
     if not found:
-        known = unknown_name("column", time, names, "the header")
-        advice = "Name the column of time by time=, or give dt= where there is none."
-        raise FileFormatError(f"{known} {advice}", str(path), line)
+        raise FileFormatError(
+            "no-time",
+            unknown_name("column", time, names, "the header"),
+            Advice("Name the column of time by {}.", Argument("time")),
+            Advice("Give {} where there is none.", Argument("dt")),
+            path=str(path),
+            line=line,
+            where={"name": time},
+        )
     return found[0]
 
 
@@ -235,11 +265,15 @@ def _headings(cells: list[str], units: list[str] | None, clock: int | None, path
             factor = seconds(units[clock])
             given = units[clock].strip("[]() ")
             if factor and time.understood and time.given and factor != time.factor:
-                raise FileFormatError(f"time is in {time.given} by the header, in {given} by the units.", str(path))
+                raise FileFormatError(
+                    "unit-mismatch", f"time is in {time.given} by the header, in {given} by the units.", path=str(path)
+                )
             time = Heading(cells[clock], "s", factor or time.factor, given, factor is not None)
         if not time.understood:
             raise FileFormatError(
-                f"the unit of time is {time.given!r:.80}; expected one of s, ms, us, ns, min, h.", str(path)
+                "unit-mismatch",
+                f"the unit of time is {time.given!r:.80}; expected one of s, ms, us, ns, min, h.",
+                path=str(path),
             )
         found[clock] = time
     if units is not None:
@@ -329,15 +363,23 @@ def _line_by_line(file: TextIO, path: Path, head: _Head) -> Array:
     for number, text in above:
         cells = _cells(text.partition("#")[0], head.delimiter)
         if len(cells) != width:
-            raise FileFormatError(_ragged(cells, head.cells, head.delimiter, "row"), str(path), number)
+            raise FileFormatError(
+                "ragged-row", _ragged(cells, head.cells, head.delimiter, "row"), path=str(path), line=number
+            )
         for name, cell in zip(head.cells, cells, strict=True):
             if not cell:
                 numbers.append(np.nan)
             elif _is_number(cell):
                 numbers.append(float(cell))
             else:
-                hint = " Write decimals with a point." if "," in cell else ""
-                raise FileFormatError(f"{cell!r:.80} in column {name!r:.80} is not a number.{hint}", str(path), number)
+                hint = [Advice("Write decimals with a point.")] if "," in cell else []
+                raise FileFormatError(
+                    "not-a-number",
+                    f"{cell!r:.80} in column {name!r:.80} is not a number.",
+                    *hint,
+                    path=str(path),
+                    line=number,
+                )
     return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width)
 
 
@@ -345,3 +387,6 @@ def _ragged(cells: Iterable[str], names: Iterable[str], delimiter: str, what: st
     found, expected = len(list(cells)), len(list(names))
     shown = ", ".join(f"{name:.40}" for name in islice(names, 8))
     return f"the {what} has {found} cells, the header {expected} ({shown}); cells are separated by {delimiter!r}."
+
+
+FORMATS.register("csv", RecordFormat(tuple(_DELIMITER_OF), read, write))

@@ -1,0 +1,78 @@
+"""Formats of record files, and the registry of them.
+
+A format is declared in a file of its own: its suffixes, a reader, a writer. `read_record`, `write_record` and the
+commands read the registry.
+
+    FORMATS.register("tab", RecordFormat((".tab",), read=read, write=write))
+
+A reader that trusts a library with the bytes of a file runs apart, in a process that may die: ``read=read_apart(
+"package.module:sections")``, where ``sections`` is a generator that yields one dict about the record, then its columns
+(see `dalembert.files.records.sections`). A reader of plain Python checks sizes before it takes memory (`bounds`).
+
+Built-in formats are the files of `dalembert.files.records.formats`. An installed package adds its own through an entry
+point of the group ``dalembert.record_formats`` that names the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from dalembert.core.errors import FileFormatError
+from dalembert.core.registry import Registry
+from dalembert.record import Record
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read.
+
+    time : name of the column of time.  dt : sample time [s] of a file without one.  max_bytes : largest size unpacked.
+    delimiter : between the cells of a text; None where the reader finds it.
+    known_units : channels whose unit the caller gives; the reader leaves their numbers as they are.
+    """
+
+    time: str = "time"
+    dt: float | None = None
+    max_bytes: int = 2 * 1024**3
+    delimiter: str | None = None
+    known_units: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class RecordFormat:
+    """One format: suffixes with their dot, in lower case, the preferred one first; reader and writer, None for none.
+
+    The writer gets the record, the path to write to, and the suffix that was asked for: the path may be a temporary
+    one.
+    """
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Path, Reading], Record] | None = None
+    write: Callable[[Record, Path, str], None] | None = None
+
+
+FORMATS: Registry[RecordFormat] = Registry(
+    "record format",
+    package="dalembert.files.records.formats",
+    group="dalembert.record_formats",
+    error=FileFormatError,
+)
+
+
+def suffixes(*, written: bool = False) -> tuple[str, ...]:
+    """Suffixes of the formats that can be read, or written; the preferred ones first."""
+    formats = [one for one in FORMATS.values() if (one.write if written else one.read) is not None]
+    return (*(one.suffixes[0] for one in formats), *(suffix for one in formats for suffix in one.suffixes[1:]))
+
+
+def find_format(file: Path) -> RecordFormat:
+    """The format of a file, by its suffix; of two formats with one suffix the one declared first."""
+    suffix = file.suffix.lower()
+    found = next((one for one in FORMATS.values() if suffix in one.suffixes), None)
+    if found is None:
+        known = ", ".join(suffix for one in FORMATS.values() for suffix in one.suffixes)
+        problem = f"the suffix {file.suffix!r} is not that of a record file. Known: {known}."
+        raise FileFormatError("unknown-suffix", problem, path=str(file))
+    return found

@@ -1,0 +1,1 @@
+"""Formats of record files: one file each."""
