@@ -88,7 +88,6 @@ CODES: dict[str, str] = {
     "no-effect": "a parameter on which nothing depends",
     "order-too-high": "more states than the data, the rows or the outputs can hold",
     "poor-fit": "a model that explains next to nothing of its data",
-    "sample-time-mismatch": "data and model with different sample times",
     "too-few-samples": "fewer samples than a method or a model needs",
     "unclear-order": "singular values without a clear gap: the order is a guess",
     "undetermined-parameters": "parameters, or combinations of them, that the data do not determine",

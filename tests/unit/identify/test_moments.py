@@ -7,12 +7,11 @@ import pytest
 import scipy.linalg
 from scipy.signal import lfilter
 
-from dalembert.identify.likelihood import block_moments
+from dalembert.identify.likelihood import filter_sums
 from dalembert.identify.likelihood import modal_likelihood as likelihood
-from dalembert.identify.likelihood.ascent import Ascent
-from dalembert.identify.likelihood.block_moments import Moments
+from dalembert.identify.likelihood.filter_sums import Moments
+from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
 from dalembert.identify.likelihood.modal_likelihood import ModalModel
-from dalembert.identify.likelihood.moment_products import quick_products
 from dalembert.identify.subspace import input_matrices
 
 # a mode, one that hardly decays, one that dies at once, a slow real one
@@ -43,7 +42,7 @@ def test_sums_over_a_record_are_those_of_running_filters(count):
 def test_chunks_of_blocks_add_up_to_the_same(monkeypatch):
     u, y = noise(3000, 2), noise(3000, 1, 1)
     whole = Moments(u, y).sums(POLES, derivatives=True)
-    monkeypatch.setattr(block_moments, "CHUNK", 1)
+    monkeypatch.setattr(filter_sums, "CHUNK", 1)
     parts = Moments(u, y).sums(POLES, derivatives=True)
     for name in ("fw", "hw", "f_end", "df_w", "dh_w", "df_end"):
         assert np.abs(getattr(whole, name) - getattr(parts, name)).max() < 1e-11 * np.abs(getattr(whole, name)).max()
@@ -67,8 +66,8 @@ def test_products_by_moments_are_those_of_all_samples(nu):
     lengths = (700, 90)
     u, y = tuple(noise(n, nu, n) for n in lengths), tuple(noise(n, 2, n + 1) for n in lengths)
     model = some_model(nu, 2, 2)
-    slow = likelihood.products(model, u, y)
-    quick = quick_products(model, [Moments(*pair) for pair in zip(u, y, strict=True)])
+    slow = likelihood.products_from_samples(model, u, y)
+    quick = likelihood.products_from_moments(model, [Moments(*pair) for pair in zip(u, y, strict=True)])
     for name in ("zz", "zu", "uu", "ze", "ue", "ee"):
         a, b = getattr(slow, name), getattr(quick, name)
         assert a.shape == b.shape
@@ -83,7 +82,7 @@ def test_residuals_small_or_large_are_those_of_all_samples(size, poles):
     x = np.array([lfilter([0.0, 1.0], [1.0, -np.exp(p)], u[:, 0] + 0j) + np.exp(p * np.arange(2000)) for p in poles])
     y = (model.C @ x).real.T + u @ model.D.T
     e = size * np.abs(y).max() * noise(2000, 2, 5)
-    total = Ascent((u,), (y + e,), full=True, start=True).products(model).ee
+    total = LikelihoodSearch((u,), (y + e,), full=True, start=True).products(model).ee
     assert np.abs(total - e.T @ e).max() < 1e-9 * np.trace(e.T @ e)
 
 

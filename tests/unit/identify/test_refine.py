@@ -9,16 +9,16 @@ import pytest
 
 from dalembert import identify
 from dalembert.core.errors import DataError
+from dalembert.identify.likelihood import likelihood_search, parametrisation, uncertainty
 from dalembert.identify.likelihood import modal_likelihood as likelihood
-from dalembert.identify.likelihood import parametrisation, uncertainty
 from dalembert.identify.likelihood import robust_deviations as robust
-from dalembert.identify.likelihood.ascent import Ascent
+from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
 from dalembert.identify.model.identified import Identified
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.helpers.checks import matched
-from tests.helpers.findings import warns
+from tests.helpers.findings import raises, warns
 
 DT = 0.1
 
@@ -83,11 +83,11 @@ def test_the_predictor_and_back_keep_the_innovation_form():
     assert all(np.allclose(a, b, atol=1e-14) for a, b in zip(found, (*given, K), strict=True))
 
 
-def test_coinciding_poles_are_spread_and_said_so():
+def test_coinciding_poles_are_separated_with_a_note():
     model, changes = parametrisation.modal_model(
         np.eye(2, k=1), np.ones((2, 1)), np.ones((1, 2)), np.zeros((1, 1)), np.array([False]), 1
     )
-    assert len(changes) == 1 and "spread" in changes[0]
+    assert len(changes) == 1 and "separated" in changes[0]
     assert np.isfinite(model.poles).all()
 
 
@@ -97,14 +97,14 @@ def test_coinciding_poles_are_spread_and_said_so():
 @pytest.mark.parametrize("full", [False, True])
 def test_the_gradient_is_that_of_the_likelihood(full):
     system, u, y = two_tests(0.1)
-    ascent = Ascent(u, y, full=full, start=True)
-    point = ascent.begin(modal(rough(system), 2))
-    free, S, gradient = ascent.slope(point)
+    search = LikelihoodSearch(u, y, full=full, start=True)
+    point = search.evaluate_start(modal(rough(system), 2))
+    free, S, gradient = search.find_derivatives(point)
     step, slope = 1e-6 / np.sqrt(np.diag(S)), []
     for i in range(len(gradient)):
         at = np.zeros(len(gradient))
         at[i] = step[i]
-        ends = [ascent.look(ascent.trial(point, free, sign * at)).value for sign in (1.0, -1.0)]
+        ends = [search.evaluate(search.take_step(point, free, sign * at)).value for sign in (1.0, -1.0)]
         slope.append((ends[1] - ends[0]) / (2.0 * step[i]))
     scale = np.sqrt(np.diag(S))
     # differences of V (about 1e3) over 2e-6 deviations lose 1e-13·1e3/1e-6
@@ -113,8 +113,8 @@ def test_the_gradient_is_that_of_the_likelihood(full):
 
 def test_the_residual_is_what_simulation_leaves():
     system, u, y = two_tests(0.1)
-    ascent = Ascent(u, y, full=True, start=True)
-    point = ascent.begin(modal(rough(system), 2))
+    search = LikelihoodSearch(u, y, full=True, start=True)
+    point = search.evaluate_start(modal(rough(system), 2))
     A, B, C, D = parametrisation.state_space(point.model)
     found = StateSpace(A, B, C, D, DT)
     total = np.zeros((3, 3))
@@ -130,9 +130,9 @@ def test_the_covariance_of_the_modes_is_that_of_the_whole_information_matrix():
     """Independent formulation: all of A, B, C, D, starts by differences of simulations, pseudo-inverse of JᵀR⁻¹J."""
     system, u, y = two_tests(0.1)
     R = np.array([[0.01, 0.002, 0.0], [0.002, 0.02, 0.003], [0.0, 0.003, 0.015]])
-    ascent = Ascent(u, y, full=True, start=True)
-    point = ascent.begin(modal(system, 2))
-    free = ascent.slope(point)[0]
+    search = LikelihoodSearch(u, y, full=True, start=True)
+    point = search.evaluate_start(modal(system, 2))
+    free = search.find_derivatives(point)[0]
     poles, found = uncertainty.modal_covariance(point, free, R, DT, innovations=False)
     model = point.model
 
@@ -169,7 +169,7 @@ def test_the_covariance_of_the_modes_is_that_of_the_whole_information_matrix():
     whole = np.linalg.pinv(H, rcond=1e-10, hermitian=True)
     waves = [int(np.argmin(np.abs(model.poles / DT - s))) for s in poles]
     rows = [list(used).index(k) for j in waves for k in (j, 4 + j)]
-    slopes = uncertainty.modal_slopes(poles) / DT
+    slopes = uncertainty.modal_derivatives(poles) / DT
     expected = slopes @ whole[np.ix_(rows, rows)] @ slopes.T
     assert np.abs(found / expected - 1.0).max() < 1e-4
 
@@ -183,7 +183,7 @@ def test_derivatives_of_the_modes_of_an_innovation_model_are_exact():
     )
     free = np.ones((len(model.poles), 2 + 3 + 1 + 1, 2), dtype=bool)
     free[model.real, :, 1] = False
-    ln, theta, gamma = uncertainty._innovation_slopes(model, free)
+    ln, theta, gamma = uncertainty._innovation_derivatives(model, free)
 
     def logs(moved: likelihood.ModalModel) -> np.ndarray:
         A, B, C, D = parametrisation.state_space(moved)
@@ -218,10 +218,10 @@ def test_derivatives_of_the_modes_of_an_innovation_model_are_exact():
 def test_blocks_of_samples_add_up_to_the_same(monkeypatch):
     system, u, y = two_tests(0.1)
     model = modal(rough(system), 2)
-    whole = likelihood.products(model, u, y)
+    whole = likelihood.products_from_samples(model, u, y)
     monkeypatch.setattr(likelihood, "BLOCK", 1)
     monkeypatch.setattr(likelihood, "LEAST_LENGTH", 37)
-    parts = likelihood.products(model, u, y)
+    parts = likelihood.products_from_samples(model, u, y)
     for name in ("zz", "zu", "uu", "ze", "ue", "ee"):
         a, b = getattr(whole, name), getattr(parts, name)
         assert np.abs(a - b).max() < 1e-12 * np.abs(a).max()
@@ -358,33 +358,33 @@ def test_a_deadbeat_predictor_can_be_refined():
     assert found.provenance["cost after"] > plain.provenance["cost after"] - 8.0
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"noise": "pink"}, "noise must be 'output' or 'innovations'"),
-    ({"start": "warm"}, "start must be"),
+@pytest.mark.parametrize("change, shown", [
+    ({"noise": "pink"}, "'output' or 'innovations'"),
+    ({"start": "warm"}, "start"),
 ])  # fmt: skip
-def test_unknown_choices_are_refused(change, message):
+def test_unknown_choices_are_refused(change, shown):
     system, u, y = two_tests(0.1)
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, "unknown-choice", shown):
         identify.refine(system, record(system, u[0], y[0]), **change)
 
 
 def test_too_few_samples_are_refused():
     system, u, y = two_tests(0.1)
     fit = Identified(system, method="given")
-    with pytest.raises(DataError, match="cannot tell the"):
+    with raises(DataError, "too-few-samples", "12 samples"):
         identify.refine(fit, record(system, u[0][:12], y[0][:12]))
 
 
 def test_data_of_another_sample_time_are_refused():
     system, u, y = two_tests(0.1)
     data = identify.read_data(record(system, u[0], y[0]), system.inputs, system.outputs).replace(dt=0.2)
-    with pytest.raises(DataError, match="sampled every"):
+    with raises(DataError, "different-rates", "0.2 s"):
         identify.refine(Identified(system, method="given"), data)
 
 
 def test_iterations_that_do_not_suffice_are_warned_of():
     system, u, y = two_tests(0.001)
-    with pytest.warns(identify.IdentificationWarning, match="before it converged"):
+    with warns(identify.IdentificationWarning, "no-convergence", "iterations="):
         identify.refine(rough(system, 0.05), record(system, u[0], y[0]), iterations=1)
 
 
@@ -413,11 +413,12 @@ def test_the_bound_takes_records_second_order_systems_and_covariances():
     assert np.allclose(a.frequency_deviations, b.frequency_deviations, rtol=1e-8)
 
 
-@pytest.mark.parametrize("noise, message", [
-    (0.0, "positive"), ([0.1, 0.1, 0.1], "expected 1, one per output"), ([[1.0, 2.0], [2.0, 1.0]], "positive"),
+@pytest.mark.parametrize("noise, code", [
+    (0.0, "not-positive-definite"), ([0.1, 0.1, 0.1], "wrong-shape"),
+    ([[1.0, 2.0], [2.0, 1.0]], "not-positive-definite"),
 ])  # fmt: skip
-def test_the_bound_refuses_noise_that_is_none(noise, message):
-    with pytest.raises(DataError, match=message):
+def test_the_bound_refuses_noise_that_is_none(noise, code):
+    with raises(DataError, code):
         identify.cramer_rao(frame(), np.ones((100, 1)), noise, dt=DT)
 
 
@@ -496,12 +497,12 @@ def test_white_residuals_leave_the_deviations_to_the_information():
 @pytest.mark.parametrize("largest", [256, 13])
 def test_what_batches_add_to_the_gradient_is_the_gradient(largest, monkeypatch):
     system, u, y = two_tests(0.1)
-    ascent = Ascent(u, y, full=False, start=True)
-    point = ascent.begin(modal(rough(system), 2))
-    free, _, gradient = ascent.slope(point)
+    search = LikelihoodSearch(u, y, full=False, start=True)
+    point = search.evaluate_start(modal(rough(system), 2))
+    free, _, gradient = search.find_derivatives(point)
     precision = np.diag(1.0 / np.diag(point.noise))
     monkeypatch.setattr(robust, "LENGTH", largest)  # batches of several blocks
-    rows = robust.batch_gradients(ascent, point, free, precision, 50 if largest > 50 else 40)
+    rows = robust.batch_gradients(search, point, free, precision, 50 if largest > 50 else 40)
     assert len(rows) in (10, 13) and np.allclose(rows.sum(axis=0), gradient, atol=1e-8 * np.abs(rows).max())
 
 
@@ -514,7 +515,35 @@ def test_intervals_are_as_wide_as_their_level_says():
     f, z = identify.intervals(found, 0.95)
     assert np.allclose(f[:, 1] - f[:, 0], 2 * 1.959964 * found.frequency_deviations, rtol=1e-6)
     assert np.allclose(z.mean(axis=1), found.damping_ratios)
-    with pytest.raises(DataError, match="between 0 and 1"):
+    with raises(DataError, "out-of-range", "level"):
         identify.intervals(found, 95)
-    with pytest.raises(DataError, match="no standard deviations"):
+    with raises(DataError, "missing-argument", "da.identify.refine"):
         identify.intervals(Identified(system, method="given"))
+
+
+def test_the_search_ends_after_consecutive_steps_without_reduction(monkeypatch):
+    """Each evaluation reduces V by one percent of the prediction: five such steps in a row end the search."""
+    system, u, y = two_tests(0.1)
+    search = LikelihoodSearch(u, y, full=False, start=True)
+    point = search.evaluate_start(modal(rough(system), 2))
+    _, S, gradient = search.find_derivatives(point)
+
+    def evaluate(model):
+        step = likelihood_search._solve(S, gradient, evaluate.damping)
+        predicted = float(step @ gradient) - 0.5 * float(step @ S @ step)
+        evaluate.value -= 0.01 * predicted
+        evaluate.damping = max(4.0 * evaluate.damping, likelihood_search.LEAST_DAMPING)
+        return replace(point, value=evaluate.value)
+
+    evaluate.value, evaluate.damping = point.value, likelihood_search.FIRST_DAMPING
+    monkeypatch.setattr(search, "evaluate", evaluate)
+    end = search.maximise(point, 50)
+    assert not end.converged
+    assert end.iterations == likelihood_search.THRESHOLDS.most_idle
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_scatter_of_residuals_decides_where_it_is_far_from_white(factor, monkeypatch):
+    fisher = np.diag([1.0, 4.0])
+    monkeypatch.setattr(robust, "robust_covariance", lambda *rest: (factor * robust.FAR_FROM_WHITE) ** 2 * fisher)
+    assert robust.choose_covariance(None, None, None, None, fisher, 0.1)[0] == ("fisher" if factor < 1 else "residuals")

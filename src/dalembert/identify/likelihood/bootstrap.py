@@ -1,41 +1,49 @@
 """Scatter of any identification method by a parametric bootstrap (Efron 1979).
 
-Records are simulated from the found model, driven by the measured inputs and by white noise with the covariance that
-the model left (through its gain where it has one); the method is run on each, and the scatter of its results is taken.
+Records are simulated from the found model, driven by the measured inputs and by white noise with the covariance of
+its residuals (through its gain where it has one); the method is run on each, and the scatter of its results is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DalembertError, DataError
-from dalembert.identify.likelihood.refine import setting
+from dalembert.core.findings import Advice, Argument
+from dalembert.identify.likelihood.refine import prepare_refinement
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 
-# A simulated mode belongs to one of the model when it is nearer than this, relative to the frequency.
+# A mode found in a simulated record belongs to the nearest of the model within this distance relative to its frequency:
+# far beyond the scatter of a mode that has been found.
 SAME_MODE = 0.2
+# A standard deviation from 10 runs is known to 1/√18 = 24 %.
+FEWEST_RUNS = 10
 
 
 def bootstrap(
     fit: Identified,
     record: Record | Sequence[Record] | Data,
-    identify: Callable[[Any], Identified] | None,
+    identify: Callable[..., Identified] | None,
     runs: int,
     seed: int,
 ) -> Identified:
     """See :func:`dalembert.identify.deviations`."""
     if identify is None:
-        raise DataError("the bootstrap runs the method again: give identify=lambda record: ... -> Identified.")
-    if runs < 10:
-        raise DataError(f"a scatter needs at least 10 runs, not {runs}.")
-    given = setting(fit, record, "output", "estimate")
+        raise DataError(
+            "missing-argument",
+            "the bootstrap runs the method again.",
+            Advice("Give {}, a function from a Record to a model.", Argument("identify")),
+            where={"argument": "identify"},
+        )
+    whole_number("runs", runs, FEWEST_RUNS)
+    given = prepare_refinement(fit, record, "output", "estimate")
     runs_in = [record] if isinstance(record, Record) else record
     raw = record.u if isinstance(record, Data) else [fit._channels(run, fit.inputs) for run in runs_in]  # type: ignore
     noise = _noise(fit, given.u, given.y)
@@ -44,7 +52,7 @@ def bootstrap(
     table = np.full((runs, 2 * len(modes)), np.nan)
     failed = 0
     for run in range(runs):
-        made = [_simulated(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
+        made = [_simulate_record(fit, *part, noise, rng) for part in zip(raw, given.u, given.y, strict=True)]
         try:
             found = identify(made[0] if len(made) == 1 else made).underdamped()
         except (DalembertError, np.linalg.LinAlgError):
@@ -58,8 +66,10 @@ def bootstrap(
     seen = np.isfinite(table)
     if (seen.sum(axis=0) < 0.5 * runs).any():
         raise DataError(
+            "order-too-high",
             f"the method did not find every mode again in half of {runs} simulated records: the model has modes that "
-            "the data do not support. Choose a smaller order."
+            "the data do not support. Choose a smaller order.",
+            evidence={"found": int(seen.sum(axis=0).min()), "runs": runs},
         )
     whole = table[seen.all(axis=1)]
     covariance = np.atleast_2d(np.cov(whole, rowvar=False)) if len(whole) > 2 * len(modes) else None
@@ -85,7 +95,7 @@ def _noise(fit: Identified, u: Sequence[FloatArray], y: Sequence[FloatArray]) ->
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _simulated(
+def _simulate_record(
     fit: Identified, raw: FloatArray, u: FloatArray, y: FloatArray, noise: FloatArray, rng: np.random.Generator
 ) -> Record:
     """A record as the model would give it: the ``raw`` measured inputs (u: as delayed), outputs with new noise."""

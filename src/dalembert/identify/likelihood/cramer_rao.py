@@ -1,8 +1,8 @@
-"""What data can tell at most: the Cramér-Rao bound, and deviations of models that were not refined.
+"""The Cramér-Rao bound of modes, and standard deviations of models that were not refined.
 
 No unbiased estimate scatters less than the inverse of the Fisher information (Cramér 1946, Rao 1945); the
 maximum-likelihood estimate of :func:`~dalembert.identify.refine` reaches it for long records. The information is that
-of the modal model with all its parameters unknown (poles, B, C, D, starts): `modal_likelihood`.
+of the modal model with all its parameters unknown (poles, B, C, D, initial states): `modal_likelihood`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.core.arguments import matrix
+from dalembert.core.arguments import matrix, one_of
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import aligned
 from dalembert.identify.likelihood import modal_likelihood as likelihood
 from dalembert.identify.likelihood import parametrisation, uncertainty
-from dalembert.identify.likelihood.ascent import Ascent
-from dalembert.identify.likelihood.refine import STARTS, setting, with_covariance
-from dalembert.identify.likelihood.robust_deviations import honest_covariance
+from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch
+from dalembert.identify.likelihood.refine import STARTS, add_covariance, prepare_refinement
+from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model.identified import DeviationMethod, Identified
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
@@ -77,7 +78,7 @@ def cramer_rao(
     dt: float | None = None,
     start: str = "estimate",
 ) -> ModalBounds:
-    """Least standard deviations with which a record can tell frequencies and damping ratios, whatever the method.
+    """Least standard deviations of frequencies and damping ratios from a record, whatever the method.
 
     Parameters
     ----------
@@ -100,25 +101,28 @@ def cramer_rao(
     >>> round(float(once.damping_deviations[0] / four.damping_deviations[0]), 2)
     2.0
     """
-    if start not in STARTS:
-        raise DataError(f"start must be {' or '.join(map(repr, STARTS))}, not {start!r}.")
+    one_of("start", start, STARTS)
     inner = system.system if isinstance(system, Identified) else system
     u, step = _inputs(inner, record, dt)
     if isinstance(inner, SecondOrder):
         inner = inner.state_space()
     sampled = inner.to_discrete(step) if inner.dt is None else inner
     if abs((sampled.dt or step) - step) > 1e-3 * step:
-        raise DataError(f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s.")
+        raise DataError(
+            "different-rates",
+            f"the record is sampled every {step:.6g} s, the system every {sampled.dt:.6g} s.",
+            evidence={"record": step, "system": sampled.dt},
+        )
     R = noise_covariance(noise, sampled.outputs)
     y = tuple(_from_rest(sampled, part) for part in u)
     model, changes = parametrisation.modal_model(
         sampled.A, sampled.B, sampled.C, sampled.D, np.any(sampled.D != 0.0, axis=0), len(u)
     )
     if changes:
-        raise DataError(f"the bound of this system cannot be found: {changes[0].replace('the start', 'it')}.")
-    ascent = Ascent(u, y, full=True, start=start == "estimate")
-    point = ascent.look(model)
-    free = likelihood.free_parameters(point.model, point.score, len(u), start=ascent.start)
+        raise DataError("not-supported", f"the bound of this system cannot be found: {changes[0]}.")
+    search = LikelihoodSearch(u, y, full=True, start=start == "estimate")
+    point = search.evaluate(model)
+    free = likelihood.free_parameters(point.model, point.score, len(u), start=search.start)
     return ModalBounds(*uncertainty.modal_covariance(point, free, R, step, innovations=False))
 
 
@@ -130,7 +134,12 @@ def _inputs(system: StateSpace | SecondOrder, record: Any, dt: float | None) -> 
         return tuple(np.array(run[list(system.inputs)]) for run in runs), runs[0].sample_time
     step = dt if dt is not None else getattr(system, "dt", None)
     if step is None:
-        raise DataError("inputs given as an array need their sample time: dt=...")
+        raise DataError(
+            "missing-argument",
+            "inputs given as an array have no sample time.",
+            Advice("Give {}.", Argument("dt")),
+            where={"argument": "dt"},
+        )
     if runs and np.ndim(runs[0]) < 2:
         runs = [np.asarray(record, dtype=np.float64).reshape(-1, 1)]
     nu = len(system.inputs)
@@ -151,9 +160,15 @@ def noise_covariance(noise: ArrayLike, outputs: Sequence[str]) -> FloatArray:
     elif values.size in (1, ny):
         R = np.diag(np.broadcast_to(values.reshape(-1) ** 2, (ny,)))
     else:
-        raise DataError(f"noise has {values.size} numbers; expected 1, one per output ({ny}), or a {ny} x {ny} matrix.")
+        raise DataError(
+            "wrong-shape",
+            f"noise has {values.size} numbers; expected 1, one per output ({ny}), or a {ny} x {ny} matrix.",
+        )
     if not np.isfinite(R).all() or np.linalg.eigvalsh(R).min() <= 0.0:
-        raise DataError("noise must be positive (a positive definite covariance); without noise there is no bound.")
+        raise DataError(
+            "not-positive-definite",
+            "noise must be positive (a positive definite covariance): without it there is no bound.",
+        )
     return R
 
 
@@ -173,37 +188,35 @@ def deviations(
     fit : Identified
     record : what it was found from
     method : "fisher" or "bootstrap"
-        ``"fisher"``: the inverse Fisher information at the estimate, with the noise that the model leaves (innovations
-        where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far from white). It
-        is what the best estimate would scatter: right for a refined
-        model, and a lower bound for others (subspace and ERA damping ratios scatter some 1.5 to 4 times as much).
+        ``"fisher"``: the inverse Fisher information at the estimate, with the noise of its residuals
+        (innovations where it has a gain; otherwise sensor noise, or the scatter of the residuals where these are far
+        from white). This is the scatter of the best estimate: right for a refined model, and a lower bound for others
+        (subspace and ERA damping ratios scatter some 1.5 to 4 times as much).
         ``"bootstrap"``: records are simulated from the model with noise as found, ``identify`` is run on each, and the
-        scatter of the results taken: honest for any method, ``runs`` times as long.
+        scatter of the results taken: valid for any method, ``runs`` times as long.
     identify : Record -> Identified, for the bootstrap
         For example ``lambda run: da.identify.moesp(run, inputs=..., outputs=..., order=6)``.
     runs, seed : int
-        How many simulated records, and the seed of their noise.
+        Number of simulated records, and the seed of their noise.
     """
-    if method == "bootstrap":
+    if one_of("method", method, ("fisher", "bootstrap")) == "bootstrap":
         from dalembert.identify.likelihood.bootstrap import bootstrap
 
         return bootstrap(fit, record, identify, runs, seed)
-    if method != "fisher":
-        raise DataError(f"method must be 'fisher' or 'bootstrap', not {method!r}.")
     noise = "innovations" if fit.gain is not None and np.any(fit.gain) else "output"
-    given = setting(fit, record, noise, "estimate")
+    given = prepare_refinement(fit, record, noise, "estimate")
     model, changes = given.model()
-    ascent = given.ascent()
-    point = ascent.begin(model)
-    free = ascent.slope(point)[0]
-    R = uncertainty.unbiased_noise(point, free)
+    search = given.search()
+    point = search.evaluate_start(model)
+    free = search.find_derivatives(point)[0]
+    R = uncertainty.correct_noise(point, free)
     poles, covariance = uncertainty.modal_covariance(point, free, R, fit.dt, innovations=given.innovations)
     deviation_method: DeviationMethod = "fisher"
     more: tuple[str, ...] = ()
     if not given.innovations:
-        deviation_method, covariance, more = honest_covariance(ascent, point, free, R, covariance, fit.dt)
+        deviation_method, covariance, more = choose_covariance(search, point, free, R, covariance, fit.dt)
     note = "standard deviations are those of the best estimate from these data (Fisher information at this model)"
-    result = with_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
+    result = add_covariance(fit.noted(*changes, *(more or (note,))), poles, covariance)
     return result.replace(deviation_method=deviation_method)
 
 
@@ -218,9 +231,13 @@ def intervals(fit: Identified | ModalBounds, level: float = 0.95) -> tuple[Float
     from scipy.special import ndtri
 
     if not 0.0 < level < 1.0:
-        raise DataError(f"level must lie between 0 and 1, not {level!r}.")
+        raise DataError("out-of-range", f"level must lie between 0 and 1, not {level!r}.", where={"argument": "level"})
     if fit.frequency_deviations is None or fit.damping_deviations is None:
-        raise DataError("this model has no standard deviations; use refine(fit, record) or deviations(fit, record).")
+        raise DataError(
+            "missing-argument",
+            "this model has no standard deviations.",
+            Advice("Use {} first.", Call("da.identify.refine"), Call("da.identify.deviations")),
+        )
     half = float(ndtri(0.5 + 0.5 * level)) * np.array([-1.0, 1.0])
     f = fit.frequencies_hz[:, None] + half * fit.frequency_deviations[:, None]
     z = fit.damping_ratios[:, None] + half * fit.damping_deviations[:, None]

@@ -1,20 +1,25 @@
 """Likelihood of a modal model of sampled data, with its gradient and Fisher information, in one pass over the samples.
 
-model        z_j[t+1] = λ_j z_j[t] + b_jᵀ u[t],   z_j[0] = one start per segment        (one complex z per pair)
+model        z_j[t+1] = λ_j z_j[t] + b_jᵀ u[t],   z_j[0] = one initial state per segment   (one complex z per pair)
              ŷ[t] = Σ_j Re(c_j z_j[t]) + D u[t],   e = y - ŷ white, covariance R
 signals      f_jk = (q - λ_j)⁻¹ u_k,   h_j = λ_jᵗ,   λ_j g_j = ∂z_j/∂(ln λ_j),  g_j = (q - λ_j)⁻¹ z_j
              every derivative of ŷ is a fixed 2 x 2 combination of these: the Gram matrix of [f, h, λg, u, e] holds all
-             that the data say, whatever their number (blocks of samples are added up, so memory does not grow).
+             information of the data (blocks of samples are added up, so memory does not grow with their number).
 elimination  c_j, D are linear for given λ, b, z₀ (variable projection): with L = [Re z, -Im z, u],
              G⊥ = G - G_zL G_LL⁻¹ G_Lz,  and the information on (ln λ, b, z₀) is M ∘ G⊥, M = Kᵀ R⁻¹ K with the K of c_j
              (since all outputs share L, R drops out of the elimination).
+
+The products come from the samples, or from moments of the records (`filter_sums`). Then e = y - Re(C z) - D u is never
+made: Σ s e = Σ s y - Σ s ŷ, and Σ e eᵀ likewise. That loses (rms y / rms e)² of the digits, which does not matter for
+measured data; where the residuals are small (``CLEAN``), e itself must be made. So must the signals where a mode does
+not decay within a record (``UNDAMPED``), because of the digits that 1 - λ μ loses.
 
 Golub and Pereyra 1973, Kaufman 1975 (variable projection); Ljung 1999, 7.4, 10.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +27,17 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dalembert.core.arrays import ComplexArray, FloatArray
+from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_modal, real_products
 
 BoolArray = NDArray[np.bool_]
 # Numbers of one block of signals held at once, 4 MB, and its samples: what stays near the processor.
 BLOCK = 500_000
 LEAST_LENGTH, MOST_LENGTH = 256, 4096
-# A free motion below this, relative to its beginning, is not followed further: it would end in denormal numbers.
+# A free motion below this, relative to its beginning, is set to zero: it would end in denormal numbers.
 DEAD = 1e-17
+# Power of the residuals, relative to that of their output, below which differences of powers lose too many digits: V is
+# then known to some 1e-12 N, against 1e-5 that ends the search.
+CLEAN = 1e-4
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Products:
     samples: int
 
 
-def products(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, ...]) -> Products:
+def products_from_samples(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, ...]) -> Products:
     """One pass over the segments u_k (N_k, nu), y_k (N_k, ny)."""
     J, nu, ny, S = len(model.poles), model.nu, len(model.D), len(y)
     own, d = 2 * (nu + 2), int(model.direct.sum())
@@ -117,6 +126,73 @@ def products(model: ModalModel, u: tuple[FloatArray, ...], y: tuple[FloatArray, 
     return Products(zz, zu, tail[:d, :d], ze, tail[:d, d:], tail[d:, d:], sum(map(len, y)))
 
 
+def products_from_moments(model: ModalModel, records: Sequence[Moments]) -> Products:
+    """As :func:`products_from_samples`, from the moments of the records."""
+    J, nu, ny, S = len(model.poles), model.nu, len(model.D), len(records)
+    P, direct = nu + S + 1, model.direct
+    d = int(direct.sum())
+    zz, zu, ze = np.zeros((J, P, 2, J, P, 2)), np.zeros((J, P, 2, d)), np.zeros((J, P, 2, ny))
+    uu, ue, ee = np.zeros((d, d)), np.zeros((d, ny)), np.zeros((ny, ny))
+    for s, moments in enumerate(records):
+        place = np.array([*range(nu), nu + s, nu + S])
+        inner, with_u, with_e, total = _multiply_record(model, moments, model.weights[:, [*range(nu), nu + s]])
+        if S == 1:
+            zz = inner
+        else:
+            zz[:, place[:, None], :, :, place[None, :]] += inner.transpose(1, 4, 0, 2, 3, 5)
+        zu[:, place] += with_u[..., direct]
+        ze[:, place] += with_e
+        uu += moments.ww[:nu, :nu][direct][:, direct]
+        ue += total[:nu][direct]
+        ee += total[nu:]
+    return Products(zz, zu, uu, ze, ue, 0.5 * (ee + ee.T), sum(part.count for part in records))
+
+
+def modes_decay(model: ModalModel, records: Sequence[Moments]) -> bool:
+    """Whether all modes decay enough in every record for :func:`products_from_moments`."""
+    slowest = float(np.min(-model.poles.real, initial=np.inf))
+    return slowest * min(part.count for part in records) > UNDAMPED
+
+
+def residuals_vanish(sums: Products, records: Sequence[Moments]) -> bool:
+    """Whether the residual of some output is so small that it must be made sample by sample."""
+    power = sum(np.diag(part.ww)[part.nu :] for part in records)
+    return bool((np.diag(sums.ee) < CLEAN * power).any())
+
+
+def _multiply_record(
+    model: ModalModel, moments: Moments, weights: ComplexArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Products of the signals (J, nu + 2, 2) with each other, with u and with e; and Σ w eᵀ (q, ny)."""
+    J, nu, lam = len(model.poles), model.nu, model.multipliers()
+    sums = moments.sums(model.poles, derivatives=True)
+    assert sums.df_w is not None and sums.dh_w is not None
+    b, z0 = weights[:, :nu], weights[:, nu]
+    plain, conjugated = (
+        multiply_modal(lam, weights, sums, moments.ww[:nu, :nu], conjugate) for conjugate in CONJUGATIONS
+    )
+    size = J * (nu + 2)
+    inner = real_products(plain.reshape(size, size), conjugated.reshape(size, size))
+    # Σ s w of s = f, h, λ g
+    gw = np.einsum("jk,jkw->jw", b, sums.df_w) + z0[:, None] * sums.dh_w
+    sw = np.concatenate([sums.fw, sums.hw[:, None], (lam[:, None] * gw)[:, None]], axis=1)
+    # Σ s z and Σ s z̄, (J, nu + 2, J)
+    sz = np.einsum("jplk,lk->jpl", plain[..., : nu + 1], weights)
+    sz_conjugated = np.einsum("jplk,lk->jpl", conjugated[..., : nu + 1], np.conj(weights))
+    se = sw[..., nu:] - 0.5 * (sz @ model.C.T + sz_conjugated @ np.conj(model.C.T)) - sw[..., :nu] @ model.D.T
+    zw = np.einsum("jk,jkw->jw", weights, sw[:, : nu + 1])
+    we = moments.ww[:, nu:] - (model.C @ zw).real.T - moments.ww[:, :nu] @ model.D.T
+    ze = np.einsum("jk,jka->ja", weights, se[:, : nu + 1])
+    we[nu:] -= (model.C @ ze).real + model.D @ we[:nu]
+    shape = (J, nu + 2, 2)
+    return (
+        inner.reshape(*shape, *shape),
+        np.stack([sw[..., :nu].real, sw[..., :nu].imag], axis=2),
+        np.stack([se.real, se.imag], axis=2),
+        we,
+    )
+
+
 def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray) -> FloatArray:
     """Gram matrix of one segment, columns as the rows of :func:`blocks`."""
     size = 2 * len(model.poles) * (model.nu + 2) + int(model.direct.sum()) + y.shape[1]
@@ -128,13 +204,13 @@ def _segment_gram(model: ModalModel, u: FloatArray, y: FloatArray, weights: Comp
 
 def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArray, length: int) -> Iterator[FloatArray]:
     """Signals of one segment, ``length`` samples at a time: rows (mode, [f, h, λg], [Re, Im]), direct inputs, e."""
-    from scipy.signal import lfilter  # the slowest import of this folder
+    from scipy.signal import lfilter  # imported here: it takes long to load
 
     J, nu, ny = len(model.poles), model.nu, y.shape[1]
     lam = model.multipliers()
     d = int(model.direct.sum())
     size = 2 * J * (nu + 2) + d + ny
-    memory = np.zeros((J, nu + 1, 1), dtype=complex)  # what the filters carry from block to block
+    memory = np.zeros((J, nu + 1, 1), dtype=complex)  # states of the filters between blocks
     for begin in range(0, len(u), length):
         ub, yb = u[begin : begin + length].T, y[begin : begin + length].T
         count = ub.shape[1]
@@ -155,8 +231,8 @@ def blocks(model: ModalModel, u: FloatArray, y: FloatArray, weights: ComplexArra
         yield block
 
 
-def simulated(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, memory: ComplexArray) -> FloatArray:
-    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; memory (J, 1) of the filters is kept."""
+def simulate(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: int, memory: ComplexArray) -> FloatArray:
+    """ŷ (ny, some) of one segment for u (nu, some) from sample ``begin`` on; memory (J, 1) : filter states, updated."""
     from scipy.signal import lfilter
 
     states = weights[:, : model.nu] @ u
@@ -168,7 +244,7 @@ def simulated(model: ModalModel, u: FloatArray, weights: ComplexArray, begin: in
 
 
 def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
-    """λᵗ for t = begin, ..., zero once it has died out."""
+    """λᵗ for t = begin, ..., zero below DEAD."""
     result = np.zeros(count, dtype=complex)
     decay = -pole.real
     last = count if decay <= 0.0 else int(np.clip(-np.log(DEAD) / decay + 1.0 - begin, 0, count))
@@ -180,7 +256,7 @@ def _powers(pole: complex, begin: int, count: int) -> ComplexArray:
 
 @dataclass(frozen=True)
 class Score:
-    """What one pass says, C and D already at their best for the given λ, b, z₀.
+    """Result of one pass, with the best C and D for the given λ, b, z₀.
 
     change (nx + d, ny) of the linear part; residual (ny, ny), Σ e eᵀ after it; projected G⊥ (J, P, 2, J, P, 2);
     cross zᵀe (J, P, 2, ny); inverse G_LL⁻¹; follow G_LL⁻¹ G_Lz (nx + d, J, P, 2); energy of the signals (J, P).
@@ -260,7 +336,7 @@ def gradient(C: ComplexArray, precision: FloatArray, cross: FloatArray) -> Float
 def free_parameters(model: ModalModel, score: Score, segments: int, *, start: bool) -> BoolArray:
     """Which of (b, z₀, ln λ) are free, (J, P, 2): real poles have real parameters; a factor of b and c is arbitrary.
 
-    Per mode the one weight that moves the outputs most is held: c_j then sets the size.
+    Per mode the weight with the largest effect on the outputs is fixed: c_j then sets the size.
     """
     J, nu = len(model.poles), model.nu
     P = nu + segments + 1
@@ -269,14 +345,14 @@ def free_parameters(model: ModalModel, score: Score, segments: int, *, start: bo
     if not start:
         free[:, nu : nu + segments] = False
     power = score.energy[:, :-1] * np.abs(model.weights) ** 2
-    power[:, nu:] *= 1e-3  # prefer to hold an input
+    power[:, nu:] *= 1e-3  # prefer to fix an input
     held = np.argmax(power, axis=1)
     free[np.arange(J), held] = False
     return free
 
 
 def symmetric_inverse(matrix: FloatArray) -> FloatArray:
-    """Inverse of a positive definite matrix, scaled to ones on its diagonal; directions it does not hold count zero."""
+    """Inverse of a positive definite matrix, scaled to a unit diagonal; zero along its null space."""
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     inverse_scale = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
     scaled = matrix * inverse_scale[:, None] * inverse_scale

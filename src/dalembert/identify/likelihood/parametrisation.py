@@ -20,20 +20,21 @@ from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
 from dalembert.linear.eigen.roots import balanced_matrix
 from dalembert.numerics import ties
 
-# Eigenvectors of more than this condition are those of a defective matrix: its poles are spread a little.
+# Eigenvectors with a larger condition number, the inverse root of ε, count as those of a defective matrix, whose poles
+# are separated by SPREAD.
 LARGEST_CONDITION = 1e7
 SPREAD = 1e-6
-# Poles are kept inside this ring: the decay per sample of ln λ has a meaning there.
-LEAST_DECAY = 1e-9
-# A pair with an imaginary part of λ below this may want to be two real poles.
+# Poles stay inside this ring of decays per sample: slower ones do not decay over a record of 1e9 samples, faster ones
+# have 5 % left after one sample.
+LEAST_DECAY, MOST_DECAY = 1e-9, 3.0
+# A pair with an imaginary part of λ below this, 60 samples per period and more, may be two real poles.
 SLOW = 0.1
-MOST_DECAY = 3.0
 
 
 def modal_model(
     A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, direct: BoolArray, segments: int
 ) -> tuple[ModalModel, tuple[str, ...]]:
-    """Modal parameters, starts z₀ zero, and what had to be changed for them to exist."""
+    """Modal parameters, initial states z₀ zero, and notes on changes that were necessary for them to exist."""
     values, V, spread = _eigen(A)
     keep = values.imag >= 0.0
     values, b, c = values[keep], np.linalg.solve(V, B.astype(complex))[keep], (C @ V)[:, keep]
@@ -43,16 +44,15 @@ def modal_model(
     poles = np.log(np.where(values == 0.0, np.exp(-MOST_DECAY), values).astype(complex))
     outside = poles.real > -LEAST_DECAY
     moved = int(np.count_nonzero(poles.real > LEAST_DECAY))
-    changes: tuple[str, ...] = (f"{moved} poles of the start moved inside the unit circle",) if moved else ()
-    changes += ("coinciding poles of the start spread apart",) if spread else ()
+    changes: tuple[str, ...] = (f"{moved} poles of the initial model moved inside the unit circle",) if moved else ()
+    changes += ("coinciding poles of the initial model separated",) if spread else ()
     poles.real = np.clip(np.where(outside, -np.abs(poles.real), poles.real), -MOST_DECAY, -LEAST_DECAY)
     weights = np.hstack([b, np.zeros((len(b), segments))])
-    return normalised(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
+    return normalise(ModalModel(poles, real, weights, c, D.copy(), direct)), changes
 
 
 def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
-    """Eigenvalues, exactly real or in exactly conjugate pairs, vectors that can be told apart, and whether A had to be
-    changed for that."""
+    """Eigenvalues, exactly real or in exactly conjugate pairs, independent vectors, and whether A had to be changed."""
     if not len(A):
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex), False
     balanced, scaling = balanced_matrix(A)
@@ -64,15 +64,16 @@ def _eigen(A: FloatArray) -> tuple[ComplexArray, ComplexArray, bool]:
         if np.linalg.cond(V) < LARGEST_CONDITION:
             return values.astype(complex), (scaling[:, None] * V).astype(complex), step > 0.0
     raise DataError(
-        "this start cannot be refined: its poles coincide without independent shapes. Choose another order, or another "
-        "method for the start."
+        "rank-deficient",
+        "this model cannot be refined: its poles coincide without independent shapes. Choose another order, or another "
+        "method for the initial model.",
     )
 
 
-def recast(model: ModalModel) -> list[ModalModel]:
+def change_pole_kinds(model: ModalModel) -> list[ModalModel]:
     """The same model with neighbouring real poles as pairs, and with slow pairs as real poles.
 
-    An ascent keeps the kind of every pole; these are where to try it again.
+    A search keeps the kind of every pole; these are other initial models for it.
     """
     A, B, C, D = state_space(model)
     kinds = np.repeat(model.real, np.where(model.real, 1, 2))
@@ -94,8 +95,8 @@ def recast(model: ModalModel) -> list[ModalModel]:
     return result
 
 
-def normalised(model: ModalModel) -> ModalModel:
-    """The factor between b and c set so that both are of one size, and the largest c real and positive."""
+def normalise(model: ModalModel) -> ModalModel:
+    """The same model with b and c of one size, and the largest c real and positive."""
     size_c = np.linalg.norm(model.C, axis=0)
     size_b = np.linalg.norm(model.weights, axis=1)
     top = model.C[ties.first_largest(model.C), np.arange(len(size_c))] if len(model.C) else size_c + 0j
@@ -106,7 +107,7 @@ def normalised(model: ModalModel) -> ModalModel:
     return replace(model, C=model.C * factor, weights=model.weights / factor[:, None])
 
 
-def ascending(model: ModalModel) -> ModalModel:
+def sort_modes(model: ModalModel) -> ModalModel:
     """Modes in ascending order of |ln λ|."""
     order = np.argsort(np.abs(model.poles), kind="stable")
     return replace(

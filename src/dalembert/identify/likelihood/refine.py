@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dalembert.core import progress as progress_
-from dalembert.core.arrays import FloatArray
+from dalembert.core.arguments import one_of
+from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.identify.likelihood import parametrisation, uncertainty
-from dalembert.identify.likelihood.ascent import Ascent, Summit
-from dalembert.identify.likelihood.robust_deviations import honest_covariance
+from dalembert.identify.likelihood.likelihood_search import LikelihoodSearch, Maximum
+from dalembert.identify.likelihood.modal_likelihood import ModalModel
+from dalembert.identify.likelihood.robust_deviations import choose_covariance
 from dalembert.identify.model import playback
 from dalembert.identify.model.identified import DeviationMethod, Identified
 from dalembert.identify.records.checks import IdentificationWarning
@@ -28,16 +29,16 @@ from dalembert.linear.state_space import StateSpace
 from dalembert.record import Record
 
 NOISES = ("output", "innovations")
-# Rounds of trying poles of another kind, and the gain of V that is worth another.
+# Rounds of searches with poles of another kind, and the least reduction of V for another round.
 ROUNDS, WORTH = 2, 1e-3
 STARTS = ("estimate", "zero")
-# Decay per sample below which a pole is at the border of stability.
+# Decay per sample below which a pole is at the stability limit: 100 times the least that the search allows.
 BORDER = 1e-7
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A model and data that fit together."""
+class Refinement:
+    """An initial model and the data that refine or judge it."""
 
     fit: Identified
     u: tuple[FloatArray, ...]
@@ -47,18 +48,19 @@ class Setting:
 
     @property
     def innovations(self) -> bool:
-        """Whether the predictor is what is fitted."""
+        """Whether the predictor is fitted."""
         return self.noise == "innovations"
 
-    def ascent(self, *, full: bool | None = None) -> Ascent:
+    def search(self, *, full: bool | None = None) -> LikelihoodSearch:
         """The likelihood of these data."""
         drive = self.u
         if self.innovations:
             drive = tuple(np.hstack(pair) for pair in zip(self.u, self.y, strict=True))
-        return Ascent(drive, self.y, full=self.innovations if full is None else full, start=self.start == "estimate")
+        full = self.innovations if full is None else full
+        return LikelihoodSearch(drive, self.y, full=full, start=self.start == "estimate")
 
-    def model(self) -> tuple[Any, tuple[str, ...]]:
-        """Modal parameters of the model or of its predictor."""
+    def model(self) -> tuple[ModalModel, tuple[str, ...]]:
+        """Modal parameters of the model or of its predictor, and notes on changes."""
         s = self.fit.system
         matrices = (s.A, s.B, s.C, s.D)
         direct = np.any(s.D != 0.0, axis=0)
@@ -69,44 +71,51 @@ class Setting:
         return parametrisation.modal_model(*matrices, direct, len(self.y))
 
 
-def setting(fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, noise: str, start: str) -> Setting:
+def prepare_refinement(
+    fit: Identified | StateSpace, record: Record | Sequence[Record] | Data, noise: str, start: str
+) -> Refinement:
     """Check a model against the data that shall refine or judge it."""
-    if noise not in NOISES:
-        raise DataError(f"noise must be {' or '.join(map(repr, NOISES))}, not {noise!r}.")
-    if start not in STARTS:
-        raise DataError(f"start must be {' or '.join(map(repr, STARTS))}, not {start!r}.")
+    one_of("noise", noise, NOISES)
+    one_of("start", start, STARTS)
     if not isinstance(fit, (Identified, StateSpace)):
-        raise DataError(f"expected an Identified or a StateSpace to start from, got {type(fit).__name__}.")
+        raise DataError("wrong-type", f"expected an Identified or a StateSpace, got {type(fit).__name__}.")
     inputs, outputs = (fit.inputs, fit.outputs) if fit.inputs or fit.outputs else ((), ())
     data = record if isinstance(record, Data) else None
     if isinstance(fit, StateSpace):
         data = read_data(record, inputs, outputs)
         fit = Identified(fit if fit.dt is not None else fit.to_discrete(data.dt), method="given model")
     if data is not None:
-        u, y = _taken(data, fit)
+        u, y = _take_channels(data, fit)
     else:
         records = [record] if isinstance(record, Record) else list(record)  # type: ignore[arg-type]
         if not records:
-            raise DataError("no record was given.")
+            raise DataError("empty", "no record was given.", where={"argument": "record"})
         u, y = tuple(fit._driving(run) for run in records), tuple(fit._channels(run, outputs) for run in records)
     if not fit.order:
-        raise DataError("a model without states has no poles to refine.")
+        raise DataError("empty", "a model without states has no poles to refine.")
     known = fit.order * (len(inputs) + len(outputs)) + len(inputs) * len(outputs) + fit.order * len(y)
     if sum(map(len, y)) * len(outputs) <= known:
         raise DataError(
-            f"{sum(map(len, y))} samples of {len(outputs)} outputs cannot tell the {known} parameters of a model of "
-            f"order {fit.order}. Measure longer, or ask for a smaller order."
+            "too-few-samples",
+            f"{sum(map(len, y))} samples of {len(outputs)} outputs do not determine the {known} parameters of a model "
+            f"of order {fit.order}. Measure longer, or use a smaller order.",
+            evidence={"samples": sum(map(len, y)), "unknowns": known},
         )
-    return Setting(fit, u, y, noise, start)
+    return Refinement(fit, u, y, noise, start)
 
 
-def _taken(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
-    """Inputs and outputs of data read before, in the model's order, delayed as the model says."""
+def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+    """Inputs and outputs of data read before, in the order of the model, with its delays."""
     if abs(data.dt - fit.dt) > 1e-3 * fit.dt:
-        raise DataError(f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s.")
+        raise DataError(
+            "different-rates",
+            f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s.",
+            evidence={"data": data.dt, "model": fit.dt},
+        )
     if data.inputs != fit.inputs or data.outputs != fit.outputs:
         raise DataError(
-            f"the data have inputs {data.inputs} and outputs {data.outputs}, the model {fit.inputs} and {fit.outputs}."
+            "channel-mismatch",
+            f"the data have inputs {data.inputs} and outputs {data.outputs}, the model {fit.inputs} and {fit.outputs}.",
         )
     late = [fit.delays.get(name, 0) for name in fit.inputs]
     if not any(late):
@@ -132,23 +141,23 @@ def refine(
     Parameters
     ----------
     fit : Identified or StateSpace
-        Where to start; its order and names are kept, and so are columns of D that are all zero (no feed-through). A
+        Initial model; its order and names are kept, and so are columns of D that are all zero (no feed-through). A
         continuous StateSpace is sampled first (zero-order hold).
-    record : Record, or several of one system (each with a start of its own), or Data
+    record : Record, or several of one system (each with an initial state of its own), or Data
     noise : "output" or "innovations"
-        White sensor noise alone; or noise that drives the system as well (the start takes the gain of ``fit``, zero
+        White sensor noise alone; or noise that drives the system as well (first with the gain of ``fit``, zero
         where it has none).
     start : "estimate" or "zero"
         State at the first sample of each record: estimated, or known to be zero.
     iterations : int
-        At most so many.
+        Largest number.
     progress : None shows a bar on a terminal after two seconds; True, False, or a function of the fraction done.
 
     Returns
     -------
     Identified
         In modal states, with ``innovation`` (covariance of the noise), ``frequency_deviations``,
-        ``damping_deviations`` and ``covariance`` (of f_1 [Hz], ζ_1, f_2, ...); never less likely than the start. A
+        ``damping_deviations`` and ``covariance`` (of f_1 [Hz], ζ_1, f_2, ...); never less likely than ``fit``. A
         stable model (for innovations: a stable predictor).
 
     Examples
@@ -174,12 +183,14 @@ def maximise_likelihood(
     start: str = "estimate", iterations: int = 50, progress: progress_.Setting = None,
 ) -> Identified:  # fmt: skip
     """As :func:`refine`, without warnings: the findings are for the caller to report."""
-    given = setting(fit, record, noise, start)
-    ascent = given.ascent()
+    given = prepare_refinement(fit, record, noise, start)
+    search = given.search()
     with progress_.Progress(progress, "refining") as bar:
-        top, before, changes = _summit(given, ascent, int(iterations), bar.update)
+        top, before, changes = _find_maximum(given, search, int(iterations), bar.update)
     if not np.isfinite(top.point.value) or top.point.value > before:
-        return given.fit.noted(f"refinement ({noise} noise) found nothing more likely than the start, which is kept")
+        return given.fit.noted(
+            f"refinement ({noise} noise) found nothing more likely than the initial model, which is kept"
+        )
     findings = []
     if not top.converged:
         problem = (
@@ -196,39 +207,42 @@ def maximise_likelihood(
         )
         advice = Advice("Use {}, or another order.", Argument("noise", "innovations"))
         findings.append(Finding("poles-at-stability-limit", problem, {}, {"poles": border}, (advice,)))
-    result = _result(given, ascent, top, before, changes)
+    result = _make_result(given, search, top, before, changes)
     return result.replace(findings=(*result.findings, *findings))
 
 
-def _summit(
-    given: Setting, ascent: Ascent, iterations: int, report: Callable[[float], None]
-) -> tuple[Summit, float, tuple[str, ...]]:
-    """The summit, V of the start, and how the start had to be changed.
+def _find_maximum(
+    given: Refinement, search: LikelihoodSearch, iterations: int, report: Callable[[float], None]
+) -> tuple[Maximum, float, tuple[str, ...]]:
+    """The maximum, V of the initial model, and notes on its changes.
 
-    A predictor may have poles of another kind (real or pairs) than the one that the given gain makes: the ascent begins
-    from the better of that gain and none, and is tried again with poles of other kinds.
+    A predictor may have poles of another kind (real or pairs) than the one with the given gain: the search begins with
+    the better of that gain and none, and is repeated with poles of other kinds.
     """
     model, changes = given.model()
-    begin = ascent.begin(model)
-    before = _start_value(given, ascent) if changes else begin.value
+    begin = search.evaluate_start(model)
+    before = _start_value(given, search) if changes else begin.value
     if given.innovations and given.fit.gain is not None and given.fit.system.is_stable:
         bare = replace(given, fit=given.fit.replace(gain=None)).model()[0]
-        without = ascent.begin(bare)
+        without = search.evaluate_start(bare)
         begin = without if without.value < begin.value else begin
-    top = ascent.climb(begin, iterations, report)
+    top = search.maximise(begin, iterations, report)
     for _ in range(ROUNDS if given.innovations else 0):
-        if top.converged:  # a summit within its kind; the others are where an ascent got stuck between two kinds
+        if top.converged:  # else the search stopped between two kinds
             break
-        tries = [ascent.climb(ascent.begin(m), iterations, report) for m in parametrisation.recast(top.point.model)]
-        best = min(tries, key=lambda summit: summit.point.value, default=top)
+        tries = [
+            search.maximise(search.evaluate_start(m), iterations, report)
+            for m in parametrisation.change_pole_kinds(top.point.model)
+        ]
+        best = min(tries, key=lambda found: found.point.value, default=top)
         if not best.point.value < top.point.value - WORTH:
             break
         top = best
     return top, before, changes
 
 
-def _start_value(given: Setting, ascent: Ascent) -> float:
-    """V of the start as it was given, where modal parameters do not stand for it exactly."""
+def _start_value(given: Refinement, search: LikelihoodSearch) -> float:
+    """V of the given model, where modal parameters do not represent it exactly."""
     s, K = given.fit.system, given.fit.gain
     total = np.zeros((s.ny, s.ny))
     for u, y in zip(given.u, given.y, strict=True):
@@ -241,18 +255,20 @@ def _start_value(given: Setting, ascent: Ascent) -> float:
             total += e.T @ e
     if not np.isfinite(total).all():
         return np.inf
-    return ascent.value(total)
+    return search.value(total)
 
 
-def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes: tuple[str, ...]) -> Identified:
+def _make_result(
+    given: Refinement, search: LikelihoodSearch, top: Maximum, before: float, changes: tuple[str, ...]
+) -> Identified:
     old, ny = given.fit, given.fit.system.ny
-    noise = uncertainty.unbiased_noise(top.point, top.free)
+    noise = uncertainty.correct_noise(top.point, top.free)
     poles, covariance = uncertainty.modal_covariance(top.point, top.free, noise, old.dt, innovations=given.innovations)
     method: DeviationMethod = "fisher"
     warning: tuple[str, ...] = ()
     if not given.innovations:
-        method, covariance, warning = honest_covariance(ascent, top.point, top.free, noise, covariance, old.dt)
-    model = parametrisation.ascending(parametrisation.normalised(top.point.model))
+        method, covariance, warning = choose_covariance(search, top.point, top.free, noise, covariance, old.dt)
+    model = parametrisation.sort_modes(parametrisation.normalise(top.point.model))
     A, B, C, D = parametrisation.state_space(model)
     gain, states = np.zeros((len(A), ny)), parametrisation.state_names(model)
     if given.innovations:
@@ -276,10 +292,10 @@ def _result(given: Setting, ascent: Ascent, top: Summit, before: float, changes:
         },
         deviation_method=method, findings=old.findings,
     )  # fmt: skip
-    return with_covariance(result, poles, covariance)
+    return add_covariance(result, poles, covariance)
 
 
-def with_covariance(fit: Identified, poles: Any, covariance: FloatArray) -> Identified:
+def add_covariance(fit: Identified, poles: ComplexArray, covariance: FloatArray) -> Identified:
     """The fit with the deviations of its underdamped modes; its own order of modes decides."""
     modes = fit.underdamped().eigenvalues
     if len(modes) == 0:

@@ -1,9 +1,9 @@
 """Standard deviations where the residuals of an output-error model are not white.
 
-The estimate stays right, its information no longer tells its scatter: covariance S⁻¹ Q S⁻¹ with Q that of the gradient
-Σ_t J⊥ᵀ R⁻¹ e (sandwich, Huber 1967). Q is the sum over batches of the record, each longer than the memory of the
-gradient, of the squares of what each adds to it (batch means). A record of less than some fifty decay times has too few
-such batches: the deviations are then too small, by up to a half.
+The estimate stays right, but the inverse of its information is not its covariance. This is S⁻¹ Q S⁻¹ with Q that of
+the gradient Σ_t J⊥ᵀ R⁻¹ e (sandwich, Huber 1967). Q is the sum over batches of the record, each longer than the
+correlation time of the gradient, of the squares of their shares in it (batch means). A record of less than some fifty
+decay times has too few such batches: the deviations are then too small, by up to a half.
 """
 
 from __future__ import annotations
@@ -14,34 +14,37 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
-from dalembert.identify.likelihood.ascent import Ascent, Point
-from dalembert.identify.likelihood.block_moments import CHUNK, LENGTH, Filters, added
+from dalembert.identify.likelihood.filter_sums import CHUNK, LENGTH, BlockFilters, add_starts
+from dalembert.identify.likelihood.likelihood_search import LikelihoodPoint, LikelihoodSearch
 from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
-from dalembert.identify.likelihood.uncertainty import modal_slopes, output_slopes
+from dalembert.identify.likelihood.uncertainty import modal_derivatives, output_derivatives
 from dalembert.identify.model.identified import DeviationMethod
 
-# Batches: as many as give each three times the longest memory of the modes, within these.
+# Batches: as many as give each three times the longest decay time of the modes, within these.
 LEAST_BATCHES, MOST_BATCHES = 8, 64
-# Standard deviations this many times those of white noise are no accident of 8 or more batches.
+# Ratio of standard deviations to those of white noise. From 8 batches a standard deviation is known to 1/√14 = 27 %:
+# twice is 3.7 of these, no chance.
 FAR_FROM_WHITE = 2.0
 
 
-def batch_length(ascent: Ascent, point: Point) -> int:
+def batch_length(search: LikelihoodSearch, point: LikelihoodPoint) -> int:
     """Samples of a batch."""
     memory = 3.0 / max(float(np.min(-point.model.poles.real, initial=1.0)), 1e-12)
-    shortest, longest = ascent.samples // MOST_BATCHES, ascent.samples // LEAST_BATCHES
+    shortest, longest = search.samples // MOST_BATCHES, search.samples // LEAST_BATCHES
     return int(np.clip(memory, shortest, longest))
 
 
-def batch_gradients(ascent: Ascent, point: Point, free: BoolArray, precision: FloatArray, length: int) -> FloatArray:
-    """What each batch adds to the gradient of the free parameters, (batches, parameters)."""
-    model, nu, S = point.model, point.model.nu, len(ascent.y)
+def batch_gradients(
+    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, precision: FloatArray, length: int
+) -> FloatArray:
+    """Share of each batch in the gradient of the free parameters, (batches, parameters)."""
+    model, nu, S = point.model, point.model.nu, len(search.y)
     J, P, ny = len(model.poles), nu + S + 1, len(model.D)
     T = likelihood.state_map(model.weights)
     follow = point.score.follow.reshape(len(point.score.follow), -1)
     through = np.einsum("ajgc,ab->jgcb", likelihood.output_map(model.C), precision)
     rows = [np.zeros((0, int(np.count_nonzero(free))))]
-    for s, (u, y) in enumerate(zip(ascent.u, ascent.y, strict=True)):
+    for s, (u, y) in enumerate(zip(search.u, search.y, strict=True)):
         place = np.array([*range(nu), nu + s, nu + S])
         for signals, direct in batch_products(model, u, y, model.weights[:, [*range(nu), nu + s]], length):
             ze = np.zeros((len(signals), J, P, 2, ny))
@@ -58,14 +61,14 @@ def batch_products(
 ) -> Iterator[tuple[ComplexArray, FloatArray]]:
     """Products with e of the signals (f, h, λg), (batches, J, nu + 2, ny), and of the inputs, (batches, nu, ny).
 
-    Of some batches at a time, all of one record; what is less than half a batch at its end is left out.
+    Of some batches at a time, all of one record; less than half a batch at its end is left out.
     """
     nu, ny, lam = model.nu, len(model.D), model.multipliers()
     per = -(-length // LENGTH)  # blocks of a batch
     L = length // per
     batch = L * per
     count = max(1, int(len(u) / batch + 0.5)) * batch  # of all batches; zeros after the last sample
-    filters = Filters(model.poles, nu, L, derivatives=True)
+    filters = BlockFilters(model.poles, nu, L, derivatives=True)
     memory = np.zeros((len(lam), 1), dtype=complex)
     size = batch * max(1, CHUNK // (batch * (nu + ny)))
     for first in range(0, count, size):
@@ -73,14 +76,14 @@ def batch_products(
         driven, e = np.zeros((nu, many * batch)), np.zeros((ny, many * batch))
         ub, yb = (part[first : min(first + many * batch, len(u))].T for part in (u, y))
         driven[:, : ub.shape[1]] = ub
-        e[:, : ub.shape[1]] = yb - likelihood.simulated(model, ub, weights, first, memory)
+        e[:, : ub.shape[1]] = yb - likelihood.simulate(model, ub, weights, first, memory)
         blocks, left = driven.reshape(nu, many, per, L), e.reshape(ny, many, per, L)
         starts = [
             part.reshape(len(lam), nu + 1, many, per).swapaxes(1, 2)
             for part in filters.starts(driven.reshape(nu, many * per, L), count)
         ]
-        seen = filters.seen(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
-        sums = added(starts, seen)  # two of (J, many, nu + 1, ny)
+        seen = filters.weigh(e.reshape(ny, many * per, L)).reshape(2, len(lam), ny, many, per).swapaxes(2, 3)
+        sums = add_starts(starts, seen)  # two of (J, many, nu + 1, ny)
         spectra = np.fft.rfft(blocks, 2 * L).conj(), np.fft.rfft(left, 2 * L)
         lags = np.fft.irfft(np.einsum("kzbf,azbf->zkaf", *spectra), 2 * L)[..., 1:L]
         within = np.tensordot(filters.powers[:, :, : L - 1], lags, axes=(2, 3))  # (2, J, many, nu, ny)
@@ -92,32 +95,34 @@ def batch_products(
         yield signals, np.einsum("kzbs,azbs->zka", blocks, left)
 
 
-def robust_covariance(ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, dt: float) -> FloatArray | None:
+def robust_covariance(
+    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, dt: float
+) -> FloatArray | None:
     """Covariance (2k, 2k) of (f_1 [Hz], ζ_1, f_2, ...) by the scatter of the gradient; None for too short records."""
-    length = batch_length(ascent, point)
+    length = batch_length(search, point)
     if length < 8:
         return None
     precision = likelihood.symmetric_inverse(noise)
-    rows = batch_gradients(ascent, point, free, precision, length)
+    rows = batch_gradients(search, point, free, precision, length)
     if len(rows) < LEAST_BATCHES // 2:
         return None
     S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
-    ln, slopes = output_slopes(point.model, free)
-    moved = rows @ (likelihood.symmetric_inverse(S) @ slopes.T)  # what each batch adds to Re, Im of ln λ
+    ln, slopes = output_derivatives(point.model, free)
+    moved = rows @ (likelihood.symmetric_inverse(S) @ slopes.T)  # share of each batch in Re, Im of ln λ
     scale = len(rows) / (len(rows) - 1.0)
-    turn = modal_slopes(ln / dt) / dt
+    turn = modal_derivatives(ln / dt) / dt
     result: FloatArray = turn @ (scale * moved.T @ moved) @ turn.T
     return result
 
 
-def honest_covariance(
-    ascent: Ascent, point: Point, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float
+def choose_covariance(
+    search: LikelihoodSearch, point: LikelihoodPoint, free: BoolArray, noise: FloatArray, fisher: FloatArray, dt: float
 ) -> tuple[DeviationMethod, FloatArray, tuple[str, ...]]:
     """The covariance by Fisher information, or by the scatter of the residuals where these are far from white.
 
     Returns the method, the covariance, and a note where the residuals decided.
     """
-    robust = robust_covariance(ascent, point, free, noise, dt) if len(fisher) else None
+    robust = robust_covariance(search, point, free, noise, dt) if len(fisher) else None
     if robust is None:
         return "fisher", fisher, ()
     known = np.diag(fisher) > 0.0
@@ -126,6 +131,6 @@ def honest_covariance(
         return "fisher", fisher, ()
     note = (
         f"the residuals are far from white: standard deviations from their scatter over the record, up to {ratio:.1f} "
-        "times those of white noise; noise='innovations' models what drives the system besides its inputs"
+        "times those of white noise; innovation noise in the model would describe such disturbances"
     )
     return "residuals", robust, (note,)

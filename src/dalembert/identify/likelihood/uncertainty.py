@@ -13,12 +13,12 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.identify.likelihood import modal_likelihood as likelihood
-from dalembert.identify.likelihood.ascent import Point
+from dalembert.identify.likelihood.likelihood_search import LikelihoodPoint
 from dalembert.identify.likelihood.modal_likelihood import BoolArray, ModalModel
 from dalembert.identify.likelihood.parametrisation import state_space
 
 
-def unbiased_noise(point: Point, free: BoolArray) -> FloatArray:
+def correct_noise(point: LikelihoodPoint, free: BoolArray) -> FloatArray:
     """R with the number of fitted parameters taken off the number of samples."""
     ny = len(point.model.D)
     fitted = np.count_nonzero(free) / ny + point.model.nx + np.count_nonzero(point.model.direct)
@@ -26,7 +26,7 @@ def unbiased_noise(point: Point, free: BoolArray) -> FloatArray:
 
 
 def modal_covariance(
-    point: Point, free: BoolArray, noise: FloatArray, dt: float, *, innovations: bool
+    point: LikelihoodPoint, free: BoolArray, noise: FloatArray, dt: float, *, innovations: bool
 ) -> tuple[ComplexArray, FloatArray]:
     """Poles s [rad/s] (k,) of the modes that oscillate, ascending, and the covariance (2k, 2k) of (f_1, ζ_1, f_2, ...).
 
@@ -36,7 +36,7 @@ def modal_covariance(
     S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
     sigma = likelihood.symmetric_inverse(S)
     if innovations:
-        ln, theta, gamma = _innovation_slopes(point.model, free)
+        ln, theta, gamma = _innovation_derivatives(point.model, free)
         # gradients of Re and Im of ln λ: (2k, parameters) and (2k, l, ny)
         through = np.einsum("kla,ljpg,ajgc->kjpc", gamma, point.score.follow, likelihood.output_map(point.model.C),
                             optimize=True)[:, free]  # fmt: skip
@@ -44,13 +44,13 @@ def modal_covariance(
         cov = whole @ sigma @ whole.T
         cov += np.einsum("kla,ab,lm,nmb->kn", gamma, noise, point.score.inverse, gamma, optimize=True)
     else:
-        ln, theta = output_slopes(point.model, free)
+        ln, theta = output_derivatives(point.model, free)
         cov = theta @ sigma @ theta.T
-    slopes = modal_slopes(ln / dt) / dt
+    slopes = modal_derivatives(ln / dt) / dt
     return ln / dt, slopes @ cov @ slopes.T
 
 
-def modal_slopes(s: ComplexArray) -> FloatArray:
+def modal_derivatives(s: ComplexArray) -> FloatArray:
     """∂(f, ζ)/∂(Re s, Im s) as a block-diagonal matrix (2k, 2k)."""
     a, b, w = s.real, s.imag, np.abs(s)
     result = np.zeros((2 * len(s), 2 * len(s)))
@@ -60,8 +60,8 @@ def modal_slopes(s: ComplexArray) -> FloatArray:
     return result
 
 
-def output_slopes(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray]:
-    """ln λ of the modes that oscillate, ascending, and where they stand among the free parameters (2k, parameters)."""
+def output_derivatives(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray]:
+    """ln λ of the modes that oscillate, ascending, and their derivatives by the free parameters (2k, parameters)."""
     waves = np.flatnonzero(~model.real & (model.poles.imag > 0.0))
     waves = waves[np.argsort(np.abs(model.poles[waves]), kind="stable")]
     slopes = np.zeros((2 * len(waves), *free.shape))
@@ -70,7 +70,7 @@ def output_slopes(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, Flo
     return model.poles[waves], slopes[:, free]
 
 
-def _innovation_slopes(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray, FloatArray]:
+def _innovation_derivatives(model: ModalModel, free: BoolArray) -> tuple[ComplexArray, FloatArray, FloatArray]:
     """ln λ of A = Ã + K C, and its derivatives by the free parameters and by the linear part."""
     A, B, C, _ = state_space(model)
     ny, J = len(C), len(model.poles)

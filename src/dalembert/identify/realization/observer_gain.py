@@ -48,7 +48,7 @@ def observer_gain(system: StateSpace, markov: ObserverMarkov | ArrayLike) -> Flo
         raise DataError("wrong-type", f"an observer gain needs a StateSpace, got {type(system).__name__}.")
     if system.dt is None:
         raise DataError(
-            "sample-time-mismatch",
+            "not-supported",
             "an observer gain from Markov parameters needs a sampled system.",
             Advice("Use {}.", Call("system.to_discrete", Argument("dt"))),
         )

@@ -23,7 +23,7 @@ from dalembert.core.errors import ConvergenceError, DataError
 from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.tables import aligned
 from dalembert.core.text import listed
-from dalembert.identify.likelihood.uncertainty import modal_slopes
+from dalembert.identify.likelihood.uncertainty import modal_derivatives
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, IdentificationWarning, read_data
 from dalembert.identify.structured.model import BuiltModel, StructuredModel, discretize
@@ -378,7 +378,7 @@ def _identified(
     W = np.linalg.inv(V)
     nearest = [int(np.argmin(np.abs(values - s))) for s in modes]
     ds = np.einsum("im,kmn,ni->ik", W[nearest], at.dA, V[:, nearest], optimize=True)
-    slopes = modal_slopes(modes) @ np.stack([ds.real, ds.imag], axis=1).reshape(2 * len(modes), -1)
+    slopes = modal_derivatives(modes) @ np.stack([ds.real, ds.imag], axis=1).reshape(2 * len(modes), -1)
     spread = slopes @ covariance @ slopes.T
     root = np.sqrt(np.maximum(np.diag(spread), 0.0))
     return fit.replace(covariance=spread, frequency_deviations=root[0::2], damping_deviations=root[1::2])

@@ -22,8 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import ComplexArray, FloatArray
-from dalembert.identify.likelihood.block_moments import Moments
-from dalembert.identify.likelihood.filter_products import TURNS, UNDAMPED, filtered, real_products
+from dalembert.identify.likelihood.filter_sums import CONJUGATIONS, UNDAMPED, Moments, multiply_filtered, real_products
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
@@ -72,8 +71,11 @@ class Filters:
         moments = Moments(drive, y)
         driven = drive.shape[1]
         sums = moments.sums(np.log(self.poles), derivatives=False)
-        plain, turned = (filtered(self.poles, sums, moments.ww[:driven, :driven], turn).joined(turn) for turn in TURNS)
-        inner = real_products(plain, turned)  # (poles·(driven + 1), 2) twice, the free motion first
+        plain, conjugated = (
+            multiply_filtered(self.poles, sums, moments.ww[:driven, :driven], conjugate).join(conjugate)
+            for conjugate in CONJUGATIONS
+        )
+        inner = real_products(plain, conjugated)  # (poles·(driven + 1), 2) twice, the free motion first
         count, p = len(self.poles), len(self.pairs)
         place = np.arange(2 * count * (1 + driven)).reshape(1 + driven, count, 2)
         kept = np.concatenate([place[..., 0], place[:, :p, 1]], axis=1).ravel()

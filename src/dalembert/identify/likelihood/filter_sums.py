@@ -1,4 +1,4 @@
-"""Sums over a record of what first-order filters make of it, without running the filters sample by sample.
+"""Sums over a record of products of filtered signals, without running the filters sample by sample.
 
 w = (u, y), cut into blocks of L samples from t = τ_b on. For a filter of pole λ, f[t+1] = λ f[t] + u[t], f[0] = 0:
 
@@ -6,15 +6,23 @@ w = (u, y), cut into blocks of L samples from t = τ_b on. For a filter of pole 
     sums      Σ_t f[t] w[t] = Σ_b f[τ_b] W[b] + Σ_k λ^(k-1) r(k),   W[b] = Σ_s λˢ w[τ_b + s],
               r(k) = Σ u[t] w[t + k] over all t with both samples in one block
 
-r does not depend on λ: it is made once, by Fourier transforms of the blocks. What is left for every λ are products of
-the data with powers of λ, some J q N multiplications for J poles instead of the (J nu)² N of a Gram matrix of filtered
-signals; nothing is cut off, however slow the poles. The derivative by λ, d[t+1] = λ d[t] + f[t], goes the same way
-with the weights s λ^(s-1).
+r does not depend on λ: it is made once, by Fourier transforms of the blocks. Every λ then needs only products of the
+data with powers of λ, some J q N multiplications for J poles instead of the (J nu)² N of a Gram matrix of filtered
+signals; nothing is truncated, however slow the poles. The derivative by λ, d[t+1] = λ d[t] + f[t], follows in the same
+way with the weights s λ^(s-1).
+
+Products of filtered signals with each other follow from those with the data alone. Two signals a[t+1] = λ a[t] + v[t]
+and b[t+1] = μ b[t] + w[t] over N samples have (add up the products of both sides)
+
+    (1 - λ μ) Σ a b = λ Σ a w + μ Σ v b + Σ v w + a[0] b[0] - a[N] b[N]
+
+so that the Gram matrix of the signals of a modal model (`modal_likelihood`) follows from Σ f w, Σ h w without a pass
+over the data: exactly, whatever the inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +32,11 @@ from dalembert.core.arrays import ComplexArray, FloatArray
 # Samples of a block, and numbers of the blocks held at once (0.8 MB).
 LENGTH = 256
 CHUNK = 100_000
+# Decay over a record, -N ln |λ|, below which 1 - λ μ cancels more than one digit of the sums.
+UNDAMPED = 0.05
+# The second factor of a product as it is, and conjugate.
+Conjugation = Callable[[ComplexArray], ComplexArray]
+CONJUGATIONS: tuple[Conjugation, Conjugation] = (np.asarray, np.conj)
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ class FilterSums:
 
 
 class Moments:
-    """What is made once of a record u (N, nu), y (N, ny): ``ww`` (q, q) Σ w wᵀ and ``lags`` (L - 1, nu, q) = r(k)."""
+    """Moments of a record u (N, nu), y (N, ny), made once: ``ww`` (q, q) Σ w wᵀ and ``lags`` (L - 1, nu, q) = r(k)."""
 
     def __init__(self, u: FloatArray, y: FloatArray) -> None:
         self.u, self.y = u, y
@@ -75,20 +88,20 @@ class Moments:
             yield blocks.reshape(self.q, -1, L)
 
     def sums(self, poles: ComplexArray, *, derivatives: bool) -> FilterSums:
-        """Of filters with multipliers λ = exp(poles), |λ| ≤ 1; kept until other poles are asked for."""
+        """Of filters with multipliers λ = exp(poles), |λ| ≤ 1; kept for the next call with the same poles."""
         key = poles.tobytes()
         if self._last is None or self._last[0] != key or self._last[1] < derivatives:
             self._last = key, derivatives, self._sums(poles, derivatives)
         return self._last[2]
 
     def _sums(self, poles: ComplexArray, derivatives: bool) -> FilterSums:
-        filters = Filters(poles, self.nu, self.length, derivatives)
+        filters = BlockFilters(poles, self.nu, self.length, derivatives)
         with_f = np.tensordot(filters.powers[:, :, : self.length - 1], self.lags, axes=(2, 0))
         with_h = np.zeros((len(with_f), len(poles), self.q), dtype=complex)
         for blocks in self.chunks():
-            seen = filters.seen(blocks)
+            seen = filters.weigh(blocks)
             starts = filters.starts(blocks[: self.nu], self.count)
-            for order, sums in enumerate(added(starts, seen)):
+            for order, sums in enumerate(add_starts(starts, seen)):
                 with_f[order] += sums[:, :-1]
                 with_h[order] += sums[:, -1]
         h_end, dh_end = np.exp(self.count * poles), self.count * np.exp((self.count - 1) * poles)
@@ -97,8 +110,8 @@ class Moments:
         return FilterSums(with_f[0], with_h[0], filters.f, h_end, with_f[1], with_h[1], filters.df, dh_end)
 
 
-class Filters:
-    """Filters of J poles that go over the blocks of a record; ``f``, ``df`` (J, nu) where they stand."""
+class BlockFilters:
+    """Filters of J poles that run over the blocks of a record; ``f``, ``df`` (J, nu) their present states."""
 
     def __init__(self, poles: ComplexArray, nu: int, length: int, derivatives: bool) -> None:
         self.poles, self.length, self.orders, self.done = poles, length, 2 if derivatives else 1, 0
@@ -108,7 +121,7 @@ class Filters:
         self.backward = np.ascontiguousarray(columns[::-1]).reshape(length, -1)
         self.f, self.df = np.zeros((2, len(poles), nu), dtype=complex)
 
-    def seen(self, blocks: FloatArray) -> ComplexArray:
+    def weigh(self, blocks: FloatArray) -> ComplexArray:
         """Σ_s λˢ w and Σ_s s λ^(s-1) w of blocks (channels, some, L): (orders, J, channels, some)."""
         return self._complex(blocks, self.forward)
 
@@ -124,13 +137,13 @@ class Filters:
         if last < L:
             drive[..., -1] = self._complex(u[:, -1:, :last], self.backward[L - last :])[..., 0]
         self.done += L * some
-        f = scanned(drive[0], poles, L, self.f)
+        f = scan(drive[0], poles, L, self.f)
         gone = np.exp(last * poles)[:, None]
         self.f = gone * f[..., -1] + drive[0, ..., -1]
         h = np.exp(poles[:, None] * begins)
         result = [np.concatenate([f, h[:, None]], axis=1)]
         if self.orders == 2:
-            df = scanned(drive[1] + (L * np.exp((L - 1) * poles))[:, None, None] * f, poles, L, self.df)
+            df = scan(drive[1] + (L * np.exp((L - 1) * poles))[:, None, None] * f, poles, L, self.df)
             late = last * np.exp((last - 1) * poles)[:, None] * f[..., -1]
             self.df = gone * df[..., -1] + late + drive[1, ..., -1]
             dh = np.exp(poles[:, None] * np.maximum(begins - 1, 0)) * begins
@@ -145,12 +158,12 @@ class Filters:
         return np.ascontiguousarray(result)
 
 
-def added(starts: list[ComplexArray], seen: ComplexArray) -> list[ComplexArray]:
-    """What the starts of blocks add to the sums of (f, h) w and of the derivatives: orders of (..., nu + 1, q)."""
-    turned = seen.swapaxes(-1, -2)
-    result = [np.matmul(starts[0], turned[0])]
+def add_starts(starts: list[ComplexArray], seen: ComplexArray) -> list[ComplexArray]:
+    """Share of the states at the starts of blocks in Σ (f, h) w and its derivatives: orders of (..., nu + 1, q)."""
+    seen = seen.swapaxes(-1, -2)
+    result = [np.matmul(starts[0], seen[0])]
     if len(starts) == 2:
-        result.append(np.matmul(starts[1], turned[0]) + np.matmul(starts[0], turned[1]))
+        result.append(np.matmul(starts[1], seen[0]) + np.matmul(starts[0], seen[1]))
     return result
 
 
@@ -165,7 +178,7 @@ def _powers(poles: ComplexArray, count: int, orders: int) -> ComplexArray:
     return np.stack([powers, slow])
 
 
-def scanned(drive: ComplexArray, poles: ComplexArray, length: int, start: ComplexArray) -> ComplexArray:
+def scan(drive: ComplexArray, poles: ComplexArray, length: int, start: ComplexArray) -> ComplexArray:
     """x (J, k, blocks) with x[b+1] = λ^length x[b] + drive[b], x[0] = start, by doubling."""
     x = np.empty_like(drive)
     x[..., 0], x[..., 1:] = start, drive[..., :-1]
@@ -174,3 +187,79 @@ def scanned(drive: ComplexArray, poles: ComplexArray, length: int, start: Comple
         x[..., ahead:] += np.exp(ahead * length * poles)[:, None, None] * x[..., :-ahead]
         ahead *= 2
     return x
+
+
+# ---- products of filtered signals with each other
+
+
+@dataclass(frozen=True)
+class FilteredProducts:
+    """Σ a b, or Σ a b̄, of f = (q - λ)⁻¹ u and h = λᵗ: ``ff`` (J, nu, J, nu), ``fh`` (J, nu, J), ``hh`` (J, J)."""
+
+    ff: ComplexArray
+    fh: ComplexArray
+    hh: ComplexArray
+
+    def join(self, conjugate: Conjugation) -> ComplexArray:
+        """All of (h, f_1, ..., f_nu), each of every pole: ((1 + nu)·J, (1 + nu)·J)."""
+        J, nu = self.fh.shape[:2]
+        result = np.empty((1 + nu, J, 1 + nu, J), dtype=complex)
+        result[0, :, 0], result[1:, :, 1:] = self.hh, self.ff.transpose(1, 0, 3, 2)
+        result[1:, :, 0], result[0, :, 1:] = self.fh.transpose(1, 0, 2), conjugate(self.fh).transpose(2, 1, 0)
+        return result.reshape((1 + nu) * J, (1 + nu) * J)
+
+
+def multiply_filtered(lam: ComplexArray, sums: FilterSums, uu: FloatArray, conjugate: Conjugation) -> FilteredProducts:
+    """The second factor as it is, or conjugate."""
+    nu = len(uu)
+    over = 1.0 / (1.0 - lam[:, None] * conjugate(lam))
+    fu, hu = sums.fw[..., :nu], sums.hw[:, :nu]
+    there = conjugate(lam[:, None, None] * fu)
+    ff = lam[:, None, None, None] * fu[:, :, None, :] + there.transpose(2, 0, 1) + uu[:, None, :]
+    ff -= sums.f_end[:, :, None, None] * conjugate(sums.f_end)
+    fh = conjugate(lam[:, None] * hu).T - sums.f_end[:, :, None] * conjugate(sums.h_end)
+    hh = 1.0 - sums.h_end[:, None] * conjugate(sums.h_end)
+    return FilteredProducts(ff * over[:, None, :, None], fh * over[:, None, :], hh * over)
+
+
+def multiply_modal(
+    lam: ComplexArray, weights: ComplexArray, sums: FilterSums, uu: FloatArray, conjugate: Conjugation
+) -> ComplexArray:
+    """Σ a b or Σ a b̄ of the signals (f, h, λ g) of every mode, (J, nu + 2, J, nu + 2).
+
+    g = (q - λ)⁻¹ z, z = b f + z₀ h; weights (J, nu + 1) = [b, z₀].
+    """
+    assert sums.df_w is not None and sums.dh_w is not None and sums.df_end is not None and sums.dh_end is not None
+    J, nu = len(lam), len(uu)
+    b, z0 = weights[:, :nu], weights[:, nu]
+    simple = multiply_filtered(lam, sums, uu, conjugate)
+    ff, fh, hh = simple.ff, simple.fh, simple.hh
+    hf = conjugate(fh).transpose(2, 0, 1)
+    over = 1.0 / (1.0 - lam[:, None] * conjugate(lam))
+    zf = np.matmul(b[:, None, :], ff.reshape(J, nu, J * nu)).reshape(J, J, nu) + z0[:, None, None] * hf
+    zh = np.matmul(b[:, None, :], fh)[:, 0] + z0[:, None] * hh
+    zu = np.einsum("jk,jkm->jm", b, sums.fw[..., :nu]) + z0[:, None] * sums.hw[:, :nu]
+    gu = np.einsum("jk,jkm->jm", b, sums.df_w[..., :nu]) + z0[:, None] * sums.dh_w[:, :nu]
+    g_end = np.einsum("jk,jk->j", b, sums.df_end) + z0 * sums.dh_end
+    gf = lam[:, None, None] * gu[:, None, :] + conjugate(lam)[:, None] * zf + zu[:, None, :]
+    gf = (gf - g_end[:, None, None] * conjugate(sums.f_end)) * over[..., None]
+    gh = (conjugate(lam) * zh - g_end[:, None] * conjugate(sums.h_end)) * over
+    zz = np.einsum("jlm,lm->jl", zf, conjugate(b)) + zh * conjugate(z0)
+    gz = np.einsum("jlm,lm->jl", gf, conjugate(b)) + gh * conjugate(z0)
+    gg = (lam[:, None] * gz + conjugate(lam) * conjugate(gz).T + zz - g_end[:, None] * conjugate(g_end)) * over
+    result = np.empty((J, nu + 2, J, nu + 2), dtype=complex)
+    result[:, :nu, :, :nu], result[:, :nu, :, nu], result[:, nu, :, nu] = ff, fh, hh
+    result[:, nu, :, :nu] = hf
+    gf, gh = lam[:, None, None] * gf, lam[:, None] * gh
+    result[:, nu + 1, :, :nu], result[:, nu + 1, :, nu] = gf, gh
+    result[:, :nu, :, nu + 1], result[:, nu, :, nu + 1] = conjugate(gf).transpose(1, 2, 0), conjugate(gh).T
+    result[:, nu + 1, :, nu + 1] = lam[:, None] * gg * conjugate(lam)
+    return result
+
+
+def real_products(plain: ComplexArray, conjugated: ComplexArray) -> FloatArray:
+    """Products (a, 2, b, 2) of real and imaginary parts from Σ a b and Σ a b̄, both (a, b)."""
+    result = np.empty((plain.shape[0], 2, plain.shape[1], 2))
+    result[:, 0, :, 0], result[:, 1, :, 1] = 0.5 * (plain + conjugated).real, 0.5 * (conjugated - plain).real
+    result[:, 0, :, 1], result[:, 1, :, 0] = 0.5 * (plain - conjugated).imag, 0.5 * (plain + conjugated).imag
+    return result

@@ -1,0 +1,248 @@
+"""Maximum of the likelihood of a modal model: Levenberg-Marquardt on (b, z₀, ln λ), C and D eliminated.
+
+V = N/2 ln det R,   R = Σ e eᵀ/N  (diagonal where the sensors are independent): the negative log-likelihood, best R
+step   (S + μ diag S) δ = Jᵀ R⁻¹ e.  δᵀ S δ is the squared length of the step in standard deviations of the estimate:
+       the search ends where that is small, whatever the units of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+
+from dalembert.core.arrays import FloatArray
+from dalembert.identify.likelihood import modal_likelihood as likelihood
+from dalembert.identify.likelihood.filter_sums import Moments
+from dalembert.identify.likelihood.modal_likelihood import (
+    BoolArray,
+    ModalModel,
+    Products,
+    Score,
+    modes_decay,
+    products_from_moments,
+    products_from_samples,
+    residuals_vanish,
+)
+from dalembert.identify.likelihood.parametrisation import LEAST_DECAY, MOST_DECAY, normalise
+
+Segments = tuple[FloatArray, ...]
+
+
+@dataclass(frozen=True)
+class SearchThresholds:
+    """Ends of the search."""
+
+    # Squared length of the last step in standard deviations of the estimate: 0.3 % of one.
+    converged: float = 1e-5
+    # A step of this squared length is the last without another evaluation, if the actual reduction of the step before
+    # was within 10 % of the predicted one: the rest is smaller by the convergence of the method, some 1e-4 of this.
+    last: float = 1e-2
+    # Largest relative change of poles and weights for which the sums of the last evaluation still hold.
+    unchanged: float = 1e-2
+    # Squared length of the step from rest to the best initial states, below which the first step of the search finds
+    # them as well: ten standard deviations, still inside the quadratic range.
+    at_rest: float = 100.0
+    # Noise relative to the rms of an output that is rounding of the data: some 500 ε.
+    noise_floor: float = 1e-13
+    # Stop after 5 consecutive steps whose actual reduction is below 2 % of the predicted one.
+    idle: float = 0.02
+    most_idle: int = 5
+
+
+THRESHOLDS = SearchThresholds()
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
+
+
+@dataclass(frozen=True)
+class LikelihoodPoint:
+    """A model with its best C and D, and the derivatives of its likelihood."""
+
+    model: ModalModel
+    score: Score
+    noise: FloatArray
+    value: float
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The end of a search."""
+
+    point: LikelihoodPoint
+    free: BoolArray
+    iterations: int
+    converged: bool
+    history: tuple[float, ...]
+
+
+class LikelihoodSearch:
+    """Data and their noise model: ``full`` covariance or independent outputs; ``start`` : initial states estimated."""
+
+    def __init__(self, u: Segments, y: Segments, *, full: bool, start: bool) -> None:
+        self.u, self.y, self.full, self.start = u, y, full, start
+        power = np.zeros(y[0].shape[1])
+        for part in y:
+            power += np.einsum("ta,ta->a", part, part)
+        self.samples = sum(map(len, y))
+        self.floor = THRESHOLDS.noise_floor**2 * power / self.samples + np.finfo(float).tiny
+        self._moments: list[Moments] | None = [Moments(*pair) for pair in zip(u, y, strict=True)]
+
+    def products(self, model: ModalModel) -> Products:
+        """By moments of the records; sample by sample where they would lose too many digits."""
+        if self._moments is not None and modes_decay(model, self._moments):
+            sums = products_from_moments(model, self._moments)
+            if not residuals_vanish(sums, self._moments):
+                return sums
+            self._moments = None
+        return products_from_samples(model, self.u, self.y)
+
+    def evaluate(self, model: ModalModel) -> LikelihoodPoint:
+        """One pass over the data, with the best C and D."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._evaluate(model, self.products(model))
+
+    def _evaluate(self, model: ModalModel, sums: Products) -> LikelihoodPoint:
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = likelihood.project(model, sums)
+        C, D = model.with_linear(model.linear() + score.change)
+        noise = self.covariance(score.residual)
+        return LikelihoodPoint(replace(model, C=C, D=D), score, noise, self.value(score.residual))
+
+    def covariance(self, total: FloatArray) -> FloatArray:
+        """R of Σ e eᵀ (ny, ny), not below the rounding of the data."""
+        noise = total / self.samples if self.full else np.diag(np.diag(total) / self.samples)
+        return np.asarray(noise + np.diag(np.maximum(self.floor - np.diag(noise), 0.0)))
+
+    def value(self, total: FloatArray) -> float:
+        """V of Σ e eᵀ; infinite where it is no number."""
+        sign, log = np.linalg.slogdet(self.covariance(total))
+        return float(0.5 * self.samples * log) if sign > 0 and np.isfinite(log) else np.inf
+
+    def evaluate_start(self, model: ModalModel) -> LikelihoodPoint:
+        """The first point, with initial states z₀ by least squares for the given C; at rest where that is near."""
+        model = normalise(model)
+        if not self.start or not len(model.poles):
+            return self.evaluate(model)
+        sums = self.products(model)
+        precision = np.diag(1.0 / (np.diag(sums.ee) / self.samples + self.floor))
+        nu, S = model.nu, len(self.y)
+        here = np.zeros(sums.zz.shape[:3], dtype=bool)
+        here[:, nu : nu + S] = True
+        here[model.real, :, 1] = False
+        H = likelihood.information(model.C, precision, sums.zz)[here][:, here]
+        g = likelihood.gradient(model.C, precision, sums.ze)[here]
+        step = np.zeros(here.shape)
+        step[here] = likelihood.symmetric_inverse(H) @ g
+        driven = np.abs(model.weights[:, :nu]).max(axis=1, initial=0.0) > 0.0  # else only initial states move a mode
+        if g @ step[here] < THRESHOLDS.at_rest and driven.all() and not self.full:
+            return self._evaluate(model, sums)
+        return self.evaluate(_move(model, step)[0])
+
+    def maximise(
+        self, here: LikelihoodPoint, iterations: int, report: Callable[[float], None] | None = None
+    ) -> Maximum:
+        """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done."""
+        history, damping, idle, ratio = [here.value], FIRST_DAMPING, 0, 0.0
+        free, S, g = self.find_derivatives(here)
+        for iteration in range(1, iterations + 1):
+            if report is not None:
+                report((iteration - 1) / iterations)
+            while True:
+                step = _solve(S, g, damping)
+                length = float(step @ S @ step)
+                if length < THRESHOLDS.converged or damping > MOST_DAMPING:
+                    return Maximum(
+                        here, free, iteration - 1, length < THRESHOLDS.converged or _flat(history), tuple(history)
+                    )
+                trial = self.take_step(here, free, step)
+                if (
+                    length < THRESHOLDS.last
+                    and abs(ratio - 1.0) < 0.1
+                    and not self.full
+                    and _nearly_unchanged(here.model, trial)
+                ):
+                    return Maximum(replace(here, model=trial), free, iteration, True, tuple(history))
+                there = self.evaluate(trial)
+                if there.value < here.value:
+                    break
+                # a step whose reduction is rounding of V ends at the maximum as well
+                if 0.5 * length < 1e-11 * self.samples and np.isfinite(there.value):
+                    return Maximum(here, free, iteration - 1, True, tuple(history))
+                damping = max(10.0 * damping, 1e-6)
+            # a pole between real and oscillating makes steps whose actual reduction is far below the predicted one
+            ratio = (here.value - there.value) / max(float(step @ g) - 0.5 * length, 1e-300)
+            idle = idle + 1 if ratio < THRESHOLDS.idle else 0
+            damping = max(damping * (0.1 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0), LEAST_DAMPING)
+            here = there
+            history.append(here.value)
+            free, S, g = self.find_derivatives(here)
+            if idle >= THRESHOLDS.most_idle:
+                return Maximum(here, free, iteration, False, tuple(history))
+        return Maximum(here, free, iterations, float(_solve(S, g, 0.0) @ g) < THRESHOLDS.converged, tuple(history))
+
+    def find_derivatives(self, point: LikelihoodPoint) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Free parameters (J, P, 2), their information and the gradient."""
+        free = likelihood.free_parameters(point.model, point.score, len(self.y), start=self.start)
+        precision = likelihood.symmetric_inverse(point.noise)
+        g = likelihood.gradient(point.model.C, precision, point.score.cross)
+        # a pole at the border of the allowed ring is fixed if the step would leave it
+        decay, push = point.model.poles.real, g[:, -1, 0]
+        free[:, -1, 0] &= ~((decay <= -MOST_DECAY) & (push < 0.0) | (decay >= -LEAST_DECAY) & (push > 0.0))
+        S = likelihood.information(point.model.C, precision, point.score.projected)[free][:, free]
+        return free, S, g[free]
+
+    def take_step(self, point: LikelihoodPoint, free: BoolArray, step: FloatArray) -> ModalModel:
+        """The model after a step, C and D following to first order."""
+        whole = np.zeros(free.shape)
+        whole[free] = step
+        moved, applied = _move(point.model, whole)
+        through = np.einsum("ajgc,jpc->ajpg", likelihood.output_map(point.model.C), applied)
+        follow = np.einsum("ljpg,ajpg->la", point.score.follow, through)
+        C, D = moved.with_linear(point.model.linear() - follow)
+        return replace(moved, C=C, D=D)
+
+
+def _nearly_unchanged(old: ModalModel, new: ModalModel) -> bool:
+    """Whether the sums for one model hold for the other."""
+    poles = np.abs(new.poles - old.poles) <= THRESHOLDS.unchanged * np.abs(old.poles.real)
+    size = np.abs(old.weights).max(axis=1, initial=0.0)
+    return bool(
+        poles.all()
+        and (np.abs(new.weights - old.weights).max(axis=1, initial=0.0) <= THRESHOLDS.unchanged * size).all()
+    )
+
+
+def _flat(history: list[float]) -> bool:
+    return len(history) > 1 and abs(history[-1] - history[-2]) <= 1e-10 * max(1.0, abs(history[-1]))
+
+
+def _move(model: ModalModel, step: FloatArray) -> tuple[ModalModel, FloatArray]:
+    """Parameters after a step (J, P, 2), and the step that was taken: poles stay inside the unit circle."""
+    applied = step.copy()
+    decay = model.poles.real + step[:, -1, 0]
+    decay = np.where(decay > 0.1 * model.poles.real, 0.1 * model.poles.real, decay)
+    decay = np.clip(decay, -MOST_DECAY, -LEAST_DECAY)
+    applied[:, -1, 0] = decay - model.poles.real
+    wave = model.poles.imag + step[:, -1, 1]
+    inside = np.where(model.real, model.poles.imag, np.clip(wave, 0.1 * model.poles.imag, None))
+    inside = np.where(model.real, inside, np.minimum(inside, np.pi - 0.1 * (np.pi - model.poles.imag)))
+    applied[:, -1, 1] = inside - model.poles.imag
+    weights = model.weights + (step[:, :-1, 0] + 1j * step[:, :-1, 1])
+    return replace(model, poles=decay + 1j * inside, weights=weights), applied
+
+
+def _solve(S: FloatArray, g: FloatArray, damping: float) -> FloatArray:
+    """Damped step; parameters that the data do not move stay."""
+    if not len(g):
+        return g
+    scale = np.sqrt(np.maximum(np.diag(S), 0.0))
+    back = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)
+    matrix = S * back[:, None] * back
+    matrix[np.diag_indices_from(matrix)] += damping + np.where(scale > 0.0, 0.0, 1.0)
+    try:
+        step = scipy.linalg.solve(matrix, g * back, assume_a="pos")
+    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+        step = likelihood.symmetric_inverse(matrix) @ (g * back)
+    return np.asarray(step * back)
