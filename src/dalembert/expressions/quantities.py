@@ -131,6 +131,9 @@ class Quantity:
     __lt__ = __le__ = __gt__ = __ge__ = _compare
 
 
+Scalar = float | Quantity  # a number, or an expression of parameters
+
+
 def is_real(x: Any) -> bool:
     """A Python or NumPy number (also NaN), not a truth value, not a text."""
     if isinstance(x, (bool, np.bool_, str, bytes)):

@@ -1,4 +1,4 @@
-"""What a user's function sees of the state: names, points and directions as expressions."""
+"""The argument of a user's function of the state: names, points and directions as expressions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class StateView:
     def __getitem__(self, name: str) -> Any:
         found = self._lookup(name)
         if found is None:
-            raise ModelError(unknown_name("quantity", name, self._known(), "a user expression"))
+            problem = unknown_name("quantity", name, self._known(), "a user expression")
+            raise ModelError("unknown-name", problem, where={"name": name})
         return found
 
     def position(self, point: Point) -> Any:
@@ -63,9 +64,11 @@ class StateView:
 
     def acceleration_of(self, speed: str) -> Any:
         if self._accelerations is None:
-            raise ModelError("s.acceleration_of(...) is only known in acceleration-level constraints.")
+            problem = f"the derivative of {speed!r} is known in constraints of acceleration level only."
+            raise ModelError("wrong-level", problem, where={"name": speed})
         if speed not in self._accelerations:
-            raise ModelError(unknown_name("speed", speed, self._accelerations, "a user expression"))
+            problem = unknown_name("speed", speed, self._accelerations, "a user expression")
+            raise ModelError("unknown-name", problem, where={"name": speed})
         return self._accelerations[speed]
 
 
@@ -78,10 +81,11 @@ def as_column(value: Any, what: str, parameters: Mapping[str, Any]) -> Any:
     try:
         column = ca.SX(value)
     except Exception as error:
-        raise ModelError(f"{what} must return expressions or numbers, got {type(value).__name__}.") from error
+        problem = f"{what} must return expressions or numbers, got {type(value).__name__}."
+        raise ModelError("wrong-type", problem) from error
     if column.shape[1] != 1:
         column = ca.vec(column)
     for number in column.nonzeros():
         if number.is_constant() and not abs(float(number)) < float("inf"):
-            raise ModelError(f"{what} returns a value that is not finite.")
+            raise ModelError("not-finite", f"{what} returns a value that is not finite.")
     return column

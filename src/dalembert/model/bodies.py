@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Union
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import Quantity, is_real, is_symbolic
+from dalembert.expressions.quantities import Scalar as Scalar
 from dalembert.model.inertia import Composite, Matrix, Shape
 
 if TYPE_CHECKING:
     pass
 
-Scalar = float | Quantity  # a number, or an expression of parameters
 Vector = Iterable[Scalar]
 Place = Union["Body", "Point", "Frame"]
 _ROTATION = Advice("Give {}, a quaternion (four numbers, scalar first) or a 3x3 matrix.", Call("da.rotation"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import ModelError
-from dalembert.expressions.quantities import Quantity, is_real
+from dalembert.expressions.quantities import Quantity, Scalar, is_real
 
 Triple = tuple[Any, Any, Any]
 Matrix = tuple[Triple, Triple, Triple]
@@ -26,7 +26,7 @@ class Shape:
 
     kind: str
     gyration: Matrix
-    size: tuple[float, ...] = ()
+    size: tuple[Scalar, ...] = ()
     axis: str = "x"
 
 
@@ -34,24 +34,25 @@ def _diagonal(a: Any, b: Any, c: Any) -> Matrix:
     return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
 
 
-def _size(shape: str, **sizes: Any) -> None:
+def _check_sizes(shape: str, **sizes: Any) -> None:
     """Sizes of a shape are finite and not negative."""
     for name, value in sizes.items():
         if not isinstance(value, Quantity) and not is_real(value):
-            raise ModelError(f"{name} of a {shape} must be a number, got {value!r}.")
+            raise ModelError("not-a-number", f"{name} of a {shape} must be a number, got {value!r}.")
         if not 0 <= float(value) < float("inf"):
-            raise ModelError(f"{name} of a {shape} must be finite and not negative, got {float(value):g}.")
+            code = "negative" if float(value) < 0 else "not-finite"
+            raise ModelError(code, f"{name} of a {shape} must be finite and not negative, got {float(value):g}.")
 
 
 def _along(axis: str, axial: Any, transverse: Any) -> Matrix:
     if axis not in _AXES:
-        raise ModelError(f"axis must be 'x', 'y' or 'z', not {axis!r}.")
+        raise ModelError("unknown-choice", f"axis must be 'x', 'y' or 'z', not {axis!r}.")
     values = [transverse, transverse, transverse]
     values[_AXES[axis]] = axial
     return _diagonal(*values)
 
 
-def rod(length: Any, *, axis: str = "x") -> Shape:
+def rod(length: Scalar, *, axis: str = "x") -> Shape:
     """Thin uniform rod.
 
     Examples
@@ -59,26 +60,26 @@ def rod(length: Any, *, axis: str = "x") -> Shape:
     >>> rod(0.6).gyration[2][2]
     0.03
     """
-    _size("rod", length=length)
+    _check_sizes("rod", length=length)
     return Shape("rod", _along(axis, 0.0, length * length / 12), (length,), axis)
 
 
-def box(x: Any, y: Any, z: Any = 0.0) -> Shape:
+def box(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Shape:
     """Uniform box with edges along the body axes."""
-    _size("box", x=x, y=y, z=z)
+    _check_sizes("box", x=x, y=y, z=z)
     return Shape("box", _diagonal((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), (x, y, z))
 
 
-def cylinder(radius: Any, length: Any = 0.0, *, axis: str = "z") -> Shape:
+def cylinder(radius: Scalar, length: Scalar = 0.0, *, axis: str = "z") -> Shape:
     """Uniform solid cylinder; a thin disc when the length is zero."""
-    _size("cylinder", radius=radius, length=length)
+    _check_sizes("cylinder", radius=radius, length=length)
     transverse = (3 * radius * radius + length * length) / 12
     return Shape("cylinder", _along(axis, radius * radius / 2, transverse), (radius, length), axis)
 
 
-def sphere(radius: Any, *, hollow: bool = False) -> Shape:
+def sphere(radius: Scalar, *, hollow: bool = False) -> Shape:
     """Uniform solid sphere, or a thin shell."""
-    _size("sphere", radius=radius)
+    _check_sizes("sphere", radius=radius)
     value = radius * radius * (2 / 3 if hollow else 2 / 5)
     return Shape("sphere", _diagonal(value, value, value), (radius,))
 
@@ -87,7 +88,7 @@ def sphere(radius: Any, *, hollow: bool = False) -> Shape:
 class Composite:
     """Several shapes welded together: total mass, centre of mass, inertia about it."""
 
-    mass: Any
+    mass: Scalar
     center: Triple
     inertia: Matrix
 
@@ -105,22 +106,23 @@ def composite(*parts: Sequence[Any]) -> Composite:
     (4.0, (0.5, 0.0, 0.0), 3.0)
     """
     if not parts:
-        raise ModelError("a composite needs at least one part (shape, mass, position).")
+        raise ModelError("empty", "a composite needs at least one part (shape, mass, position).")
     places: list[tuple[Shape, Any, Triple]] = []
     for part in parts:
         if not isinstance(part, (tuple, list)) or len(part) != 3 or not isinstance(part[0], Shape):
-            raise ModelError(f"a part of a composite is (shape, mass, position), not {part!r}.")
+            raise ModelError("wrong-type", f"a part of a composite is (shape, mass, position), not {part!r}.")
         shape, mass, position = part
-        _size("part of a composite", mass=mass)
+        _check_sizes("part of a composite", mass=mass)
+        wrong = f"position of a part of a composite must be 2 or 3 numbers, got {position!r}."
         if np.ndim(position) != 1 or len(position) not in (2, 3):
-            raise ModelError(f"position of a part of a composite must be 2 or 3 numbers, got {position!r}.")
+            raise ModelError("wrong-shape", wrong)
         x, y, z = (*position, 0.0) if len(position) == 2 else position
         if not all(isinstance(c, Quantity) or is_real(c) for c in (x, y, z)):
-            raise ModelError(f"position of a part of a composite must be 2 or 3 numbers, got {position!r}.")
+            raise ModelError("not-a-number", wrong)
         places.append((shape, mass, (x, y, z)))
     total = sum(mass for _, mass, _ in places)
     if float(total) == 0:
-        raise ModelError("a composite needs a part with mass.")
+        raise ModelError("zero", "a composite needs a part with mass.")
     center = tuple(sum(mass * p[k] for _, mass, p in places) / total for k in range(3))
     matrix = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     for shape, mass, p in places:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.expressions.quantities import atan2, cos, is_symbolic, sin, sqrt, where
 from dalembert.model.bodies import rotation_matrix, unit
 
@@ -183,8 +184,9 @@ def rotation(
     given = {"axis": axis, "vector": vector, "tait_bryan": tait_bryan, "quaternion": quaternion, "matrix": matrix}
     named = [key for key, value in given.items() if value is not None]
     if len(named) != 1 or (angle is None) != (axis is None):
-        ways = "axis= with angle=, vector=, tait_bryan=, quaternion= or matrix="
-        raise ModelError(f"a rotation is given by one of {ways}; got {', '.join(named) or 'none'}.")
+        code = "conflicting-arguments" if len(named) > 1 else "missing-argument"
+        advice = Advice("Give {}; an axis needs an angle.", *map(Argument, given))
+        raise ModelError(code, f"a rotation is given in one way; got {', '.join(named) or 'none'}.", advice)
     if axis is not None:
         e = unit(axis, "the axis of a rotation")
         return Rotation((cos(angle / 2), *(c * sin(angle / 2) for c in e)))
@@ -204,7 +206,7 @@ def normalised(p: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
 
     size = sqrt(sum(c * c for c in p))
     if not is_symbolic(size) and not (np.all(np.isfinite(size)) and np.all(size > 1e-12)):
-        raise ModelError("a quaternion must be four finite numbers, not all zero.")
+        raise ModelError("zero-length", "a quaternion must be four finite numbers, not all zero.")
     return (p[0] / size, p[1] / size, p[2] / size, p[3] / size)
 
 
@@ -217,10 +219,10 @@ def _parts(given: Any, count: int, what: str) -> tuple[Any, ...]:
     else:
         parts = () if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__") else tuple(given)
     if len(parts) != count:
-        raise ModelError(f"{what} must be {count} values, got {given!r}.")
+        raise ModelError("wrong-shape", f"{what} must be {count} values, got {given!r}.")
     for part in parts:
         if isinstance(part, float) and not math.isfinite(part):
-            raise ModelError(f"{what} must be finite, got {given!r}.")
+            raise ModelError("not-finite", f"{what} must be finite, got {given!r}.")
     return parts
 
 
@@ -233,7 +235,8 @@ def as_rotation(given: Any, what: str) -> Rotation:
         return rotation(vector=given)
     if count == 4:
         return rotation(quaternion=given)
-    raise ModelError(f"{what} must be a da.rotation(...), a rotation vector (3) or a quaternion (4), got {given!r}.")
+    problem = f"{what} must be an orientation: a rotation vector (3 values) or a quaternion (4), got {given!r}."
+    raise ModelError("wrong-type", problem, Advice("Make one by {}.", Call("da.rotation")))
 
 
 def split_pose(given: Any, what: str) -> tuple[tuple[Any, ...], Rotation]:
@@ -241,8 +244,9 @@ def split_pose(given: Any, what: str) -> tuple[tuple[Any, ...], Rotation]:
     parts = tuple(given[k] for k in range(given.shape[0])) if is_symbolic(given) else given
     if isinstance(parts, (str, bytes)) or not hasattr(parts, "__len__") or len(parts) not in (4, 6, 7):
         raise ModelError(
-            f"{what} must be x, y, z followed by a da.rotation(...), a rotation vector (3) or a quaternion (4); "
-            f"got {given!r}."
+            "wrong-type",
+            f"{what} must be x, y, z followed by a rotation vector (3 values) or a quaternion (4); got {given!r}.",
+            Advice("Make an orientation by {}.", Call("da.rotation")),
         )
     parts = tuple(parts)
     return parts[:3], as_rotation(parts[3] if len(parts) == 4 else parts[3:], what)

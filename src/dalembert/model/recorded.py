@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.expressions import maximum, minimum
 from dalembert.model.measures import FORMS
 from dalembert.model.orientation import rotation
@@ -73,10 +74,13 @@ class Spline:
 def recorded_driver(record: Record, coordinate: str, what: str) -> Callable[[Any], Any]:
     """The motion of a coordinate, an orientation (``plate.rotation``) or a pose (``plate.pose``) in a record."""
     if not DEGREE < len(record.time) <= MOST_SAMPLES:
+        few = len(record.time) <= DEGREE
         raise ModelError(
-            f"{what}: a driver takes {DEGREE + 1} to {MOST_SAMPLES} samples, the record has {len(record.time)}. Take a "
-            "part with record.between(...) or fewer samples with record.resample(...); da.kinematics and "
-            "da.inverse_dynamics take records of any length as motion=."
+            "too-few-samples" if few else "too-many-samples",
+            f"{what}: a driver takes {DEGREE + 1} to {MOST_SAMPLES} samples, the record has {len(record.time)}.",
+            Advice("Take a part or fewer samples with {}.", Call("record.between"), Call("record.resample")),
+            Advice("Records of any length are a motion of {}.", Call("da.kinematics"), Call("da.inverse_dynamics")),
+            evidence={"samples": len(record.time)},
         )
     owner, _, kind = coordinate.rpartition(".")
     names, columns = [coordinate], []
@@ -85,15 +89,17 @@ def recorded_driver(record: Record, coordinate: str, what: str) -> Callable[[Any
         found = recorded_orientation(record, owner)
         if found is None:
             forms = "; ".join(", ".join(f"{owner}.{part}" for part in parts) for parts in FORMS.values())
-            raise ModelError(f"{what}: the record has no orientation of {owner!r}. It needs {forms}.")
+            problem = f"{what}: the record has no orientation of {owner!r}. It needs {forms}."
+            raise ModelError("unknown-name", problem, where={"body": owner})
         names = [f"{owner}.{axis}" for axis in "xyz"] if kind == "pose" else []
         columns = list(found[1].T)
     for name in names:
         if name not in record.names:
-            raise ModelError(f"{what}: {unknown_name('channel', name, record.names, 'the record')}")
+            problem = f"{what}: {unknown_name('channel', name, record.names, 'the record')}"
+            raise ModelError("unknown-name", problem, where={"channel": name})
     columns = [*(record[name] for name in names), *columns]
     if not all(np.isfinite(column).all() for column in columns):
-        raise ModelError(f"{what}: the record has values that are not finite.")
+        raise ModelError("not-finite", f"{what}: the record has values that are not finite.")
     splines = [Spline.through(record.time, column) for column in columns]
     places, quaternion = splines[: len(names)], splines[len(names) :]
 

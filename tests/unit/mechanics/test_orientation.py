@@ -245,7 +245,7 @@ def test_an_assembly_takes_an_orientation():
     ("motion", "message"),
     [
         ({"plate.rx": 0.1}, "plate.rx alone are no orientation"),
-        ({"plate.rotation": (1, 2)}, r"must be a da.rotation\(...\), a rotation vector \(3\) or a quaternion"),
+        ({"plate.rotation": (1, 2)}, r"rotation vector \(3 values\) or a quaternion \(4\), got \(1, 2\)"),
         ({"plate.pose": (0, 0, 0, 0, 0, 0), "plate.x": 0.0}, "'plate.x' is given twice"),
         ({"plate.pose": lambda t: t}, "must be x, y, z followed by"),
         ({"plate.x": lambda t: da.rotation(vector=(t, 0, 0))}, "orientations are prescribed as"),

@@ -381,7 +381,7 @@ CONSTRAINTS: list[Case] = [
     ("an acceleration squared", lambda m, r: m.add_constraint("c", lambda s: s.acceleration_of("rod.vx") ** 2, level="acceleration"), ("'c'", "affine")),
     ("no acceleration at its level", lambda m, r: m.add_constraint("c", lambda s: s["rod.vx"], level="acceleration"), ("'c'", "acceleration_of")),
     ("an unknown acceleration", lambda m, r: m.add_constraint("c", lambda s: s.acceleration_of("rod.x"), level="acceleration"), ("'c'", "'rod.x'", "'rod.vx'")),
-    ("an acceleration at position level", lambda m, r: m.add_constraint("c", lambda s: s.acceleration_of("rod.vx")), ("'c'", "acceleration-level")),
+    ("an acceleration at position level", lambda m, r: m.add_constraint("c", lambda s: s.acceleration_of("rod.vx")), ("'c'", "'rod.vx'")),
     ("an unknown level", lambda m, r: m.add_constraint("c", lambda s: s["rod.x"], level="speed"), ("'c'", "'speed'")),
     ("a constraint of unknown names", lambda m, r: m.add_constraint("c", lambda s: s["rd.x"]), ("'c'", "'rd.x'", "'rod.x'")),
     ("a constraint that is a number", lambda m, r: m.add_constraint("c", lambda s: 1.0), ("'c'",)),

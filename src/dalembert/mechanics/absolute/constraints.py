@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.equations import ACCELERATION, HOLONOMIC, VELOCITY
 from dalembert.expressions import call_user
 from dalembert.mechanics.rotations import exponential, turn_between
@@ -73,7 +74,7 @@ def _target(host: Absolute, driver: Driver) -> Any:
     what = f"motion of driver {driver.name!r}"
     target = as_column(call_user(driver.motion, what, host.t), what, host.p_symbols)
     if target.shape != (1, 1):
-        raise ModelError(f"{what} must return one value.")
+        raise ModelError("wrong-shape", f"{what} must return one value.", where={"driver": driver.name})
     return target
 
 
@@ -114,33 +115,37 @@ def add_rotor(host: Absolute, actuator: Actuator) -> None:
 
 def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:
     """φ(s) = 0, c(s) = 0 or D v̇ = d from a function of the state."""
-    what = f"constraint {constraint.name!r}"
+    what, where = f"constraint {constraint.name!r}", {"constraint": constraint.name}
     accelerations = None
     if constraint.level == "acceleration":
         accelerations = {name: host.a[k] for k, name in enumerate(host.speeds.names)}
     given = call_user(constraint.function, what, host.view(accelerations))
     residual = as_column(given, what, host.p_symbols)
     if residual.shape[0] == 0:
-        raise ModelError(f"{what} returns nothing.")
+        raise ModelError("empty", f"{what} returns nothing.", where=where)
     depends = ca.vertcat(host.z, host.u)
     if depends.shape[0] and constraint.level != "acceleration" and ca.depends_on(residual, depends):
-        raise ModelError(f"{what}: a {constraint.level}-level constraint may not depend on inputs or internal states.")
+        problem = f"{what}: a {constraint.level}-level constraint may not depend on inputs or internal states."
+        raise ModelError("not-supported", problem, where=where)
     if constraint.level == "position":
         if ca.depends_on(residual, host.v):
-            raise ModelError(f"{what} uses velocities: say level='velocity'.")
+            advice = Advice("Use {}.", Argument("level", "velocity"))
+            raise ModelError("wrong-level", f"{what} depends on velocities.", advice, where=where)
         if not ca.depends_on(residual, host.q):
-            raise ModelError(f"{what} does not depend on any coordinate.")
+            raise ModelError("independent-constraint", f"{what} does not depend on any coordinate.", where=where)
         general_rows(host, constraint.name, HOLONOMIC, residual)
     elif constraint.level == "velocity":
         if not ca.depends_on(residual, host.v):
-            raise ModelError(f"{what} does not depend on any velocity: say level='position'.")
+            advice = Advice("Use {}.", Argument("level", "position"))
+            raise ModelError("wrong-level", f"{what} does not depend on any velocity.", advice, where=where)
         general_rows(host, constraint.name, VELOCITY, residual)
     else:
         D = ca.jacobian(residual, host.a)
         if D.nnz() == 0:
-            raise ModelError(f"{what} does not depend on any acceleration; use s.acceleration_of(...).")
+            advice = Advice("Use {}.", Call("s.acceleration_of"))
+            raise ModelError("wrong-level", f"{what} does not depend on any acceleration.", advice, where=where)
         if ca.depends_on(D, host.a):
-            raise ModelError(f"{what} must be affine in the accelerations.")
+            raise ModelError("not-affine", f"{what} must be affine in the accelerations.", where=where)
         d = -ca.substitute(residual, host.a, SX.zeros(host.nv))
         levels = [ACCELERATION] * residual.shape[0]
         host.rows.add(constraint.name, levels, Form.of_matrix(D), d, SX.zeros(0, 1), SX.zeros(0, 1))

@@ -95,9 +95,10 @@ def node(operation: str, *arguments: Any) -> Tree:
     depth = 1 + max((a.depth for a in trees), default=0)
     size = 1 + sum(a.size for a in trees)
     if depth > MAX_DEPTH:
-        raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+        raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
     if size > MAX_SIZE:
-        raise DataError(f"the expression has more than {MAX_SIZE} operations, with the named ones in it.")
+        problem = f"the expression has more than {MAX_SIZE} operations, with the named ones in it."
+        raise DataError("too-large", problem)
     return Tree(operation, arguments, depth, size)
 
 
@@ -132,12 +133,12 @@ class _Reader:
 
     def wrong(self, what: str) -> DataError:
         rest = self.text[self.at : self.at + 20]
-        return DataError(f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
+        return DataError("bad-syntax", f"{what} {'before ' + repr(rest) if rest else 'at the end'}.")
 
     def comparison(self) -> Tree:
         self.level += 1
         if self.level > MAX_DEPTH:
-            raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+            raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
         left = self.sum()
         symbol = self.take("<=", ">=", "<", ">")
         if symbol is not None:
@@ -174,7 +175,7 @@ class _Reader:
             return base
         self.level += 1
         if self.level > MAX_DEPTH:
-            raise DataError(f"the expression is more than {MAX_DEPTH} levels deep.")
+            raise DataError("too-large", f"the expression is more than {MAX_DEPTH} levels deep.")
         exponent = self.sign()
         self.level -= 1
         return node("**", base, exponent)
@@ -202,7 +203,7 @@ class _Reader:
     def quantity(self, digits: re.Match[str]) -> Tree:
         value = float(digits.group())
         if not math.isfinite(value):
-            raise DataError(f"{digits.group()[:20]} is too large a number.")
+            raise DataError("not-finite", f"{digits.group()[:20]} is too large a number.")
         self.at = digits.end()
         self.skip()
         (times, over), dimension, end = read_unit(self.text, self.at)
@@ -212,12 +213,13 @@ class _Reader:
         self.skip()
         scaled = value * times / over
         if not math.isfinite(scaled):
-            raise DataError(f"{self.text[digits.start() : end][:40]!r} is too large a number.")
+            problem = f"{self.text[digits.start() : end][:40]!r} is too large a number."
+            raise DataError("not-finite", problem)
         return number(scaled, dimension)
 
     def call(self, function: str) -> Tree:
         if function not in FUNCTIONS and function != ACCELERATION:
-            raise DataError(unknown_name("function", function, [*FUNCTIONS, ACCELERATION]))
+            raise DataError("unknown-name", unknown_name("function", function, [*FUNCTIONS, ACCELERATION]))
         self.expect("(")
         arguments = [self.comparison()]
         while self.take(",") is not None:
@@ -226,9 +228,10 @@ class _Reader:
         least, most = (1, 1) if function == ACCELERATION else FUNCTIONS[function][:2]
         if not least <= len(arguments) <= most:
             count = str(least) if least == most else f"{least} to {most}"
-            raise DataError(f"{function} takes {count} argument{'s' if most > 1 else ''}, got {len(arguments)}.")
+            problem = f"{function} takes {count} argument{'s' if most > 1 else ''}, got {len(arguments)}."
+            raise DataError("bad-syntax", problem)
         if function == ACCELERATION and arguments[0].operation != "name":
-            raise DataError("acceleration(...) takes the name of a speed, such as crank.vx.")
+            raise DataError("bad-syntax", "acceleration(...) takes the name of a speed, such as crank.vx.")
         if function in ("min", "max"):
             result = arguments[0]
             for other in arguments[1:]:
@@ -239,9 +242,10 @@ class _Reader:
 
 def _checked(text: str) -> _Reader:
     if len(text) > MAX_LENGTH:
-        raise DataError(f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH}).")
+        problem = f"an expression of {len(text)} characters is too long (at most {MAX_LENGTH})."
+        raise DataError("too-large", problem)
     if not text.strip():
-        raise DataError("expected a number or an expression, got an empty text.")
+        raise DataError("empty", "expected a number or an expression, got an empty text.")
     return _Reader(text if "`" in text else text.translate(_PASTED))  # a quoted name stays as it is
 
 
@@ -293,7 +297,8 @@ def evaluate(tree: Tree, lookup: Callable[[str], Any], acceleration: Callable[[s
         return lookup(tree.arguments[0])
     if tree.operation == ACCELERATION:
         if acceleration is None:
-            raise DataError("acceleration(...) is known in constraints of level 'acceleration' only.")
+            problem = "acceleration(...) is known in constraints of level 'acceleration' only."
+            raise DataError("wrong-level", problem)
         return acceleration(tree.arguments[0].arguments[0])
     arguments = [evaluate(a, lookup, acceleration) for a in tree.arguments]
     if tree.operation in ("<", ">", "<=", ">=") and any(isinstance(a, q.Quantity) for a in arguments):
@@ -320,7 +325,7 @@ def value(tree: Tree, lookup: Callable[[str], Any]) -> Any:
             if isinstance(now, complex) or not math.isfinite(now):
                 raise ArithmeticError
     except (ArithmeticError, TypeError, ValueError):  # 1/0, 10**400, (-1)**0.5
-        raise DataError("the expression has no finite real value.") from None
+        raise DataError("not-finite", "the expression has no finite real value.") from None
     return result if isinstance(result, q.Quantity) else float(result)
 
 
@@ -362,7 +367,7 @@ def name_text(text: str) -> str:
     """A name as an expression writes it: between backquotes where it could be read as something else."""
     plain = PLAIN_NAME.match(text) is not None and text not in CONSTANTS
     if not plain and ("`" in text or "\n" in text):
-        raise DataError(f"the name {text!r} cannot be written into an expression.")
+        raise DataError("bad-name", f"the name {text!r} cannot be written into an expression.")
     return text if plain else f"`{text}`"
 
 
@@ -389,8 +394,10 @@ def dimension_of(tree: Tree, known: Callable[[str], Dimension | None]) -> Dimens
     if operation in ("+", "-", "min", "max", "<", ">", "<=", ">=", "where", "atan2", "abs", "neg"):
         found = [d for d in (inner[1:] if operation == "where" else inner) if d is not None]
         if len(set(found)) > 1:
-            raise DataError(f"{unit_text(found[0])} and {unit_text(found[1])} do not go together in '{operation}'.")
+            problem = f"{unit_text(found[0])} and {unit_text(found[1])} do not go together in '{operation}'."
+            raise DataError("unit-mismatch", problem)
         return None if not found or operation[0] in "<>" else NONE if operation == "atan2" else found[0]
     if inner and inner[0] is not None and inner[0] != NONE and operation in FUNCTIONS and operation != "sign":
-        raise DataError(f"{operation} needs a plain number or an angle, got {unit_text(inner[0])}.")
+        problem = f"{operation} needs a plain number or an angle, got {unit_text(inner[0])}."
+        raise DataError("unit-mismatch", problem)
     return None

@@ -78,46 +78,51 @@ class Source:
 def read_source(path: Path, shown: str, problems: Problems) -> Source:
     """Read and parse a file; what is wrong with it as a whole is raised."""
     if path.suffix.lower() not in SUFFIXES:
-        raise FileFormatError("a model file ends in .toml or .json.", shown)
+        raise FileFormatError("unknown-suffix", "a model file ends in .toml or .json.", path=shown)
     try:
         if not path.is_file():
-            raise FileFormatError("there is no such file.", shown)
+            raise FileFormatError("no-such-file", "there is no such file.", path=shown)
         if path.stat().st_size > MAX_BYTES:
-            raise FileFormatError(f"the file has {path.stat().st_size} bytes, more than {MAX_BYTES}.", shown)
+            problem = f"the file has {path.stat().st_size} bytes, more than {MAX_BYTES}."
+            raise FileFormatError("too-large", problem, path=shown)
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # no permission, a null character in the name
-        raise FileFormatError(f"cannot be read ({error}).", shown) from None
+        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
     return parse_source(content, shown, problems, is_json=path.suffix.lower() == ".json")
 
 
 def parse_source(content: bytes, shown: str, problems: Problems, *, is_json: bool) -> Source:
     """Parse the bytes of a file."""
     if len(content) > MAX_BYTES:
-        raise FileFormatError(f"the file has more than {MAX_BYTES} bytes.", shown)
+        raise FileFormatError("too-large", f"the file has more than {MAX_BYTES} bytes.", path=shown)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise FileFormatError("the file is not UTF-8 text.", shown, line) from None
+        raise FileFormatError("not-readable", "the file is not UTF-8 text.", path=shown, line=line) from None
     if text.count("\n") > MAX_LINES:
-        raise FileFormatError(f"the file has more than {MAX_LINES} lines.", shown)
+        raise FileFormatError("too-large", f"the file has more than {MAX_LINES} lines.", path=shown)
     try:
         lines = positions.find_lines(text, is_json=is_json)
     except positions.TooDeep as error:
-        raise FileFormatError(str(error), shown, error.line) from None
+        raise FileFormatError("too-large", str(error), path=shown, line=error.line) from None
     try:
         document = json.loads(text, object_pairs_hook=_once) if is_json else tomllib.loads(text)
     except RecursionError:
-        raise FileFormatError(f"nested more than {positions.MAX_NESTING} deep.", shown) from None
+        problem = f"nested more than {positions.MAX_NESTING} deep."
+        raise FileFormatError("too-large", problem, path=shown) from None
     except json.JSONDecodeError as error:
-        raise FileFormatError(f"not valid JSON: {error.msg}.", shown, error.lineno) from None
+        problem = f"not valid JSON: {error.msg}."
+        raise FileFormatError("bad-syntax", problem, path=shown, line=error.lineno) from None
     except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(*_toml_error(str(error), text, shown)) from None
+        problem, line = _toml_error(str(error), text)
+        raise FileFormatError("bad-syntax", problem, path=shown, line=line) from None
     except ValueError as error:  # a number with thousands of digits, a key given twice
-        raise FileFormatError(f"cannot be read: {error}.", shown) from None
+        raise FileFormatError("bad-syntax", f"cannot be read: {error}.", path=shown) from None
     if not isinstance(document, dict):
-        raise FileFormatError(f"expected a table of keys, got a {type(document).__name__}.", shown, 1)
+        problem = f"expected a table of keys, got a {type(document).__name__}."
+        raise FileFormatError("wrong-type", problem, path=shown, line=1)
     return Source(shown, document, lines, problems)
 
 
@@ -131,12 +136,12 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _toml_error(message: str, text: str, shown: str) -> tuple[str, str, int]:
-    """What tomllib says, with its line taken out of the sentence."""
+def _toml_error(message: str, text: str) -> tuple[str, int]:
+    """The message of tomllib without its line, and the line, which it has in the message only."""
     found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
     line = int(found.group(1)) if found and found.group(1) else text.count("\n") + 1
     said = message[: found.start()] if found else message
-    return f"not valid TOML: {said}.", shown, line
+    return f"not valid TOML: {said}.", line
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:

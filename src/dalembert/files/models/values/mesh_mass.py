@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import FileFormatError
+from dalembert.core.findings import Advice
 
 MAX_BYTES = 200 * 1024**2
+FLAT = 1e-12  # least volume as part of the cube of the size: the sum of 10⁴ tetrahedra has rounding of 1e-14
 STL_RECORD = np.dtype([("numbers", "<f4", (4, 3)), ("extra", "<u2")])
 _VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)")
 
@@ -42,14 +44,14 @@ def mesh_triangles(path: Path, shown: str, scale: float) -> Any:
     """Corners (n, 3, 3) [m] of the triangles of an STL file; they need not close."""
     try:
         if not path.is_file():
-            raise FileFormatError("there is no such file.", shown)
+            raise FileFormatError("no-such-file", "there is no such file.", path=shown)
         if path.stat().st_size > MAX_BYTES:
-            raise FileFormatError(f"the mesh has more than {MAX_BYTES} bytes.", shown)
+            raise FileFormatError("too-large", f"the mesh has more than {MAX_BYTES} bytes.", path=shown)
         content = path.read_bytes()
     except OSError as error:
-        raise FileFormatError(f"cannot be read ({error}).", shown) from None
+        raise FileFormatError("not-readable", f"cannot be read ({error}).", path=shown) from None
     if not (np.isfinite(scale) and scale > 0):
-        raise FileFormatError(f"the scale of a mesh must be positive, got {scale:g}.", shown)
+        raise FileFormatError("not-positive", f"the scale of a mesh must be positive, got {scale:g}.", path=shown)
     return read_triangles(content, shown) * scale
 
 
@@ -59,17 +61,19 @@ def read_triangles(content: bytes, shown: str) -> Any:
         count = int.from_bytes(content[80:84], "little")
         if len(content) == 84 + 50 * count:
             if count == 0:
-                raise FileFormatError("the mesh has no triangles.", shown)
+                raise FileFormatError("empty", "the mesh has no triangles.", path=shown)
             table = np.frombuffer(content, dtype=STL_RECORD, offset=84, count=count)
             return _finite(table["numbers"][:, 1:, :].astype(float), shown)
-    if not content.lstrip()[:5].lower() == b"solid":
-        raise FileFormatError("this is neither a binary STL file (its length does not fit) nor a text one.", shown)
+    if content.lstrip()[:5].lower() != b"solid":
+        problem = "this is neither a binary STL file (its length does not fit) nor a text one."
+        raise FileFormatError("bad-syntax", problem, path=shown)
     try:
         numbers = np.array(_VERTEX.findall(content), dtype=float)
     except ValueError:
-        raise FileFormatError("a corner of the mesh is not three numbers.", shown) from None
+        raise FileFormatError("bad-syntax", "a corner of the mesh is not three numbers.", path=shown) from None
     if len(numbers) == 0 or len(numbers) % 3:
-        raise FileFormatError(f"the mesh has {len(numbers)} corners, not three for every triangle.", shown)
+        problem = f"the mesh has {len(numbers)} corners, not three for every triangle."
+        raise FileFormatError("damaged", problem, path=shown)
     return _finite(numbers.reshape(-1, 3, 3), shown)
 
 
@@ -86,7 +90,7 @@ def binary_stl(triangles: Any) -> bytes:
 
 def _finite(triangles: Any, shown: str) -> Any:
     if not np.all(np.isfinite(triangles)):
-        raise FileFormatError("the mesh has a corner that is not finite.", shown)
+        raise FileFormatError("not-finite", "the mesh has a corner that is not finite.", path=shown)
     return triangles
 
 
@@ -102,9 +106,11 @@ def _check_closed(triangles: Any, shown: str) -> None:
     if not np.array_equal(there, back):
         loose = len(np.setxor1d(there, back)) // 2 or 1
         raise FileFormatError(
-            f"the mesh is not closed or has faces turned inside out ({loose} edges without a partner). "
-            "Repair it, or give mass and inertia as numbers.",
-            shown,
+            "open-mesh",
+            f"the mesh is not closed or has faces turned inside out ({loose} edges without a partner).",
+            Advice("Repair it, or give mass and inertia as numbers."),
+            path=shown,
+            evidence={"edges": loose},
         )
 
 
@@ -115,9 +121,9 @@ def mass_of(triangles: Any, shown: str = "mesh") -> MeshMass:
     det = np.einsum("ni,ni->n", p[:, 0], np.cross(p[:, 1], p[:, 2]))
     volume = float(det.sum() / 6)
     size = float(np.abs(p).max())
-    if not volume > 1e-12 * size**3:
-        why = "its faces point inwards" if volume < -1e-12 * size**3 else "it is flat"
-        raise FileFormatError(f"the mesh encloses no positive volume ({why}).", shown)
+    if not volume > FLAT * size**3:
+        why = "its faces point inwards" if volume < -FLAT * size**3 else "it is flat"
+        raise FileFormatError("no-volume", f"the mesh encloses no positive volume ({why}).", path=shown)
     total = p.sum(axis=1)
     center = np.einsum("n,ni->i", det, total) / 24 / volume
     second = np.einsum("n,nki,nkj->ij", det, p, p) + np.einsum("n,ni,nj->ij", det, total, total)
