@@ -38,31 +38,31 @@ if TYPE_CHECKING:
     from dalembert.loop.actuators import ActuatorLimits as ActuatorLimits
     from dalembert.loop.noise import Noise as Noise
     from dalembert.loop.simulate import simulate as simulate
-    from dalembert.model.actuators import DCMotor as DCMotor
-    from dalembert.model.actuators import FirstOrderLag as FirstOrderLag
+    from dalembert.model.actuators.dc_motor import DCMotor as DCMotor
+    from dalembert.model.actuators.first_order_lag import FirstOrderLag as FirstOrderLag
     from dalembert.model.inertia import box as box
     from dalembert.model.inertia import composite as composite
     from dalembert.model.inertia import cylinder as cylinder
     from dalembert.model.inertia import rod as rod
     from dalembert.model.inertia import sphere as sphere
-    from dalembert.model.measures import acceleration as acceleration
-    from dalembert.model.measures import accelerometer as accelerometer
-    from dalembert.model.measures import angle as angle
-    from dalembert.model.measures import displacement as displacement
-    from dalembert.model.measures import distance as distance
-    from dalembert.model.measures import energy as energy
-    from dalembert.model.measures import expression as expression
-    from dalembert.model.measures import gyroscope as gyroscope
-    from dalembert.model.measures import joint_acceleration as joint_acceleration
-    from dalembert.model.measures import orientation as orientation
-    from dalembert.model.measures import position as position
-    from dalembert.model.measures import rate as rate
-    from dalembert.model.measures import reaction as reaction
-    from dalembert.model.measures import speed as speed
-    from dalembert.model.measures import spring_force as spring_force
-    from dalembert.model.measures import velocity as velocity
     from dalembert.model.mechanism import Mechanism as Mechanism
     from dalembert.model.orientation import rotation as rotation
+    from dalembert.model.sensors.coordinate import angle as angle
+    from dalembert.model.sensors.coordinate import displacement as displacement
+    from dalembert.model.sensors.coordinate import joint_acceleration as joint_acceleration
+    from dalembert.model.sensors.coordinate import rate as rate
+    from dalembert.model.sensors.coordinate import speed as speed
+    from dalembert.model.sensors.distance import distance as distance
+    from dalembert.model.sensors.energy import energy as energy
+    from dalembert.model.sensors.expression import expression as expression
+    from dalembert.model.sensors.inertial import accelerometer as accelerometer
+    from dalembert.model.sensors.inertial import gyroscope as gyroscope
+    from dalembert.model.sensors.orientation import orientation as orientation
+    from dalembert.model.sensors.point import acceleration as acceleration
+    from dalembert.model.sensors.point import position as position
+    from dalembert.model.sensors.point import velocity as velocity
+    from dalembert.model.sensors.reaction import reaction as reaction
+    from dalembert.model.sensors.spring_force import spring_force as spring_force
     from dalembert.record import Record as Record
     from dalembert.solve.integrate.events import Event as Event
     from dalembert.solve.integrate.events import Switch as Switch

@@ -84,7 +84,7 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         module : where the kind is declared; the caller's module by default.
         """
         home: str = module or sys._getframe(1).f_globals["__name__"]
-        self._load_package()
+        self.load_package()
         if self._homes.get(name, home) != home:
             problem = f"{self._homes[name]} already declares a {self.sort} {name!r}."
             raise self._error("taken-name", problem, where={"name": name, "module": self._homes[name]})
@@ -126,10 +126,11 @@ class Registry(Mapping[str, Kind], Generic[Kind]):
         return (0, home) if self._package and home.startswith(f"{self._package}.") else (1, "")
 
     def _load(self) -> None:
-        self._load_package()
+        self.load_package()
         self._load_group()
 
-    def _load_package(self) -> None:
+    def load_package(self) -> None:
+        """Import the built-in kinds; a lookup also imports those of other packages."""
         with self._lock:
             if self._package is None or "package" in self._loaded:
                 return

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import unknown_name
 from dalembert.expressions.quantities import Quantity
-from dalembert.model.actuators import DCMotor
 from dalembert.model.bodies import Body, inertia_problems
 from dalembert.model.couplings import ROTATION_VECTOR
-from dalembert.model.forces import Contact, Friction, JointSpring, Spring, Stop
 
 if TYPE_CHECKING:
     from dalembert.model.mechanism import Mechanism
+    from dalembert.model.options import Declared
 
 
 def coordinate_names(m: Mechanism) -> dict[str, str]:
@@ -54,17 +54,6 @@ def find_problems(m: Mechanism) -> list[str]:
 
 def _where(m: Mechanism) -> str:
     return f"mechanism {m.name!r}"
-
-
-def _what(force: Any) -> str:
-    kind = {"JointSpring": "spring", "PointForce": "force"}.get(type(force).__name__, type(force).__name__.lower())
-    return f"{kind} {force.name!r}"
-
-
-def _places(force: Any) -> list[Any]:
-    """Points and frames a force acts on."""
-    found = (getattr(force, side, None) for side in ("a", "b", "point", "plane"))
-    return [place for place in found if place is not None]
 
 
 def _is_name(name: Any) -> bool:
@@ -112,10 +101,10 @@ def _body_problems(m: Mechanism) -> list[str]:
         if joint.a.body is joint.b.body:
             problems.append(f"joint {joint.name!r} joins body {joint.a.body.name!r} to itself.")
     for force in m.forces:
-        bodies = [place.body for place in _places(force)]
-        owned(_what(force), *bodies, getattr(force, "body", None))
+        bodies = force.bodies()
+        owned(force.what, *bodies)
         if len(bodies) == 2 and bodies[0] is bodies[1]:
-            problems.append(f"{_what(force)} joins body {bodies[0].name!r} to itself.")
+            problems.append(f"{force.what} joins body {bodies[0].name!r} to itself.")
     for sensor in m.sensors:
         owned(f"sensor {sensor.name!r}", *sensor.measure.bodies())
     return problems
@@ -139,6 +128,11 @@ class _Coordinates:
 
     def joint_complaint(self, what: str, name: str) -> list[str]:
         return [] if name in self.joints else [f"{what}: {unknown_name('joint', name, self.joints, self.where)}"]
+
+    def complaints(self, what: str, part: Declared) -> list[str]:
+        """Coordinates and joints that a force or a sensor names and that do not exist."""
+        wrong = [text for name in part.given("coordinate") for text in self.complaint(what, name)]
+        return [*wrong, *(text for name in part.given("joint") for text in self.joint_complaint(what, name))]
 
     def unit(self, name: str) -> str:
         """Unit of a coordinate; nothing for variables and curve parameters."""
@@ -190,53 +184,21 @@ def _force_problems(m: Mechanism) -> list[str]:
     coordinates = _Coordinates(m)
     problems: list[str] = []
     for force in m.forces:
-        what = _what(force)
-        target = getattr(force, "coordinate", None)
-        if target is not None:
-            problems += coordinates.complaint(what, target)
-        name = getattr(force, "joint", None)
-        if name is None:
-            continue
-        joint = coordinates.joints.get(name)
-        if joint is None:
-            problems += coordinates.joint_complaint(what, name)
-        elif not joint.declaration.bearing:
-            problems.append(f"{what}: friction needs a revolute, prismatic or cylindrical joint, not {name!r}.")
-        elif all(c.unit == "rad" for c in joint.coordinates) and float(force.coulomb) > 0 and force.radius is None:
-            problems.append(f"{what}: Coulomb friction in hinge {name!r} needs the bearing's radius.")
+        problems += coordinates.complaints(force.what, force)
+        problems += force.problems(coordinates.joints)
     return problems
 
 
 def _sensor_problems(m: Mechanism) -> list[str]:
     coordinates = _Coordinates(m)
     problems: list[str] = []
-    springs = {f.name for f in m.forces if isinstance(f, (Spring, JointSpring, Stop, Contact, Friction))}
+    known = {name: (full, coordinates.unit(name)) for name, full in coordinates.names.items()}
+    forces = {force.name: force for force in m.forces}
     for sensor in m.sensors:
-        what, measure = f"sensor {sensor.name!r}", sensor.measure
-        if measure.kind.startswith("coordinate"):
-            found = coordinates.complaint(what, measure.target)
-            problems += found
-            if not found and measure.unit:
-                problems += _unit_complaint(what, measure, coordinates)
-        elif measure.kind == "reaction":
-            problems += coordinates.joint_complaint(what, measure.target)
-            if measure.axes not in ("world", "joint"):
-                problems.append(f"{what}: axes must be 'world' or 'joint', not {measure.axes!r}.")
-        elif measure.kind == "spring force" and measure.target not in springs:
-            problems.append(f"{what}: {unknown_name('spring', measure.target, springs, _where(m))}")
+        what = f"sensor {sensor.name!r}"
+        found = coordinates.complaints(what, sensor.measure)
+        problems += found or [f"{what}: {text}" for text in sensor.measure.problems(known, forces)]
     return problems
-
-
-def _unit_complaint(what: str, measure: Any, coordinates: _Coordinates) -> list[str]:
-    """An angle asked of a slider, or a displacement of a hinge."""
-    has, wants = coordinates.unit(measure.target), measure.unit.partition("/")[0]
-    if not has or has == wants:
-        return []
-    full = coordinates.names[measure.target]
-    kind, use = (
-        ("an angle", "da.angle and da.rate") if has == "rad" else ("a displacement", "da.displacement and da.speed")
-    )
-    return [f"{what}: {full!r} is {kind} [{has}]; use {use}, or name another coordinate."]
 
 
 def _channel_problems(m: Mechanism) -> list[str]:
@@ -247,7 +209,7 @@ def _channel_problems(m: Mechanism) -> list[str]:
     taken |= {f"{body.name}.{part}" for body in m.bodies for part in speeds}
     taken |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
     inputs = m.inputs()
-    sensors = [s for s in m.sensors if not (s.name == "energy" and s.measure.kind == "energy")]
+    sensors = [s for s in m.sensors if not s.name == s.measure.kind == "energy"]  # the channel of this name
     problems = [f"input {channel!r} has the name of another channel." for channel in inputs if channel in taken]
     problems += [f"parameter {name!r} has the name of another channel." for name in m.parameters if name in taken]
     taken |= set(inputs)
@@ -283,7 +245,7 @@ def _parameter_problems(m: Mechanism) -> list[str]:
     for driver in m.drivers:
         look(f"driver {driver.name!r}", driver)
     for force in m.forces:
-        look(_what(force), force)
+        look(force.what, force)
     return list(dict.fromkeys(problems))
 
 
@@ -305,13 +267,9 @@ def _disconnected(m: Mechanism) -> list[str]:
                 tie(m.ground, body)
                 held.add(id(body))
     for force in m.forces:
-        bodies = [place.body for place in _places(force)]
-        if len(bodies) == 2:
-            tie(bodies[0], bodies[1])
-        elif bodies:
-            tie(m.ground, bodies[0])
-        if getattr(force, "body", None) is not None:
-            tie(m.ground, force.body)
+        bodies = force.bodies()
+        for first, second in pairwise(bodies if len(bodies) > 1 else [m.ground, *bodies]):
+            tie(first, second)
     if m.constraints:
         return []  # a user constraint may tie anything
     weightless = {b.name: _weightless(b) for b in m.bodies if id(b) not in held}
@@ -350,13 +308,7 @@ def input_unit(m: Mechanism, name: str) -> str:
     turning |= {f"{b.name}.angle" for b in m.bodies if m.planar}
     units = set()
     for force in m.forces:
-        if getattr(force, "input", None) != name:
-            continue
-        target = getattr(force, "coordinate", None)
-        if isinstance(getattr(force, "model", None), DCMotor):
-            units.add("V")
-        elif target is not None:
-            units.add("N m" if names.get(target, target) in turning else "N")
-        else:
-            units.add("N m" if hasattr(force, "torque") else "N")
+        if name in force.inputs():
+            target = next(iter(force.given("coordinate")), None)
+            units.add(force.input_unit(None if target is None else names.get(target, target) in turning))
     return units.pop() if len(units) == 1 else ""

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dalembert.core.errors import ModelError, unknown_name
-from dalembert.core.findings import Advice, Argument
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.notebook import small_table
 from dalembert.expressions import Quantity
 from dalembert.model.bodies import Body, is_number, read_inertia, read_mesh, rotation_matrix, vector
 from dalembert.model.couplings import Coupler, CouplingMethods, Driver, UserConstraint, Variable
-from dalembert.model.forces import ForceMethods
+from dalembert.model.forces import FORCES, Force
+from dalembert.model.forces.force import ForceMethods
 from dalembert.model.joint_methods import JointMethods
 from dalembert.model.joints import JOINTS, Joint
-from dalembert.model.measures import Measure
+from dalembert.model.sensors import Measure, Sensor
 
-
-@dataclass(frozen=True)
-class Sensor:
-    """A named output channel."""
-
-    name: str
-    measure: Measure
+FORCES.load_package()  # each kind adds its method to `ForceMethods`
 
 
 class Mechanism(JointMethods, CouplingMethods, ForceMethods):
@@ -69,7 +63,7 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.drivers: list[Driver] = []
         self.constraints: list[UserConstraint] = []
         self.variables: list[Variable] = []
-        self.forces: list[Any] = []
+        self.forces: list[Force] = []
         self.sensors: list[Sensor] = []
         self.parameters: dict[str, float] = {}
         self.start: dict[str, Any] = {}  # where its motion starts: arguments of `assemble`
@@ -78,8 +72,10 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
     if not TYPE_CHECKING:  # a misspelt method is an error for type checkers
 
         def __getattr__(self, name: str) -> Any:
-            """``add_<kind>`` of a joint kind without a method of its own."""
+            """``add_<kind>`` of a kind of joint or force that another package declares."""
             kind = name.removeprefix("add_").replace("_", " ")
+            if name.startswith("add_") and kind in FORCES:  # the look at the registry has loaded it
+                return object.__getattribute__(self, name)
             if not name.startswith("add_") or kind not in JOINTS:
                 raise AttributeError(f"a mechanism has no attribute {name!r}", name=name, obj=self)
 
@@ -197,25 +193,18 @@ class Mechanism(JointMethods, CouplingMethods, ForceMethods):
         self.bodies.append(body)
         return body
 
-    def add_sensor(self, name: str, measure: Measure) -> Sensor:
+    def add_sensor(self, name: str, measure: Measure | Any) -> Sensor:
         """A named output: ``m.add_sensor("encoder", da.angle("A"))``."""
         if not isinstance(measure, Measure):
-            raise ModelError(f"sensor {name!r}: expected a measure such as da.angle('A'), got {measure!r}.")
-        wrong = measure.problem()
-        if wrong:
-            raise ModelError(f"sensor {name!r}: {wrong}")
-        sensor = Sensor(name, measure)
+            advice = Advice("Measures are made by {}.", Call("da.angle"), Call("da.position"))
+            raise ModelError("wrong-type", f"sensor {name!r}: expected a measure, got {measure!r}.", advice)
+        sensor = Sensor(name, measure.checked(f"sensor {name!r}"))
         self.sensors.append(sensor)
         return sensor
 
     def inputs(self) -> list[str]:
         """Names of the input channels, in the order of the forces that use them."""
-        names: list[str] = []
-        for force in self.forces:
-            channel = getattr(force, "input", None)
-            if channel is not None and channel not in names:
-                names.append(channel)
-        return names
+        return list(dict.fromkeys(channel for force in self.forces for channel in force.inputs()))
 
     def problems(self) -> list[str]:
         """Everything wrong with the description, found without mathematics; empty when it is sound."""

@@ -12,8 +12,8 @@ from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import ModelError, unknown_name
 from dalembert.core.findings import Advice, Call
 from dalembert.expressions import maximum, minimum
-from dalembert.model.measures import FORMS
 from dalembert.model.orientation import rotation
+from dalembert.model.sensors.orientation import FORMS
 from dalembert.record import Record
 
 DEGREE = 5  # of the splines: accelerations are smooth, their error goes with interval⁴

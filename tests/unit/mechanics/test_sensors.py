@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.model.measures import distance, joint_acceleration
+from dalembert.model.sensors.coordinate import joint_acceleration
+from dalembert.model.sensors.distance import distance
 from tests.helpers.checks import free_body
 
 RUN = 1e-8

@@ -300,7 +300,7 @@ SPATIAL_JOINTS: list[Case] = [
     (
         "friction in a ball joint",
         lambda m, r: (ball(m, r), m.add_friction("f", "ball", coulomb=1)),
-        ("'f'", "'ball'", "revolute, prismatic"),
+        ("'f'", "'ball'", "prismatic or revolute"),
     ),
     (
         "a planar body in space",
@@ -338,7 +338,7 @@ FORCES: list[Case] = [
     ("an input called like a coordinate", lambda m, r: m.add_force("f", r, (1, 2), input="rod.vx"), ("'rod.vx'", "input")),
     ("a torque on a joint's name", lambda m, r: m.add_torque("T", "hinge", 1.0), ("'T'", "joint='hinge'")),
     ("a torque on a point", lambda m, r: m.add_torque("T", r.at(0, 0), 1.0), ("'T'", "body")),
-    ("a torque on nothing", lambda m, r: m.add_torque("T", torque=1.0), ("'T'", "a body", "None")),
+    ("a torque on nothing", lambda m, r: m.add_torque("T", torque=1.0), ("'T'", "needs body")),
     ("a torque of no size", lambda m, r: m.add_torque("T", r), ("'T'", "torque=")),
     ("a torque vector in the plane", lambda m, r: m.add_torque("T", r, (0, 0, 1)), ("'T'", "(0, 0, 1)")),
     ("a torque on an unknown joint", lambda m, r: m.add_actuator("T", joint="hnge", effort=1.0), ("'T'", "'hnge'", "'hinge'")),

@@ -190,18 +190,14 @@ def _shown(value: float, unit: str) -> str:
 
 def _limits(mechanism: Mechanism) -> dict[str, tuple[float, float]]:
     """Stops of joint coordinates by their full names."""
-    from dalembert.model.forces import Stop
-
     found: dict[str, tuple[float, float]] = {}
     names = {f"{joint.name}.{c[0]}": joint for joint in mechanism.joints for c in joint.coordinates}
-    for stop in mechanism.forces:
-        if not isinstance(stop, Stop):
-            continue
+    for limits in filter(None, (force.limits() for force in mechanism.forces)):
         for name, joint in names.items():
-            if stop.coordinate == name or (stop.coordinate == joint.name and len(joint.coordinates) == 1):
+            if limits.coordinate == name or (limits.coordinate == joint.name and len(joint.coordinates) == 1):
                 low, high = found.get(name, (-math.inf, math.inf))
-                low = low if stop.lower is None else max(low, float(stop.lower))
-                found[name] = (low, high if stop.upper is None else min(high, float(stop.upper)))
+                low = low if limits.lower is None else max(low, limits.lower)
+                found[name] = (low, high if limits.upper is None else min(high, limits.upper))
     return found
 
 

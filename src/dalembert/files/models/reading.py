@@ -18,7 +18,6 @@ from dalembert.files.models.values.includes import add_includes
 from dalembert.files.models.values.laws import InputLaw
 from dalembert.files.models.values.scopes import Folders, Parts, Scope, Skip, Where, unknown
 from dalembert.model import Body, Mechanism
-from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names
 
 MAX_BODIES = 10_000
@@ -310,20 +309,20 @@ def _candidates(m: Mechanism, names: Mapping[str, str], where: Where) -> tuple[s
     full = list(dict.fromkeys(names.values()))
     if where[0] == "start":
         return "coordinate", [*full, *rates] if where[1] == "velocity" else full
-    inner = [f"{f.name}.effort" for f in m.forces if isinstance(getattr(f, "model", None), FirstOrderLag)]
-    inner += [f"{f.name}.current" for f in m.forces if isinstance(getattr(f, "model", None), DCMotor)]
+    inner = [name for force in m.forces for name, _ in force.states()]
     return "quantity", [*full, *rates, *m.inputs(), *m.parameters, *inner]
 
 
 def _hopeless(scope: Scope, names: Mapping[str, str]) -> bool:
     """Names that do not exist, or exist twice, by the hundred: said here, since the full check takes long over each."""
     m = scope.m
-    used = [(force.name, getattr(force, "coordinate", None) or getattr(force, "joint", None)) for force in m.forces]
+    used = [(force.name, target) for force in m.forces for target in force.given("coordinate", "joint")]
     used += [(driver.name, driver.coordinate) for driver in m.drivers]
-    used += [(s.name, s.measure.target) for s in m.sensors if isinstance(s.measure.target, str)]
-    known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces), None}
+    used += [(s.name, target) for s in m.sensors for target in s.measure.given("coordinate", "joint", "named force")]
+    known = {*names, *(joint.name for joint in m.joints), *(force.name for force in m.forces)}
     wrong = [(part, f"there is no {target!r}.") for part, target in used if target not in known]
-    counts = Counter(part.name for part in (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers))
+    parts: tuple[Any, ...] = (*m.bodies, *m.joints, *m.forces, *m.sensors, *m.drivers, *m.couplers)
+    counts = Counter(part.name for part in parts)
     wrong += [(name, f"name {name!r} is used {count} times.") for name, count in counts.items() if count > 1]
     if len(wrong) < MANY:
         return False
@@ -341,5 +340,6 @@ def _state_names(m: Mechanism, names: Mapping[str, str]) -> set[str]:
     known |= {f"{joint.name}.{rate}" for joint in m.joints for _, rate, _ in joint.coordinates}
     known |= {f"{variable.name}.rate" for variable in m.variables}
     for force in m.forces:
-        known |= {f"{force.name}.{part}" for part in ("effort", "current", "rotor", "rotor.rate")}
+        known |= {name for name, _ in force.states()}
+        known |= {f"{rotor.name}{end}" for rotor in force.rotors() for end in ("", ".rate")}
     return known

@@ -18,7 +18,7 @@ from dalembert.mechanics.rotations import exponential, turn_between
 from dalembert.mechanics.rows import Form
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.couplings import ROTATION_VECTOR, Coupler, Driver, UserConstraint
-from dalembert.model.forces import Actuator
+from dalembert.model.forces import Rotor
 from dalembert.model.orientation import as_rotation, normalised, split_pose
 
 if TYPE_CHECKING:
@@ -103,14 +103,13 @@ def _add_pose_driver(host: Absolute, driver: Driver) -> None:
     general_rows(host, driver.name, HOLONOMIC, gap)
 
 
-def add_rotor(host: Absolute, actuator: Actuator) -> None:
-    """The rotor of a motor is tied to its joint: rotor angle = gear ratio times joint coordinate."""
-    rotor = host.measured[f"{actuator.name}.rotor"]
-    side = host.measure(actuator.coordinate)
-    ratio = host.number(actuator.model.gear_ratio)  # type: ignore[union-attr]
-    form = rotor.form + side.form.scaled(-ratio)
-    gap, rate = rotor.value - ratio * side.value, rotor.rate - ratio * side.rate
-    host.rows.add(actuator.name, [HOLONOMIC], form, ratio * side.bias, gap, rate)
+def add_rotor(host: Absolute, owner: str, rotor: Rotor) -> None:
+    """A rotor is tied to its joint: rotor angle = ratio times joint coordinate."""
+    own, side = host.measured[rotor.name], host.measure(rotor.coordinate)
+    ratio = host.number(rotor.ratio)
+    form = own.form + side.form.scaled(-ratio)
+    gap, rate = own.value - ratio * side.value, own.rate - ratio * side.rate
+    host.rows.add(owner, [HOLONOMIC], form, ratio * side.bias, gap, rate)
 
 
 def add_user_constraint(host: Absolute, constraint: UserConstraint) -> None:

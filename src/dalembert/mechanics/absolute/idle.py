@@ -22,7 +22,6 @@ import numpy as np
 
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Body, Mechanism
-from dalembert.model.forces import Bushing, Contact
 from dalembert.model.joints import Joint
 
 if TYPE_CHECKING:
@@ -157,11 +156,10 @@ def _massless_axis(m: Mechanism, body: Body) -> Any | None:
     if m.constraints or any(d.coordinate.rpartition(".")[0] == body.name for d in m.drivers):
         return None
     for force in m.forces:
-        sides = [getattr(force, side, None) for side in ("a", "b", "point", "plane")]
-        mine: list[Any] = [p for p in sides if getattr(p, "body", None) is body]
-        if getattr(force, "body", None) is body or (mine and isinstance(force, (Bushing, Contact))):
-            return None
-        places += [_numbers(p.coordinates) for p in mine]
+        if any(one is body for one in force.bodies()):
+            if not force.central:
+                return None
+            places += [_numbers(place.coordinates) for place in force.places() if place.body is body]
     size = max((float(np.linalg.norm(p)) for p in places), default=0.0)
     kinds = [JOINT_EQUATIONS[joint.kind] for joint, _ in joints]
     if any(not kind.balls and not kind.rigid for kind in kinds):

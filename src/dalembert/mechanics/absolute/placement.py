@@ -18,8 +18,6 @@ from dalembert.equations import Follower, Placement
 from dalembert.expressions import Array
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS
 from dalembert.model import Frame
-from dalembert.model.actuators import DCMotor
-from dalembert.model.forces import Actuator
 from dalembert.model.orientation import quaternion_from_matrix
 
 if TYPE_CHECKING:
@@ -199,12 +197,14 @@ def _side(host: Absolute, frame: Frame) -> Side:
 
 
 def _followers(host: Absolute) -> tuple[Follower, ...]:
-    """Rotors start where their joint is."""
+    """Rotors start where their joints are."""
     names = list(host.measured)
-    found = []
-    for force in host.m.forces:
-        if isinstance(force, Actuator) and isinstance(force.model, DCMotor) and f"{force.name}.rotor" in names:
-            measure = names.index(host.names.get(force.coordinate, force.coordinate))
-            rotor = host.coordinates.index[f"{force.name}.rotor"]
-            found.append(Follower(rotor, measure, float(force.model.gear_ratio)))
-    return tuple(found)
+    return tuple(
+        Follower(
+            host.coordinates.index[rotor.name],
+            names.index(host.names.get(rotor.coordinate, rotor.coordinate)),
+            float(rotor.ratio),
+        )
+        for force in host.m.forces
+        for rotor in force.rotors()
+    )

@@ -35,17 +35,15 @@ from dalembert.mechanics.absolute.constraints import (
 from dalembert.mechanics.absolute.idle import find_spins, massless_spins, spin_directions
 from dalembert.mechanics.absolute.placement import place_mechanism
 from dalembert.mechanics.absolute.scene import scene_of
-from dalembert.mechanics.forces.laws import ForceBuilder
+from dalembert.mechanics.forces import FORCE_EQUATIONS, ForceBuilder
 from dalembert.mechanics.joints.joint_equations import JOINT_EQUATIONS, joint_frames, joint_kernel
 from dalembert.mechanics.joints.reactions import all_reactions, joint_axes
 from dalembert.mechanics.poses import Pose, Space, Twist
 from dalembert.mechanics.rows import Form, Measured, RowSet
-from dalembert.mechanics.sensors.outputs import build_outputs
+from dalembert.mechanics.sensors.output import build_outputs
 from dalembert.mechanics.user_view import StateView
 from dalembert.model import Body, Frame, Mechanism, Point
-from dalembert.model.actuators import DCMotor, FirstOrderLag
 from dalembert.model.check import coordinate_names, input_unit
-from dalembert.model.forces import Actuator, Contact, Friction
 from dalembert.model.joints import Joint
 
 SX = ca.SX
@@ -53,20 +51,8 @@ SX = ca.SX
 
 def dry_friction(m: Mechanism) -> list[DryFriction]:
     """Every coordinate with Coulomb friction, and every contact."""
-    found: list[DryFriction] = []
     joints = {joint.name: joint for joint in m.joints}
-    for force in m.forces:
-        if isinstance(force, Friction):
-            pairs = force.coordinates(joints[force.joint])
-            speed = None if force.speed is None else float(force.speed)
-            for name, unit in pairs:
-                own = f"{force.name}.{name.rpartition('.')[2]}" if len(pairs) > 1 else force.name
-                found.append(
-                    DryFriction(force.name, name, -1, "N m" if unit == "rad" else "N", speed, sliding=f"{own}.sliding")
-                )
-        elif isinstance(force, Contact) and float(force.friction) > 0:
-            found.append(DryFriction(force.name, "", -1, "N", float(force.speed)))
-    return found
+    return [one for force in m.forces for one in FORCE_EQUATIONS[force.kind].dry(force, joints)]
 
 
 class Absolute:
@@ -99,14 +85,8 @@ class Absolute:
                 self.extra.append((f"{joint.name}.{own}", joint.options[start], 0.0, units[own]))
         internal: list[tuple[str, str]] = []
         for force in m.forces:
-            if isinstance(force, Actuator):
-                if isinstance(force.model, FirstOrderLag):
-                    internal.append((f"{force.name}.effort", ""))
-                if isinstance(force.model, DCMotor):
-                    if float(force.model.inductance) > 0:
-                        internal.append((f"{force.name}.current", "A"))
-                    if float(force.model.rotor_inertia) > 0:
-                        self.extra.append((f"{force.name}.rotor", 0.0, force.model.rotor_inertia, "rad"))
+            internal += force.states()
+            self.extra += [(rotor.name, 0.0, rotor.inertia, "rad") for rotor in force.rotors()]
         # joint angles in space come from atan2; a coordinate of its own counts the turns of each
         self.turning = [
             (joint, k)
@@ -346,15 +326,15 @@ class Absolute:
         for constraint in m.constraints:
             add_user_constraint(self, constraint)
         for force in m.forces:
-            if isinstance(force, Actuator) and f"{force.name}.rotor" in self.measured:
-                add_rotor(self, force)
+            for rotor in force.rotors():
+                add_rotor(self, force.name, rotor)
         self._add_sticking()
         self.lam = SX.sym("lam", len(self.rows))
         A, b = self.rows.matrix(), self.rows.right_hand_side()
         M = self.mass_matrix()
         forces = ForceBuilder(self)
         forces.build()
-        forces.internal_rates += [self.lam[row] for row, _ in self.sticking.values()]
+        internal_rates = [*forces.internal_rates, *(self.lam[row] for row, _ in self.sticking.values())]
         f = forces.potential_part + forces.other_part
         T = 0.5 * ca.dot(self.v, M @ self.v)
         power = ca.dot(self.v, forces.other_part)
@@ -363,7 +343,7 @@ class Absolute:
         moving = [k for k, row in enumerate(self.rows.tags) if row.owner not in still and k not in sticking]
         if moving:
             power = power + ca.dot(A[moving, :] @ self.v, self.lam[moving])
-        outputs = build_outputs(self, forces, T, A)
+        outputs = build_outputs(self, forces, T)
         reactions = all_reactions(self, forces.efforts)
         q, v, z, u, p, t, lam, a = self.q, self.v, self.z, self.u, self.p, self.t, self.lam, self.a
         names = list(self.measured)
@@ -383,7 +363,7 @@ class Absolute:
             "position": F("position", [q, p, t], [self.rows.positions()], options),
             "rates": F("rates", [q, v, p, t], [self.rows.velocities()], options),
             "rows": F("rows", [q, v, z, u, p, t], [A, b], options),
-            "internal": F("internal", [q, v, z, u, p, t, lam], [column(forces.internal_rates)], options),
+            "internal": F("internal", [q, v, z, u, p, t, lam], [column(internal_rates)], options),
             "outputs": F("outputs", [q, v, a, lam, z, u, p, t], [outputs.value], options),
             "energy": F("energy", [q, v, z, p, t], [T, forces.potential], options),
             "power": F("power", [q, v, z, u, p, t, lam], [power], options),
@@ -436,7 +416,7 @@ class Absolute:
             shorthands={short: full for short, full in self.names.items() if short != full},
             reaction_channels=Channels(reactions.names, reactions.units),
             recorded_measures=tuple(joint_coordinates),
-            friction_joints=tuple(f.joint for f in m.forces if isinstance(f, Friction) and float(f.coulomb) > 0),
+            friction_joints=tuple(j for f in m.forces for j in FORCE_EQUATIONS[f.kind].reactions(f)),
             dry=tuple(
                 replace(
                     d,

@@ -8,58 +8,43 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.mechanics.forces import FORCE_EQUATIONS, Drawing
+from dalembert.mechanics.forces.drawing import drawn_end, drawn_place
 from dalembert.model import Body, Mechanism
-from dalembert.model.forces import Actuator, JointSpring, PointForce, Spring, Torque
 from dalembert.model.joints import Joint
 
 MOST_TRIANGLES = 4000  # of one mesh in a picture
-
-
-def _place(coordinates: Any) -> list[float]:
-    values = [round(float(c), 12) for c in coordinates]
-    return values if len(values) == 3 else [*values, 0.0]
-
-
-def _end(place: Any) -> list[Any]:
-    return [None if place.body.is_ground else place.body.name, _place(place.coordinates)]
 
 
 def scene_of(m: Mechanism, inputs: Sequence[str] = ()) -> dict[str, Any]:
     points: dict[int, list[list[float]]] = {id(b): [] for b in [m.ground, *m.bodies]}
 
     def note(body: Body, coordinates: Any) -> None:
-        place = _place(coordinates)
+        place = drawn_place(coordinates)
         if place not in points[id(body)]:
             points[id(body)].append(place)
 
     for joint in m.joints:
         for frame in (joint.a, joint.b):
             note(frame.body, frame.coordinates)
-    springs, joint_springs, forces = [], [], []
+    drawing = Drawing(m)
+    for driver in m.drivers:
+        drawing.effort(driver.name, driver.coordinate, 1.0, f"{driver.name}.effort")
     for force in m.forces:
-        if isinstance(force, PointForce) and not callable(force.force):
-            pushed = {"name": force.name, "at": _end(force.point), "vector": _place(force.force)}
-            forces.append({**pushed, "axes": force.axes, "input": force.input})
-        if isinstance(force, Spring):
-            damped = force.law is not None or float(force.damping or 0.0) != 0.0
-            springs.append({"name": force.name, "a": _end(force.a), "b": _end(force.b), "damped": damped})
-        if isinstance(force, JointSpring) and (force.law is not None or float(force.stiffness or 0.0) != 0.0):
-            held, kind = _coordinate(m, force.coordinate)
-            if kind in ("angle", "displacement"):
-                joint_springs.append({"name": force.name, "joint": held, "turns": kind == "angle"})
+        FORCE_EQUATIONS[force.kind].draw(drawing, force)
+    forces, torques = drawing.forces, [*drawing.torques, *drawing.efforts]
     scene: dict[str, Any] = {"planar": m.planar, "bodies": [_body(body, points[id(body)]) for body in m.bodies]}
     scene |= {"ground": points[id(m.ground)], "joints": [_joint(joint, m.planar) for joint in m.joints]}
-    scene |= {"springs": springs, "joint_springs": joint_springs, "gravity": _place(m.gravity)}
-    torques = _torques(m)
+    scene |= {"springs": drawing.springs, "joint_springs": drawing.joint_springs, "gravity": drawn_place(m.gravity)}
     # what is looked at first
     scene |= {"sensors": [sensor.name for sensor in m.sensors], "inputs": list(inputs)}
     return {**scene, **({"forces": forces} if forces else {}), **({"torques": torques} if torques else {})}
 
 
 def _joint(joint: Joint, planar: bool) -> dict[str, Any]:
-    body, point = _end(joint.b)
+    body, point = drawn_end(joint.b)
     glyph = joint.declaration.glyph
-    other: dict[str, Any] = dict(zip(("body", "point"), _end(joint.a), strict=True))
+    other: dict[str, Any] = dict(zip(("body", "point"), drawn_end(joint.a), strict=True))
     drawn: dict[str, Any] = {"name": joint.name, "type": joint.kind, "body": body, "point": point, "other": other}
     drawn |= {"glyph": glyph.shape, "legend": glyph.legend}
     if not planar:
@@ -90,7 +75,7 @@ def _body(body: Body, own: list[list[float]]) -> dict[str, Any]:
         lines.append([len(own) - 1, 0])
     entry: dict[str, Any] = {"name": body.name, "points": own, "lines": lines}
     if body.points:
-        entry["named"] = {name: _place(body.at(name).coordinates) for name in body.points}
+        entry["named"] = {name: drawn_place(body.at(name).coordinates) for name in body.points}
     if body.mesh is not None:
         entry["shape"] = {"kind": "mesh", "triangles": drawn_mesh(body.mesh)}
     elif body.shape is not None:
@@ -115,39 +100,3 @@ def drawn_mesh(triangles: Any) -> list[Any]:
     digits = max(0, 6 - math.floor(math.log10(size)))
     rounded: list[Any] = np.round(found, digits).tolist()
     return rounded
-
-
-def _torques(m: Mechanism) -> list[dict[str, Any]]:
-    """Torques on bodies, and efforts along joint coordinates: constant, times an input, or of a driver as recorded.
-
-    ``{"name", "body", "vector", "axes", "input"}`` or ``{"name", "joint", "turns", "effort", "input"}``: about the axis
-    of the joint, or along it.
-    """
-    along: list[tuple[str, str, Any, str | None]] = [
-        (driver.name, driver.coordinate, 1.0, f"{driver.name}.effort") for driver in m.drivers
-    ]
-    found: list[dict[str, Any]] = []
-    for force in m.forces:
-        if isinstance(force, Actuator) and force.model is None and not callable(force.effort):
-            along.append((force.name, force.coordinate, force.effort, force.input))
-        if isinstance(force, Torque) and not callable(force.torque):
-            vector = [0.0, 0.0, float(force.torque)] if m.planar else _place(force.torque)
-            turned = {"body": force.body.name, "vector": vector, "axes": force.axes, "input": force.input}
-            found.append({"name": force.name, **turned})
-    for name, coordinate, effort, channel in along:
-        joint, kind = _coordinate(m, coordinate)
-        if kind in ("angle", "displacement"):
-            own = {"joint": joint, "turns": kind == "angle", "effort": float(effort), "input": channel}
-            found.append({"name": name, **own})
-    return found
-
-
-def _coordinate(m: Mechanism, name: str) -> tuple[str, str]:
-    """Joint and coordinate of ``"A"`` or ``"A.angle"``; two empty texts where it is none of a joint."""
-    for joint in m.joints:
-        kinds = [coordinate[0] for coordinate in joint.coordinates]
-        if name == joint.name and len(kinds) == 1:
-            return joint.name, kinds[0]
-        if name.startswith(f"{joint.name}.") and name[len(joint.name) + 1 :] in kinds:
-            return joint.name, name[len(joint.name) + 1 :]
-    return "", ""

@@ -1,1 +1,5 @@
-"""Outputs of sensors."""
+"""Outputs of sensors; `model/sensors/` holds their data under the same names."""
+
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+
+__all__ = ["OUTPUTS", "Machine", "Output"]

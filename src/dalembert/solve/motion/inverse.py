@@ -24,7 +24,7 @@ import numpy as np
 from dalembert.core.errors import ConvergenceError, DataError, ModelError, unknown_name
 from dalembert.equations import EquationsOfMotion, State
 from dalembert.expressions import Array, Kernel
-from dalembert.mechanics.forces.laws import SMOOTH
+from dalembert.mechanics.forces.friction import SMOOTH
 from dalembert.record import Record
 from dalembert.solve.constrained.solve import Factor
 from dalembert.solve.integrate.channels import Samples, to_record

@@ -76,12 +76,10 @@ def machine_tables(m: Mechanism, eqs: EquationsOfMotion) -> list[Piece]:
     joints = tuple((j.name, j.kind, f"{j.a.body.name} – {j.b.body.name}") for j in m.joints[:MOST_ROWS])
     if joints:
         pieces.append(Table(("joint", "kind", "between"), joints, more(m.joints, "Joints")))
-    forces = tuple(
-        (force.name, type(force).__name__.lower(), str(getattr(force, "input", None) or "–")) for force in m.forces
-    )
+    forces = tuple((force.name, force.kind, ", ".join(force.inputs()) or "–") for force in m.forces)
     if forces:
         pieces.append(Table(("force", "kind", "input"), forces[:MOST_ROWS], more(m.forces, "Forces")))
-    sensors = tuple((s.name, s.measure.kind, _target(s.measure.target), s.measure.unit or "–") for s in m.sensors)
+    sensors = tuple((s.name, s.measure.kind, s.measure.of or "–", s.measure.unit or "–") for s in m.sensors)
     if sensors:
         pieces.append(Table(("sensor", "measures", "of", "unit"), sensors[:MOST_ROWS], more(m.sensors, "Sensors")))
     values = tuple((name, f"{v:.6g}") for name, v in zip(eqs.parameters.names, eqs.parameter_values, strict=True))
@@ -116,7 +114,3 @@ def _inertia(eqs: EquationsOfMotion, body: str, planar: bool) -> tuple[str, str]
 def _shape(body: Any) -> str:
     shape = getattr(body, "shape", None)
     return "–" if shape is None else str(getattr(shape, "kind", "–"))
-
-
-def _target(target: Any) -> str:
-    return target if isinstance(target, str) else str(getattr(getattr(target, "body", None), "name", "–"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from dalembert.files.models.schema.forces import AnyForce, Sensor
+from dalembert.files.models.schema.forces import part_table
 from dalembert.files.models.schema.joints import any_of, coupler_table, joint_table
 from dalembert.files.models.schema.kinds import (
     Angle,
@@ -28,8 +28,11 @@ from dalembert.files.models.schema.kinds import (
 )
 from dalembert.files.models.schema.methods import MethodTable
 from dalembert.files.models.schema.values import Law, Table, Text, either, matrix, quantities, quantity
+from dalembert.model.actuators import ACTUATORS
 from dalembert.model.couplings import COUPLERS
+from dalembert.model.forces import FORCES
 from dalembert.model.joints import JOINTS
+from dalembert.model.sensors import SENSORS
 
 MAX_BODIES = 10_000
 MAX_PARTS = 50_000
@@ -197,12 +200,8 @@ class Model(Table):
         {}, max_length=MAX_COUPLERS, description="expressions that stay zero, by name"
     )
     variables: dict[Text, VariableTable] = Field({}, max_length=MAX_COUPLERS, description="extra coordinates, by name")
-    forces: dict[Text, AnyForce] = Field(
-        {}, max_length=MAX_PARTS, description="springs, dampers, actuators, contacts, by name; each has a type"
-    )
-    sensors: dict[Text, Sensor] = Field(
-        {}, max_length=MAX_PARTS, description="what is measured, by name; each has a type"
-    )
+    forces: dict[Text, Any] = Field({})
+    sensors: dict[Text, Any] = Field({})
     start: StartTable = Field(
         default_factory=lambda: StartTable.model_validate({}), description="where the motion starts"
     )
@@ -216,11 +215,15 @@ _made: list[tuple[Any, type[Model]]] = []  # of the kinds that were registered a
 
 def model_type() -> type[Model]:
     """The model of a file, with the tables of all registered kinds."""
-    kinds = (dict(JOINTS), dict(COUPLERS))
+    kinds = tuple(dict(one) for one in (JOINTS, COUPLERS, FORCES, ACTUATORS, SENSORS))
     if not _made or _made[0][0] != kinds:
         joints = any_of(joint_table(name, kind) for name, kind in JOINTS.items())
         couplers = any_of(coupler_table(name, kind) for name, kind in COUPLERS.items())
+        forces = any_of(part_table(kind) for kind in FORCES.values())
+        sensors = any_of(part_table(kind, "Sensor") for kind in SENSORS.values())
         doc = "what holds bodies together, by name; each has a type"
+        acting = "springs, dampers, actuators, contacts, by name; each has a type"
+        measured = "what is measured, by name; each has a type"
         model = create_model(
             "Model",
             __base__=Model,
@@ -230,6 +233,8 @@ def model_type() -> type[Model]:
                 dict[Text, couplers],  # type: ignore[valid-type]
                 Field({}, max_length=MAX_COUPLERS, description="gears and racks, by name; each has a type"),
             ),
+            forces=(dict[Text, forces], Field({}, max_length=MAX_PARTS, description=acting)),  # type: ignore[valid-type]
+            sensors=(dict[Text, sensors], Field({}, max_length=MAX_PARTS, description=measured)),  # type: ignore[valid-type]
         )
         _made[:] = [(kinds, model)]
     return _made[0][1]

@@ -51,10 +51,12 @@ def coupler_table(name: str, kind: CouplerKind) -> type[Table]:
     return kind_table(name, kind.doc, fields)
 
 
-def kind_table(name: str, doc: str, fields: dict[str, Any]) -> type[Table]:
-    """The table of a registered kind: its type and its keys. Its class has the name of the kind."""
-    title = "".join(word.capitalize() for word in name.split())
-    return create_model(title, __base__=Table, __doc__=doc, type=(Literal[name], ...), **fields)  # type: ignore
+def kind_table(
+    name: str, doc: str, fields: dict[str, Any], *, suffix: str = "", base: type[Table] = Table
+) -> type[Table]:
+    """The table of a registered kind: its type and its keys. Its class has the name of the kind, and a suffix."""
+    title = "".join(word.capitalize() for word in name.replace("-", " ").split()) + suffix
+    return create_model(title, __base__=base, __doc__=doc, type=(Literal[name], ...), **fields)  # type: ignore
 
 
 def any_of(tables: Iterable[type[Table]]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from dalembert.core.errors import DalembertError
+from dalembert.files.models.schema.forces import KindTable
 from dalembert.files.models.schema.kinds import PlaceTable
 from dalembert.files.models.schema.values import declared_kind
 from dalembert.files.models.values.places import place
@@ -15,7 +16,7 @@ from dalembert.files.models.values.scopes import Scope, Skip, Where
 from dalembert.model.couplings import COUPLERS
 from dalembert.model.joints import JOINTS
 
-_PLACES = ("a", "b", "point", "plane")
+_PLACES = ("a", "b")  # of joints
 
 
 def look_over(scope: Scope, table: Any, where: Where) -> None:
@@ -46,7 +47,9 @@ def _given(table: Any) -> Iterator[tuple[str, Any]]:
 
 def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
     place_here: Where = (*where, key)
-    if isinstance(value, PlaceTable) or (key in _PLACES and isinstance(value, str)):
+    form = _form(table, key)
+    is_place = form in ("point", "frame", "place") or (form is None and key in _PLACES)
+    if isinstance(value, PlaceTable) or (is_place and isinstance(value, str)):
         place(scope, value, place_here)
     elif isinstance(value, BaseModel):
         look_over(scope, value, place_here)
@@ -59,7 +62,7 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
                 scope.numbers(raw, "length", (*place_here, name))
     elif key == "body" and isinstance(value, str):
         scope.body(value, place_here)
-    elif key in _coordinate_keys() and isinstance(value, str):
+    elif (form in ("coordinate", "joint") or (form is None and key in _coordinate_keys())) and isinstance(value, str):
         scope.parts.wanted.append((scope.source, where[:2], scope.full(value), scope.prefix))
     elif _is_quantity(table, key, value):
         found = scope.get(table, key, where)
@@ -69,6 +72,12 @@ def _look(scope: Scope, table: Any, key: str, value: Any, where: Where) -> None:
             scope.source.problem(place_here, f"mass is negative ({float(found):g} kg).")
 
 
+def _form(table: Any, key: str) -> str | None:
+    """The form of an option, None in tables of other parts."""
+    declared = table.declared.options() if isinstance(table, KindTable) else {}
+    return declared[key].form if key in declared else None
+
+
 def _is_quantity(table: Any, key: str, value: Any) -> bool:
     """Numbers and texts of numbers, not laws, names and choices."""
     return isinstance(value, (str, float, int, list)) and declared_kind(table, key) is not None
@@ -76,7 +85,7 @@ def _is_quantity(table: Any, key: str, value: Any) -> bool:
 
 def _coordinate_keys() -> set[str]:
     """Keys that name a coordinate."""
-    return {"joint", "coordinate", *(name for kind in COUPLERS.values() for name, _ in (kind.first, kind.second))}
+    return {"coordinate", *(name for kind in COUPLERS.values() for name, _ in (kind.first, kind.second))}
 
 
 def _direction_keys() -> set[str]:

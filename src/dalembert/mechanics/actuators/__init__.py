@@ -1,0 +1,5 @@
+"""Efforts of the models of actuators, one file each; `model/actuators/` holds their data under the same names."""
+
+from dalembert.mechanics.actuators.effort import ACTUATOR_EFFORTS
+
+__all__ = ["ACTUATOR_EFFORTS"]

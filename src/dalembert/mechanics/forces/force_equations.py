@@ -1,0 +1,186 @@
+"""From forces as data to generalized forces, potential energy and internal states.
+
+Forces with a potential are kept apart from all others, so that the energy balance d(T + V)/dt = power of the others
+can be recorded in every run. Everything elastic has one: gravity, springs, bushings, stops, contacts, and of a law of
+extension and speed the part at zero speed. The rest of them (damping, friction) belongs to the others.
+
+The mathematics of a kind of force stands in a file of its own, which registers it under the name of the kind:
+
+    def act(builder: ForceBuilder, magnet: Magnet) -> None:
+        arm_a, at_a, _ = builder.point(magnet.a)
+        ...
+        builder.push(builder.body(magnet.a), arm_a, pull, has_potential=True)
+
+    FORCE_EQUATIONS.register("magnet", ForceEquations(act))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from dalembert.core.errors import ModelError
+from dalembert.core.registry import Registry
+from dalembert.equations import DryFriction
+from dalembert.expressions import call_user
+from dalembert.mechanics.forces.drawing import Drawing
+from dalembert.mechanics.rows import Measured
+from dalembert.mechanics.user_view import as_column
+from dalembert.model import Body
+from dalembert.model.bodies import Place
+from dalembert.model.joints import Joint
+
+if TYPE_CHECKING:
+    from dalembert.mechanics.absolute.producer import Absolute
+
+SX = ca.SX
+
+
+def _draw_nothing(drawing: Drawing, force: Any) -> None:
+    pass
+
+
+def _no_friction(force: Any, joints: Mapping[str, Joint]) -> list[DryFriction]:
+    return []
+
+
+def _no_reactions(force: Any) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True)
+class ForceEquations:
+    """The mathematics of a kind of force.
+
+    act : adds its generalized forces and its potential to a `ForceBuilder`.
+    draw : adds it to the picture.
+    dry : its Coulomb friction, one entry per coordinate (or contact), from the joints of the mechanism by name.
+    reactions : joints on whose reactions it depends.
+    """
+
+    act: Callable[[ForceBuilder, Any], None]
+    draw: Callable[[Drawing, Any], None] = _draw_nothing
+    dry: Callable[[Any, Mapping[str, Joint]], list[DryFriction]] = _no_friction
+    reactions: Callable[[Any], list[str]] = _no_reactions
+
+
+FORCE_EQUATIONS: Registry[ForceEquations] = Registry(
+    "equations of a kind of force", package="dalembert.mechanics.forces", group="dalembert.forces"
+)
+
+
+class ForceBuilder:
+    """Generalized forces of one mechanism.
+
+    host : poses, speeds, inputs and parameters of the mechanism.  potential : energy of everything elastic [J].
+    tensions : what `da.spring_force` reads, by the name of the force, with its unit.
+    state_rates : time derivatives of the internal states by name.
+    limits : of Coulomb friction: rate, limit at rest, limit in motion.
+    efforts : of friction, by its name and coordinate, with units.
+    """
+
+    def __init__(self, host: Absolute) -> None:
+        self.host = host
+        self.space = host.space
+        self._potential_parts = [SX(0) for _ in range(host.nv)]
+        self._other_parts = [SX(0) for _ in range(host.nv)]
+        self.potential = SX(0)
+        self.state_rates: dict[str, Any] = {}
+        self.tensions: dict[str, tuple[Any, str]] = {}
+        self.limits: list[tuple[Any, Any, Any]] = []
+        self.efforts: dict[tuple[str, str], tuple[Any, str]] = {}
+
+    @property
+    def potential_part(self) -> Any:
+        return ca.vertcat(*self._potential_parts) if self._potential_parts else SX.zeros(0, 1)
+
+    @property
+    def other_part(self) -> Any:
+        return ca.vertcat(*self._other_parts) if self._other_parts else SX.zeros(0, 1)
+
+    @property
+    def internal_rates(self) -> list[Any]:
+        """Rates of the internal states of all forces, in the order of these states."""
+        return [self.state_rates[name] for force in self.host.m.forces for name, _ in force.states()]
+
+    # -- ways to act ------------------------------------------------------------------------------------------------
+    def _add(self, column: int, value: Any, has_potential: bool) -> None:
+        parts = self._potential_parts if has_potential else self._other_parts
+        parts[column] = parts[column] + value
+
+    def push(self, body: Body, arm: Any, force: Any, *, has_potential: bool = False) -> None:
+        """A force (world axes) on a body, `arm` from its centre of mass in world axes."""
+        columns = self.host.body_columns(body)
+        if columns is None:
+            return
+        for k in range(self.space.dim):
+            self._add(columns[k], force[k], has_potential)
+        self.turn(body, self.space.turn_about(arm, force), has_potential=has_potential)
+
+    def turn(self, body: Body, torque: Any, *, has_potential: bool = False) -> None:
+        """A torque on a body, in world axes (a scalar in the plane)."""
+        columns = self.host.body_columns(body)
+        if columns is None:
+            return
+        own = torque if self.space.planar else self.host.body_state(body)[0].R.T @ torque
+        for k in range(self.space.turns):
+            self._add(columns[self.space.dim + k], own[k], has_potential)
+
+    def drive(self, measured: Measured, effort: Any, *, has_potential: bool = False) -> None:
+        """An effort along a named coordinate: f += Sᵀ effort."""
+        form = measured.form
+        for column, value in zip(form.columns, form.values, strict=True):
+            self._add(column, value * effort, has_potential)
+
+    # -- values -----------------------------------------------------------------------------------------------------
+    def body(self, place: Place) -> Body:
+        return place if isinstance(place, Body) else place.body
+
+    def point(self, place: Any) -> tuple[Any, Any, Any]:
+        """(arm, position, velocity) of a point in world axes."""
+        pose, twist = self.host.body_state(place.body)
+        local = self.host.place(place)
+        arm = pose.R @ local
+        return arm, pose.r + arm, twist.v + self.space.turn_velocity(pose, twist.w, local)
+
+    def input(self, channel: str) -> Any:
+        """The value of an input channel."""
+        return self.host.u[self.host.inputs.index[channel]]
+
+    def state(self, name: str) -> Any:
+        """The value of an internal state; its rate goes into `state_rates`."""
+        return self.host.z[self.host.internal.index[name]]
+
+    def amount(self, given: Any, size: int, channel: str | None, what: str) -> Any:
+        """A constant or user-given vector, times its input channel where it has one."""
+        if callable(given):
+            value = as_column(call_user(given, what, self.host.view()), what, self.host.p_symbols)
+            if value.shape != (size, 1):
+                problem = f"{what} must return {size} value{'s' if size > 1 else ''}, got {value.shape[0]}."
+                raise ModelError("wrong-shape", problem, evidence={"values": value.shape[0], "needed": size})
+        else:
+            value = self.host.vector(given if size > 1 else (given,))
+        return value if channel is None else value * self.input(channel)
+
+    # -- all forces -------------------------------------------------------------------------------------------------
+    def build(self) -> None:
+        host = self.host
+        gravity = host.vector(host.m.gravity)
+        for body in host.m.bodies:
+            weight = host.number(body.mass) * gravity
+            self.push(body, SX.zeros(self.space.dim), weight, has_potential=True)
+            self.potential = self.potential - ca.dot(weight, host.body_state(body)[0].r)
+        for force in host.m.forces:
+            FORCE_EQUATIONS[force.kind].act(self, force)
+        if not self.space.planar:
+            for k, body in enumerate(host.m.bodies):
+                w = host.twists[k].w
+                rows = [ca.horzcat(*[host.number(c) for c in row]) for row in body.inertia]
+                gyroscopic = -ca.cross(w, SX(ca.vertcat(*rows)) @ w)
+                columns = host.body_columns(body)
+                assert columns is not None
+                for i in range(3):
+                    self._add(columns[3 + i], gyroscopic[i], True)  # does no work

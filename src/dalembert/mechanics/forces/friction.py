@@ -1,0 +1,69 @@
+"""Friction of a joint: viscous, and Coulomb in proportion to the joint's own reaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from dalembert.equations import DryFriction
+from dalembert.mechanics.forces.force_equations import FORCE_EQUATIONS, ForceBuilder, ForceEquations
+from dalembert.mechanics.joints.reactions import reaction_of
+from dalembert.model.forces.friction import Friction
+from dalembert.model.joints import Joint
+
+SX = ca.SX
+SMOOTH = 1e-3  # m/s or rad/s: the regularised law where the user chose exact stick and slip
+NO_LOAD = 1e-24  # [N²] under the root of a reaction: its derivative exists without load, below 1e-12 N nothing changes
+
+
+def act(builder: ForceBuilder, friction: Friction) -> None:
+    host = builder.host
+    joint = host.joints[friction.joint][0]
+    reaction, _, axes = reaction_of(host, friction.joint)
+    local = axes.T @ reaction
+    sliding = any(unit == "m" for _, _, unit in joint.coordinates)
+    coulomb, viscous = host.number(friction.coulomb), host.number(friction.viscous)
+    static = coulomb if friction.static is None else host.number(friction.static)
+    speed = SMOOTH if friction.speed is None else host.number(friction.speed)
+    dry = dict(friction.dry_coordinates(joint))
+    if builder.space.planar:
+        across = ca.fabs(local[1]) if sliding else ca.sqrt(ca.dot(local, local) + NO_LOAD)
+    else:
+        across = ca.sqrt(local[0] ** 2 + local[1] ** 2 + NO_LOAD)
+    normal = across + host.number(friction.preload)
+    for coordinate in [f"{joint.name}.{c[0]}" for c in joint.coordinates]:
+        measured = host.measure(coordinate)
+        turning = measured.unit == "rad"
+        effort, holding = SX(-viscous * measured.rate), SX(0)
+        if coordinate in dry:
+            arm = 1.0 if friction.radius is None or not turning else host.number(friction.radius)
+            load = arm * normal
+            direction = measured.rate / ca.sqrt(measured.rate**2 + speed**2)
+            if (friction.name, coordinate) in host.sticking:  # of the equations of stick and slip
+                row, direction = host.sticking[friction.name, coordinate]
+                holding = host.lam[row]
+            effort = effort - coulomb * load * direction
+            builder.limits.append((measured.rate, static * load, coulomb * load))
+        builder.drive(measured, effort)
+        unit = "N m" if turning else "N"
+        builder.tensions.setdefault(friction.name, (effort + holding, unit))
+        builder.efforts[friction.name, coordinate] = (effort + holding, unit)
+
+
+def dry(friction: Friction, joints: Mapping[str, Joint]) -> list[DryFriction]:
+    pairs = friction.dry_coordinates(joints[friction.joint])
+    speed = None if friction.speed is None else float(friction.speed)
+    found = []
+    for name, unit in pairs:
+        own = f"{friction.name}.{name.rpartition('.')[2]}" if len(pairs) > 1 else friction.name
+        effort = "N m" if unit == "rad" else "N"
+        found.append(DryFriction(friction.name, name, -1, effort, speed, sliding=f"{own}.sliding"))
+    return found
+
+
+def reactions(friction: Friction) -> list[str]:
+    return [friction.joint] if float(friction.coulomb) > 0 else []
+
+
+FORCE_EQUATIONS.register("friction", ForceEquations(act, dry=dry, reactions=reactions))

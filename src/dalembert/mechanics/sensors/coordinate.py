@@ -1,0 +1,33 @@
+"""Joint coordinates and their time derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.model.sensors.coordinate import Angle, JointAcceleration, Rate
+
+
+def value(machine: Machine, measure: Angle) -> Output:
+    measured = machine.host.measure(str(measure.joint))
+    return Output(measured.value, measured.unit)
+
+
+def rate(machine: Machine, measure: Rate) -> Output:
+    measured = machine.host.measure(str(measure.joint))
+    return Output(measured.rate, f"{measured.unit}/s")
+
+
+def acceleration(machine: Machine, measure: JointAcceleration) -> Output:
+    """s̈ = S v̇ + bias."""
+    host = machine.host
+    measured = host.measure(str(measure.joint))
+    row: Any = measured.form.transposed_times(ca.SX.ones(1), host.nv)
+    return Output(ca.dot(row, host.a) + measured.bias, f"{measured.unit}/s^2")
+
+
+for kind, output in (("angle", value), ("displacement", value), ("rate", rate), ("speed", rate)):
+    OUTPUTS.register(kind, output)
+OUTPUTS.register("joint acceleration", acceleration)

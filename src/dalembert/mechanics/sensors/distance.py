@@ -1,0 +1,16 @@
+"""Distance of two points."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.model.sensors.distance import Distance
+
+
+def distance(machine: Machine, measure: Distance) -> Output:
+    d = machine.position(measure.b) - machine.position(measure.a)
+    return Output(ca.sqrt(ca.dot(d, d)), measure.unit)
+
+
+OUTPUTS.register("distance", distance)

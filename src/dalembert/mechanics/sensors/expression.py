@@ -1,0 +1,16 @@
+"""Any expression of the state."""
+
+from __future__ import annotations
+
+from dalembert.expressions import call_user
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.mechanics.user_view import as_column
+from dalembert.model.sensors.expression import Expression
+
+
+def expression(machine: Machine, measure: Expression) -> Output:
+    given = call_user(measure.expression, machine.what, machine.host.view())
+    return Output(as_column(given, machine.what, machine.host.p_symbols), measure.unit)
+
+
+OUTPUTS.register("expression", expression)

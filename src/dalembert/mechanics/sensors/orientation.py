@@ -1,0 +1,25 @@
+"""Orientation of a body in space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.model import Frame
+from dalembert.model.orientation import angles, logarithm, product, quaternion_from_matrix
+from dalembert.model.sensors.orientation import FORMS, Orientation
+
+COMPONENTS: dict[str, Any] = {"rotation vector": logarithm, "tait-bryan": angles, "quaternion": list}
+
+
+def orientation(machine: Machine, measure: Orientation) -> Output:
+    p: Any = machine.host.euler_parameters(machine.body(measure.body))
+    if isinstance(measure.body, Frame):
+        p = product(p, quaternion_from_matrix(measure.body.axes))
+    value = ca.vertcat(*COMPONENTS[measure.form]([p[k] for k in range(4)]))
+    return Output(value, "" if measure.form == "quaternion" else measure.unit, list(FORMS[measure.form]))
+
+
+OUTPUTS.register("orientation", orientation)

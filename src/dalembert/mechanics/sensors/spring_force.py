@@ -1,0 +1,13 @@
+"""Force of a spring, damper, stop, friction or contact."""
+
+from __future__ import annotations
+
+from dalembert.mechanics.sensors.output import OUTPUTS, Machine, Output
+from dalembert.model.sensors.spring_force import SpringForce
+
+
+def spring_force(machine: Machine, measure: SpringForce) -> Output:
+    return Output(*machine.forces.tensions[str(measure.spring)])
+
+
+OUTPUTS.register("spring force", spring_force)

@@ -1,0 +1,5 @@
+"""Models of actuators as data, one file each; `mechanics/actuators/` holds their efforts under the same names."""
+
+from dalembert.model.actuators.actuator_model import ACTUATORS, ActuatorModel, actuator
+
+__all__ = ["ACTUATORS", "ActuatorModel", "actuator"]

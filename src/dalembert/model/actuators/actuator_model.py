@@ -1,0 +1,52 @@
+"""What stands between the input of an actuator and its effort: the base of all models, and their registry.
+
+A model is a class in a file of its own, declared by ``@actuator("dc motor")``; its fields are options, as those of
+forces. `mechanics/actuators/` holds the effort of the same name. A package adds models through entry points of the
+group ``dalembert.actuators``: modules that declare both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from dalembert.core.registry import Registry
+from dalembert.model.options import Declared, option
+
+
+@dataclass(frozen=True)
+class ActuatorModel(Declared):
+    """A model of an actuator.
+
+    input_unit : unit of the input, where it is not that of the effort.
+    """
+
+    input_unit: ClassVar[str] = ""
+
+    def states(self) -> list[tuple[str, str]]:
+        """Names and units of its internal states; they stand behind the name of the actuator."""
+        return []
+
+    def rotor(self) -> tuple[Any, Any] | None:
+        """Gear ratio and inertia of a rotor that turns with the joint."""
+        return None
+
+
+ACTUATORS: Registry[type[ActuatorModel]] = Registry(
+    "model of an actuator", package="dalembert.model.actuators", group="dalembert.actuators"
+)
+_Class = TypeVar("_Class", bound=ActuatorModel)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def actuator(kind: str) -> Callable[[type[_Class]], type[_Class]]:
+    """Declare a class as a model of an actuator: a frozen dataclass, and a type of ``model`` in model files."""
+
+    def declare(cls: type[_Class]) -> type[_Class]:
+        made = dataclass(frozen=True)(cls)
+        made.kind = kind
+        ACTUATORS.register(kind, made, module=made.__module__)
+        return made
+
+    return declare

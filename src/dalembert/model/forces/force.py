@@ -1,0 +1,169 @@
+"""Forces as data: the base of all kinds, their registry, and the methods of a mechanism that add them.
+
+A kind is a class in a file of its own, declared by `@force`:
+
+    @force("magnet")
+    class Magnet(Force):
+        \"\"\"Attraction of two poles, with the inverse square of their distance.\"\"\"
+
+        a: Place = option("point", "first pole")
+        b: Place = option("point", "second pole")
+        _: KW_ONLY
+        strength: Scalar = option("", "force times square of the distance [N m²]")
+
+This gives ``m.add_magnet("M", a, b, strength=2.0)`` and ``type = "magnet"`` in model files, with schema, reader,
+writer and reference page. `mechanics/forces/` holds the mathematics of the same name. A package adds kinds through
+entry points of the group ``dalembert.forces``: modules that declare both.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
+
+from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.registry import Registry
+from dalembert.model.joints import Joint
+from dalembert.model.options import Declared, option
+
+if TYPE_CHECKING:
+    from typing import Concatenate, ParamSpec
+
+    from dalembert.model.forces.actuator import Actuator
+    from dalembert.model.forces.bushing import Bushing
+    from dalembert.model.forces.contact import Contact
+    from dalembert.model.forces.damper import Damper
+    from dalembert.model.forces.friction import Friction
+    from dalembert.model.forces.point_force import PointForce
+    from dalembert.model.forces.spring import Spring
+    from dalembert.model.forces.stop import Stop
+    from dalembert.model.forces.torque import Torque
+
+    Arguments = ParamSpec("Arguments")
+    Made = TypeVar("Made")
+
+    def _adds(kind: Callable[Arguments, Made]) -> Callable[Concatenate[Any, Arguments], Made]: ...
+
+
+class Rotor(NamedTuple):
+    """A flywheel geared to a joint coordinate: angle = ratio times coordinate."""
+
+    name: str
+    coordinate: str
+    ratio: Any
+    inertia: Any
+
+
+class Limits(NamedTuple):
+    """Compliant limits of a joint coordinate."""
+
+    coordinate: str
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Force(Declared):
+    """Anything that acts on bodies or along joint coordinates.
+
+    measured : `da.spring_force` reads it: a tension, an effort along a coordinate, a normal force.
+    central : it acts on its bodies along lines through its points, without a torque about these points.
+    """
+
+    name: str
+    measured: ClassVar[bool] = False
+    central: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.settle(self.what)
+        self.check()
+
+    @property
+    def what(self) -> str:
+        return f"{self.kind} {self.name!r}"
+
+    def check(self) -> None:
+        """Raise if its options do not fit together."""
+
+    def problems(self, joints: Mapping[str, Joint]) -> list[str]:
+        """What is wrong with it in a mechanism of these joints, besides names that do not exist."""
+        return []
+
+    def inputs(self) -> list[str]:
+        """Input channels that it reads."""
+        return list(self.given("input"))
+
+    def input_unit(self, turns: bool | None) -> str:
+        """Unit of its input; `turns`: whether its coordinate is an angle, None where it has none."""
+        return "N m" if turns else "N"
+
+    def states(self) -> list[tuple[str, str]]:
+        """Names and units of its internal states: currents, lags."""
+        return []
+
+    def rotors(self) -> list[Rotor]:
+        return []
+
+    def limits(self) -> Limits | None:
+        return None
+
+
+FORCES: Registry[type[Force]] = Registry("kind of force", package="dalembert.model.forces", group="dalembert.forces")
+_Class = TypeVar("_Class", bound=Force)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def force(kind: str) -> Callable[[type[_Class]], type[_Class]]:
+    """Declare a class as a kind of force: a frozen dataclass, a type of model files and a method ``add_<kind>``."""
+
+    def declare(cls: type[_Class]) -> type[_Class]:
+        made = dataclass(frozen=True)(cls)
+        made.kind = kind
+        FORCES.register(kind, made, module=made.__module__)
+        _attach(made)
+        return made
+
+    return declare
+
+
+class ForceMethods:
+    """The `add_<kind>` methods of forces; part of `Mechanism`. Every registered kind has one."""
+
+    forces: list[Force]
+
+    if TYPE_CHECKING:  # those of the kinds of this package, for completion and type checkers
+        add_actuator = _adds(Actuator)
+        add_bushing = _adds(Bushing)
+        add_contact = _adds(Contact)
+        add_damper = _adds(Damper)
+        add_force = _adds(PointForce)
+        add_friction = _adds(Friction)
+        add_spring = _adds(Spring)
+        add_stop = _adds(Stop)
+        add_torque = _adds(Torque)
+
+
+def _attach(kind: type[Force]) -> None:
+    parameters = inspect.signature(kind).parameters
+
+    def add(self: ForceMethods, *arguments: Any, **options: Any) -> Force:
+        given = {*list(parameters)[: len(arguments)], *options}
+        what = f"{kind.kind} {(*arguments, options.get('name'))[0]!r}"
+        for key in [key for key in options if key not in parameters]:
+            problem = unknown_name("argument", key, parameters, what)
+            raise ModelError("unknown-argument", problem, where={"argument": key})
+        for key, one in kind.options().items():
+            if one.default is MISSING and key not in given:
+                raise ModelError("missing-argument", f"{what} needs {key}: {one.doc}.", where={"argument": key})
+        made = kind(*arguments, **options)
+        self.forces.append(made)
+        return made
+
+    add.__name__ = f"add_{kind.kind.replace(' ', '_')}"
+    add.__qualname__ = f"Mechanism.{add.__name__}"
+    add.__doc__ = kind.__doc__
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    add.__signature__ = inspect.Signature([first, *parameters.values()], return_annotation=kind.__name__)  # type: ignore[attr-defined]
+    setattr(ForceMethods, add.__name__, add)

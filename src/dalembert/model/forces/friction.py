@@ -1,0 +1,87 @@
+"""Friction of a joint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
+
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
+from dalembert.model.bodies import Scalar, not_negative, positive
+from dalembert.model.forces.force import Force, force
+from dalembert.model.joints import JOINTS, Joint
+from dalembert.model.options import option
+
+
+@force("friction")
+class Friction(Force):
+    """Friction of a revolute, prismatic or cylindrical joint: exact stick and slip, or regularised by `speed`.
+
+    Coulomb: the limit is the coefficient times (reaction square to the motion + `preload`), times `radius` for a hinge.
+    A coordinate slides with the limit against it, or sticks while the effort that holds it stays below the limit;
+    `static` is the coefficient of that limit where it differs from `coulomb`, the one of sliding. A run finds every
+    change between the two as an event.
+
+    With `speed` the law is regularised instead, limit times ṡ / sqrt(ṡ² + speed²): nothing sticks, a loaded joint
+    creeps, and a small `speed` makes the equations stiff. Filters, fits and everything else that needs smooth equations
+    use this law with 1e-3 m/s (rad/s) where `speed` is left out.
+    """
+
+    joint: str = option("joint", "name of the joint")
+    _: KW_ONLY
+    viscous: Scalar = option(
+        "damping",
+        "effort per speed: N s/m, or N m s/rad of a hinge",
+        default=0.0,
+        about="rotational damping",
+        check=not_negative,
+    )
+    coulomb: Scalar = option(
+        "number", "coefficient of the reaction square to the motion", default=0.0, check=not_negative
+    )
+    radius: Scalar | None = option(
+        "length", "of the pin of a hinge, times which the reaction acts", default=None, check=not_negative
+    )
+    static: Scalar | None = option(
+        "number", "coefficient at rest, where it differs from coulomb", default=None, check=not_negative
+    )
+    speed: Scalar | None = option(
+        "speed",
+        "regularises the law as ṡ / √(ṡ² + speed²); nothing sticks then",
+        default=None,
+        about="rate",
+        check=positive,
+    )
+    preload: Scalar = option("force", "force added to the reaction", default=0.0, check=not_negative)
+    measured = True
+
+    def check(self) -> None:
+        if self.static is None:
+            return
+        if float(self.static) < float(self.coulomb):
+            problem = (
+                f"{self.what}: static ({float(self.static):g}) must not be below coulomb ({float(self.coulomb):g})."
+            )
+            evidence = {"static": float(self.static), "coulomb": float(self.coulomb)}
+            raise ModelError("out-of-range", problem, where={"force": self.name}, evidence=evidence)
+        if self.speed is not None:
+            advice = Advice("Leave out {}.", Argument("speed"))
+            problem = f"{self.what}: a static coefficient needs exact stick and slip."
+            raise ModelError("conflicting-arguments", problem, advice, where={"force": self.name})
+
+    def problems(self, joints: Mapping[str, Joint]) -> list[str]:
+        joint = joints.get(self.joint)
+        if joint is None:
+            return []
+        if not joint.declaration.bearing:
+            known = [kind for kind, declared in JOINTS.items() if declared.bearing]
+            kinds = f"{', '.join(known[:-1])} or {known[-1]}"
+            return [f"{self.what}: friction needs a {kinds} joint, not {self.joint!r}."]
+        if all(unit == "rad" for _, _, unit in joint.coordinates) and float(self.coulomb) > 0 and self.radius is None:
+            return [f"{self.what}: Coulomb friction in hinge {self.joint!r} needs the bearing's radius."]
+        return []
+
+    def dry_coordinates(self, joint: Joint) -> list[tuple[str, str]]:
+        """(name, unit) of the coordinates of its joint with Coulomb friction: an angle needs a radius."""
+        pairs = [(f"{joint.name}.{name}", unit) for name, _, unit in joint.coordinates]
+        return [(n, u) for n, u in pairs if float(self.coulomb) > 0 and (u != "rad" or self.radius is not None)]

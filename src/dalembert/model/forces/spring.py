@@ -1,0 +1,72 @@
+"""A spring with damping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any
+
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
+from dalembert.model.bodies import Place, Scalar, not_negative
+from dalembert.model.forces.force import Force, force
+from dalembert.model.options import option
+
+
+@force("spring")
+class Spring(Force):
+    """A spring with damping between two points, or along a joint coordinate.
+
+    Tension between two points: preload + stiffness (l - free_length) + damping l̇. Effort along the coordinate s of a
+    joint (``joint="A"``): -(preload + stiffness (s - free) + damping ṡ). `law(extension, speed)` (or
+    ``da.math.table(x, force)``) replaces stiffness and damping; its value at zero speed counts as elastic, its integral
+    over the extension as potential energy.
+    """
+
+    a: Place | None = option("point", "first point", default=None)
+    b: Place | None = option("point", "second point", default=None)
+    _: KW_ONLY
+    joint: str | None = option("coordinate", "a joint coordinate, instead of two points", default=None)
+    stiffness: Scalar = option("stiffness", "N/m, or N m/rad along an angle", default=0.0, about="rotational stiffness")
+    damping: Scalar = option(
+        "damping", "N s/m, or N m s/rad along an angle", default=0.0, about="rotational damping", check=not_negative
+    )
+    free_length: Scalar | None = option(
+        "length", "distance of the points without load, 0 when left out", default=None, check=not_negative
+    )
+    free: Scalar | None = option(
+        "length", "coordinate of the joint without load, 0 when left out", default=None, about="angle"
+    )
+    preload: Scalar = option("force", "tension at the free length", default=0.0, about="torque")
+    law: Callable[..., Any] | None = option(
+        "law of extension", "force as an expression of extension and speed", default=None
+    )
+    measured = True
+    central = True
+
+    def __post_init__(self) -> None:
+        if self.joint is not None and self.free_length is not None:
+            advice = Advice("Give {} (its coordinate without load).", Argument("free"))
+            problem = f"{self.what} acts along a joint and has no free length."
+            raise ModelError("ineffective-argument", problem, advice, where={"force": self.name})
+        if self.joint is None and self.free is not None:
+            advice = Advice("Give {} (their distance without load).", Argument("free_length"))
+            problem = f"{self.what} acts between points, not along a joint coordinate."
+            raise ModelError("ineffective-argument", problem, advice, where={"force": self.name})
+        super().__post_init__()
+
+    def check(self) -> None:
+        check_ends(self, self.a, self.b, self.joint)
+        key = "free" if self.free_length is None and self.joint is not None else "free_length"
+        if getattr(self, key) is None:
+            object.__setattr__(self, key, 0.0)
+
+
+def check_ends(one: Force, a: Place | None, b: Place | None, joint: str | None) -> None:
+    """Either two points, or a joint."""
+    if joint is not None and (a is not None or b is not None):
+        problem = f"{one.what}: give either two points or a joint, not both."
+        raise ModelError("conflicting-arguments", problem, where={"force": one.name})
+    if joint is None and (a is None or b is None):
+        problem = f"{one.what}: give two points (a and b) or a joint; a is {a!r}, b is {b!r}."
+        raise ModelError("missing-argument", problem, where={"force": one.name})

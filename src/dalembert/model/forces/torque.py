@@ -1,0 +1,50 @@
+"""A torque on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any
+
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument, Call
+from dalembert.model.bodies import Body, Scalar, Vector
+from dalembert.model.forces.force import Force, force
+from dalembert.model.options import option
+
+
+@force("torque")
+class Torque(Force):
+    """A torque on a body: given, an expression, or an input channel along a direction.
+
+    `torque` is a vector (a number in the plane) or a function of the state; with `input` it is the direction, and the
+    torque per input. `add_actuator` drives joints.
+    """
+
+    body: Body = option("body", "on which it acts")
+    torque: Scalar | Vector | Callable[[Any], Any] | None = option(
+        "law or laws", "given, an expression, or with an input its direction; three in space", default=None
+    )
+    _: KW_ONLY
+    input: str | None = option("input", "name of an input channel that scales it", default=None)
+    axes: str = option("choice", "axes of the torque", default="world", choices=("world", "body"))
+
+    def __post_init__(self) -> None:
+        given: Any = self.body
+        if isinstance(given, str):
+            problem = f"{self.what}: expected a body, got {given!r}."
+            advice = Advice("For a joint use {}.", Call("m.add_actuator", Argument("joint", given)))
+            raise ModelError("wrong-type", problem, advice, where={"force": self.name})
+        super().__post_init__()
+
+    def check(self) -> None:
+        if self.torque is not None:
+            return
+        if self.input is None or not self.body.planar:
+            advice = Advice("Give {}.", Argument("torque"), *([] if self.input else [Argument("input")]))
+            problem = f"{self.what} has no {'direction' if self.input else 'size'}."
+            raise ModelError("missing-argument", problem, advice, where={"force": self.name})
+        object.__setattr__(self, "torque", 1.0)
+
+    def input_unit(self, turns: bool | None) -> str:
+        return "N m"

@@ -1,0 +1,208 @@
+"""Options of a kind of force, sensor or actuator: each is declared once, as a field of the class of the kind.
+
+    stiffness: Scalar = option("stiffness", "of the spring", default=0.0, check=not_negative)
+
+The declaration serves the constructor and the method of the mechanism, the check of the value, the key of the model
+file with its schema and unit, reading, writing, and the reference page.
+
+An option has a form. Numbers: a kind of number of `record.units.KINDS` ("length", "stiffness", ...), or "" for a number
+of any dimension. Parts of the mechanism: "point", "frame" or "place" of a body, "body", and by name "coordinate",
+"joint", "named force", "input". Functions: "law" (a number or a function of the state), "laws" (one for each axis),
+"law or laws" (one in the plane, three in space), "function" (of the state), "law of extension" (of extension and speed,
+or a table). Others: "choice", "text", "model" (of an actuator).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar
+
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Call
+from dalembert.model.bodies import Body, Frame, Point, is_number, name_of, number, vector
+
+Given = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a kind.
+
+    form : of its value, see above.  doc : its meaning, for the reference page and the schema.
+    default : MISSING where a value is needed.  about : kind of number where the coordinate it acts along is an angle.
+    check : called with the value and a text that names it; returns the value to keep, or raises.
+    shape : "one" number, "axes" (one for all axes, or one each), or "direction" (2 numbers in the plane, 3 in space).
+    choices : the texts that it may be.  refine : a more exact kind of number, from all values of the table in a file.
+    """
+
+    form: str
+    doc: str
+    default: Any = MISSING
+    about: str = ""
+    check: Callable[[Any, str], Any] | None = None
+    shape: str = "one"
+    choices: tuple[str, ...] = ()
+    refine: Callable[[Given], str] | None = None
+
+
+def option(
+    form: str,
+    doc: str,
+    *,
+    default: Any = MISSING,
+    about: str = "",
+    check: Callable[[Any, str], Any] | None = None,
+    shape: str = "one",
+    choices: tuple[str, ...] = (),
+    refine: Callable[[Given], str] | None = None,
+) -> Any:
+    """Declare a field of a kind; see `Option`."""
+    declared = Option(form, doc, default, about, check, shape, choices, refine)
+    return field(default=default, metadata={"option": declared})
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A part whose fields are options."""
+
+    kind: ClassVar[str] = ""
+
+    @classmethod
+    def options(cls) -> dict[str, Option]:
+        """Its options by name, in the order of their declaration."""
+        return {one.name: one.metadata["option"] for one in fields(cls) if "option" in one.metadata}
+
+    @classmethod
+    def summary(cls) -> str:
+        """First paragraph of its documentation, in one line."""
+        return " ".join((inspect.getdoc(cls) or "").partition("\n\n")[0].split())
+
+    def given(self, *forms: str) -> list[Any]:
+        """Values of the options of these forms, without those left out."""
+        found = [getattr(self, name) for name, one in self.options().items() if one.form in forms]
+        return [value for value in found if value is not None]
+
+    def places(self) -> list[Point | Frame]:
+        """Points and frames it acts on, or is measured at."""
+        return [place for place in self.given("point", "frame", "place") if isinstance(place, (Point, Frame))]
+
+    def bodies(self) -> list[Body]:
+        """Bodies it acts on, or is measured at."""
+        found = self.given("point", "frame", "place", "body")
+        return [one if isinstance(one, Body) else one.body for one in found]
+
+    @property
+    def dimension(self) -> int:
+        """Of the space in which its bodies move: 2 or 3."""
+        return self.bodies()[0].dimension
+
+    def settle(self, what: str) -> None:
+        """Check every option and replace its value by the checked one."""
+        for name, one in self.options().items():
+            value = getattr(self, name)
+            if value is None and one.default is None:
+                continue
+            checked = _CHECKS.get(one.form, _check_number)(value, f"{what}: {name}", one, self)
+            object.__setattr__(self, name, checked if one.check is None else one.check(checked, f"{what}: {name}"))
+
+
+def _check_number(value: Any, what: str, one: Option, part: Declared) -> Any:
+    if one.shape == "direction":
+        return vector(value, part.dimension, what)
+    if one.shape == "axes" and not is_number(value):
+        return vector(value, len(tuple(value)), what) if isinstance(value, Iterable) else number(value, what)
+    return number(value, what)
+
+
+def _check_point(value: Any, what: str, one: Option, part: Declared) -> Point:
+    if isinstance(value, Body):
+        return value.at(*(0.0,) * value.dimension)
+    if isinstance(value, Frame):
+        return Point(value.body, value.coordinates)
+    _check_place(value, what, one, part)
+    assert isinstance(value, Point)
+    return value
+
+
+def _check_frame(value: Any, what: str, one: Option, part: Declared) -> Frame:
+    return value if isinstance(value, Frame) else _check_point(value, what, one, part).frame()
+
+
+def _check_place(value: Any, what: str, one: Option, part: Declared) -> Body | Point | Frame:
+    if not isinstance(value, (Body, Point, Frame)):
+        advice = Advice("Points are made by {}.", Call("body.at"))
+        raise ModelError("wrong-type", f"{what}: expected a point of a body, got {value!r}.", advice)
+    return value
+
+
+def _check_body(value: Any, what: str, one: Option, part: Declared) -> Body:
+    if not isinstance(value, Body):
+        raise ModelError("wrong-type", f"{what}: expected a body, got {value!r}.")
+    return value
+
+
+def _check_name(value: Any, what: str, one: Option, part: Declared) -> str:
+    return name_of(value, what)
+
+
+def _check_input(value: Any, what: str, one: Option, part: Declared) -> str:
+    if not isinstance(value, str):
+        raise ModelError("bad-name", f"{what} must be the name of a channel, got {value!r}.")
+    return value
+
+
+def _check_text(value: Any, what: str, one: Option, part: Declared) -> str:
+    if not isinstance(value, str):
+        raise ModelError("wrong-type", f"{what} must be a text, got {value!r}.")
+    return value
+
+
+def _check_choice(value: Any, what: str, one: Option, part: Declared) -> str:
+    if value not in one.choices:
+        shown = f"{', '.join(map(repr, one.choices[:-1]))} or {one.choices[-1]!r}"
+        raise ModelError("unknown-choice", f"{what} must be {shown}, not {value!r}.")
+    return str(value)
+
+
+def _check_function(value: Any, what: str, one: Option, part: Declared) -> Any:
+    if not callable(value):
+        raise ModelError("wrong-type", f"{what} must be a function, got {value!r}.")
+    return value
+
+
+def _check_law(value: Any, what: str, one: Option, part: Declared) -> Any:
+    return value if callable(value) else number(value, what)
+
+
+def _check_laws(value: Any, what: str, one: Option, part: Declared) -> Any:
+    return value if callable(value) else vector(value, part.dimension, what)
+
+
+def _check_law_or_laws(value: Any, what: str, one: Option, part: Declared) -> Any:
+    return (_check_law if part.dimension == 2 else _check_laws)(value, what, one, part)
+
+
+def _keep(value: Any, what: str, one: Option, part: Declared) -> Any:
+    return value
+
+
+_CHECKS: dict[str, Callable[[Any, str, Option, Declared], Any]] = {  # other forms are kinds of numbers
+    "point": _check_point,
+    "frame": _check_frame,
+    "place": _check_place,
+    "body": _check_body,
+    "coordinate": _check_name,
+    "joint": _check_name,
+    "named force": _check_name,
+    "input": _check_input,
+    "choice": _check_choice,
+    "text": _check_text,
+    "law": _check_law,
+    "laws": _check_laws,
+    "law or laws": _check_law_or_laws,
+    "function": _check_function,
+    "law of extension": _check_function,
+    "model": _keep,
+}

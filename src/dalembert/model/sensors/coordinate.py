@@ -1,0 +1,90 @@
+"""Joint coordinates and their time derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dalembert.model.forces import Force
+from dalembert.model.joints import Joint
+from dalembert.model.options import option
+from dalembert.model.sensors.measure import Measure, measure
+
+_JOINT = "a joint, or one of its coordinates (`U.angle1`)"
+
+
+class _OfCoordinate(Measure):
+    joint: str | Joint
+
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+        """An angle asked of a slider, or a displacement of a hinge."""
+        full, has = coordinates.get(str(self.joint), ("", ""))
+        wants = self.unit.partition("/")[0]
+        if not has or not wants or has == wants:
+            return []
+        angle = ("an angle", "da.angle and da.rate")
+        kind, use = angle if has == "rad" else ("a displacement", "da.displacement and da.speed")
+        return [f"{full!r} is {kind} [{has}]; use {use}, or name another coordinate."]
+
+
+@measure("angle")
+class Angle(_OfCoordinate):
+    """Angle of a joint or of a planar body [rad]."""
+
+    joint: str | Joint = option("coordinate", _JOINT)
+    unit = "rad"
+
+
+@measure("rate")
+class Rate(_OfCoordinate):
+    """Time derivative of an angle [rad/s]."""
+
+    joint: str | Joint = option("coordinate", _JOINT)
+    unit = "rad/s"
+
+
+@measure("displacement")
+class Displacement(_OfCoordinate):
+    """Displacement of a sliding joint [m]."""
+
+    joint: str | Joint = option("coordinate", _JOINT)
+    unit = "m"
+
+
+@measure("speed")
+class Speed(_OfCoordinate):
+    """Time derivative of a displacement [m/s]."""
+
+    joint: str | Joint = option("coordinate", _JOINT)
+    unit = "m/s"
+
+
+@measure("joint acceleration")
+class JointAcceleration(_OfCoordinate):
+    """Second time derivative of a joint coordinate [rad/s² or m/s²]."""
+
+    joint: str | Joint = option("coordinate", _JOINT)
+
+
+def angle(joint: str | Joint) -> Angle:
+    """Angle of a joint (``"A"`` or ``"U.angle1"``) or of a planar body [rad]."""
+    return Angle(joint)
+
+
+def rate(joint: str | Joint) -> Rate:
+    """Time derivative of a joint's angle [rad/s]."""
+    return Rate(joint)
+
+
+def displacement(joint: str | Joint) -> Displacement:
+    """Displacement of a sliding joint [m]."""
+    return Displacement(joint)
+
+
+def speed(joint: str | Joint) -> Speed:
+    """Time derivative of a joint's displacement [m/s]."""
+    return Speed(joint)
+
+
+def joint_acceleration(joint: str | Joint) -> JointAcceleration:
+    """Second time derivative of a joint coordinate [rad/s² or m/s²]."""
+    return JointAcceleration(joint)

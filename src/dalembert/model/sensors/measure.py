@@ -1,0 +1,82 @@
+"""Quantities that sensors measure, as data: the base of all kinds, and their registry.
+
+A kind is a class in a file of its own, declared by `@measure`; its fields are options, as those of forces:
+
+    @measure("clearance")
+    class Clearance(Measure):
+        \"\"\"Height of a point above the ground [m].\"\"\"
+
+        point: Place = option("place", "where it is measured")
+        unit = "m"
+
+``m.add_sensor("gap", Clearance(tip))`` uses it, and ``type = "clearance"`` in model files. `mechanics/sensors/` holds
+the output of the same name. A package adds kinds through entry points of the group ``dalembert.sensors``: modules that
+declare both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, dataclass_transform
+
+from dalembert.core.registry import Registry
+from dalembert.model.forces import Force
+from dalembert.model.options import Declared, option
+
+
+@dataclass(frozen=True)
+class Measure(Declared):
+    """A quantity to be measured, with its unit. Its options are checked when a mechanism gets a sensor of it."""
+
+    unit = ""
+
+    def checked(self, what: str) -> Measure:
+        """The same measure with checked options; `what` names the sensor in messages."""
+        made = replace(self)
+        made.settle(what)
+        made.check(what)
+        return made
+
+    def check(self, what: str) -> None:
+        """Raise if its options do not fit together."""
+
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+        """What is wrong with it in a mechanism, besides names that do not exist.
+
+        coordinates : full name and unit of each, by all its names.  forces : by name.
+        """
+        return []
+
+    @property
+    def of(self) -> str:
+        """Where it is measured, for tables."""
+        names = [*self.given("coordinate", "joint", "named force"), *dict.fromkeys(body.name for body in self.bodies())]
+        return ", ".join(names)
+
+
+SENSORS: Registry[type[Measure]] = Registry(
+    "kind of sensor", package="dalembert.model.sensors", group="dalembert.sensors"
+)
+_Class = TypeVar("_Class", bound=Measure)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def measure(kind: str) -> Callable[[type[_Class]], type[_Class]]:
+    """Declare a class as a kind of sensor: a frozen dataclass, and a type of sensors in model files."""
+
+    def declare(cls: type[_Class]) -> type[_Class]:
+        made = dataclass(frozen=True)(cls)
+        made.kind = kind
+        SENSORS.register(kind, made, module=made.__module__)
+        return made
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A named output channel, or several with one name before their dots."""
+
+    name: str
+    measure: Measure

@@ -1,0 +1,30 @@
+"""Force of a spring, damper, stop, friction or contact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dalembert.core.errors import unknown_name
+from dalembert.model.forces import Force
+from dalembert.model.options import option
+from dalembert.model.sensors.measure import Measure, measure
+
+
+@measure("spring force")
+class SpringForce(Measure):
+    """Tension of a spring or damper; effort of a stop or friction; normal force of a contact [N or N m]."""
+
+    spring: str | Force = option("named force", "name of the force")
+    unit = "N"
+
+    def problems(self, coordinates: Mapping[str, tuple[str, str]], forces: Mapping[str, Force]) -> list[str]:
+        known = [name for name, force in forces.items() if force.measured]
+        return [] if self.spring in known else [unknown_name("spring", str(self.spring), known, "the mechanism")]
+
+
+def spring_force(spring: str | Force) -> SpringForce:
+    """Tension of a spring or damper [N], or torque of a rotational one [N m].
+
+    Also the effort of a stop or of friction along its coordinate, and the normal force of a contact.
+    """
+    return SpringForce(spring)
