@@ -273,5 +273,5 @@ def test_an_eigenvalue_of_the_information_counts_as_zero_below_its_threshold(fac
     point = StructuredPoint(
         np.ones(2), nothing, 0.0, np.ones(1), information, np.array([1.0, -1.0]), nothing, np.zeros((1, 0, 2))
     )
-    step, _ = _step(point, 0.0)
+    step = _step(point, 0.0).change
     assert (np.abs(step).max() > 1.0) == (factor > 1.0)

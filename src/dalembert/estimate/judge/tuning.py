@@ -31,6 +31,7 @@ from dalembert.estimate.engine.consistency import same_times
 from dalembert.estimate.engine.filter import Filter
 from dalembert.estimate.engine.run import rows_of
 from dalembert.expressions import Array
+from dalembert.numerics.least_squares import Damping, Step, minimise
 from dalembert.record import Record
 
 DECADES = (-4.0, -2.0, -1.0, 1.0, 2.0, 4.0)  # of the common factor tried first
@@ -39,6 +40,7 @@ MOST_STEPS, USUAL_STEPS = 60, 8
 GAIN, LONGEST = 1e-9, 2.0  # descent: relative gain that ends it, largest step of ln(variance)
 FLAT = 1e-9  # least second derivative of an unknown, of the largest
 PAYS = 30.0  # seconds of all runs from which on a compiler is worth its time
+DAMPING = Damping(first=1e-2, good=0.2, fair=0.2, poor=0.2, growth=5.0, least=1e-9, most=1e12)
 WIDEST = np.log(1e12)  # how far a variance may go from where it began
 
 
@@ -312,21 +314,54 @@ class Task:
 
     def descend(self, theta: Array, bar: Progress) -> tuple[Array, float]:
         """Damped Newton steps until they gain nothing; variances stay within their bounds."""
-        damping = 1e-2
-        low, high = self.first - WIDEST, self.first + WIDEST
-        value, gradient, curvature = self.slopes(theta, bar)
-        for _ in range(MOST_STEPS):
-            size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
-            step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
-            # each on its own: a variance that hardly matters must not hold the others back
-            trial = np.clip(theta + np.clip(step, -LONGEST, LONGEST), low, high)
-            gained = value - self.plain(trial, bar)
-            promised = abs(float(gradient @ (trial - theta)))
-            if gained > 0:
-                theta, damping = trial, max(damping / 5, 1e-9)
-                value, gradient, curvature = self.slopes(theta, bar)
-            else:
-                damping *= 5
-            if promised < GAIN * (abs(value) if self.truth is not None else max(1.0, abs(value))) or damping > 1e12:
-                break
-        return theta, value
+        first = _Place(theta, *self.slopes(theta, bar))
+        found = minimise(_Descent(self, bar), first, DAMPING, MOST_STEPS)
+        return found.point.theta, found.point.value
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Logarithms of variances θ, the value there, and its derivatives where they were asked for."""
+
+    theta: Array
+    value: float
+    gradient: Array | None = None
+    curvature: Array | None = None
+
+
+class _Descent:
+    """The search as a problem of damped Newton steps; a point is a `_Place`."""
+
+    def __init__(self, task: Task, bar: Progress) -> None:
+        self.task, self.bar = task, bar
+        self._slopes: tuple[_Place, Array, Array] | None = None
+
+    def value(self, place: _Place) -> float:
+        return place.value
+
+    def slopes(self, place: _Place) -> tuple[Array, Array]:
+        """Gradient and curvature, once per accepted place."""
+        if place.gradient is not None and place.curvature is not None:
+            return place.gradient, place.curvature
+        if self._slopes is None or self._slopes[0] is not place:
+            self._slopes = (place, *self.task.slopes(place.theta, self.bar)[1:])
+        return self._slopes[1:]
+
+    def step(self, place: _Place, damping: float) -> Step:
+        gradient, curvature = self.slopes(place)
+        first = self.task.first
+        size = np.maximum(curvature.diagonal(), FLAT * max(curvature.diagonal().max(), 1e-300))
+        step = -np.linalg.solve(curvature + np.diag(damping * size), gradient)
+        # each on its own: a variance that hardly matters must not hold the others back
+        trial = np.clip(place.theta + np.clip(step, -LONGEST, LONGEST), first - WIDEST, first + WIDEST)
+        return Step(trial, abs(float(gradient @ (trial - place.theta))))
+
+    def evaluate(self, place: _Place, step: Step) -> _Place:
+        return _Place(step.change, self.task.plain(step.change, self.bar))
+
+    def settled(self, before: _Place, after: _Place, step: Step) -> bool:
+        return self.is_rounding(after, None, step)
+
+    def is_rounding(self, place: _Place, trial: _Place | None, step: Step) -> bool:
+        size = abs(place.value)
+        return step.predicted < GAIN * (size if self.task.truth is not None else max(1.0, size))

@@ -86,8 +86,11 @@ def write_record(record: Record, path: str | os.PathLike[str]) -> None:
     keep also statistics, provenance and the scene for the animation.
     """
     if not isinstance(record, Record):
-        problem = f"write_record takes a Record and a path, not a {type(record).__name__}."
-        raise DataError("wrong-type", problem, where={"argument": "record"})
+        raise DataError(
+            "wrong-type",
+            f"write_record takes a Record and a path, not a {type(record).__name__}.",
+            where={"argument": "record"},
+        )
     file = Path(path)
     kind = find_format(file)
     if kind.write is None:

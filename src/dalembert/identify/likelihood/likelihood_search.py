@@ -7,7 +7,7 @@ step   (S + μ diag S) δ = Jᵀ R⁻¹ e.  δᵀ S δ is the squared length of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from dalembert.identify.likelihood.modal_likelihood import (
     residuals_vanish,
 )
 from dalembert.identify.likelihood.parametrisation import LEAST_DECAY, MOST_DECAY, normalise
+from dalembert.numerics.least_squares import Damping, Reason, Step, minimise
 
 Segments = tuple[FloatArray, ...]
 
@@ -47,13 +48,14 @@ class SearchThresholds:
     at_rest: float = 100.0
     # Noise relative to the rms of an output that is rounding of the data: some 500 ε.
     noise_floor: float = 1e-13
-    # Stop after 5 consecutive steps whose actual reduction is below 2 % of the predicted one.
+    # Stop after 5 consecutive steps whose actual reduction is below 2 % of the predicted one: a pole between real and
+    # oscillating makes such steps.
     idle: float = 0.02
     most_idle: int = 5
 
 
 THRESHOLDS = SearchThresholds()
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-12, 1e8
+DAMPING = Damping(first=1e-4, fair=1.0, poor=4.0, restart=1e-6, most=1e8)
 
 
 @dataclass(frozen=True)
@@ -144,43 +146,15 @@ class LikelihoodSearch:
         self, here: LikelihoodPoint, iterations: int, report: Callable[[float], None] | None = None
     ) -> Maximum:
         """From a point to the nearest maximum; ``report`` takes the fraction of the iterations done."""
-        history, damping, idle, ratio = [here.value], FIRST_DAMPING, 0, 0.0
-        free, S, g = self.find_derivatives(here)
-        for iteration in range(1, iterations + 1):
-            if report is not None:
-                report((iteration - 1) / iterations)
-            while True:
-                step = _solve(S, g, damping)
-                length = float(step @ S @ step)
-                if length < THRESHOLDS.converged or damping > MOST_DAMPING:
-                    return Maximum(
-                        here, free, iteration - 1, length < THRESHOLDS.converged or _flat(history), tuple(history)
-                    )
-                trial = self.take_step(here, free, step)
-                if (
-                    length < THRESHOLDS.last
-                    and abs(ratio - 1.0) < 0.1
-                    and not self.full
-                    and _nearly_unchanged(here.model, trial)
-                ):
-                    return Maximum(replace(here, model=trial), free, iteration, True, tuple(history))
-                there = self.evaluate(trial)
-                if there.value < here.value:
-                    break
-                # a step whose reduction is rounding of V ends at the maximum as well
-                if 0.5 * length < 1e-11 * self.samples and np.isfinite(there.value):
-                    return Maximum(here, free, iteration - 1, True, tuple(history))
-                damping = max(10.0 * damping, 1e-6)
-            # a pole between real and oscillating makes steps whose actual reduction is far below the predicted one
-            ratio = (here.value - there.value) / max(float(step @ g) - 0.5 * length, 1e-300)
-            idle = idle + 1 if ratio < THRESHOLDS.idle else 0
-            damping = max(damping * (0.1 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0), LEAST_DAMPING)
-            here = there
-            history.append(here.value)
-            free, S, g = self.find_derivatives(here)
-            if idle >= THRESHOLDS.most_idle:
-                return Maximum(here, free, iteration, False, tuple(history))
-        return Maximum(here, free, iterations, float(_solve(S, g, 0.0) @ g) < THRESHOLDS.converged, tuple(history))
+        problem = _Problem(self)
+        found = minimise(
+            problem, here, DAMPING, iterations, count_rejected=False, close=THRESHOLDS.converged,
+            idle=(THRESHOLDS.idle, THRESHOLDS.most_idle), finish=problem.finish, report=report,
+        )  # fmt: skip
+        if found.reason is Reason.IDLE:
+            problem.derivatives(found.point)
+        converged = found.converged or (found.reason is Reason.DAMPING and _flat(found.values))
+        return Maximum(found.point, problem.free, found.iterations, converged, found.values)
 
     def find_derivatives(self, point: LikelihoodPoint) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Free parameters (J, P, 2), their information and the gradient."""
@@ -204,6 +178,49 @@ class LikelihoodSearch:
         return replace(moved, C=C, D=D)
 
 
+class _Problem:
+    """The likelihood as a problem of damped least squares; a point is a `LikelihoodPoint`."""
+
+    free: BoolArray
+
+    def __init__(self, search: LikelihoodSearch) -> None:
+        self.search = search
+        self._at: tuple[LikelihoodPoint, FloatArray, FloatArray] | None = None
+
+    def derivatives(self, point: LikelihoodPoint) -> tuple[FloatArray, FloatArray]:
+        """Information and gradient, once per point."""
+        if self._at is None or self._at[0] is not point:
+            self.free, S, g = self.search.find_derivatives(point)
+            self._at = (point, S, g)
+        return self._at[1:]
+
+    def value(self, point: LikelihoodPoint) -> float:
+        return point.value
+
+    def step(self, point: LikelihoodPoint, damping: float) -> Step:
+        S, g = self.derivatives(point)
+        change = _solve(S, g, damping)
+        length = float(change @ S @ change)
+        return Step(change, float(change @ g) - 0.5 * length, length)
+
+    def finish(self, point: LikelihoodPoint, step: Step, ratio: float) -> LikelihoodPoint | None:
+        """A last step that needs no evaluation."""
+        if not step.length < THRESHOLDS.last or abs(ratio - 1.0) >= 0.1 or self.search.full:
+            return None
+        trial = self.search.take_step(point, self.free, step.change)
+        return replace(point, model=trial) if _nearly_unchanged(point.model, trial) else None
+
+    def evaluate(self, point: LikelihoodPoint, step: Step) -> LikelihoodPoint:
+        return self.search.evaluate(self.search.take_step(point, self.free, step.change))
+
+    def settled(self, before: LikelihoodPoint, after: LikelihoodPoint, step: Step) -> bool:
+        return False
+
+    def is_rounding(self, point: LikelihoodPoint, trial: LikelihoodPoint | None, step: Step) -> bool:
+        """Whether a rejected step gains nothing within the rounding of V: the point is the maximum then."""
+        return trial is not None and 0.5 * step.length < 1e-11 * self.search.samples and bool(np.isfinite(trial.value))
+
+
 def _nearly_unchanged(old: ModalModel, new: ModalModel) -> bool:
     """Whether the sums for one model hold for the other."""
     poles = np.abs(new.poles - old.poles) <= THRESHOLDS.unchanged * np.abs(old.poles.real)
@@ -214,7 +231,7 @@ def _nearly_unchanged(old: ModalModel, new: ModalModel) -> bool:
     )
 
 
-def _flat(history: list[float]) -> bool:
+def _flat(history: Sequence[float]) -> bool:
     return len(history) > 1 and abs(history[-1] - history[-2]) <= 1e-10 * max(1.0, abs(history[-1]))
 
 

@@ -8,6 +8,7 @@ states). Directions that the samples do not show keep the prediction.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from dalembert.expressions import Array, Kernel
 from dalembert.identify.machine.records import MeasuredRun, MeasuredTests
 from dalembert.identify.machine.search import FINEST
 from dalembert.identify.machine.shooting import Segments, Shooter, ShootingSteps, find_tangents, take_segment
+from dalembert.numerics.least_squares import Damping, Reason, Step, minimise
 from dalembert.solve.constrained.solve import forward_function
 from dalembert.solve.position.assemble import assemble, check_start
 
 ACCURACY = 1e-5  # error of a segment's outputs by the length of the step, relative to their spread
 SLOPE_SAMPLES = 5  # for the first guess of a speed
 ENOUGH = 0.02  # relative reduction that ends the search for a segment's state: the parameters are still wrong
+DAMPING = Damping(first=1e-3, good=0.2, fair=0.2, poor=0.2, growth=8.0, least=1e-8, most=1e6)
 
 
 def find_spreads(tests: MeasuredTests) -> Array:
@@ -181,50 +184,71 @@ def find_reactions(s: ShootingSteps, x: Array, u: Array, p: Array, t: float) -> 
     return np.asarray(kernel(x[:a], x[a:b], x[b : s.nx], u, p, t, np.zeros(s.nl))[4])
 
 
+@dataclass(frozen=True, eq=False)
+class _StatePoint:
+    """A state of a segment: residual, derivatives by moves along the tangents T, and the state at the end."""
+
+    x: Array
+    value: float
+    residual: Array
+    J: Array
+    T: Array
+    end: Array
+
+
+class _StateFit:
+    """The state of one segment as a problem of damped least squares; a point is a `_StatePoint`."""
+
+    def __init__(self, single: Shooter, p: Array, spread: Array, scale: Array, n: int) -> None:
+        self.single, self.p, self.scale, self.n = single, p, scale, n
+        y = single.segments.y
+        self.weight = np.where(np.isfinite(y), 1.0, 0.0) / spread
+        self.target = np.nan_to_num(y)
+
+    @np.errstate(all="ignore")  # a trial that diverges is refused
+    def point(self, x: Array) -> _StatePoint:
+        single, s, n = self.single, self.single.steps, self.n
+        T = find_tangents(s.eqs, x[0, : s.nx], self.p, float(single.segments.t[0, 0]), self.scale, n)
+        seeds = np.zeros((1, s.size, s.n + s.m))
+        seeds[0, : s.nx, :n] = self.scale[:, None] * T
+        states, out, _, slopes = single.shoot_with_slopes(x, seeds, self.p)
+        r = ((out - self.target) * self.weight).reshape(-1)
+        J = (slopes[0, :, :, :n] * self.weight[0, :, :, None]).reshape(-1, n)
+        total = float(r @ r)
+        return _StatePoint(x, total if np.isfinite(total) and np.isfinite(J).all() else np.inf, r, J, T, states[0, -1])
+
+    def value(self, point: _StatePoint) -> float:
+        return point.value
+
+    def step(self, point: _StatePoint, damping: float) -> Step:
+        J, r, n = point.J, point.residual, self.n
+        size = float(np.sqrt((J * J).sum(axis=0)).max(initial=1e-300))
+        rows = np.vstack((J, np.sqrt(damping) * size * np.eye(n)))
+        change = np.linalg.lstsq(rows, np.concatenate((-r, np.zeros(n))), rcond=None)[0]
+        left = r + J @ change
+        return Step(change, point.value - float(left @ left))
+
+    def evaluate(self, point: _StatePoint, step: Step) -> _StatePoint | None:
+        moved = point.x.copy()
+        moved[0, : self.single.steps.nx] += self.scale * (point.T @ step.change)
+        moved = self.single.starts(moved, self.p)
+        return self.point(moved) if np.isfinite(moved).all() else None
+
+    def settled(self, before: _StatePoint, after: _StatePoint, step: Step) -> bool:
+        return before.value - after.value < ENOUGH * before.value + 1e-12 * len(before.residual)
+
+    def is_rounding(self, point: _StatePoint, trial: _StatePoint | None, step: Step) -> bool:
+        return False
+
+
 def _fit_state(
     single: Shooter, x: Array, p: Array, spread: Array, scale: Array, n: int, most: int
 ) -> tuple[Array, Array]:
     """The state of one segment that matches its samples, and the state at its end."""
-    s, y = single.steps, single.segments.y
-    t = float(single.segments.t[0, 0])
-    weight = np.where(np.isfinite(y), 1.0, 0.0) / spread
-    target = np.nan_to_num(y)
-
-    @np.errstate(all="ignore")  # a trial that diverges is refused
-    def look(x: Array) -> tuple[float, Array, Array, Array, Array]:
-        T = find_tangents(s.eqs, x[0, : s.nx], p, t, scale, n)
-        seeds = np.zeros((1, s.size, s.n + s.m))
-        seeds[0, : s.nx, :n] = scale[:, None] * T
-        states, out, _, slopes = single.shoot_with_slopes(x, seeds, p)
-        r = ((out - target) * weight).reshape(-1)
-        J = (slopes[0, :, :, :n] * weight[0, :, :, None]).reshape(-1, n)
-        total = float(r @ r)
-        return (total if np.isfinite(total) and np.isfinite(J).all() else np.inf), r, J, T, states[0, -1]
-
-    x = single.starts(x, p)
-    best = look(x)
-    damping = 1e-3
-    for _ in range(most):
-        total, r, J, T, _ = best
-        if not np.isfinite(total):
-            break
-        size = float(np.sqrt((J * J).sum(axis=0)).max(initial=1e-300))
-        rows = np.vstack((J, np.sqrt(damping) * size * np.eye(n)))
-        step = np.linalg.lstsq(rows, np.concatenate((-r, np.zeros(n))), rcond=None)[0]
-        moved = x.copy()
-        moved[0, : s.nx] += scale * (T @ step)
-        moved = single.starts(moved, p)
-        trial = look(moved) if np.isfinite(moved).all() else (np.inf, *best[1:])
-        if trial[0] < total:
-            x, best = moved, trial
-            damping = max(damping / 5, 1e-8)
-            if total - trial[0] < ENOUGH * total + 1e-12 * len(r):
-                break
-        else:
-            damping *= 8
-            if damping > 1e6:
-                break
-    if not np.isfinite(best[0]):
+    problem = _StateFit(single, p, spread, scale, n)
+    found = minimise(problem, problem.point(single.starts(x, p)), DAMPING, most)
+    if found.reason is Reason.DIVERGED:
+        t = float(single.segments.t[0, 0])
         raise ConvergenceError(
             "diverged",
             f"the simulation diverges in the segment from t = {t:.6g} s.",
@@ -232,7 +256,7 @@ def _fit_state(
             Advice("Give better first values of the parameters."),
             where={"time": t},
         )
-    return x, best[4]
+    return found.point.x, found.point.end
 
 
 def scale_states(eqs: EquationsOfMotion, states: Array) -> Array:

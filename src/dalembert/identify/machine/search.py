@@ -21,6 +21,7 @@ from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
 from dalembert.identify.machine.shooting import Shooter, find_tangents
 from dalembert.numerics.chain_least_squares import Chain, compress, predicted, reduce, solve
+from dalembert.numerics.least_squares import Damping, Step, minimise
 
 STAGES = (3.0, 30.0, 1e3, 1e6)  # weights of the gaps, in units of a segment's noise
 ROUNDS = 6  # largest number of estimates of σ in the last stage
@@ -31,6 +32,7 @@ STEP_ERROR = 0.2  # error of the estimate by the length of the steps, in its dev
 NO_MOVE = 1e-6  # relative change of a parameter below the accuracy of any sensor
 FINEST = 64  # steps per sample
 LARGEST_CHANGE = 0.6  # relative change of a parameter in one iteration: it keeps its sign
+DAMPING = Damping(fair=0.5, poor=0.5, growth=4.0, acceleration=2.0, most=1e12)
 
 
 @dataclass(frozen=True)
@@ -222,44 +224,15 @@ class Search:
     def stage(
         self, here: WeightedShot, stage: float, bar: Progress, done: float, part: float, *, tolerance: float
     ) -> tuple[WeightedShot, bool]:
-        """Levenberg-Marquardt at one weight of the gaps; its end, and whether it converged.
+        """Levenberg-Marquardt at one weight of the gaps; its end, and whether it converged."""
+        found = minimise(
+            _Stage(self, stage * self.per_segment, tolerance), _Place(self.x, self.p, here), DAMPING, ITERATIONS,
+            share=1e-4, keep=self.keep, report=lambda fraction: bar.update(done + part * fraction),
+        )  # fmt: skip
+        return found.point.at, found.converged
 
-        A step is judged by Σ r² + 2 ν Σ |c|, ν above the multipliers w² c of the step: exact at any weight, where the
-        square of a heavy weight would refuse every step along a curved valley.
-        """
-        weight = stage * self.per_segment
-        damping, growth, price = 1e-4, 4.0, 0.0
-        for k in range(ITERATIONS):
-            bar.update(done + part * k / ITERATIONS)
-            assert here.chain is not None
-            reduced = reduce(here.chain, weight, damping, *self.damping_scales(here.chain))
-            states, theta, _ = solve(here.chain, reduced, *self.limit_step())
-            data, gaps = predicted(here.chain, states, theta)
-            price = max(price, 1.5 * weight**2 * float(np.abs(gaps).max(initial=0.0)))
-            x, p = self.move(here, states, theta)
-            trial = (
-                self.evaluate(x, p)
-                if np.isfinite(x).all()
-                else replace(here, squares=np.inf, gap_sum=np.inf, chain=None)
-            )
-            self.iterations += 1
-            merit = here.merit(price)
-            reduction = merit - trial.merit(price)
-            expected = merit - data - 2.0 * price * float(np.abs(gaps).sum())
-            if trial.chain is not None and reduction > 1e-4 * expected and reduction > 0.0:
-                self.x, self.p, self.last = x, p, trial
-                here = trial
-                damping = max(damping * (0.1 if reduction > 0.75 * expected else 0.5), 1e-12)
-                growth = 4.0
-                if reduction <= tolerance * trial.merit(price) and reduction > 0.1 * expected:
-                    return here, True
-            elif expected <= 1e-9 * merit + 1e-12:  # the predicted reduction is rounding
-                return here, True
-            else:
-                damping, growth = damping * growth, 2 * growth
-                if damping > 1e12:
-                    return here, False
-        return here, False
+    def keep(self, place: _Place) -> None:
+        self.x, self.p, self.last = place.x, place.p, place.at
 
     def limit_step(self) -> tuple[Array, Array]:
         """Bounds of ϑ in one iteration."""
@@ -287,3 +260,51 @@ class Search:
         d_states, _ = self.damping_scales(here.chain)
         reduced = reduce(here.chain, weight, 1e-26, d_states, np.zeros(self.m))
         return reduced.R
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Initial states of all segments, parameters, and the shot there."""
+
+    x: Array
+    p: Array
+    at: WeightedShot
+
+
+class _Stage:
+    """One weight of the gaps as a problem of damped least squares; a point is a `_Place`.
+
+    The value is Σ r² + 2 ν Σ |c|, ν above the multipliers w² c of the step: exact at any weight, where the square of a
+    heavy weight would reject every step along a curved valley. ν grows with the steps.
+    """
+
+    def __init__(self, search: Search, weight: float, tolerance: float) -> None:
+        self.search, self.weight, self.tolerance = search, weight, tolerance
+        self.price = 0.0
+
+    def value(self, place: _Place) -> float:
+        return place.at.merit(self.price)
+
+    def step(self, place: _Place, damping: float) -> Step:
+        search, chain = self.search, place.at.chain
+        assert chain is not None  # a place without one has no finite value
+        reduced = reduce(chain, self.weight, damping, *search.damping_scales(chain))
+        states, theta, _ = solve(chain, reduced, *search.limit_step())
+        data, gaps = predicted(chain, states, theta)
+        self.price = max(self.price, 1.5 * self.weight**2 * float(np.abs(gaps).max(initial=0.0)))
+        after = data + 2.0 * self.price * float(np.abs(gaps).sum())
+        return Step((states, theta), self.value(place) - after)
+
+    def evaluate(self, place: _Place, step: Step) -> _Place | None:
+        search = self.search
+        search.iterations += 1
+        x, p = search.move(place.at, *step.change)
+        at = search.evaluate(x, p) if np.isfinite(x).all() else None
+        return None if at is None or at.chain is None else _Place(x, p, at)
+
+    def settled(self, before: _Place, after: _Place, step: Step) -> bool:
+        reduction = self.value(before) - self.value(after)
+        return reduction <= self.tolerance * self.value(after) and reduction > 0.1 * step.predicted
+
+    def is_rounding(self, place: _Place, trial: _Place | None, step: Step) -> bool:
+        return step.predicted <= 1e-9 * self.value(place) + 1e-12

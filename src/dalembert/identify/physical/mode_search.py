@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from dalembert.identify.records.checks import IdentificationWarning
 from dalembert.identify.structured.parametric_system import Matrices, ParametricSystem
 from dalembert.linear import SecondOrder
 from dalembert.numerics.chain_least_squares import bounded, triangle
+from dalembert.numerics.least_squares import Damping, Step, minimise
 
 RIGID = 1e-6  # of the lowest measured frequency
 REPEATED = 1e-6  # relative distance of eigenvalues below which a mode has no shape of its own
 ITERATIONS = 60
 LARGEST_CHANGE = 0.5
+DAMPING = Damping(growth=8.0)
 GOOD_MAC = 0.6
 
 
@@ -48,6 +50,7 @@ class Target:
 class Point:
     """The model at one set of values: its modes, paired with the measured ones."""
 
+    values: Array
     system: SecondOrder
     matrices: Matrices
     omega: Array  # (k,) of the paired modes
@@ -75,6 +78,7 @@ class ModeSearch:
         self.scale = family.scale
         self.iterations = 0
         self.before: Point | None = None
+        self._slope: tuple[Point, Array] | None = None
 
     def point(self, values: Array) -> Point:
         system = self.family.system(values)
@@ -104,9 +108,10 @@ class ModeSearch:
         chosen = chosen * sign
         zeta = np.einsum("ik,ik->k", chosen, np.asarray(matrices.C @ chosen)) / (2 * omega[pair])
         found = Point(
-            system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair], gaps[pair] > REPEATED, np.zeros(0)
-        )
-        return Point(**{**found.__dict__, "residual": self.residual(found, values)})
+            values, system, matrices, omega[pair], chosen, zeta, mac[np.arange(k), pair], gaps[pair] > REPEATED,
+            np.zeros(0),
+        )  # fmt: skip
+        return replace(found, residual=self.residual(found, values))
 
     def residual(self, at: Point, values: Array) -> Array:
         t = self.target
@@ -156,29 +161,10 @@ class ModeSearch:
         """Gauss-Newton with damping; the status."""
         status = f"not converged after {ITERATIONS} iterations"
         try:
-            at = self.before = self.at = self.point(self.values)
-            damping = 1e-4
-            J = self.jacobian(at, self.values)
-            while self.iterations < ITERATIONS:
-                bar.update(self.iterations / ITERATIONS)
-                self.iterations += 1
-                step, hoped = self.step(J, at.residual, damping)
-                values = np.clip(self.values + self.scale * step, self.low, self.high)
-                trial = self.point(values)
-                before, after = float(at.residual @ at.residual), float(trial.residual @ trial.residual)
-                if after < before:
-                    self.values, at = values, trial
-                    self.at = at
-                    damping = max(0.1 * damping, 1e-12)
-                    if before - after <= 1e-10 * before and float(np.abs(step).max()) < 1e-5:
-                        status = "converged"
-                        break
-                    J = self.jacobian(at, values)
-                elif hoped <= 1e-9 * before + 1e-18 or float(np.abs(step).max()) < 1e-10:
-                    status = "converged"
-                    break
-                else:
-                    damping *= 8
+            self.before = self.at = self.point(self.values)
+            found = minimise(self, self.at, DAMPING, ITERATIONS, keep=self.keep, report=bar.update)
+            if found.converged:
+                status = "converged"
         except KeyboardInterrupt:
             if self.before is None:  # nothing was found yet
                 raise
@@ -186,17 +172,39 @@ class ModeSearch:
         bar.update(1.0)
         return status
 
-    def step(self, J: Array, r: Array, damping: float) -> tuple[Array, float]:
+    # -- the problem of damped least squares -----------------------------------------------------------------------
+    def value(self, point: Point) -> float:
+        return float(point.residual @ point.residual)
+
+    def step(self, point: Point, damping: float) -> Step:
+        if self._slope is None or self._slope[0] is not point:
+            self._slope = (point, self.jacobian(point, point.values))
+        J, r = self._slope[1], point.residual
         sizes = np.sqrt((J * J).sum(axis=0))
         own = np.sqrt(damping) * np.maximum(sizes, 1e-6 * sizes.max(initial=1e-300))
         R = triangle(np.hstack((np.vstack((J, np.diag(own))), np.append(r, 0 * own)[:, None])))
         m = len(own)
-        most = LARGEST_CHANGE * np.maximum(np.abs(self.values) / self.scale, 0.2)
-        low = np.maximum((self.low - self.values) / self.scale, -most)
-        high = np.minimum((self.high - self.values) / self.scale, most)
-        step = bounded(R[:m, :m], R[:m, m], low, high)
-        left = r + J @ step
-        return step, float(r @ r - left @ left)
+        most = LARGEST_CHANGE * np.maximum(np.abs(point.values) / self.scale, 0.2)
+        low = np.maximum((self.low - point.values) / self.scale, -most)
+        high = np.minimum((self.high - point.values) / self.scale, most)
+        change = bounded(R[:m, :m], R[:m, m], low, high)
+        left = r + J @ change
+        return Step(change, float(r @ r - left @ left))
+
+    def evaluate(self, point: Point, step: Step) -> Point:
+        self.iterations += 1
+        return self.point(np.clip(point.values + self.scale * step.change, self.low, self.high))
+
+    def keep(self, point: Point) -> None:
+        self.values, self.at = point.values, point
+
+    def settled(self, before: Point, after: Point, step: Step) -> bool:
+        gain = self.value(before) - self.value(after)
+        return gain <= 1e-10 * self.value(before) and float(np.abs(step.change).max()) < 1e-5
+
+    def is_rounding(self, point: Point, trial: Point | None, step: Step) -> bool:
+        hoped = 1e-9 * self.value(point) + 1e-18
+        return step.predicted <= hoped or float(np.abs(step.change).max()) < 1e-10
 
     def report(self, model: Any, status: str, *, known: bool) -> Updated:
         at, before, t = self.at, self.before, self.target

@@ -36,6 +36,7 @@ from dalembert.identify.structured.structured_likelihood import (
 from dalembert.linear.second_order import SecondOrder
 from dalembert.linear.state_space import StateSpace
 from dalembert.numerics import ties
+from dalembert.numerics.least_squares import Damping, Minimum, Step, minimise
 from dalembert.record import Record
 
 MOST_NAMED = 8  # unknowns of a combination that a message lists
@@ -57,6 +58,7 @@ class FitThresholds:
 
 
 THRESHOLDS = FitThresholds()
+DAMPING = Damping(first=1e-3, most=1e10)
 
 
 class StructuredFit(Frozen):
@@ -165,8 +167,8 @@ def refine_structured(
         )
     likelihood = StructuredLikelihood(data.u, data.y, estimate=start == "estimate")
     with progress_.Progress(progress, "fitting the structure") as bar:
-        points, converged = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
-    result, findings = _make_result(model, points, converged, data, hold)
+        first_point, found = _maximise(model, likelihood, theta, data.dt, hold, iterations, bar)
+    result, findings = _make_result(model, first_point, found, data, hold)
     IdentificationWarning.report(findings)
     return result
 
@@ -203,8 +205,8 @@ def _read_model(
 def _maximise(
     model: StructuredModel | BuiltModel, likelihood: StructuredLikelihood, theta: FloatArray, dt: float, hold: str,
     most: int, bar: progress_.Progress,
-) -> tuple[list[StructuredPoint], bool]:  # fmt: skip
-    """Points from the first to the maximum, and whether it is one: over windows that grow, then over all data."""
+) -> tuple[StructuredPoint, Minimum[StructuredPoint]]:  # fmt: skip
+    """The first point and the maximum of the likelihood: over windows that grow, then over all data."""
 
     def whole(at: FloatArray) -> StructuredPoint:
         system = discretize(model.continuous(at), dt, hold)
@@ -220,7 +222,7 @@ def _maximise(
         def brief(at: FloatArray, windows: Windows = windows) -> StructuredPoint:
             return windows.evaluate(discretize(model.continuous(at), dt, hold), at)
 
-        near = _climb(brief, near, windows.samples, 10, THRESHOLDS.roughly)[0][-1].theta
+        near = _climb(brief, near, windows.samples, 10, THRESHOLDS.roughly).point.theta
     begin = whole(near)
     near = near if begin.value < first.value else theta
     if not np.isfinite(min(begin.value, first.value)):
@@ -229,37 +231,50 @@ def _maximise(
             "the model at its first values grows beyond the number range over the record.",
             Advice("Give better first values with {}.", Argument("theta0")),
         )
-    points, converged = _climb(whole, near, likelihood.samples, most, THRESHOLDS.converged)
-    return [first, *points], converged
+    return first, _climb(whole, near, likelihood.samples, most, THRESHOLDS.converged)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The likelihood as a problem of damped least squares; a point is a `StructuredPoint`."""
+
+    likelihood: Callable[[FloatArray], StructuredPoint]
+    samples: int
+
+    def value(self, point: StructuredPoint) -> float:
+        return point.value
+
+    def step(self, point: StructuredPoint, damping: float) -> Step:
+        return _step(point, damping)
+
+    def evaluate(self, point: StructuredPoint, step: Step) -> StructuredPoint | None:
+        try:
+            return self.likelihood(point.theta + step.change)
+        except DataError:  # a singular mass matrix at a trial
+            return None
+
+    def settled(self, before: StructuredPoint, after: StructuredPoint, step: Step) -> bool:
+        return False
+
+    def is_rounding(self, point: StructuredPoint, trial: StructuredPoint | None, step: Step) -> bool:
+        return trial is not None and 0.5 * step.length < 1e-11 * self.samples and bool(np.isfinite(trial.value))
 
 
 def _climb(
     evaluate: Callable[[FloatArray], StructuredPoint], theta: FloatArray, samples: int, most: int, close: float
-) -> tuple[list[StructuredPoint], bool]:
+) -> Minimum[StructuredPoint]:
     """Levenberg-Marquardt from θ."""
-    here = evaluate(theta)
-    points, damping = [here], 1e-3
-    if not np.isfinite(here.value):
-        return points, False
-    for _ in range(most):
-        while True:
-            step, length = _step(here, damping)
-            if length < close:
-                return points, True
-            if damping > 1e10:
-                return points, False
-            try:
-                there = evaluate(here.theta + step)
-            except DataError:  # a singular mass matrix at a trial
-                there = None
-            if there is not None and there.value < here.value:
-                break
-            if there is not None and 0.5 * length < 1e-11 * samples and np.isfinite(there.value):
-                return points, True
-            damping *= 10.0
-        here, damping = there, max(0.1 * damping, 1e-12)
-        points.append(here)
-    return points, _step(here, 0.0)[1] < close
+    return minimise(_Fit(evaluate, samples), evaluate(theta), DAMPING, most, count_rejected=False, close=close)
+
+
+def _step(point: StructuredPoint, damping: float) -> Step:
+    """Damped step along determined combinations."""
+    values, vectors, back = _decompose(point)
+    keep = values > THRESHOLDS.singular
+    along = vectors[:, keep].T @ (back * point.gradient) / (values[keep] + damping)
+    change = back * (vectors[:, keep] @ along)
+    length = float(along @ (values[keep] * along))
+    return Step(change, float(point.gradient @ change) - 0.5 * length, length)
 
 
 def _decompose(point: StructuredPoint) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -270,19 +285,14 @@ def _decompose(point: StructuredPoint) -> tuple[FloatArray, FloatArray, FloatArr
     return values, vectors, back
 
 
-def _step(point: StructuredPoint, damping: float) -> tuple[FloatArray, float]:
-    """Damped step along determined combinations, and its squared length in standard deviations."""
-    values, vectors, back = _decompose(point)
-    keep = values > THRESHOLDS.singular
-    along = vectors[:, keep].T @ (back * point.gradient) / (values[keep] + damping)
-    step = back * (vectors[:, keep] @ along)
-    return step, float(along @ (values[keep] * along))
-
-
 def _make_result(
-    model: StructuredModel | BuiltModel, points: list[StructuredPoint], converged: bool, data: Data, hold: str
+    model: StructuredModel | BuiltModel,
+    first: StructuredPoint,
+    found: Minimum[StructuredPoint],
+    data: Data,
+    hold: str,
 ) -> tuple[StructuredFit, list[Finding]]:
-    end, k = points[-1], len(model.names)
+    end, k = found.point, len(model.names)
     used = k / data.ny + (end.starts.size / data.ny if end.follow.any() else 0.0)
     correction = data.samples / max(data.samples - used, 1.0)
     values, vectors, back = _decompose(end)
@@ -292,7 +302,7 @@ def _make_result(
     findings, lost = _find_undetermined(end, vectors[:, ~keep], back, model.names)
     spread = np.where(lost, np.inf, np.sqrt(np.maximum(np.diag(covariance), 0.0)))
     undetermined = tuple(finding.text() for finding in findings)
-    if not converged:
+    if not found.converged:
         findings.append(
             Finding(
                 "no-convergence",
@@ -306,8 +316,8 @@ def _make_result(
         parameters=dict(zip(model.names, map(float, end.theta), strict=True)),
         deviations=dict(zip(model.names, map(float, spread), strict=True)), covariance=covariance,
         undetermined=undetermined,
-        system=system, identified=identified, cost=(points[0].value, end.value), iterations=len(points) - 2,
-        converged=converged,
+        system=system, identified=identified, cost=(first.value, end.value), iterations=found.iterations,
+        converged=found.converged,
     )  # fmt: skip
     return result, findings
 
