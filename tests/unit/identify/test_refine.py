@@ -532,10 +532,10 @@ def test_the_search_ends_after_consecutive_steps_without_reduction(monkeypatch):
         step = likelihood_search._solve(S, gradient, evaluate.damping)
         predicted = float(step @ gradient) - 0.5 * float(step @ S @ step)
         evaluate.value -= 0.01 * predicted
-        evaluate.damping = max(4.0 * evaluate.damping, likelihood_search.LEAST_DAMPING)
+        evaluate.damping = max(4.0 * evaluate.damping, likelihood_search.DAMPING.least)
         return replace(point, value=evaluate.value)
 
-    evaluate.value, evaluate.damping = point.value, likelihood_search.FIRST_DAMPING
+    evaluate.value, evaluate.damping = point.value, likelihood_search.DAMPING.first
     monkeypatch.setattr(search, "evaluate", evaluate)
     end = search.maximise(point, 50)
     assert not end.converged
