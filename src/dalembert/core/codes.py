@@ -102,6 +102,7 @@ CODES: dict[str, str] = {
     "no-free-decay": "a record that does not decay, where free motion is needed",
     "no-effect": "a parameter on which nothing depends",
     "order-too-high": "more states than the data, the rows or the outputs can hold",
+    "sample-time-mismatch": "data and models with different sample times",
     "poor-fit": "a model that explains next to nothing of its data",
     "too-few-samples": "fewer samples than a method or a model needs",
     "unclear-order": "singular values without a clear gap: the order is a guess",

@@ -75,15 +75,15 @@ if TYPE_CHECKING:
     from dalembert.identify.structured.parametric_system import Affine as Affine
     from dalembert.identify.structured.refine_structured import StructuredFit as StructuredFit
     from dalembert.identify.structured.refine_structured import refine_structured as refine_structured
-    from dalembert.identify.subspace.order import OrderChoice as OrderChoice
-    from dalembert.identify.subspace.order import suggest_order as suggest_order
+    from dalembert.identify.subspace.cva import cva as cva
+    from dalembert.identify.subspace.moesp import moesp as moesp
+    from dalembert.identify.subspace.n4sid import n4sid as n4sid
     from dalembert.identify.subspace.ssi import ssi_cov as ssi_cov
     from dalembert.identify.subspace.ssi import ssi_data as ssi_data
+    from dalembert.identify.subspace.stabilization import OrderChoice as OrderChoice
     from dalembert.identify.subspace.stabilization import Stabilization as Stabilization
     from dalembert.identify.subspace.stabilization import Tolerances as Tolerances
     from dalembert.identify.subspace.stabilization import stabilization as stabilization
-    from dalembert.identify.subspace.subspace import cva as cva
-    from dalembert.identify.subspace.subspace import moesp as moesp
-    from dalembert.identify.subspace.subspace import n4sid as n4sid
+    from dalembert.identify.subspace.stabilization import suggest_order as suggest_order
 
 __all__ = attach(__name__)

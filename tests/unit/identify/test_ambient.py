@@ -142,7 +142,7 @@ def test_wrong_arguments_are_refused(tower: SecondOrder) -> None:
         correlation_decays(record, references="a4")
     with raises(DataError, "not-a-count", "lags"):
         correlation_decays(record, lags=2)
-    with pytest.raises(DataError, match="1400 samples"):
+    with raises(DataError, "too-few-samples", "1400 samples"):
         correlation_decays(record, lags=700)
     with raises(DataError, "too-few-samples", "100.0 s", "0 samples"):
         free_decays(record, start=100.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,13 +11,13 @@ from dalembert.core.errors import DataError
 from dalembert.identify import Tolerances, moesp, stabilization
 from dalembert.identify.records.data import read_data
 from dalembert.identify.subspace.hankel_factor import compress_hankel
-from dalembert.identify.subspace.order import choose_order
 from dalembert.identify.subspace.projections import project, shift_invariance
-from dalembert.identify.subspace.stabilization import STABLE, poles_of_orders
+from dalembert.identify.subspace.stabilization import GAPS, STABLE, choose_order, find_poles
 from dalembert.linear import SecondOrder, StateSpace
 from dalembert.linear.recursions import march
 from dalembert.record import Record
 from tests.helpers.checks import matched
+from tests.helpers.findings import raises
 from tests.helpers.storey_frame import FLOORS, played, sampled_frame, white
 
 
@@ -61,7 +63,7 @@ def test_every_mode_of_a_chain_is_found_and_no_pole_between_two_of_them() -> Non
 def test_one_factorisation_gives_the_poles_of_every_order() -> None:
     data = read_data(played(sampled_frame(), white(1000), noise=0.05), "force", FLOORS)
     projection = project(compress_hankel(data, 12), "moesp")
-    poles = poles_of_orders(projection, [4, 6, 9], data.dt, Tolerances())
+    poles = find_poles(projection, [4, 6, 9], data.dt, Tolerances())
     for order in (4, 6, 9):
         z = np.linalg.eigvals(shift_invariance(projection.observability(order))[0])
         s = np.log(z[z.imag >= 0].astype(complex)) / data.dt
@@ -85,13 +87,13 @@ def test_ambient_records_have_a_diagram_too(method: str) -> None:
     assert found.frequency_means == pytest.approx(frame.modes().frequencies_hz, rel=0.02)
 
 
-def test_the_three_judges_are_told_apart_in_words() -> None:
+def test_the_three_criteria_are_named() -> None:
     data = read_data(played(sampled_frame(), white(4096), noise=0.02), "force", FLOORS)
     for method in ("moesp", "n4sid", "cva"):
         choice = choose_order(project(compress_hankel(data, 20), method))
         assert (choice.order, choice.information) == (6, 6)
         assert choice.criterion[6] == choice.criterion.min()
-        for word in ("gap of the singular values", "information criterion", "poles that stay put"):
+        for word in ("gap of the singular values", "information criterion", "poles that are stable"):
             assert word in repr(choice)
 
 
@@ -119,11 +121,23 @@ def test_white_noise_has_no_modes() -> None:
 
 def test_impossible_questions_are_answered_in_words() -> None:
     record = played(sampled_frame(), white(500), noise=0.02)
-    with pytest.raises(DataError, match="one of moesp, n4sid, cva for data with inputs"):
+    with raises(DataError, "unknown-choice", "moesp, n4sid, cva"):
         stabilization(record, "force", FLOORS, method="ssi_cov")
-    with pytest.raises(DataError, match="one of ssi_data, ssi_cov for data without"):
+    with raises(DataError, "unknown-choice", "ssi_data, ssi_cov"):
         stabilization(record.select(*FLOORS), method="moesp")
-    with pytest.raises(DataError, match="hold orders up to 12, not 40"):
+    with raises(DataError, "order-too-high", "12", "40", "rows="):
         stabilization(record, "force", FLOORS, rows=5, orders=range(2, 41, 2))
-    with pytest.raises(DataError, match="positive whole numbers"):
+    with raises(DataError, "not-a-count", "orders"):
         stabilization(record, "force", FLOORS, orders=[0, 2])
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_data_are_noise_free_where_the_gap_is_wide_and_falls_to_rounding(factor: float) -> None:
+    """Singular values with a gap at, and a size after it at, the thresholds."""
+    data = read_data(played(sampled_frame(), white(1000)), "force", FLOORS)
+    projection = project(compress_hankel(data, 10), "moesp")
+    tail = np.geomspace(1.0, 0.5, len(projection.values) - 3)
+    wide = replace(projection, values=np.array([1.0, 3e-3, factor * GAPS.noise_free * 1e-9, *(1e-9 * tail)]))
+    assert ("noise-free" in choose_order(wide).explanation) == (factor > 1.0)
+    low = replace(projection, values=np.array([1.0, 1.0, 1.0, *(factor * GAPS.rounding * tail)]))
+    assert ("noise-free" in choose_order(low).explanation) == (factor < 1.0)

@@ -378,7 +378,7 @@ def test_too_few_samples_are_refused():
 def test_data_of_another_sample_time_are_refused():
     system, u, y = two_tests(0.1)
     data = identify.read_data(record(system, u[0], y[0]), system.inputs, system.outputs).replace(dt=0.2)
-    with raises(DataError, "different-rates", "0.2 s"):
+    with raises(DataError, "sample-time-mismatch", "0.2 s"):
         identify.refine(Identified(system, method="given"), data)
 
 

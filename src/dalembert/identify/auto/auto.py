@@ -28,13 +28,19 @@ from dalembert.identify.records.checks import IdentificationWarning, record_list
 from dalembert.identify.records.data import Data, Detrend, collect_data
 from dalembert.identify.records.gaps import describe_gaps, find_filled_gaps, find_parts
 from dalembert.identify.spectral.frf import FrfEstimate, frf
-from dalembert.identify.subspace.hankel_factor import compress_hankel
-from dalembert.identify.subspace.misfit import find_doubt
-from dalembert.identify.subspace.order import ROUNDING, OrderChoice, choose_order
+from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel
 from dalembert.identify.subspace.projections import Projection, project
+from dalembert.identify.subspace.residuals import examine_residuals
 from dalembert.identify.subspace.ssi import realize_outputs
-from dalembert.identify.subspace.stabilization import Stabilization, Tolerances, diagram
-from dalembert.identify.subspace.subspace import block_rows, identify_by, model_of
+from dalembert.identify.subspace.stabilization import (
+    GAPS,
+    OrderChoice,
+    Stabilization,
+    Tolerances,
+    choose_order,
+    make_diagram,
+)
+from dalembert.identify.subspace.subspace import identify_subspace, moesp_finder
 from dalembert.record import Record
 
 Names = str | Iterable[str]
@@ -97,7 +103,7 @@ class _Setting:
     def identify(self, data: Data, order: int, rows: int | None) -> Identified:
         """A model of some order by the subspace method."""
         if self.inputs:
-            return identify_by("moesp", data, (), None, order, rows, True, None, "none", examined=False)
+            return identify_subspace("moesp", data, (), None, order, rows, True, None, "none", examined=False)
         return realize_outputs("ssi_data", data, None, order, rows, "none")
 
 
@@ -154,13 +160,13 @@ def auto(
     training, held = _split(record_list(parts), share)
     decisions.append(_describe_split(training, held, data.dt))
     part = setting.read(training)
-    projection = project(compress_hankel(part, block_rows(part, None, setting.rows)), setting.method)
+    projection = project(compress_hankel(part, choose_rows(part, None, setting.rows)), setting.method)
     choice, trials = _choose_order(projection, training, setting, order, decisions)
     drawn = _diagram(projection, part, setting, choice)
     found = setting.identify(part, choice, projection.hankel.rows)
     findings += found.findings
     if setting.inputs:
-        findings += find_doubt(part, found.system, model_of(), unexplained=0.0)
+        findings += examine_residuals(part, found.system, moesp_finder(), unexplained=0.0)
     model = _refine(found, training, setting, refined, decisions)
     fewer = None if order is not None else order_without_duplicates(model, trials)
     if fewer is not None:
@@ -311,7 +317,7 @@ def _try_orders(
 ) -> tuple[Trial, ...]:
     first, last = _split(tuple(training), 1.0 / 3.0)
     values = choice.singular_values
-    if not last or values[min(choice.order, len(values) - 1)] <= ROUNDING * values[0]:
+    if not last or values[min(choice.order, len(values) - 1)] <= GAPS.rounding * values[0]:
         return ()  # too few samples, or free of noise
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values) - 1)
@@ -338,7 +344,7 @@ def _diagram(projection: Projection, data: Data, setting: _Setting, order: int) 
     hankel = projection.hankel
     room = min((hankel.rows - 1) * hankel.ny, len(projection.values), LARGEST_ORDER_DRAWN)
     orders = list(range(2, max(room, 2) + 1, 2)) or [order]
-    return diagram(projection, orders, data, setting.method, Tolerances())
+    return make_diagram(projection, orders, data, setting.method, Tolerances())
 
 
 def _refine(

@@ -108,7 +108,7 @@ def _take_channels(data: Data, fit: Identified) -> tuple[tuple[FloatArray, ...],
     """Inputs and outputs of data read before, in the order of the model, with its delays."""
     if abs(data.dt - fit.dt) > 1e-3 * fit.dt:
         raise DataError(
-            "different-rates",
+            "sample-time-mismatch",
             f"the data are sampled every {data.dt:.6g} s, the model every {fit.dt:.6g} s.",
             evidence={"data": data.dt, "model": fit.dt},
         )

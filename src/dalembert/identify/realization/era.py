@@ -12,7 +12,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.hankel import SVD, decompose, hankel
 from dalembert.identify.realization.markov_parameters import MarkovSource, Names
-from dalembert.identify.realization.realize import Lags, Realization, Window, realize
+from dalembert.identify.realization.realize import HankelWindow, Lags, Realization, realize
 from dalembert.identify.records.data import IdentificationWarning
 
 
@@ -53,7 +53,7 @@ def era(
     >>> era(decay.markov(20), order=2, dt=0.1).system.poles().values.round(10).tolist()
     [(0.9-0.3j), (0.9+0.3j)]
     """
-    window = Window(order, rows, columns, None)
+    window = HankelWindow(order, rows, columns, None)
     found, findings = realize(markov, window, "ERA", realize_era, (dt, inputs, outputs), combined=combined)
     IdentificationWarning.report(findings)
     return found

@@ -16,7 +16,7 @@ from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.hankel import SVD, decompose, hankel
 from dalembert.identify.realization.markov_parameters import MarkovSource, Names
-from dalembert.identify.realization.realize import Lags, Realization, Window, realize
+from dalembert.identify.realization.realize import HankelWindow, Lags, Realization, realize
 from dalembert.identify.records.data import IdentificationWarning
 
 
@@ -43,7 +43,7 @@ def era_dc(
     gamma, delta : int
         Number of further block rows and columns of correlations.
     """
-    window = Window(order, rows, columns, check_lags(gamma, delta, tau))
+    window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau))
     found, findings = realize(markov, window, "ERA/DC", realize_era_dc, (dt, inputs, outputs), combined=combined)
     IdentificationWarning.report(findings)
     return found

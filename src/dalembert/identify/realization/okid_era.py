@@ -20,10 +20,10 @@ from dalembert.identify.model.identified import Identified
 from dalembert.identify.realization.era import realize_era
 from dalembert.identify.realization.era_dc import check_lags, realize_era_dc
 from dalembert.identify.realization.okid import EXACT, ObserverMarkov, Start, find_observer
-from dalembert.identify.realization.realize import Window, realize
+from dalembert.identify.realization.realize import HankelWindow, realize
 from dalembert.identify.records.data import Data, collect_data
-from dalembert.identify.subspace.misfit import find_doubt
-from dalembert.identify.subspace.subspace import model_of, report
+from dalembert.identify.subspace.residuals import examine_residuals
+from dalembert.identify.subspace.subspace import moesp_finder, report
 from dalembert.record import Record
 
 Trial = tuple[Identified, ObserverMarkov, list[Finding]]
@@ -98,7 +98,7 @@ def okid_era(
     """
     data = collect_data(record, inputs, outputs, detrend=detrend, drift_matters=True)
     known = [*data.findings, *([] if order is None else data.check_order(order))]
-    window = Window(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
+    window = HankelWindow(order, rows, columns, check_lags(gamma, delta, tau) if correlations else None)
 
     def attempt(p: int | None) -> Trial:
         observer, findings = find_observer(data, p, order, start, feedthrough)
@@ -107,7 +107,7 @@ def okid_era(
         return found, observer, [*findings, *more]
 
     found, _, findings = attempt(observer_order) if observer_order is not None else _shorten(data, order, attempt)
-    findings += find_doubt(data, found.system, model_of(feedthrough=feedthrough), rough=True)
+    findings += examine_residuals(data, found.system, moesp_finder(feedthrough=feedthrough), rough=True)
     found = found.replace(findings=(*known, *findings))
     if data.means is not None:
         levels = np.average(np.array(data.means), axis=0, weights=data.lengths)

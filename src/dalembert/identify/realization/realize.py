@@ -44,7 +44,7 @@ Method = Callable[[FloatArray, int, int, int, SVD | None, Lags | None], Realizat
 
 
 @dataclass(frozen=True)
-class Window:
+class HankelWindow:
     """Order, block rows and columns as given (None: chosen), and (γ, δ, τ) of ERA/DC or None."""
 
     order: int | None
@@ -59,7 +59,7 @@ class Window:
 
 
 def realize(
-    markov: MarkovSource, window: Window, name: str, method: Method,
+    markov: MarkovSource, window: HankelWindow, name: str, method: Method,
     channels: tuple[float | None, Names, Names] = (None, None, None), *, combined: bool = False,
 ) -> tuple[Identified, list[Finding]]:  # fmt: skip
     """A model, and findings to warn of. channels : sample time, names of inputs and outputs where not in ``markov``."""

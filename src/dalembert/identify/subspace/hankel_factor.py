@@ -6,8 +6,8 @@ subspace method needs only a factor F of H Hᵀ = F Fᵀ: 2iq x 2iq, however lon
 products     H Hᵀ by its shift structure: the first block row holds the correlations Σ_j w[j] w[j + τ]ᵀ, and
              (H Hᵀ)[a+1, b+1] = (H Hᵀ)[a, b] + w[J+a] w[J+b]ᵀ - w[a] w[b]ᵀ. The correlations come out of Fourier
              transforms of pieces of the record: some 6 q² operations per sample instead of (2iq)². Then Cholesky. Half
-             the digits are lost: where the last pivots fall below 1e-6 of their rows (noise-free or band-limited data)
-             they are rounding, and
+             the digits are lost: pivots below 1e-6 of their rows (noise-free or band-limited data) are rounding, and
+             then
 orthogonal   Hᵀ = Q R by Householder reflections instead, R carried from block to block of columns: 2 (2iq)² operations
              per sample, all digits kept.
 
@@ -22,16 +22,20 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from dalembert.core.arguments import one_of, whole_number
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.identify.records.data import Data
 
 Places = NDArray[np.intp]
-# A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below what noise does to it.
+# A pivot p of the Cholesky factor, relative to its row, is wrong by ε/p²: here 2e-4, far below the effect of noise.
 WEAKEST_PIVOT = 1e-6
+# Block rows by default: three periods at ten samples per period.
+DEFAULT_ROWS = 30
 # Numbers of a block held at once: 3 MB.
 BLOCK = 400_000
-# Numbers of a piece that is transformed at once: what stays near the processor.
+# Numbers of a piece that is transformed at once: they fit into the cache.
 PIECES = 100_000
 
 
@@ -89,11 +93,11 @@ class HankelFactor(Frozen):
             return self.standard
         order = np.concatenate(window_order(self.rows, past, self.nu, self.ny))
         if self.products is None:
-            return lower(self.factor[order])
+            return triangularize(self.factor[order])
         return np.asarray(np.linalg.cholesky(self.products[np.ix_(order, order)]), dtype=np.float64)
 
     def note(self) -> str:
-        """How the data were compressed, in words."""
+        """A note on the compression of the data."""
         size = len(self.factor)
         if self.how == "products":
             return (
@@ -103,7 +107,7 @@ class HankelFactor(Frozen):
             )
         return (
             f"{self.columns} columns of block-Hankel data ({self.rows} block rows of past and of future) compressed by "
-            f"orthogonal reflections to {size} x {size}: products would have lost what little is independent in them "
+            f"orthogonal reflections to {size} x {size}: in products their small independent parts would be rounding "
             f"(weakest pivot {self.weakest:.1e}), as in noise-free or band-limited data."
         )
 
@@ -120,12 +124,38 @@ def window_order(rows: int, past: int, nu: int, ny: int) -> list[Places]:
     return [row_places(kind, first, last, nu, ny) for kind, first, last in spans]
 
 
-def lower(rows: FloatArray) -> FloatArray:
+def triangularize(rows: FloatArray) -> FloatArray:
     """L lower triangular with L Lᵀ = rows rowsᵀ, by orthogonal reflections; zero columns where rows is too narrow."""
     R = np.asarray(np.linalg.qr(rows.T, mode="r"))
     L = np.zeros((len(rows), len(rows)))
     L[:, : len(R)] = R.T
     return L
+
+
+def choose_rows(data: Data, order: int | None, rows: int | None) -> int:
+    """Block rows i as given, or enough for twice the order and at least DEFAULT_ROWS, within the number of samples."""
+    q = data.nu + data.ny
+    # J >= 2iq columns, J = samples - (2i - 1) segments; half of that, so that the factor is not all noise
+    most = int((data.samples + data.segments) / (2.0 * (q + data.segments)))
+    most = min(most, min(data.lengths) // 2)
+    if rows is not None:
+        whole_number("rows", rows, 2)
+        if order is not None and (rows - 1) * data.ny < order:
+            raise order_too_high(rows, data.ny, (rows - 1) * data.ny, order)
+        return int(rows)
+    wanted = DEFAULT_ROWS if order is None else max(DEFAULT_ROWS, -(-2 * order // data.ny) + 1)
+    least = 2 if order is None else -(-order // data.ny) + 1
+    return max(least, min(wanted, most // 2 if most // 2 >= least else most))
+
+
+def order_too_high(rows: int, ny: int, largest: int, order: int) -> DataError:
+    """The error where the block rows hold no model of this order."""
+    return DataError(
+        "order-too-high",
+        f"{rows} block rows of {ny} outputs hold models up to order {largest}, not {order}.",
+        Advice("Use {} or more.", Argument("rows", max(rows + 1, order // ny + 2))),
+        evidence={"rows": rows, "largest": largest, "order": order},
+    )
 
 
 def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor:
@@ -141,12 +171,15 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
     window, q = 2 * rows, data.nu + data.ny
     columns = sum(length - window + 1 for length in data.lengths)
     if min(data.lengths) < window or columns < window * q:
+        needed = window * (q + 1) - 1
         raise DataError(
-            f"{rows} block rows of {q} channels need at least {window * (q + 1) - 1} samples (in all, and {window} in "
-            f"each record); there are {data.samples}. Use fewer rows=, fewer channels or longer records."
+            "too-few-samples",
+            f"{rows} block rows of {q} channels need at least {needed} samples (in all, and {window} in each record); "
+            f"there are {data.samples}.",
+            Advice("Use fewer {}, fewer channels or longer records.", Argument("rows")),
+            evidence={"samples": data.samples, "needed": needed},
         )
-    if how not in ("auto", "products", "orthogonal"):
-        raise DataError(f"how must be 'auto', 'products' or 'orthogonal', not {how!r}.")
+    one_of("how", how, ("auto", "products", "orthogonal"))
     order = np.concatenate(window_order(rows, rows, data.nu, data.ny))
     squares = sum(np.append(np.einsum("ij,ij->j", u, u), np.einsum("ij,ij->j", y, y)) for u, y in zip(data.u, data.y))
     scales = np.sqrt(squares / data.samples)
@@ -158,8 +191,12 @@ def compress_hankel(data: Data, rows: int, *, how: str = "auto") -> HankelFactor
         if standard is not None and (how == "products" or weakest >= WEAKEST_PIVOT):
             return HankelFactor(standard, products, rows, columns, data.nu, data.ny, scales, "products", weakest)
         if how == "products":
-            raise DataError("the products of these data are singular to rounding: use how='orthogonal' or 'auto'.")
-    standard = _by_reflections(data, window, scales, order) / np.sqrt(columns)
+            raise DataError(
+                "singular-matrix",
+                "the products of these data are singular to rounding.",
+                Advice("Use {}.", Argument("how", "orthogonal"), Argument("how", "auto")),
+            )
+    standard = _factor_by_reflections(data, window, scales, order) / np.sqrt(columns)
     return HankelFactor(standard, None, rows, columns, data.nu, data.ny, scales, "orthogonal", weakest)
 
 
@@ -188,7 +225,7 @@ def hankel_products(u: FloatArray, y: FloatArray, window: int) -> FloatArray:
     count, q = len(y), u.shape[1] + y.shape[1]
     columns = count - window + 1
     size = (window - 1) * q
-    head, tail = (_joined(u, y, first, first + window).ravel()[:size] for first in (0, columns))
+    head, tail = (_join(u, y, first, first + window).ravel()[:size] for first in (0, columns))
     step = np.outer(tail, tail)
     step -= np.outer(head, head)
     gram = np.empty((window * q, window * q))
@@ -212,7 +249,7 @@ def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> Fl
     for first in range(0, columns, many * step):
         count = -(-min(many * step, columns - first) // step)
         w = np.zeros((q, count * step + window - 1))
-        part = _joined(u, y, first, min(first + w.shape[1], len(y)))
+        part = _join(u, y, first, min(first + w.shape[1], len(y)))
         w[:, : len(part)] = part.T
         long = as_strided(w, (q, count, size), (w.strides[0], step * w.itemsize, w.itemsize), writeable=False)
         short = np.zeros((q, count, size))
@@ -224,7 +261,7 @@ def _correlations(u: FloatArray, y: FloatArray, window: int, columns: int) -> Fl
     return np.fft.irfft(crossed, size, axis=0)[:window]
 
 
-def _by_reflections(data: Data, window: int, scales: FloatArray, order: Places) -> FloatArray:
+def _factor_by_reflections(data: Data, window: int, scales: FloatArray, order: Places) -> FloatArray:
     """Lower factor of the rows in this order by QR, carried over blocks of columns of H."""
     size = window * len(scales)
     R = np.zeros((0, size))
@@ -241,10 +278,10 @@ def hankel_blocks(data: Data, window: int, scales: FloatArray, size: int) -> Ite
         columns = len(y) - window + 1
         for first in range(0, columns, size):
             last = min(first + size, columns)
-            w = _joined(u, y, first, last + window - 1) / scales
+            w = _join(u, y, first, last + window - 1) / scales
             yield as_strided(w, (last - first, window * w.shape[1]), w.strides, writeable=False).copy()
 
 
-def _joined(u: FloatArray, y: FloatArray, first: int, last: int) -> FloatArray:
+def _join(u: FloatArray, y: FloatArray, first: int, last: int) -> FloatArray:
     """Samples (last - first, q), contiguous."""
     return np.ascontiguousarray(np.hstack([u[first:last], y[first:last]]))

@@ -1,9 +1,9 @@
-"""Kalman gain and innovation covariance from what the past and the inputs leave of the future.
+"""Kalman gain and innovation covariance from the part of the future that past and inputs do not explain.
 
 Given past and inputs, the future outputs are H_e e with H_e lower block triangular: I, C K, C A K, ... down each block
 column. In L33 = H_e diag(S^(1/2)) every block column k therefore gives Γ K = L33[below, k] L33[k, k]⁻¹, and K is their
-joint least-squares solution. Of the residual covariances Q = K S Kᵀ, S_wv = K S, R = S (positive semidefinite as they
-stand, so the spectrum is a spectrum) the Riccati equation
+joint least-squares solution. Of the residual covariances Q = K S Kᵀ, S_wv = K S, R = S (positive semidefinite, so that
+the spectrum is one) the Riccati equation
 
     P = A P Aᵀ + Q - (A P Cᵀ + S_wv)(C P Cᵀ + R)⁻¹(A P Cᵀ + S_wv)ᵀ
 
@@ -13,6 +13,7 @@ covariance with the same spectrum and A - K C stable.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,39 @@ from dalembert.core.arrays import FloatArray
 from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.identify.subspace.hankel_factor import HankelFactor
-from dalembert.identify.subspace.input_matrices import input_matrices
+from dalembert.identify.subspace.input_matrices import find_input_matrices
 from dalembert.linear.recursions import march
 
 NOISE_FREE = "no gain: the data are noise-free to rounding in some outputs."
 
 
-def innovation_form(
-    A: FloatArray, gamma: FloatArray, fresh: FloatArray, correction: float
+@dataclass(frozen=True)
+class GainThresholds:
+    """When data count as noise-free, and when a gain as stable."""
+
+    # Root mean square of the innovations of outputs of unit size: rounding of QR factors is some 1e-12.
+    noise: float = 1e-9
+    # Condition number of their correlations: half of the digits of S, a square, remain at 1e8, none at 1e16.
+    condition: float = 1e12
+    # |z| of A - K C at most 1 less this: a mode that does not decay within 1e9 samples.
+    stability: float = 1e-9
+
+
+THRESHOLDS = GainThresholds()
+
+
+def find_gain(
+    A: FloatArray, gamma: FloatArray, innovations: FloatArray, correction: float
 ) -> tuple[FloatArray | None, FloatArray, str]:
     """K (n, ny), S (ny, ny), and a note; K is None where no stable gain was found.
 
-    gamma : (i, ny, n); fresh : L33 (i·ny, i·ny); correction : :func:`freedom`, for S.
+    gamma : (i, ny, n); innovations : L33 (i·ny, i·ny); correction : :func:`correct_freedom`, for S.
     """
     i, ny, n = gamma.shape
-    pivots, S = _innovations(fresh, ny, correction)
+    pivots, S = _diagonal_blocks(innovations, ny, correction)
     if _noise_free(S):
         return None, S, NOISE_FREE
-    responses = np.einsum("ajkl,klm->ajkm", fresh.reshape(i, ny, i, ny), np.linalg.inv(pivots))
+    responses = np.einsum("ajkl,klm->ajkm", innovations.reshape(i, ny, i, ny), np.linalg.inv(pivots))
     upper, made = np.zeros((n, n)), np.zeros((n, ny))
     for a in range(i - 1):
         # C Aᵃ K stands in the block rows a + 1 below the diagonal
@@ -48,27 +64,27 @@ def innovation_form(
     K: FloatArray = scipy.linalg.lstsq(upper, made, check_finite=False)[0]
     C = gamma[0]
     radius = float(np.abs(np.linalg.eigvals(A - K @ C)).max(initial=0.0))
-    if radius < 1.0 - 1e-9:
+    if radius < 1.0 - THRESHOLDS.stability:
         return K, S, f"gain by least squares over the innovations of the future; |z| <= {radius:.4f} of A - K C."
-    return _stabilised(A, C, K, S)
+    return _stabilise_gain(A, C, K, S)
 
 
-def _innovations(fresh: FloatArray, ny: int, correction: float) -> tuple[FloatArray, FloatArray]:
+def _diagonal_blocks(innovations: FloatArray, ny: int, correction: float) -> tuple[FloatArray, FloatArray]:
     """Diagonal blocks (i, ny, ny) of L33, and the covariance S (ny, ny) they are the roots of."""
-    i = len(fresh) // ny
-    pivots = fresh.reshape(i, ny, i, ny)[np.arange(i), :, np.arange(i)]
+    i = len(innovations) // ny
+    pivots = innovations.reshape(i, ny, i, ny)[np.arange(i), :, np.arange(i)]
     return pivots, correction * np.mean(pivots @ pivots.transpose(0, 2, 1), axis=0)
 
 
 def _noise_free(S: FloatArray) -> bool:
     size = np.sqrt(np.diagonal(S))
-    return not (size > 1e-9).all() or bool(np.linalg.cond(S / np.outer(size, size)) > 1e12)
+    return not (size > THRESHOLDS.noise).all() or bool(np.linalg.cond(S / np.outer(size, size)) > THRESHOLDS.condition)
 
 
-def _stabilised(
+def _stabilise_gain(
     A: FloatArray, C: FloatArray, K: FloatArray, S: FloatArray
 ) -> tuple[FloatArray | None, FloatArray, str]:
-    """The stable gain of the same spectrum, by the Riccati equation; a little more process noise where it has none."""
+    """The stable gain of the same spectrum, by the Riccati equation; with more process noise where that has none."""
     Q = K @ S @ K.T
     for extra in (0.0, 1e-8, 1e-5, 1e-2):
         more = extra * max(float(np.trace(Q)) / max(1, len(A)), 1e-12) * np.eye(len(A))
@@ -84,56 +100,56 @@ def _stabilised(
     return None, S, "no gain: the Riccati equation of the residual covariances has no stabilising solution."
 
 
-def driven_part(
-    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, fresh: FloatArray, feedthrough: bool
+def find_inputs_and_noise(
+    data: Data, hankel: HankelFactor, A: FloatArray, gamma: FloatArray, innovations: FloatArray, feedthrough: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray, list[str], float | None]:
-    """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation leaves unexplained.
+    """B, D, K, S of the scaled channels, notes, and the share of the worst output that simulation does not explain.
 
-    Simulation or prediction, as the noise asks.
+    By simulation for sensor noise, by prediction for noise that drives the states.
 
-    A projection sees i samples of the past only. Where all noise is sensor noise the best gain is zero, and what was
-    found is that of a filter with so short a memory; where a little noise drives the states too, the best memory is
-    longer than i. Told by what the simulation leaves (covariance R): a filter without process noise would have come
-    down to R + C P Cᵀ after i samples, and S lies below that where there is some. R is taken with C at its best for
-    the states as simulated: errors of C in Γ are no noise, and would pass for it.
+    A projection uses i samples of the past only. Where all noise is sensor noise the best gain is zero, and the gain
+    found is that of a filter over i samples; where a little noise drives the states too, the best filter uses more than
+    i. The residual of a simulation (covariance R) distinguishes both: a filter without process noise would have reached
+    R + C P Cᵀ after i samples, and S lies below that where there is some. R is taken with the best C for the simulated
+    states: errors of C in Γ would look like noise.
     """
     options: dict[str, Any] = {"feedthrough": feedthrough, "exact": hankel.how == "orthogonal"}
     C = gamma[0]
-    _, S = _innovations(fresh, len(C), freedom(hankel))
-    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + 1e-9
+    _, S = _diagonal_blocks(innovations, len(C), correct_freedom(hankel))
+    stable = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) < 1.0 + THRESHOLDS.stability
     if not stable:
-        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
-        B, D, left, _, how = input_matrices(data, hankel.scales, A, C, K, **options)
+        K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
+        B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, K, **options)
         unexplained = float(np.diag(left).max()) if K is None and left is not None else None
         return B, D, K, S if K is None or left is None else left, [how, note], unexplained
-    B, D, R, least, how = input_matrices(data, hankel.scales, A, C, None, **options)
+    B, D, R, least, how = find_input_matrices(data, hankel.scales, A, C, None, **options)
     unexplained = None if R is None else float(np.diag(R).max())
     if R is None or least is None or _noise_free(S):
-        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
+        K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
         return B, D, K, S, [how, note], unexplained
-    first = fresh[: len(S), : len(S)]
-    expected = least + C @ _after(A, C, least, hankel.rows) @ C.T
-    gained = _logdet(expected) - _logdet(freedom(hankel) * first @ first.T)
+    first = innovations[: len(S), : len(S)]
+    expected = least + C @ _predict_covariance(A, C, least, hankel.rows) @ C.T
+    gained = _logdet(expected) - _logdet(correct_freedom(hankel) * first @ first.T)
     better: FloatArray | None = None
     if gained >= np.sqrt(2.0 * len(S) / hankel.columns):
-        K, S, note = innovation_form(A, gamma, fresh, freedom(hankel))
+        K, S, note = find_gain(A, gamma, innovations, correct_freedom(hankel))
         if K is None:
             return B, D, K, S, [how, note], unexplained
-        better, note = _best_memory(data, hankel.scales, A, B, C, D, K, S, R, note)
+        better, note = _choose_gain(data, hankel.scales, A, B, C, D, K, S, R, note)
     if better is None:
         text = "the noise is sensor noise: prediction leaves no less than simulation, so the gain is zero."
         return B, D, np.zeros((len(A), len(S))), R, [how, text], unexplained
-    B, D, left, _, how = input_matrices(data, hankel.scales, A, C, better, **options)
+    B, D, left, _, how = find_input_matrices(data, hankel.scales, A, C, better, **options)
     return B, D, better, S if left is None else left, [how, note], unexplained
 
 
-def freedom(hankel: HankelFactor) -> float:
-    """Factor that makes up for what the past and the inputs were fitted to, J / (J - regressors)."""
+def correct_freedom(hankel: HankelFactor) -> float:
+    """Factor that corrects for the degrees of freedom of past and inputs, J / (J - regressors)."""
     return hankel.columns / max(1.0, hankel.columns - (len(hankel.factor) - hankel.rows * hankel.ny))
 
 
-def _after(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
-    """Covariance of the predicted state after some samples with sensor noise R alone, from knowing nothing."""
+def _predict_covariance(A: FloatArray, C: FloatArray, R: FloatArray, steps: int) -> FloatArray:
+    """Covariance of the predicted state after some samples with sensor noise R alone, from an unknown initial state."""
     seen = free_motion(A, C, steps)
     known = 1e-4 * np.eye(len(A)) + np.tensordot(seen, np.linalg.solve(R, seen), axes=((0, 1), (0, 1)))
     ahead = np.linalg.matrix_power(A, steps)
@@ -145,7 +161,7 @@ def _logdet(S: FloatArray) -> float:
     return float(np.linalg.slogdet(S)[1])
 
 
-def _best_memory(
+def _choose_gain(
     data: Data, scales: FloatArray, A: FloatArray, B: FloatArray, C: FloatArray, D: FloatArray, K: FloatArray,
     S: FloatArray, R: FloatArray, note: str,
 ) -> tuple[FloatArray | None, str]:  # fmt: skip
@@ -153,16 +169,16 @@ def _best_memory(
     k = int(np.argmax(data.lengths))
     u, y = data.u[k][:10_000] / scales[: data.nu], data.y[k][:10_000] / scales[data.nu :]
 
-    def left(gain: FloatArray) -> float:
+    def residual(gain: FloatArray) -> float:
         closed = A - gain @ C
         x = march(closed, (u @ (B - gain @ D).T + y @ gain.T)[:-1], np.zeros(len(A)))
         e = (y - x @ C.T - u @ D.T)[len(y) // 10 :]
         return _logdet(e.T @ e / len(e))
 
     best: FloatArray | None = K
-    least, none = left(K), left(np.zeros_like(K))
+    least, none = residual(K), residual(np.zeros_like(K))
     shares = (0.3, 0.1)
-    if none - 2.0 * np.log(len(y)) / len(y) < least:  # another gain must gain more than its freedom would by chance
+    if none - 2.0 * np.log(len(y)) / len(y) < least:  # a gain must reduce more than its degrees of freedom do by chance
         best, least, shares = None, none - 2.0 * np.log(len(y)) / len(y), (0.03, 0.003)
     Q = K @ S @ K.T
     for share in shares:
@@ -171,8 +187,8 @@ def _best_memory(
         except (np.linalg.LinAlgError, ValueError):
             continue
         gain = np.linalg.solve(C @ P @ C.T + R, C @ P @ A.T).T
-        value = left(gain)
+        value = residual(gain)
         if value < least:
             best, least = gain, value
-            note = f"gain by the Riccati equation with {share:g} of the process noise that was seen: it predicts best."
+            note = f"gain by the Riccati equation with {share:g} of the process noise that was found: it predicts best."
     return best, note

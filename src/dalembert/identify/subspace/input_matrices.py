@@ -1,12 +1,11 @@
-"""B, D and the starts of the records by least squares on the outputs, A and C being known.
+"""B, D and the initial states of the records by least squares on the outputs, A and C being known.
 
 y[k] = C Aᵏ x₀ + Σ_t C A^(k-1-t) B u[t] + D u[k] + v[k]  is linear in x₀ (one per record), B and D. For sensor noise
 this is the maximum-likelihood estimate given A and C, and uses every sample, where the state equation of n4sid sees the
 inputs through states that are themselves estimates. In modal coordinates, A = Ψ Λ Ψ⁻¹, all outputs share the same
 filtered inputs ξ[k+1] = λ ξ[k] + u[k], (n·nu) channels in all, so the data are compressed once to a small triangle (x₀
-eliminated record by record), and what is solved does not depend on the number of samples; noisy data by moments
-(`likelihood.block_moments`), others sample by sample. Outputs are weighted by what a first solution leaves
-of them.
+eliminated record by record), whose size does not depend on the number of samples; noisy data by moments
+(`likelihood.filter_sums`), others sample by sample. Outputs are weighted by the residuals of a first solution.
 
 With a gain K the predictor A - K C takes the place of A: y - C (z - A + K C)⁻¹ K y is linear in B - K D and D. That is
 the maximum-likelihood estimate where the noise drives the states too, and the only one where A is not stable.
@@ -27,17 +26,16 @@ from dalembert.identify.model.playback import free_motion
 from dalembert.identify.records.data import Data
 from dalembert.linear.recursions import march
 
-LARGEST_CONDITION = 1e7
-BLOCK = 400_000
-# What is left of the filtered inputs, relative, where they are all free motion.
+LARGEST_CONDITION = 1e7  # of eigenvectors: half of the digits remain
+BLOCK = 400_000  # numbers of regressors held at once: 3 MB
+# Relative size of filtered inputs without their free motion, below which they are free motion only: √ε and a margin.
 LOST = 1e-5
-# Numbers of the matrix of all responses one by one.
-MOST = 20_000_000
+MOST = 20_000_000  # numbers of the matrix of all responses: 160 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Filters:
-    """Modal coordinates: poles with Im z > 0, then real ones."""
+class ModalFilters:
+    """ModalFilters of the modal coordinates: poles with Im z > 0, then real ones."""
 
     pairs: ComplexArray
     real: FloatArray
@@ -50,7 +48,7 @@ class Filters:
 
     @property
     def poles(self) -> ComplexArray:
-        """All that are kept."""
+        """Poles with Im z >= 0."""
         return np.concatenate([self.pairs, self.real.astype(np.complex128)])
 
     def real_columns(self, xi: ComplexArray) -> FloatArray:
@@ -87,7 +85,7 @@ class Filters:
         gram: FloatArray = np.block([[inner, outer], [outer.T, moments.ww[np.ix_(data, data)]]]) * size[:, None] * size
         if K is None:
             return gram
-        # outputs less what the filtered outputs, through K, tell of them
+        # outputs less their prediction from the filtered outputs, through K
         T = np.eye(len(gram))
         T[n * (1 + nu) : n * (1 + q), n * (1 + q) + nu :] = -self.through(C, K)
         T = np.delete(T, np.s_[n * (1 + nu) : n * (1 + q)], axis=1)
@@ -130,21 +128,21 @@ class Filters:
         return result
 
 
-def filters(A: FloatArray) -> Filters | None:
+def find_filters(A: FloatArray) -> ModalFilters | None:
     """Modal coordinates of A, or None where it has no full set of eigenvectors."""
     values, vectors = np.linalg.eig(A)
     values, vectors = values.astype(np.complex128), vectors.astype(np.complex128)
     if len(A) and np.linalg.cond(vectors) > LARGEST_CONDITION:
         return None
     up, flat = values.imag > 0.0, values.imag == 0.0
-    return Filters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))
+    return ModalFilters(values[up], values[flat].real, np.hstack([vectors[:, up], vectors[:, flat]]))
 
 
-def input_matrices(
+def find_input_matrices(
     data: Data, scales: FloatArray, A: FloatArray, C: FloatArray, K: FloatArray | None, *, feedthrough: bool,
     exact: bool,
 ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, str]:  # fmt: skip
-    """B (n, nu), D (ny, nu), covariance (ny, ny) of what is left, the same with C at its best, and a note.
+    """B (n, nu), D (ny, nu), covariance (ny, ny) of the residuals, the same with the best C, and a note.
 
     The covariances are None where they are not known.
     All of the scaled channels; by simulation, or by prediction where K (n, ny) is given.
@@ -156,17 +154,19 @@ def input_matrices(
         return np.zeros((len(A), 0)), np.zeros((ny, 0)), None, None, ""
     closed = A if K is None else A - K @ C
     what = "outputs" if K is None else "one-step predictions"
-    note = f"B, D and the starts of the records by least squares on the {what}."
-    modal = filters(closed)
+    note = f"B, D and the initial states of the records by least squares on the {what}."
+    modal = find_filters(closed)
     covariance = least = None
     if modal is None:
-        note += " A has no full set of eigenvectors: responses made one by one from the first samples."
-        B, D = _one_by_one(data, scales, closed, C, K, feedthrough)
+        note += " A has no full set of eigenvectors: responses of all unknowns computed from the first samples."
+        B, D = _solve_by_responses(data, scales, closed, C, K, feedthrough)
     else:
-        triangle, from_rest = _compressed(data, scales, modal, closed, C, K, exact)
+        triangle, from_rest = _compress(data, scales, modal, closed, C, K, exact)
         if from_rest:
-            note = f"B and D by least squares on the {what}; the blow is at the first sample, so the start is at rest."
-        b, D, left = _solved(triangle, modal, C, nu, ny, feedthrough)
+            note = (
+                f"B and D by least squares on the {what}; an impact at the first sample, so all records start at rest."
+            )
+        b, D, left = _solve(triangle, modal, C, nu, ny, feedthrough)
         B = modal.to_states(b)
         covariance = left.T @ left / max(1, data.samples - len(A) * (nu + data.segments) - nu)
         left = _triangle(np.hstack([modal.states(triangle[:, : len(A) * nu], b), triangle[:, len(A) * nu :]]))
@@ -175,14 +175,14 @@ def input_matrices(
     return (B if K is None else B + K @ D), D, covariance, least, note
 
 
-def _compressed(
-    data: Data, scales: FloatArray, modal: Filters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
+def _compress(
+    data: Data, scales: FloatArray, modal: ModalFilters, closed: FloatArray, C: FloatArray, K: FloatArray | None,
     exact: bool,
 ) -> tuple[FloatArray, bool]:  # fmt: skip
     """Rows of (filtered inputs, inputs, outputs), the free motion of each record eliminated; whether from rest instead.
 
-    The response to a blow at the very first sample is a free motion and that blow: where an input is lost with them,
-    the records are taken to start at rest.
+    The response to an impact at the first sample is a free motion: where an input is lost with it, the records are
+    assumed to start at rest.
     """
     n = modal.order
     width = n * data.nu + data.nu + data.ny
@@ -199,12 +199,12 @@ def _compressed(
             rest = _triangle(np.vstack([rest, part[:, n:]]))
             total = _triangle(np.vstack([total, part[n:, n:]]))
         else:
-            # a free motion that dies at once leaves columns too small to divide by
+            # a free motion that decays at once has columns too small to divide by
             eye = 1e-14 * max(1.0, float(np.abs(np.diagonal(part)[:n]).max(initial=0.0))) * np.eye(n)
             free = part[n:, :n] @ scipy.linalg.solve(part[:n, :n] + eye, part[:n, n:], assume_a="pos")
             total, rest = total + part[n:, n:] - free, rest + part[n:, n:]
     if not exact:
-        total, rest = _rows(total), _rows(rest)
+        total, rest = _factor(total), _factor(rest)
     driven, direct = total[:, : n * data.nu], total[:, n * data.nu : n * data.nu + data.nu]
     driven = driven - direct @ scipy.linalg.lstsq(direct, driven, check_finite=False)[0]
     kept = np.linalg.norm(driven, axis=0) / np.maximum(np.linalg.norm(rest[:, : n * data.nu], axis=0), 1e-300)
@@ -212,7 +212,7 @@ def _compressed(
     return (rest, True) if lost else (total, False)
 
 
-def _rows(gram: FloatArray) -> FloatArray:
+def _factor(gram: FloatArray) -> FloatArray:
     """Rows whose products are these."""
     size = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
     values, vectors = np.linalg.eigh(gram / np.outer(size, size))
@@ -228,16 +228,16 @@ def _regressors(
     u: FloatArray,
     y: FloatArray,
     scales: FloatArray,
-    modal: Filters,
+    modal: ModalFilters,
     closed: FloatArray,
     C: FloatArray,
     K: FloatArray | None,
 ) -> Iterator[FloatArray]:
     """Blocks (.., n + n·nu + nu + ny): free motion, inputs filtered by each pole, inputs, outputs."""
-    from scipy.signal import lfilter  # takes long to load
+    from scipy.signal import lfilter  # imported here: it takes long to load
 
     nu, n = u.shape[1], modal.order
-    told = np.zeros(n)  # what the outputs alone have told of the state
+    predicted = np.zeros(n)  # state from the outputs alone
     poles = modal.poles
     states = np.zeros((len(poles), nu), dtype=np.complex128)
     size = max(256, BLOCK // (n * (nu + 1) + nu + y.shape[1]))
@@ -249,15 +249,15 @@ def _regressors(
         columns = [modal.real_columns(table[:count] * free)] if table is not None else []
         xi = np.empty((len(poles), count, nu), dtype=np.complex128)
         for s, pole in enumerate(poles):
-            # ξ before this sample is the output; the filter's own memory is the next one
+            # the output is ξ before this sample; the state of the filter is the next one
             xi[s], after = lfilter([0.0, 1.0], [1.0, -pole], part, axis=0, zi=states[s][None])
             states[s] = after[0]
         columns += [modal.real_columns(np.ascontiguousarray(xi[:, :, j].T)) for j in range(nu)]
         free = free * poles**size
         wanted = y[first : first + size] / scales[nu:]
         if K is not None:
-            path = march(closed, wanted @ K.T, told)
-            wanted, told = wanted - path[:-1] @ C.T, path[-1]
+            path = march(closed, wanted @ K.T, predicted)
+            wanted, predicted = wanted - path[:-1] @ C.T, path[-1]
         yield np.hstack([*columns, part, wanted])
 
 
@@ -272,8 +272,8 @@ def powers(poles: ComplexArray, count: int) -> ComplexArray:
     return result
 
 
-def _solved(
-    triangle: FloatArray, modal: Filters, C: FloatArray, nu: int, ny: int, feedthrough: bool
+def _solve(
+    triangle: FloatArray, modal: ModalFilters, C: FloatArray, nu: int, ny: int, feedthrough: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """b (order, nu), D (ny, nu), and E (.., ny) with EᵀE = Σ v vᵀ, v the residuals."""
     n = modal.order
@@ -298,7 +298,7 @@ def _solved(
         size = np.linalg.norm(left, axis=0)
         weights = 1.0 / np.maximum(size, 1e-9 * np.maximum(np.linalg.norm(wanted, axis=0), 1e-300))
         weights /= weights.max()
-        if weights.min() > 0.7:  # a second pass would change next to nothing
+        if weights.min() > 0.7:  # a second pass would change little
             break
     return b, D, left
 
@@ -313,10 +313,10 @@ def _least_squares(M: FloatArray, target: FloatArray) -> FloatArray:
     return solution / size
 
 
-def _one_by_one(
+def _solve_by_responses(
     data: Data, scales: FloatArray, closed: FloatArray, C: FloatArray, K: FloatArray | None, feedthrough: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Every response of every entry of B, D and x₀ to the data, of at most MOST numbers."""
+    """By the responses of all entries of B, D and x₀, at most MOST numbers."""
     n, nu, ny = len(closed), data.nu, data.ny
     unknown = n * nu + (ny * nu if feedthrough else 0)
     most = max(4 * n, MOST // (max(1, unknown + n * data.segments) * ny * data.segments))

@@ -8,14 +8,14 @@ With the rows ordered U_f, W_p = (U_p, Y_p), Y_f the factor is
 
 moesp   Γ from L32: the future outputs without future inputs, on the past (Verhaegen 1994, past outputs as instruments)
 n4sid   Γ from the oblique projection O = L32 L22⁺ W_p = Γ X, free of the future inputs, which again is L32 (the robust
-        algorithm of Van Overschee and De Moor 1996): O itself divides by what the future inputs leave of the past,
-        next to nothing where inputs are periodic or coloured. Its A, from two state sequences free of the future
-        inputs, is then that of the shift of Γ: Γ₋⁺ L32[1:] (Γ⁺ L32)⁺ = Γ₋⁺ Γ[1:]
+        algorithm of Van Overschee and De Moor 1996): O itself divides by the part of the past that is independent of
+        the future inputs, which nearly vanishes where inputs are periodic or coloured. Its A, from two state sequences
+        free of the future inputs, is then that of the shift of Γ: Γ₋⁺ L32[1:] (Γ⁺ L32)⁺ = Γ₋⁺ Γ[1:]
 cva     Γ from (L32 L32ᵀ + L33 L33ᵀ)^(-1/2) L32: its singular values are the canonical correlations of past and future
         given the future inputs (Larimore 1990)
 
-L33 = H_e diag(S^(1/2)), H_e lower block triangular with I, C K, C A K, ... below each other: the innovations that the
-future itself brings, which give K and S.
+L33 = H_e diag(S^(1/2)), H_e lower block triangular with I, C K, C A K, ... below each other: the innovations of the
+future, which give K and S.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ import numpy as np
 import scipy.linalg
 
 from dalembert.core.arrays import FloatArray
-from dalembert.identify.subspace.hankel_factor import HankelFactor, lower, window_order
+from dalembert.identify.subspace.hankel_factor import HankelFactor, triangularize, window_order
 
-# Directions of the past weaker than this are rounding of exactly dependent (noise-free) data.
+INPUT_METHODS = ("moesp", "n4sid", "cva")
+OUTPUT_METHODS = ("ssi_data", "ssi_cov")
+# Directions of the past weaker than this are rounding of dependent (noise-free) data: some n ε of the largest factors.
 RANK = 1e-10
 
 
@@ -37,7 +39,7 @@ class Projection:
     """Γ of every order at once.
 
     ``vectors`` (i·ny, k) and ``values`` (k,): Γ of order n is ``vectors[:, :n] √values[:n]``, outputs scaled;
-    ``explained`` and ``fresh``: L32 and L33.
+    ``explained`` and ``innovations``: L32 and L33.
     """
 
     method: str
@@ -45,12 +47,12 @@ class Projection:
     vectors: FloatArray
     values: FloatArray
     explained: FloatArray
-    fresh: FloatArray
+    innovations: FloatArray
     meaning: str
 
     def correlations(self) -> FloatArray:
         """Canonical correlations of past and future given the future inputs, (k,)."""
-        return self.values if self.method == "cva" else _canonical(self.explained, self.fresh)[1]
+        return self.values if self.method == "cva" else _canonical(self.explained, self.innovations)[1]
 
     def observability(self, order: int) -> FloatArray:
         """Γ (i, ny, order), outputs scaled to unit root mean square."""
@@ -65,21 +67,21 @@ def split(hankel: HankelFactor, past: int) -> tuple[FloatArray, FloatArray, Floa
     b = a + past * (hankel.nu + hankel.ny)
     pivots = np.abs(np.diagonal(L)[:a])
     if a and (pivots <= RANK * np.linalg.norm(L[:a], axis=1)).any():
-        return _sparse_inputs(hankel, past)
+        return _split_dependent_inputs(hankel, past)
     return L[a:b, :a], L[a:b, a:b], L[b:, :a], L[b:, a:b], L[b:, b:]
 
 
-def _sparse_inputs(
+def _split_dependent_inputs(
     hankel: HankelFactor, past: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The same where future inputs are dependent (a hammer at rest): only what they span is taken out of the others."""
+    """The same where future inputs are dependent (a hammer at rest): only their span is removed from the others."""
     U_f, U_p, Y_p, Y_f = window_order(hankel.rows, past, hankel.nu, hankel.ny)
     F, b = hankel.factor, len(U_p) + len(Y_p)
     _, s, Vt = scipy.linalg.svd(F[U_f], full_matrices=False, check_finite=False)
     V = Vt[s > RANK * max(s[0], np.finfo(np.float64).tiny)].T
     rest = F[np.concatenate([U_p, Y_p, Y_f])]
     along = rest @ V
-    L = lower(rest - along @ V.T)
+    L = triangularize(rest - along @ V.T)
     return along[:b], L[:b, :b], along[b:], L[b:, :b], L[b:, b:]
 
 

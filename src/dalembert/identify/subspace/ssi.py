@@ -4,7 +4,7 @@ ssi_data   Γ from L32 of the factor with the rows Y_p, Y_f: the future projecte
 ssi_cov    Γ from Y_f Y_pᵀ / J, the matrix of output covariances R_i, R_{i-1}, ...; squares the singular values
 
 A and C are the shift and the first rows of Γ, the gain comes from the innovations of the future. The excitation is
-taken for white, or the free motion of the record (a decay) for all there is.
+assumed to be white, or the record to be a free decay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import Data, Detrend, collect_data
-from dalembert.identify.subspace.subspace import check_room, growth, projected, realize, report, unscaled
+from dalembert.identify.subspace.subspace import check_rank, note_instability, project_data, realize, report, unscale
 from dalembert.record import Record
 
 
@@ -68,16 +68,16 @@ def realize_outputs(
     """A model of the outputs alone, with its findings."""
     data = collect_data(record, (), outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     findings = [] if order is None else data.check_order(order)
-    projection, order, notes = projected(data, method, order, rows)
-    findings += check_room(projection, order)
+    projection, order, notes = project_data(data, method, order, rows)
+    findings += check_rank(projection, order)
     hankel = projection.hankel
     A, C, K, S, noise_note = realize(projection, order)
-    notes += [noise_note, f"singular_values: {projection.meaning}.", *growth(A)]
+    notes += [noise_note, f"singular_values: {projection.meaning}.", *note_instability(A)]
     sy = hankel.scales
     offsets = None
     if data.means is not None:
         offsets = dict(zip(data.outputs, np.mean(np.array(data.means), axis=0).tolist(), strict=True))
-    system = unscaled(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
+    system = unscale(data, hankel, A, np.zeros((order, 0)), C, np.zeros((data.ny, 0)))
     return Identified(
         system, method=method, gain=None if K is None else K / sy, innovation=S * np.outer(sy, sy),
         singular_values=projection.values, offsets=offsets, notes=notes, findings=(*data.findings, *findings),

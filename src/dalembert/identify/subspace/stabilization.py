@@ -1,12 +1,22 @@
-"""Stabilization diagram: poles over growing orders, which of them stay, and which of those are one mode.
+"""Order of a model: the stabilization diagram, and the choice of an order from singular values and stable poles.
 
 Γ of order n is the first n columns of that of the largest order; one QR of its upper rows serves all orders:
 A_n = R[:n, :n]⁻¹ (Qᵀ Γ_lower)[:n, :n].
 
 A pole is compared with the nearest one of the order before: frequency, then damping, then shape (MAC) within
-tolerances. Poles that stay (damping judged six times less strictly) are gathered by average linkage of |Δs|/|s| + 1 -
-MAC, cut at ten times the usual distance of a pole from its predecessor (between 0.2 and 5 %); a group seen in at least
-half of the upper half of the orders is a mode, one pole per order, and its spread over the orders is told.
+tolerances. Stable poles (damping judged six times less strictly) are clustered by average linkage of |Δs|/|s| + 1 -
+MAC, cut at ten times the median distance of a pole from its predecessor (between 0.2 and 5 %). A cluster with members
+in at least half of the upper half of the orders is a mode, with one pole per order and a spread over the orders.
+
+The order is the median of three criteria:
+
+gap          the largest ratio of neighbouring singular values
+information  J Σ_{k>n} -ln(1 - ρ_k²) - ln(J) (p - n)(q - n) least over n, ρ_k the canonical correlations of past (q
+             numbers) and future (p numbers): their dependence that is left out, against that by chance (Fujikoshi
+             1985, with the penalty of Schwarz)
+stability    poles that are stable while the order grows; each pair asks for two states
+
+Where the gap falls to rounding the data are noise-free and it decides alone.
 """
 
 from __future__ import annotations
@@ -17,30 +27,47 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
+from dalembert.core.arguments import whole_number
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.tables import aligned
 from dalembert.core.text import counted
 from dalembert.identify.model.collinearity import modal_phase_collinearity
 from dalembert.identify.records.data import Data, Detrend, read_data
-from dalembert.identify.subspace.hankel_factor import compress_hankel
-from dalembert.identify.subspace.projections import Projection, project
-from dalembert.identify.subspace.subspace import METHODS, block_rows
+from dalembert.identify.subspace.hankel_factor import choose_rows, compress_hankel, order_too_high
+from dalembert.identify.subspace.projections import INPUT_METHODS, OUTPUT_METHODS, Projection, project
 from dalembert.linear.modes import Modes
 from dalembert.numerics import ties
 from dalembert.record import Record
 
 LABELS = ("new", "stable in frequency", "stable in frequency and damping", "stable")
 STABLE = 3
-# Damping is the least certain of the three and jumps between orders where two poles share a mode: for gathering it
-# counts this many times less than for the label. Groups must last all the same.
+# Damping is the least certain of the three and jumps between orders where two poles share a mode: its tolerance for
+# clusters is this many times that of the label.
 LOOSE = 6.0
+LARGEST_ORDER = 60  # of a diagram by default
+
+
+@dataclass(frozen=True)
+class ProjectionGaps:
+    """Gaps of the singular values of a projection."""
+
+    # Ratio of neighbours, and size after it relative to the largest, of noise-free data: 0.01 % noise leaves 1e-4.
+    noise_free: float = 1e4
+    rounding: float = 1e-8
+    # Ratio that is mentioned to a user who gave another order; noise alone has below 2.
+    mentioned: float = 3.0
+
+
+GAPS = ProjectionGaps()
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What counts as the same pole at the next order: relative in frequency and damping, 1 - MAC in shape."""
+    """Largest difference of the same pole at the next order: relative in frequency and damping, 1 - MAC in shape."""
 
     frequency: float = 0.01
     damping: float = 0.05
@@ -52,16 +79,16 @@ class Tolerances:
 class Poles:
     """Poles of all orders, one entry each: order, s [rad/s], shape (ny,), label (index of LABELS)."""
 
-    order: Any
+    order: NDArray[np.intp]
     s: ComplexArray
     shapes: ComplexArray
-    label: Any
+    label: NDArray[np.intp]
     before: FloatArray  # distance from the predecessor
-    kept: Any  # whether it may be gathered: stable, damping told less strictly
+    kept: NDArray[np.bool_]  # whether it may belong to a cluster
 
 
 class Stabilization(Frozen):
-    """Poles of every order with their labels, and the modes found among them.
+    """Poles of every order with their labels, and the modes among them.
 
     Attributes
     ----------
@@ -72,21 +99,21 @@ class Stabilization(Frozen):
     modes : Modes
         The pole nearest the middle of each group, ascending.
     frequency_means, frequency_spreads [Hz], damping_means, damping_spreads, counts : (k,)
-        Over the orders: how far the choice of order matters. No standard deviation of the estimate.
+        Over the orders: the effect of the choice of order. No standard deviation of the estimate.
     """
 
-    orders: Any
+    orders: NDArray[np.intp]
     frequencies_hz: FloatArray
     damping_ratios: FloatArray
-    labels: Any
+    labels: NDArray[np.intp]
     mpc: FloatArray
-    clusters: Any
+    clusters: NDArray[np.intp]
     modes: Modes
     frequency_means: FloatArray
     frequency_spreads: FloatArray
     damping_means: FloatArray
     damping_spreads: FloatArray
-    counts: Any
+    counts: NDArray[np.intp]
     singular_values: FloatArray
     method: str
     notes: tuple[str, ...]
@@ -118,14 +145,14 @@ def stabilization(
     outputs: str | Iterable[str] | None = None, *, orders: Iterable[int] | None = None,
     method: str | None = None, rows: int | None = None, tolerances: Tolerances | None = None, detrend: Detrend = "none",
 ) -> Stabilization:  # fmt: skip
-    """Poles of models of growing order, those that stay, and the modes they mean.
+    """Poles of models of growing order, their stability over the orders, and the modes.
 
     Parameters
     ----------
     record : Record, or several
     inputs, outputs : channel names; no inputs for output-only data
     orders : increasing numbers of states, optional
-        2, 4, ... up to 60 or what the rows hold.
+        2, 4, ... up to 60 or the largest that the rows hold.
     method : "moesp", "n4sid", "cva", or "ssi_data", "ssi_cov" without inputs; optional
     rows : block rows of past and future, optional
     tolerances : Tolerances, optional
@@ -136,46 +163,58 @@ def stabilization(
     """
     wanted = None if orders is None else _orders(orders)
     if tolerances is not None and not isinstance(tolerances, Tolerances):
-        raise DataError(f"tolerances must be Tolerances(frequency=0.01, damping=0.05, ...), got {tolerances!r}.")
+        raise DataError(
+            "wrong-type",
+            f"tolerances must be of the class Tolerances, got {tolerances!r}.",
+            Advice("Use {}.", Call("da.identify.Tolerances", Argument("frequency", 0.01), Argument("damping", 0.05))),
+        )
     most = None if rows is not None or wanted is None else wanted[-1]
-    projection, data = prepared(record, inputs, outputs, method, rows, most, detrend)
+    projection, data = project_record(record, inputs, outputs, method, rows, most, detrend)
     i = projection.hankel.rows
     room = min((i - 1) * data.ny, len(projection.values))
-    usual = range(2, min(60, room) + 1, 2) if wanted is None else wanted
+    usual = range(2, min(LARGEST_ORDER, room) + 1, 2) if wanted is None else wanted
     if wanted is not None and wanted[-1] > room:
-        raise DataError(
-            f"{i} block rows of {data.ny} outputs hold orders up to {room}, not {wanted[-1]}. Use more rows=."
-        )
-    return diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
+        raise order_too_high(i, data.ny, room, wanted[-1])
+    return make_diagram(projection, list(usual), data, projection.method, tolerances or Tolerances())
 
 
-def _orders(orders: Any) -> list[int]:
+def _orders(orders: Iterable[int]) -> list[int]:
     given = list(orders) if isinstance(orders, Iterable) else []
-    if not given or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in given):
-        raise DataError(f"orders must be positive whole numbers, e.g. orders=range(2, 41, 2), got {orders!r}.")
-    return sorted({int(n) for n in given})
+    if not given:
+        raise DataError(
+            "empty",
+            f"orders must be positive whole numbers, got {orders!r}.",
+            Advice("Give such as {}.", Argument("orders", range(2, 41, 2))),
+        )
+    return sorted({whole_number("each of the orders", n, 1) for n in given})
 
 
-def prepared(
+def project_record(
     record: Record | Sequence[Record] | Data, inputs: str | Iterable[str], outputs: str | Iterable[str] | None,
     method: str | None, rows: int | None, order: int | None, detrend: Detrend,
 ) -> tuple[Projection, Data]:  # fmt: skip
-    """Data read, compressed and projected, by a method that suits them."""
+    """Data read, compressed and projected by the method, or by a usual one for their channels."""
     data = read_data(record, inputs, outputs, detrend=detrend, offset_takes_states=True, drift_matters=True)
     chosen = method or ("moesp" if data.nu else "ssi_data")
-    known = METHODS if data.nu else ("ssi_data", "ssi_cov")
+    known = INPUT_METHODS if data.nu else OUTPUT_METHODS
     if chosen not in known:
         kind = "with" if data.nu else "without"
-        raise DataError(f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.")
-    return project(compress_hankel(data, block_rows(data, order, rows)), chosen), data
+        raise DataError(
+            "unknown-choice",
+            f"method must be one of {', '.join(known)} for data {kind} inputs, not {chosen!r}.",
+            where={"argument": "method"},
+        )
+    return project(compress_hankel(data, choose_rows(data, order, rows)), chosen), data
 
 
-def diagram(projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances) -> Stabilization:
-    """The diagram of a projection that is already there."""
-    poles = poles_of_orders(projection, orders, data.dt, limits)
+def make_diagram(
+    projection: Projection, orders: list[int], data: Data, method: str, limits: Tolerances
+) -> Stabilization:
+    """The diagram of a projection."""
+    poles = find_poles(projection, orders, data.dt, limits)
     wave = (poles.s.imag > 1e-9 * np.abs(poles.s)) & (poles.s.imag < (1 - 1e-9) * np.pi / data.dt)
     poles = Poles(*(getattr(poles, name)[wave] for name in ("order", "s", "shapes", "label", "before", "kept")))
-    groups = gather(poles, orders, limits)
+    groups = cluster_poles(poles, orders, limits)
     sy = projection.hankel.scales[data.nu :]
     shapes = poles.shapes * sy
     f, zeta = np.abs(poles.s) / (2 * np.pi), -poles.s.real / np.abs(poles.s)
@@ -184,7 +223,7 @@ def diagram(projection: Projection, orders: list[int], data: Data, method: str, 
     figures: list[tuple[float, ...]] = []
     for group in sorted(groups, key=lambda members: float(np.median(f[members]))):
         cluster[group] = len(middle) + 1
-        middle.append(_middle(poles.s, group))
+        middle.append(_find_middle(poles.s, group))
         figures.append((f[group].mean(), f[group].std(), zeta[group].mean(), zeta[group].std(), len(group)))
     table = np.array(figures).reshape(-1, 5)
     columns = shapes[middle].T if middle else np.zeros((data.ny, 0), dtype=np.complex128)
@@ -203,7 +242,7 @@ def diagram(projection: Projection, orders: list[int], data: Data, method: str, 
     )  # fmt: skip
 
 
-def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits: Tolerances) -> Poles:
+def find_poles(projection: Projection, orders: list[int], dt: float, limits: Tolerances) -> Poles:
     """Poles with Im z >= 0 of every order and how each compares with the order before."""
     gamma = projection.observability(orders[-1])
     n = orders[-1]
@@ -218,17 +257,17 @@ def poles_of_orders(projection: Projection, orders: list[int], dt: float, limits
         shapes = (gamma[0, :, :m] @ psi[:, listed]).T
         size = np.linalg.norm(shapes, axis=1)
         shapes = shapes / np.where(size > 0.0, size, 1.0)[:, None]
-        label, before, kept = _compared(s, shapes, last_s, last_shapes, limits)
+        label, before, kept = _compare(s, shapes, last_s, last_shapes, limits)
         for column, part in zip(columns, (np.full(len(s), m), s, shapes, label, before, kept), strict=True):
             column.append(part)
         last_s, last_shapes = s, shapes
     return Poles(*(np.concatenate(column) for column in columns))
 
 
-def _compared(
+def _compare(
     s: ComplexArray, shapes: ComplexArray, last: ComplexArray, last_shapes: ComplexArray, limits: Tolerances
-) -> tuple[Any, FloatArray, Any]:
-    """Labels (k,), distances (k,) from the nearest pole of the order before, and which may be gathered (k,)."""
+) -> tuple[NDArray[np.intp], FloatArray, NDArray[np.bool_]]:
+    """Labels (k,), distances (k,) from the nearest pole of the order before, and which may belong to a cluster (k,)."""
     if not len(last) or not len(s):
         return np.zeros(len(s), dtype=np.intp), np.full(len(s), np.inf), np.zeros(len(s), dtype=bool)
     mac = np.abs(shapes.conj() @ last_shapes.T) ** 2
@@ -245,9 +284,9 @@ def _compared(
     return label, apart[own, near], in_f & same & (jump <= LOOSE * limits.damping)
 
 
-def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
-    """Groups of stable poles that are one mode each: arrays of places."""
-    # Imported here: they take longer to load than most records take to be identified.
+def cluster_poles(poles: Poles, orders: list[int], limits: Tolerances) -> list[NDArray[np.intp]]:
+    """Clusters of stable poles, one mode each: arrays of indices."""
+    # Imported here: loading them takes longer than most identifications.
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -266,28 +305,153 @@ def gather(poles: Poles, orders: list[int], limits: Tolerances) -> list[Any]:
     found = []
     for k in np.unique(number):
         members = good[number == k]
-        centre = poles.s[_middle(poles.s, members)]
+        centre = poles.s[_find_middle(poles.s, members)]
         # one pole per order: the nearest to the middle
         nearest = members[np.argsort(np.abs(poles.s[members] - centre), kind="stable")]
         _, first = np.unique(poles.order[nearest], return_index=True)
         members = np.sort(nearest[first])
-        # two modes that a small model takes for one make a pole that stays for a while, and is gone in larger ones
+        # a small model may merge two modes into one pole, stable over some orders and absent in larger ones
         upper = orders[len(orders) // 2 :]
         if len(members) >= 2 and np.isin(poles.order[members], upper).sum() >= max(1.0, len(upper) / 2.0):
             found.append(members)
     return found
 
 
-def _middle(s: ComplexArray, members: Any) -> int:
+def _find_middle(s: ComplexArray, members: NDArray[np.intp]) -> int:
     """Place of the member nearest the median."""
     group = s[members]
     centre = np.median(group.real) + 1j * np.median(group.imag)
     return int(members[np.argmin(np.abs(group - centre))])
 
 
-def stable_count(projection: Projection, most: int, limits: Tolerances | None = None) -> int:
+def count_stable_states(projection: Projection, most: int, limits: Tolerances | None = None) -> int:
     """Number of states that the stable poles of all orders up to ``most`` ask for; time in samples."""
     limits = limits or Tolerances()
     orders = list(range(1, most + 1)) if most <= 30 else list(range(2, most + 1, 2))
-    poles = poles_of_orders(projection, orders, 1.0, limits)
-    return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in gather(poles, orders, limits))
+    poles = find_poles(projection, orders, 1.0, limits)
+    return sum(1 if poles.s[members[0]].imag == 0.0 else 2 for members in cluster_poles(poles, orders, limits))
+
+
+# ---- choice of an order
+
+
+class OrderChoice(Frozen):
+    """The order chosen, those of the three criteria, and the reason.
+
+    Attributes
+    ----------
+    order : int
+    gap, information, stability : int
+        Orders of the criteria.
+    criterion : (k,)
+        Information criterion of orders 0, 1, ...
+    singular_values : (k,)
+    explanation : str
+    """
+
+    order: int
+    gap: int
+    information: int
+    stability: int
+    criterion: FloatArray
+    singular_values: FloatArray
+    explanation: str
+
+    def __init__(self, **fields: Any) -> None:
+        self._freeze(**fields)
+
+    def __repr__(self) -> str:
+        return f"OrderChoice: {self.order}\n{self.explanation}"
+
+
+def choose_order(projection: Projection, most: int | None = None) -> OrderChoice:
+    """Order of a model from the singular values of its projection, at most ``most``."""
+    hankel = projection.hankel
+    values = projection.values
+    room = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
+    limit = max(1, min(room, most or room))
+    shown = _values_with_gap(projection)
+    gap, ratio = _gap(shown, limit)
+    criterion = _criterion(projection, limit)
+    information = max(1, int(np.argmin(criterion)))
+    if ratio >= GAPS.noise_free and shown[gap] <= GAPS.rounding * shown[0]:
+        text = (
+            f"order {gap}: the singular values fall by {ratio:.1e} to rounding after the first {gap}, so the data are "
+            "noise-free and the gap decides."
+        )
+        return OrderChoice(order=gap, gap=gap, information=information, stability=gap, criterion=criterion,
+                           singular_values=values.copy(), explanation=text)  # fmt: skip
+    stability = count_stable_states(projection, min(limit, 2 * max(information, gap) + 10))
+    order = int(np.clip(sorted((gap, information, stability))[1], 1, limit))
+    text = (
+        f"order {order}: the largest gap of the singular values (ratio {ratio:.2g}) asks for {gap}, the information "
+        f"criterion for {information}, the poles that are stable while the order grows for {stability}; the median was "
+        "taken."
+    )
+    return OrderChoice(order=order, gap=gap, information=information, stability=stability, criterion=criterion,
+                       singular_values=values.copy(), explanation=text)  # fmt: skip
+
+
+def note_order(projection: Projection, order: int) -> str:
+    """Note on an order that was given, with that of the singular values where it is another."""
+    hankel, values = projection.hankel, projection.values
+    limit = min((hankel.rows - 1) * hankel.ny, len(values) - 1, hankel.columns // 10)
+    text = f"order {order} as asked"
+    if limit < 1:
+        return text
+    gap, ratio = _gap(_values_with_gap(projection), limit)
+    if gap == order or ratio < GAPS.mentioned:
+        return text
+    return f"{text}; the singular values fall most ({ratio:.3g} times) after {gap}"
+
+
+def suggest_order(
+    record: Record | Sequence[Record] | Data, inputs: str | Iterable[str] = (),
+    outputs: str | Iterable[str] | None = None, *, method: str | None = None, rows: int | None = None,
+    most: int | None = None, detrend: Detrend = "none",
+) -> OrderChoice:  # fmt: skip
+    """Number of states that the data ask for, and the reason.
+
+    Parameters
+    ----------
+    record : Record, or several
+    inputs, outputs : channel names; no inputs for output-only data
+    method : "moesp", "n4sid", "cva", or "ssi_data", "ssi_cov" without inputs; optional
+    rows : block rows of past and future, optional
+    most : largest order to consider, optional
+
+    Examples
+    --------
+    >>> k = np.arange(200)
+    >>> decay = Record.from_channels(0.1 * k, {"sway": 0.99**k * np.cos(0.3 * k)})
+    >>> suggest_order(decay).order
+    2
+    """
+    return choose_order(project_record(record, inputs, outputs, method, rows, None, detrend)[0], most)
+
+
+def _values_with_gap(projection: Projection) -> FloatArray:
+    """Singular values whose gap shows the order."""
+    if projection.method != "cva":
+        return projection.values
+    # canonical correlations of clear data are all near 1: the gap is in the explained part
+    return np.asarray(np.linalg.svd(projection.explained, compute_uv=False))
+
+
+def _gap(values: FloatArray, limit: int) -> tuple[int, float]:
+    """Order before the largest ratio of neighbours, and that ratio; values below rounding count as rounding."""
+    floor = 1e-13 * values[0]
+    s = np.maximum(values[: limit + 1], floor)
+    ratios = s[:-1] / s[1:]
+    best = int(np.argmax(ratios))
+    return best + 1, float(ratios[best])
+
+
+def _criterion(projection: Projection, limit: int) -> FloatArray:
+    hankel = projection.hankel
+    rho = np.minimum(projection.correlations(), 1.0 - 1e-15)
+    p, q = hankel.rows * hankel.ny, hankel.rows * (hankel.nu + hankel.ny)
+    lost = hankel.columns * np.append(np.cumsum(-np.log1p(-(rho**2))[::-1])[::-1], 0.0)
+    n = np.arange(min(limit, len(rho)) + 1)
+    result: FloatArray = lost[n] - np.log(hankel.columns) * (p - n) * (q - n)
+    return result

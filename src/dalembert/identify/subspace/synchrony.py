@@ -55,7 +55,7 @@ MORE_STATES = 4
 NOT_AS_WELL = 1.3
 
 
-Again = Callable[[Data, int], StateSpace]
+ModelFinder = Callable[[Data, int], StateSpace]
 
 
 @dataclass(frozen=True)
@@ -72,32 +72,21 @@ class Doubt:
     left: float
 
 
-def out_of_step(data: Data, system: StateSpace, again: Again | None = None, *, rough: bool = False) -> list[Doubt]:
-    """Outputs that are late or early against the inputs.
-
-    data : Data the model was found from; system : discrete, of the same channels; again : data, order -> another model,
-    asked where an output looks early, and in any doubt where the method of the first is ``rough``. Nothing is told of
-    an unstable model, or of too few samples.
-    """
-    moves = judged(data, system)
-    return [] if moves is None else in_doubt(moves, data, system.nx, again, rough=rough)
-
-
-def in_doubt(moves: Moves, data: Data, order: int, again: Again | None, *, rough: bool) -> list[Doubt]:
+def in_doubt(moves: Moves, data: Data, order: int, find_model: ModelFinder | None, *, rough: bool) -> list[Doubt]:
     """The same for outputs that were moved already."""
-    if again is not None and rough and (moves.ratios < HARDLY_FALLS_TO).any():
-        moves = second_opinion(data, again, order) or moves
+    if find_model is not None and rough and (moves.ratios < HARDLY_FALLS_TO).any():
+        moves = second_opinion(data, find_model, order) or moves
     doubts = moves.doubts()
-    if again is not None and any(doubt.samples < 0 for doubt in doubts):
-        larger = second_opinion(data, again, order + MORE_STATES)
+    if find_model is not None and any(doubt.samples < 0 for doubt in doubts):
+        larger = second_opinion(data, find_model, order + MORE_STATES)
         doubts = [doubt for doubt in doubts if doubt.samples > 0 or _still_early(doubt, larger)]
     return doubts
 
 
-def second_opinion(data: Data, again: Again, order: int) -> Moves | None:
+def second_opinion(data: Data, find_model: ModelFinder, order: int) -> Moves | None:
     """The same by another model, if there is one."""
     try:
-        return judged(data, again(data, order))
+        return judged(data, find_model(data, order))
     except (DataError, np.linalg.LinAlgError):
         return None
 

@@ -1,6 +1,6 @@
 """What the residuals of a model tell of the data it was found from.
 
-    out of step      an output fits better moved by some samples (``in_step.py``)
+    out of step      an output fits better moved by some samples (``synchrony.py``)
     steady motion    a mode that lasts as long as the record and that the inputs do not drive: mains hum, drift
     spoiled          one output leaves much that no input explains, and others leave what the inputs do explain: the
                      states went to the one that is not linear, not steady or not of this test
@@ -28,7 +28,7 @@ from dalembert.identify.subspace.synchrony import (
     FARTHEST,
     LONGEST,
     MOST_GROWTH,
-    Again,
+    ModelFinder,
     Moves,
     in_doubt,
     judged,
@@ -61,8 +61,8 @@ NOISY = 1e-6
 FEW = 5.0
 
 
-def find_doubt(
-    data: Data, system: StateSpace, again: Again, *, unexplained: float | None = None,
+def examine_residuals(
+    data: Data, system: StateSpace, find_model: ModelFinder, *, unexplained: float | None = None,
     rough: bool = False, poor: float = POOR,
 ) -> list[Finding]:  # fmt: skip
     """The gravest doubt about a model, or none."""
@@ -70,10 +70,10 @@ def find_doubt(
     if moves is None and (found := grows(data, system)):
         return found
     if moves is not None:
-        doubts = in_doubt(moves, data, system.nx, again, rough=rough)
+        doubts = in_doubt(moves, data, system.nx, find_model, rough=rough)
         if doubts:
             return told(doubts, data)
-        found = steady(moves, data) or spoiled(moves, data, system.nx, again) or one_stretch(moves, data)
+        found = steady(moves, data) or spoiled(moves, data, system.nx, find_model) or one_stretch(moves, data)
         if found:
             return found
     share = simulation_leaves(data, system) if unexplained is None else unexplained
@@ -131,12 +131,12 @@ def steady(moves: Moves, data: Data) -> list[Finding]:
     return [Finding("undriven-motion", problem, {"channel": moves.outputs[j]}, {"hertz": float(hertz)}, (advice,))]
 
 
-def spoiled(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
+def spoiled(moves: Moves, data: Data, order: int, find_model: ModelFinder) -> list[Finding]:
     """An output that takes the states which the others need, or an input that acts long before or after."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     if share.max() < MUCH:
         return []
-    far = _far(moves, data, order, again)
+    far = _far(moves, data, order, find_model)
     if far:
         return far
     parts, sure = _driven_parts(rest, moves.u)
@@ -169,7 +169,7 @@ def _driven_parts(rest: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArr
     return explained / size - count / len(target), (chance - count) / np.sqrt(2.0 * count)
 
 
-def _far(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
+def _far(moves: Moves, data: Data, order: int, find_model: ModelFinder) -> list[Finding]:
     """A residual that is an input of long after, or an output that is silent for long and then answers at once."""
     rest, share = moves.rest[:, FARTHEST], moves.shares[FARTHEST]
     lags = min(FAR_LAGS, len(rest) // 4)
@@ -186,7 +186,7 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
                 how, word = -k, "before"
             elif late > 2 * FARTHEST and not tried:
                 tried = True  # once: every trial is a model
-                if not _better_moved(data, int(i), late, order, again, float(share[i])):
+                if not _better_moved(data, int(i), late, order, find_model, float(share[i])):
                     continue
                 how, word = late, "after"
             else:
@@ -205,12 +205,14 @@ def _far(moves: Moves, data: Data, order: int, again: Again) -> list[Finding]:
     return []
 
 
-def _better_moved(data: Data, place: int, late: int, order: int, again: Again, left: float) -> bool:
+def _better_moved(data: Data, place: int, late: int, order: int, find_model: ModelFinder, left: float) -> bool:
     """Whether a model of the same order explains an output far better once it is moved: waves are not mended so."""
     y = [part[: len(part) - late].copy() for part in data.y]
     for moved, part in zip(y, data.y, strict=True):
         moved[:, place] = part[late:, place]
-    moves = second_opinion(data.replace(u=tuple(part[: len(part) - late] for part in data.u), y=tuple(y)), again, order)
+    moves = second_opinion(
+        data.replace(u=tuple(part[: len(part) - late] for part in data.u), y=tuple(y)), find_model, order
+    )
     return moves is not None and bool(moves.shares[FARTHEST, place] < HALF * left)
 
 

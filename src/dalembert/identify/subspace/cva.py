@@ -1,0 +1,22 @@
+"""Canonical variate analysis (Larimore 1990): the future weighted by its own spread, see ``projections.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data, Detrend
+from dalembert.identify.subspace.subspace import Names, identify_subspace, report
+from dalembert.record import Record
+
+
+def cva(
+    record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
+    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
+    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """State-space model by canonical variate analysis (Larimore 1990): the future weighted by its own spread.
+
+    The weighting suits outputs of very different noise. Parameters as for :func:`moesp`.
+    """
+    return report(identify_subspace("cva", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record)

@@ -1,0 +1,27 @@
+"""N4SID, the robust algorithm of Van Overschee and De Moor (1996): oblique projection, see ``projections.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dalembert.identify.model.identified import Identified
+from dalembert.identify.records.data import Data, Detrend
+from dalembert.identify.subspace.subspace import Names, identify_subspace, report
+from dalembert.record import Record
+
+
+def n4sid(
+    record: Record | Sequence[Record] | Data, inputs: Names = (), outputs: Names | None = None, *,
+    order: int | None = None, rows: int | None = None, feedthrough: bool = True,
+    delays: Mapping[str, int] | None = None, detrend: Detrend = "none",
+) -> Identified:  # fmt: skip
+    """State-space model by N4SID: oblique projection, two state sequences, least squares.
+
+    The robust algorithm of Van Overschee and De Moor (1996): the part that the future inputs explain is left out of the
+    projection and of both state sequences, so periodic and coloured inputs do no harm. Done so, A and C are those of
+    :func:`moesp` to rounding. B and D come from least squares on the outputs and not from the state sequences, whose
+    truncated past biases them. Parameters as for :func:`moesp`.
+    """
+    return report(
+        identify_subspace("n4sid", record, inputs, outputs, order, rows, feedthrough, delays, detrend), record
+    )
