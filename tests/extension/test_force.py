@@ -176,7 +176,7 @@ def test_the_method_of_a_new_force_has_its_signature_and_its_mistakes(guests: Mo
     m.add_magnet("M", body.at(0, 1), body, strength=1.0)
     assert "magnet 'M' joins body 'b' to itself." in m.problems()
     with pytest.raises(AttributeError):
-        m.add_magnt  # noqa: B018
+        m.add_magnt
 
 
 def test_a_model_file_keeps_a_new_force(guests: ModuleType, tmp_path: Path) -> None:
