@@ -9,6 +9,7 @@ from dalembert.core.errors import DataError
 from dalembert.identify import IdentificationWarning, Identified, era, okid_era, physical, proportional_damping
 from dalembert.identify.physical.sensor_places import kind_of_unit
 from dalembert.linear import SecondOrder, StateSpace
+from tests.helpers.findings import raises, warns
 from tests.helpers.storey_frame import DT, FLOORS, played, relative, sampled_frame, storey_frame, white
 
 TRUE = storey_frame()
@@ -81,12 +82,12 @@ def test_kinds_and_signs_of_sensors_and_forces_may_be_mixed() -> None:
 
 
 @pytest.mark.spec("000-60")
-def test_opposite_signs_of_sensors_and_force_are_turned_and_told() -> None:
+def test_opposite_signs_of_sensors_and_force_are_changed_with_a_note() -> None:
     turned = storey_frame(Y_acceleration=-np.eye(3))
     model = physical(scrambled(turned))
     matches(model)
     assert model.provenance["sign"] == -1.0
-    assert any("turned" in note for note in model.provenance["notes"])
+    assert any("sign of every sensor was changed" in note for note in model.provenance["notes"])
     np.testing.assert_array_equal(model.Y_acceleration, -np.eye(3))
 
 
@@ -120,7 +121,7 @@ def test_only_some_of_the_outputs_may_be_used() -> None:
         Y_position=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]], outputs=["p1", "p2", "middle"],
     )  # fmt: skip
     space = chain.state_space().to_discrete(0.05)
-    with pytest.raises(DataError, match="only 2 modes"):
+    with raises(DataError, "coordinate-count", "2 modes"):
         physical(space, kind="position")
     matches(physical(space, kind="position", sensors=["p1", "p2"]), chain)
 
@@ -139,7 +140,7 @@ def test_kinds_of_sensors_follow_from_units() -> None:
 
 def test_a_kind_that_cannot_be_known_is_asked_for() -> None:
     silent = storey_frame(Y_acceleration=None, Y_velocity=np.eye(3), units=None)
-    with pytest.raises(DataError, match="position, a velocity or an acceleration is not known"):
+    with raises(DataError, "missing-argument", "kind="):
         physical(scrambled(silent))
 
 
@@ -153,7 +154,7 @@ def test_modal_damping_keeps_the_identified_ratios() -> None:
 
 @pytest.mark.spec("000-59")
 def test_proportional_damping_of_the_frame_is_what_it_was_built_with() -> None:
-    with pytest.warns(IdentificationWarning, match="modes above 9.258 Hz"):
+    with warns(IdentificationWarning, "negative-damping", "9.258 Hz"):
         model = physical(sampled_frame(), damping="proportional")
     assert model.provenance["alpha"] == pytest.approx(0.9751, rel=1e-9)
     assert model.provenance["beta"] == pytest.approx(-2.8815e-4, rel=1e-9)
@@ -172,20 +173,20 @@ def test_proportional_damping_is_a_least_squares_fit_with_residuals() -> None:
 
 
 def test_negative_coefficients_are_warned_of() -> None:
-    with pytest.warns(IdentificationWarning, match="negative alpha"):
+    with warns(IdentificationWarning, "negative-damping", "alpha"):
         proportional_damping([1.0, 10.0], [0.001, 0.1])
-    with pytest.warns(IdentificationWarning, match="negative beta"):
+    with warns(IdentificationWarning, "negative-damping", "beta"):
         proportional_damping([1.0, 10.0], [0.1, 0.001])
 
 
 def test_wrong_numbers_for_proportional_damping_are_refused() -> None:
-    for frequencies, ratios, words in (
-        ([1.0], [0.1], "at least two"),
-        ([1.0, 2.0], [0.1], "as many ratios"),
-        ([1.0, -2.0], [0.1, 0.1], "positive frequencies"),
-        ([2.0, 2.0], [0.1, 0.1], "two different"),
+    for frequencies, ratios, code in (
+        ([1.0], [0.1], "wrong-shape"),
+        ([1.0, 2.0], [0.1], "wrong-shape"),
+        ([1.0, -2.0], [0.1, 0.1], "out-of-range"),
+        ([2.0, 2.0], [0.1, 0.1], "rank-deficient"),
     ):
-        with pytest.raises(DataError, match=words):
+        with raises(DataError, code):
             proportional_damping(frequencies, ratios)
 
 
@@ -193,7 +194,7 @@ def test_noise_that_spoils_the_damping_matrix_is_told() -> None:
     """Complex parts of lightly damped shapes are noise: M and K are good, C is not."""
     record = played(sampled_frame(), white(), noise=0.05)
     fit = okid_era(record, "force", order=6)
-    with pytest.warns(IdentificationWarning, match="damping='proportional'"):
+    with warns(IdentificationWarning, "inconsistent-damping", "damping='proportional'"):
         model = physical(fit, colocated=("a1", "force"))
     assert relative(model.K, TRUE.K) < 0.05
     assert relative(model.M, TRUE.M) < 0.05
@@ -247,27 +248,27 @@ def test_blows_on_four_masses_with_noise_of_one_percent_of_the_peak(four_masses:
 
 def test_overdamped_modes_and_odd_orders_are_refused() -> None:
     heavy = SecondOrder(np.eye(2), np.diag([1.0, 100.0]), C=np.diag([10.0, 0.1]), B=[1.0, 1.0], Y_position=np.eye(2))
-    with pytest.raises(DataError, match="overdamped"):
+    with raises(DataError, "overdamped"):
         physical(heavy.state_space().to_discrete(0.05), kind="position")
     odd = StateSpace(np.diag([0.5, 0.6, 0.7]), np.ones((3, 1)), np.ones((1, 3)), dt=0.1)
-    with pytest.raises(DataError, match="order 3 is odd"):
+    with raises(DataError, "overdamped", "order 3 is odd"):
         physical(odd, kind="position")
 
 
 def test_too_few_coordinates_are_refused() -> None:
-    with pytest.raises(DataError, match="3 modes need 3 coordinates"):
+    with raises(DataError, "coordinate-count", "3 coordinates"):
         physical(sampled_frame(), sensors=["a1", "a2"])
 
 
 def test_no_colocated_pair_is_refused() -> None:
     apart = storey_frame(B=np.eye(3)[:, 2:], Y_acceleration=np.eye(3)[:2], outputs=["a1", "a2"], units=None)
     sensors = {"a1": "x1.acceleration", "a2": "x2.acceleration"}
-    with pytest.raises(DataError, match="both a sensor and an actuator"):
+    with raises(DataError, "not-colocated"):
         physical(scrambled(apart), sensors=sensors, actuators={"force": "x3"})
 
 
 def test_a_wrong_colocated_pair_is_refused_or_its_mass_would_not_be_positive() -> None:
-    with pytest.raises(DataError, match="not positive definite"):
+    with raises(DataError, "not-positive-definite"):
         physical(sampled_frame(), colocated=("a2", "force"))
 
 
@@ -278,34 +279,34 @@ def test_a_mode_with_a_node_at_the_colocated_pair_is_refused() -> None:
         np.eye(3), K, C=0.1 * np.eye(3), B=np.eye(3)[:, :2], Y_position=np.eye(3), outputs=["p1", "p2", "p3"],
         inputs=["f1", "f2"],
     )  # fmt: skip
-    with pytest.raises(DataError, match="has a node"):
+    with raises(DataError, "node"):
         physical(even.state_space().to_discrete(0.05), kind="position", colocated=("p2", "f2"))
     matches(physical(even.state_space().to_discrete(0.05), kind="position", colocated=("p1", "f1")), even)
 
 
 def test_equal_modes_are_refused() -> None:
     twin = SecondOrder(np.eye(2), 100.0 * np.eye(2), C=0.1 * np.eye(2), B=np.eye(2), Y_position=np.eye(2))
-    with pytest.raises(DataError, match="same pole"):
+    with raises(DataError, "repeated-poles"):
         physical(twin.state_space(), kind="position")
 
 
 def test_a_model_without_inputs_tells_no_masses() -> None:
     space = sampled_frame()
-    with pytest.raises(DataError, match="tells shapes but not masses"):
+    with raises(DataError, "no-force"):
         physical(Identified(StateSpace(space.A, C=space.C, dt=DT), method="ambient"))
 
 
 def test_unknown_names_and_words_are_answered() -> None:
     frame = sampled_frame()
-    for options, words in (
-        ({"kind": "speed"}, "no kind of sensor named 'speed'"),
-        ({"sensors": ["a4"]}, "Did you mean"),
-        ({"actuators": {"forse": "x1"}}, "Did you mean 'force'"),
-        ({"colocated": ("a1", "a2")}, "no input named 'a2'"),
-        ({"colocated": "a1"}, "must be a pair"),
-        ({"damping": "none"}, "damping must be"),
+    for options, code, shown in (
+        ({"kind": "speed"}, "unknown-choice", "'speed'"),
+        ({"sensors": ["a4"]}, "unknown-name", "'a4'"),
+        ({"actuators": {"forse": "x1"}}, "unknown-name", "'force'"),
+        ({"colocated": ("a1", "a2")}, "unknown-name", "'a2'"),
+        ({"colocated": "a1"}, "wrong-shape", "colocated"),
+        ({"damping": "none"}, "unknown-choice", "damping"),
     ):
-        with pytest.raises(DataError, match=words):
+        with raises(DataError, code, shown):
             physical(frame, **options)
-    with pytest.raises(DataError, match="needs an Identified or a StateSpace"):
+    with raises(DataError, "wrong-type", "Identified"):
         physical(TRUE)

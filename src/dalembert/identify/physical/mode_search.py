@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Finding
 from dalembert.core.progress import Progress
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -91,8 +92,11 @@ class ModeSearch:
         keep = np.flatnonzero(modes.eigenvalues.imag > RIGID * target.frequencies.min())
         if len(keep) < k:
             raise DataError(
+                "too-few-modes",
                 f"the model has {len(keep)} oscillating modes for {k} measured ones"
-                + (f" among the {wanted} looked at; raise count=." if wanted else ".")
+                + (f" among the {wanted} computed." if wanted else "."),
+                *([Advice("Use a larger {}.", Argument("count"))] if wanted else []),
+                evidence={"modes": len(keep), "measured": k},
             )
         omega, phi = modes.eigenvalues.imag[keep], np.asarray(modes.shapes[:, keep]).real
         seen = matrices.P @ phi
@@ -217,18 +221,20 @@ class ModeSearch:
         R = triangle(scaled) if len(scaled) > len(names) else scaled
         information = judge_information(R, names, relative=self.values != 0.0, source="the modes", effect="them")
         covariance = information.covariance * np.outer(size, size)
-        sentences = tuple(finding.problem for finding in information.findings)
         IdentificationWarning.report(information.findings, stacklevel=2)
-        notes = [f"warning: {sentence}" for sentence in sentences]
+        findings = list(information.findings)
         for i in np.flatnonzero(~at.alone):
-            notes.append(f"mode {i + 1} is repeated in the model: its shape counts for nothing.")
+            problem = f"mode {i + 1} is repeated in the model: its shape is not used."
+            findings.append(Finding("repeated-poles", problem, {"mode": int(i) + 1}))
         for i in np.flatnonzero(at.mac < GOOD_MAC):
-            notes.append(f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f}).")
+            problem = f"measured mode {i + 1} has no good counterpart (MAC {at.mac[i]:.2f})."
+            findings.append(Finding("poor-pair", problem, {"mode": int(i) + 1}, {"mac": float(at.mac[i])}))
         for k, name in enumerate(names):
             if abs(self.values[k] - self.low[k]) <= 1e-9 * self.scale[k] or (
                 abs(self.values[k] - self.high[k]) <= 1e-9 * self.scale[k]
             ):
-                notes.append(f"{name} stands at its bound {self.values[k]:g}.")
+                problem = f"{name} is at its bound {self.values[k]:g}."
+                findings.append(Finding("at-bound", problem, {"parameter": name}, {"value": float(self.values[k])}))
         equations = None
         if isinstance(model, EquationsOfMotion):
             equations = model.replace(**dict(zip(names, (float(v) for v in self.values), strict=True)))
@@ -239,6 +245,6 @@ class ModeSearch:
             frequencies_before=before.omega / (2 * np.pi), frequencies_after=at.omega / (2 * np.pi),
             mac_before=before.mac, mac_after=at.mac, damping_measured=t.damping,
             damping_before=before.zeta, damping_after=at.zeta, shapes_count=t.use_shapes, damping_counts=t.use_damping,
-            undetermined=sentences, directions=information.directions, status=status, notes=tuple(notes),
+            directions=information.directions, status=status, findings=tuple(findings),
             provenance={"made by": "da.identify.update", "iterations": self.iterations},
         )  # fmt: skip

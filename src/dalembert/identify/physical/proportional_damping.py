@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.identify.model.identified import Identified
 from dalembert.identify.records.data import IdentificationWarning
@@ -21,7 +20,8 @@ from dalembert.linear.modes import Modes
 class ProportionalDamping(Frozen):
     """C = α M + β K as fitted to modes; frozen.
 
-    alpha [1/s], beta [s]; frequencies (k,) [rad/s]; ratios, fitted, residuals (k,): given, fitted, their difference.
+    alpha [1/s], beta [s]; frequencies (k,) [rad/s]; ratios, fitted, residuals (k,): given, fitted, their difference;
+    findings : a negative coefficient.
     """
 
     alpha: float
@@ -30,13 +30,15 @@ class ProportionalDamping(Frozen):
     ratios: FloatArray
     fitted: FloatArray
     residuals: FloatArray
+    findings: tuple[Finding, ...]
 
     def __init__(self, alpha: float, beta: float, frequencies: FloatArray, ratios: FloatArray) -> None:
         fitted = 0.5 * (alpha / frequencies + beta * frequencies)
         self._freeze(
             alpha=float(alpha), beta=float(beta), frequencies=frequencies, ratios=ratios, fitted=fitted,
-            residuals=ratios - fitted,
+            residuals=ratios - fitted, findings=(),
         )  # fmt: skip
+        self._freeze(findings=tuple(_find_negative(self)))
 
     @property
     def unstable_above(self) -> float:
@@ -77,47 +79,62 @@ def proportional_damping(
     (0.363636, 0.00036364)
     """
     omega, zeta = _numbers(frequencies, ratios)
-    if len(omega) != len(zeta) or len(omega) < 2:
-        raise DataError(
-            f"proportional damping needs as many ratios as frequencies, at least two; got {len(omega)} frequencies and "
-            f"{len(zeta)} ratios."
-        )
-    if not (np.isfinite(omega).all() and np.isfinite(zeta).all() and (omega > 0.0).all()):
-        raise DataError("proportional damping needs positive frequencies [rad/s] and finite ratios.")
-    if np.ptp(omega) <= 1e-12 * omega.max():
-        raise DataError("proportional damping needs at least two different frequencies.")
-    # Scaled columns: 1/ω and ω differ by orders of magnitude.
-    scale = float(np.exp(np.log(omega).mean()))
-    a, b = np.linalg.lstsq(np.column_stack([scale / omega, omega / scale]), zeta, rcond=None)[0]
-    fit = ProportionalDamping(2.0 * scale * a, 2.0 * b / scale, omega, zeta)
-    if fit.beta < 0.0 or fit.alpha < 0.0:
-        name, value = ("beta", fit.beta) if fit.beta < 0.0 else ("alpha", fit.alpha)
-        where = (
-            f"modes above {fit.unstable_above / (2.0 * np.pi):.4g} Hz would be unstable"
-            if np.isfinite(fit.unstable_above)
-            else "some modes would be unstable"
-        )
-        warnings.warn(
-            f"the fit of proportional damping has a negative {name} = {value:.4g}: {where}. Use it within the "
-            "identified band only, or damping ratios mode by mode.",
-            IdentificationWarning,
-            stacklevel=2,
-        )
+    fit = fit_proportional_damping(omega, zeta)
+    IdentificationWarning.report(fit.findings)
     return fit
 
 
+def fit_proportional_damping(omega: FloatArray, zeta: FloatArray) -> ProportionalDamping:
+    """As :func:`proportional_damping`, without warnings."""
+    if len(omega) != len(zeta) or len(omega) < 2:
+        raise DataError(
+            "wrong-shape",
+            f"proportional damping needs as many ratios as frequencies, at least two; got {len(omega)} frequencies and "
+            f"{len(zeta)} ratios.",
+        )
+    if not (np.isfinite(omega).all() and np.isfinite(zeta).all() and (omega > 0.0).all()):
+        raise DataError("out-of-range", "proportional damping needs positive frequencies [rad/s] and finite ratios.")
+    if np.ptp(omega) <= 1e-12 * omega.max():
+        raise DataError("rank-deficient", "proportional damping needs at least two different frequencies.")
+    # Scaled columns: 1/ω and ω differ by orders of magnitude.
+    scale = float(np.exp(np.log(omega).mean()))
+    a, b = np.linalg.lstsq(np.column_stack([scale / omega, omega / scale]), zeta, rcond=None)[0]
+    return ProportionalDamping(2.0 * scale * a, 2.0 * b / scale, omega, zeta)
+
+
+def _find_negative(fit: ProportionalDamping) -> list[Finding]:
+    if fit.beta >= 0.0 and fit.alpha >= 0.0:
+        return []
+    name, value = ("beta", fit.beta) if fit.beta < 0.0 else ("alpha", fit.alpha)
+    effect = (
+        f"modes above {fit.unstable_above / (2.0 * np.pi):.4g} Hz would be unstable"
+        if np.isfinite(fit.unstable_above)
+        else "some modes would be unstable"
+    )
+    problem = (
+        f"the fit of proportional damping has a negative {name} = {value:.4g}: {effect}. Use it within the identified "
+        "band only, or damping ratios mode by mode."
+    )
+    return [Finding("negative-damping", problem, evidence={name: value})]
+
+
 def _numbers(frequencies: ArrayLike | Identified | Modes, ratios: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
-    """Frequencies [rad/s] and ratios, of whatever was given."""
+    """Frequencies [rad/s] and ratios as arrays."""
     if isinstance(frequencies, (Identified, Modes)):
         if ratios is not None:
-            raise DataError("modes know their damping ratios: give either modes, or frequencies [rad/s] and ratios.")
+            raise DataError(
+                "conflicting-arguments",
+                "modes have damping ratios of their own: give either modes, or frequencies [rad/s] and ratios.",
+            )
         modes = frequencies.underdamped() if isinstance(frequencies, Identified) else frequencies
         waves = modes.eigenvalues.imag > 0.0
         return np.array(modes.frequencies[waves]), np.array(modes.damping_ratios[waves])
     if ratios is None:
-        raise DataError("proportional damping needs ratios beside the frequencies [rad/s], or modes in their place.")
+        raise DataError(
+            "missing-argument", "proportional damping needs ratios beside the frequencies [rad/s], or modes."
+        )
     try:
         omega, zeta = (np.array(numbers, dtype=np.float64).reshape(-1) for numbers in (frequencies, ratios))
     except (TypeError, ValueError) as error:
-        raise DataError(f"frequencies [rad/s] and ratios must be numbers: {error}.") from error
+        raise DataError("not-a-number", f"frequencies [rad/s] and ratios must be numbers: {error}.") from error
     return omega, zeta

@@ -1,20 +1,21 @@
-"""Where sensors and actuators sit: words such as ``"-x1.acceleration"``, read into coordinates, kinds and signs."""
+"""Places of sensors and actuators: texts such as ``"-x1.acceleration"`` as coordinates, kinds and signs."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.core.arguments import one_of
 from dalembert.core.errors import DataError, unknown_name
-from dalembert.identify.records.data import IdentificationWarning
+from dalembert.core.findings import Advice, Argument, Call, Finding
 from dalembert.linear.state_space import StateSpace
 
 KINDS = {"position": 0, "displacement": 0, "velocity": 1, "acceleration": 2}
 _UNITS = {"": 0, "/s": 1, "/s2": 2}
-# Feed-through above this part of the pulse response is real: only accelerations follow a force at once.
+# Share of the largest Markov parameter above which feed-through is no noise: only accelerations follow a force within
+# the same sample, with a feed-through of 1/m; noise of 1 % in the parameters leaves half of this.
 FEEDTHROUGH = 0.02
 
 
@@ -45,16 +46,21 @@ def kind_of_unit(unit: str) -> int | None:
     return None
 
 
-def check_forces(system: StateSpace) -> None:
-    """Refuse inputs that are motions by their unit; warn where masses do not come out in kg (or kg m²)."""
+def check_forces(system: StateSpace) -> list[Finding]:
+    """Refuse inputs that are motions by their unit; a finding where masses do not come out in kg (or kg m²)."""
     for name in system.inputs:
         kind = kind_of_unit(system.units.get(name, ""))
         if kind is not None:
             raise DataError(
+                "no-force",
                 f"input {name!r} is {('a position', 'a velocity', 'an acceleration')[kind]} "
-                f"[{system.units[name]}], not a force: its response tells no masses. Measure a force, fit a model of "
-                "known mass (refine_structured), or update one against the modes (update)."
-            )
+                f"[{system.units[name]}], not a force: its response does not determine masses. Measure a force.",
+                Advice(
+                    "Or fit a model of known mass with {}.",
+                    Call("da.identify.refine_structured"), Call("da.identify.update"),
+                ),
+                where={"channel": name},
+            )  # fmt: skip
     forces = [unit for unit in (system.units.get(name, "") for name in system.inputs) if unit]
     motions = [unit for unit in (system.units.get(name, "") for name in system.outputs) if unit]
     odd = [unit for unit in forces if unit.replace(" ", "").replace("·", "").replace("*", "") not in ("N", "Nm")]
@@ -62,12 +68,12 @@ def check_forces(system: StateSpace) -> None:
     if odd or small:
         force, motion = (odd or forces or ["N"])[0], (small or motions or ["m/s^2"])[0]
         stem = next((stem for stem in ("mm", "rad", "m") if motion.startswith(stem)), motion)
-        warnings.warn(
+        problem = (
             f"inputs in [{force}] and outputs in [{motion}]: masses are in {force}/({_acceleration(stem)}), not in kg, "
-            "and damping and stiffness alike. Convert the channels to N and m/s² for SI units.",
-            IdentificationWarning,
-            stacklevel=3,
+            "and damping and stiffness alike. Convert the channels to N and m/s² for SI units."
         )
+        return [Finding("not-si-units", problem)]
+    return []
 
 
 def _acceleration(stem: str) -> str:
@@ -78,8 +84,8 @@ def read_sensors(
     system: StateSpace, sensors: Mapping[str, str] | Iterable[str] | None, kind: str | None
 ) -> tuple[tuple[Place, ...], str]:
     """Place of every sensor that is used, and a note where the kind was inferred."""
-    if kind is not None and kind not in KINDS:
-        raise DataError(unknown_name("kind of sensor", kind, KINDS))
+    if kind is not None:
+        one_of("kind", kind, tuple(KINDS))
     note = ""
     if sensors is None or not isinstance(sensors, Mapping):
         chosen = system.outputs if sensors is None else (sensors,) if isinstance(sensors, str) else tuple(sensors)
@@ -89,13 +95,13 @@ def read_sensors(
     places = []
     for number, (output, word) in enumerate(words.items(), start=1):
         if output not in system.outputs:
-            raise DataError(unknown_name("output", output, system.outputs, "sensors"))
+            raise DataError("unknown-name", unknown_name("output", output, system.outputs, "sensors"))
         sign = -1.0 if word.startswith("-") else 1.0
         name, own = _split(word.lstrip("+-"))
         exponent = KINDS[own] if own else None if kind is None else KINDS[kind]
         if exponent is None:
-            exponent, told = _inferred(system, output)
-            note = note or told
+            exponent, reason = _infer_kind(system, output)
+            note = note or reason
         places.append(Place(output, name or (output if exponent == 0 else f"x{number}"), exponent, sign))
     return tuple(places), note
 
@@ -106,7 +112,7 @@ def _split(word: str) -> tuple[str, str]:
     return (stem, last) if last in KINDS and stem else (word, "")
 
 
-def _inferred(system: StateSpace, output: str) -> tuple[int, str]:
+def _infer_kind(system: StateSpace, output: str) -> tuple[int, str]:
     known = kind_of_unit(system.units.get(output, ""))
     names = ("positions", "velocities", "accelerations")
     if known is not None:
@@ -115,8 +121,10 @@ def _inferred(system: StateSpace, output: str) -> tuple[int, str]:
     if pulse is not None and np.abs(pulse[0]).max() > FEEDTHROUGH * np.abs(pulse).max():
         return 2, "outputs are taken for accelerations: they follow the inputs within the same sample"
     raise DataError(
-        f"whether output {output!r} is a position, a velocity or an acceleration is not known: it has no unit that "
-        "says so. Give kind='acceleration', or sensors={'" + output + "': 'x1.velocity', ...}."
+        "missing-argument",
+        f"it is not known whether output {output!r} is a position, a velocity or an acceleration: it has no unit.",
+        Advice("Use {}.", Argument("kind", "acceleration"), Argument("sensors", {output: "x1.velocity"})),
+        where={"channel": output},
     )
 
 
@@ -125,7 +133,7 @@ def read_actuators(system: StateSpace, actuators: Mapping[str, str] | None) -> d
     result = {}
     for name, word in (actuators or {}).items():
         if name not in system.inputs:
-            raise DataError(unknown_name("input", name, system.inputs, "actuators"))
+            raise DataError("unknown-name", unknown_name("input", name, system.inputs, "actuators"))
         result[name] = (word.lstrip("+-"), -1.0 if word.startswith("-") else 1.0)
     return result
 
@@ -142,11 +150,13 @@ def read_pairs(
     result = []
     for pair in pairs:
         if isinstance(pair, str) or len(tuple(pair)) != 2:
-            raise DataError(f"colocated must be a pair (output, input) or several of them, got {colocated!r}.")
+            raise DataError(
+                "wrong-shape", f"colocated must be a pair (output, input) or several of them, got {colocated!r}."
+            )
         output, given = (str(name) for name in pair)
         if output not in system.outputs:
-            raise DataError(unknown_name("output", output, system.outputs, "colocated"))
+            raise DataError("unknown-name", unknown_name("output", output, system.outputs, "colocated"))
         if given not in system.inputs:
-            raise DataError(unknown_name("input", given, system.inputs, "colocated"))
+            raise DataError("unknown-name", unknown_name("input", given, system.inputs, "colocated"))
         result.append((output, given))
     return tuple(result)

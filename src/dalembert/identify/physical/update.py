@@ -4,7 +4,7 @@
 
 ω, n, ζ: frequency, shape at the measured coordinates (unit length, its sign that of the measured one), damping ratio
 φᵀCφ/2ω of the model's undamped mode that resembles the measured one most; paired anew by MAC in every iteration.
-Gauss-Newton with Levenberg's damping; derivatives of the modes are exact (`eigen_slopes`).
+Gauss-Newton with Levenberg's damping; derivatives of the modes are exact (`mode_derivatives`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.progress import Progress, Setting
 from dalembert.equations import EquationsOfMotion
 from dalembert.expressions import Array
@@ -24,9 +25,9 @@ from dalembert.identify.physical.updated import Updated
 from dalembert.identify.structured.parametric_system import Model, ParametricSystem
 from dalembert.linear.modes import Modes
 
-FREQUENCY_DEVIATION = 0.01  # relative, where none is known
-SHAPE_DEVIATION = 0.1
-DAMPING_DEVIATION = 0.1  # relative
+# Standard deviations where none are given, as careful modal tests reach them: frequencies 1 %, shapes of unit length
+# 0.1, damping ratios 10 %.
+FREQUENCY_DEVIATION, SHAPE_DEVIATION, DAMPING_DEVIATION = 0.01, 0.1, 0.1
 
 
 def update(
@@ -54,16 +55,16 @@ def update(
     parameters : names with first values; for equations of motion names suffice
     coordinates : mapping of measured coordinates to coordinates or outputs of the model, or some measured coordinates
         All measured ones, by their own names, when left out.
-    shapes : whether shapes count, beside serving to tell modes apart
+    shapes : whether shapes count; they serve to pair modes in any case
     damping : whether damping ratios count
     deviations : mapping with "frequencies" [Hz], "shapes" (of shapes of unit length), "damping" (ratios), optional
         Standard deviations, a number or one per mode. An identified model brings those it knows. Without any the fit
-        takes 1 %, 0.1 and 10 %, and says nothing of the deviations of the parameters.
+        takes 1 %, 0.1 and 10 %, and the parameters have no deviations.
     prior : relative standard deviation of the first values, of all or by name, optional
-        Keeps parameters near where they were unless the modes speak against it.
+        Keeps parameters near their first values where the modes do not determine them.
     bounds : mapping of a parameter to (low, high), optional
         Parameters with a positive first value stay positive by themselves.
-    count : number of modes of the model to look among, optional
+    count : number of modes of the model to choose from, optional
 
     Returns
     -------
@@ -88,7 +89,7 @@ def update(
     return search.report(model, status, known=target.known)
 
 
-# ---- the border
+# ---- arguments
 
 
 def _parameters(model: Any, given: Any) -> tuple[list[str], Array]:
@@ -98,15 +99,20 @@ def _parameters(model: Any, given: Any) -> tuple[list[str], Array]:
         names = [given] if isinstance(given, str) else list(given)
         for name in names:
             if name not in model.parameters.index:
-                raise ModelError(unknown_name("parameter", name, model.parameters.names, f"equations {model.name!r}"))
+                raise ModelError(
+                    "unknown-name", unknown_name("parameter", name, model.parameters.names, f"equations {model.name!r}")
+                )
         values = [float(model.p[model.parameters.index[name]]) for name in names]
     else:
-        raise DataError("parameters must name first values, such as parameters={'E': 210e9, 'k': 1e6}.")
+        raise DataError(
+            "missing-argument", "the parameters need first values.",
+            Advice("Give them by name: {}.", Argument("parameters", {"E": 210e9, "k": 1e6})),
+        )  # fmt: skip
     if not names:
-        raise DataError("parameters is empty: name at least one parameter to update.")
+        raise DataError("empty", "parameters is empty: name at least one parameter to update.")
     first = np.array(values)
     if not np.isfinite(first).all():
-        raise DataError("first values of the parameters must be finite.")
+        raise DataError("not-finite", "first values of the parameters must be finite.")
     return names, first
 
 
@@ -115,14 +121,15 @@ def _bounds(names: list[str], first: Array, given: Any) -> tuple[Array, Array]:
     high = np.where(first < 0, 1e-6 * first, np.inf)
     for name, pair in (given or {}).items():
         if name not in names:
-            raise DataError(unknown_name("parameter", name, names, "bounds"))
+            raise DataError("unknown-name", unknown_name("parameter", name, names, "bounds"))
         k = names.index(name)
         low[k], high[k] = float(pair[0]), float(pair[1])
         if not low[k] < high[k]:
-            raise DataError(f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
+            raise DataError("out-of-range", f"bounds of {name!r}: {low[k]:g} is not below {high[k]:g}.")
         if not low[k] <= first[k] <= high[k]:
             raise DataError(
-                f"the first value {first[k]:g} of {name!r} is outside its bounds ({low[k]:g}, {high[k]:g})."
+                "out-of-range",
+                f"the first value {first[k]:g} of {name!r} is outside its bounds ({low[k]:g}, {high[k]:g}).",
             )
     return low, high
 
@@ -135,9 +142,9 @@ def _prior(names: list[str], given: Any) -> Array:
     result = np.full(len(names), np.inf)
     for name, value in given.items():
         if name not in names:
-            raise DataError(unknown_name("parameter", name, names, "prior"))
+            raise DataError("unknown-name", unknown_name("parameter", name, names, "prior"))
         if not float(value) > 0:
-            raise DataError(f"prior of {name!r} must be a positive relative deviation, got {value!r}.")
+            raise DataError("not-positive", f"prior of {name!r} must be a positive relative deviation, got {value!r}.")
         result[names.index(name)] = float(value)
     return result
 
@@ -146,17 +153,18 @@ def _target(modes: Any, coordinates: Any, deviations: Any, shapes: bool, damping
     given = dict(deviations or {})
     for name in given:
         if name not in ("frequencies", "shapes", "damping"):
-            raise DataError(unknown_name("kind", name, ("frequencies", "shapes", "damping"), "deviations"))
+            kinds = ("frequencies", "shapes", "damping")
+            raise DataError("unknown-argument", unknown_name("kind", name, kinds, "deviations"))
     if isinstance(modes, Identified):
         for name, own in (("frequencies", modes.frequency_deviations), ("damping", modes.damping_deviations)):
             if own is not None:
                 given.setdefault(name, own)
         modes = modes.modes()
     if not isinstance(modes, Modes):
-        raise DataError(f"modes must be Modes or an Identified, got {type(modes).__name__}.")
+        raise DataError("wrong-type", f"modes must be Modes or an Identified, got {type(modes).__name__}.")
     chosen = np.flatnonzero(modes.eigenvalues.imag > 0)
     if not len(chosen):
-        raise DataError("none of the measured modes oscillates: there is nothing to compare frequencies with.")
+        raise DataError("overdamped", "none of the measured modes oscillates: there is no frequency to compare.")
     k = len(chosen)
     names = _coordinates(modes.coordinates, coordinates)
     rows = [modes.coordinates.index(name) for name in names]
@@ -167,7 +175,9 @@ def _target(modes: Any, coordinates: Any, deviations: Any, shapes: bool, damping
     def spread(name: str, default: Array) -> Array:
         value = np.asarray(given.get(name, default), dtype=float)
         if value.shape not in ((), (k,)) or not (np.isfinite(value).all() and (value > 0).all()):
-            raise DataError(f"deviations of {name} must be positive, one number or one per oscillating mode ({k}).")
+            raise DataError(
+                "wrong-shape", f"deviations of {name} must be positive, one number or one per oscillating mode ({k})."
+            )
         return np.broadcast_to(value, (k,)).copy()
 
     counted = ["frequencies", *(["shapes"] if shapes and len(rows) > 1 else []), *(["damping"] if damping else [])]
@@ -186,16 +196,18 @@ def _coordinates(known: tuple[str, ...], given: Any) -> dict[str, str]:
     )  # fmt: skip
     for name in pairs:
         if name not in known:
-            raise DataError(unknown_name("measured coordinate", name, known, "the modes"))
+            raise DataError("unknown-name", unknown_name("measured coordinate", name, known, "the modes"))
     return pairs
 
 
 def _real(shapes: Any) -> Array:
-    """Unit columns, turned in the complex plane to lie along the real axis as well as they can."""
+    """Real unit columns: each times the phase factor that makes its imaginary part smallest."""
     columns = np.asarray(shapes, dtype=np.complex128)
     angle = 0.5 * np.angle((columns * columns).sum(axis=0))
     real = (columns * np.exp(-1j * angle)).real
     size = np.linalg.norm(real, axis=0)
     if not (size > 0).all():
-        raise DataError(f"measured mode {int(np.argmin(size)) + 1} does not move any of the chosen coordinates.")
+        raise DataError(
+            "node", f"measured mode {int(np.argmin(size)) + 1} does not move any of the chosen coordinates."
+        )
     return np.asarray(real / size)

@@ -1,4 +1,4 @@
-"""What a model update returns: values, and how the modes agree before and after."""
+"""Result of a model update: values, and the agreement of the modes before and after."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Finding
 from dalembert.core.tables import aligned
 from dalembert.equations import EquationsOfMotion
 from dalembert.linear import SecondOrder
@@ -29,10 +30,11 @@ class Updated(Frozen):
     measured, frequencies_before, frequencies_after : (k,) [Hz], one per measured mode
     mac_before, mac_after : (k,)
     damping_measured, damping_before, damping_after : (k,)
-    undetermined : texts
-        Combinations of parameters that the modes cannot tell.
+    directions : (m, k)
+        Combinations of parameters that the modes do not determine.
     status : "converged", or why the search ended
-    notes : texts;  provenance : mapping
+    findings : undetermined parameters, repeated modes, poor pairs, parameters at a bound
+    provenance : mapping
     """
 
     parameters: tuple[str, ...]
@@ -52,10 +54,9 @@ class Updated(Frozen):
     damping_after: FloatArray
     shapes_count: bool
     damping_counts: bool
-    undetermined: tuple[str, ...]
     directions: FloatArray
     status: str
-    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
     provenance: Mapping[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -63,7 +64,7 @@ class Updated(Frozen):
 
     def __getitem__(self, parameter: str) -> float:
         if parameter not in self.parameters:
-            raise DataError(unknown_name("parameter", parameter, self.parameters, "this update"))
+            raise DataError("unknown-name", unknown_name("parameter", parameter, self.parameters, "this update"))
         return float(self.values[self.parameters.index(parameter)])
 
     @property
@@ -106,4 +107,4 @@ class Updated(Frozen):
     def __repr__(self) -> str:
         worst = float(np.abs(self.errors_after).max())
         head = f"Updated: {self.status}, frequencies within {worst:.3g} %"
-        return "\n".join([head, self.table(), *(f"  {note}" for note in self.notes)])
+        return "\n".join([head, self.table(), *(f"  {one.text()}" for one in self.findings)])
