@@ -1,11 +1,11 @@
 """Elastic energy of a force law: V(x) = ∫ F(ξ) dξ from the free length to x, as an expression of x.
 
-Sines and cosines of a x + b, as of a detent or of cogging over many turns, are integrated in closed form. The rest is
-left to Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form where `da.where`,
-`da.math.maximum`, ... switch. A switch that is linear or quadratic in x, whatever branch it stands in itself,
-is found in the expression and its roots part the range of integration, so a gap, a dead band or two stiffnesses are
-integrated exactly. What is left (any other switch, a step much narrower than the range) shows as an error of
-`energy.balance`: the force itself is never replaced by the derivative of the quadrature.
+Sines and cosines of a x + b, as of a detent or of cogging over many turns, are integrated in closed form. All other
+terms are integrated by Gauss-Legendre quadrature on the pieces where the law has one form. A law changes form at the
+switches of `da.where`, `da.math.maximum`, ... A switch that is linear or quadratic in x, also inside a branch of
+another one, is found in the expression, and its roots divide the range of integration: a gap, a dead band or two
+stiffnesses are integrated exactly. Any other switch, or a step much narrower than the range, gives an error of the
+energy, which `energy.balance` shows; the force itself is never replaced by the derivative of the quadrature.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from dalembert.expressions.quantities import PiecewiseLinear
 
 SX = ca.SX
 NODES = 24  # per piece: exact for polynomials of degree 47; tanh(x / w) to 2e-9 of its value for x = 20 w
-MOST_FORMS = 64  # of one switch: nested choices multiply
+MOST_FORMS = 64  # of one switch: nested choices multiply, six of them give as many
 TRUTHS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR)
 
 
-def law_energy(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) -> Any | None:
+def integrate_law(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) -> Any | None:
     """Integral over x of the force `value`, an expression of x and the parameters p.
 
-    From zero; from 1 (m or rad) where the law is not finite at zero. None where it is finite at neither: such a law
-    has no elastic part. Both are judged at the values `defaults` of the parameters. A table has its own integral.
+    The integral begins at zero, or at 1 (m or rad) where the law is not finite at zero. A law that is finite at neither
+    has no elastic part: the result is None. Both are evaluated at the values `defaults` of the parameters. A table has
+    its own integral.
     """
     if isinstance(law, PiecewiseLinear):
         return law.integral(x)
@@ -39,34 +40,34 @@ def law_energy(law: Any, value: Any, x: Any, p: Any, defaults: Iterable[float]) 
     begin = next((place for place in (0.0, 1.0) if math.isfinite(float(force(place, now)))), None)
     if begin is None:
         return None
-    exact, value = _sines(value, x, begin)
+    exact, value = _integrate_sines(value, x, begin)
     force = ca.Function("law", [x, p], [value])
     lower, upper = ca.fmin(x, begin), ca.fmax(x, begin)
-    inside = [ca.fmin(ca.fmax(root, lower), upper) for root in changes_of_form(value, x)]
+    inside = [ca.fmin(ca.fmax(root, lower), upper) for root in find_switches(value, x)]
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     total = SX(0)
-    for left, right in pairwise([lower, *_ascending(inside), upper]):
+    for left, right in pairwise([lower, *_sort(inside), upper]):
         middle, half = 0.5 * (left + right), 0.5 * (right - left)
         terms = [w * force(middle + half * node, p) for node, w in zip(nodes, weights, strict=True)]
         total = total + ca.if_else(half > 0, half * sum(terms), 0)
     return exact + ca.if_else(x < begin, -total, total)
 
 
-def _sines(value: Any, x: Any, begin: float) -> tuple[Any, Any]:
+def _integrate_sines(value: Any, x: Any, begin: float) -> tuple[Any, Any]:
     """Integral from `begin` to x of those terms of a sum that are sines or cosines of a x + b, and the other terms."""
     parts = [value.dep(k) for k in range(value.n_dep())]
     kind = value.op()
     if kind in (ca.OP_ADD, ca.OP_SUB):
-        (first, rest), (second, other) = (_sines(part, x, begin) for part in parts)
+        (first, rest), (second, other) = (_integrate_sines(part, x, begin) for part in parts)
         return SX.binary(kind, first, second), SX.binary(kind, rest, other)
     if kind == ca.OP_NEG:
-        first, rest = _sines(parts[0], x, begin)
+        first, rest = _integrate_sines(parts[0], x, begin)
         return -first, -rest
     if kind in (ca.OP_MUL, ca.OP_DIV) and not ca.depends_on(parts[1], x):
-        first, rest = _sines(parts[0], x, begin)
+        first, rest = _integrate_sines(parts[0], x, begin)
         return SX.binary(kind, first, parts[1]), SX.binary(kind, rest, parts[1])
     if kind == ca.OP_MUL and not ca.depends_on(parts[0], x):
-        first, rest = _sines(parts[1], x, begin)
+        first, rest = _integrate_sines(parts[1], x, begin)
         return parts[0] * first, parts[0] * rest
     if kind in (ca.OP_SIN, ca.OP_COS):
         slope = ca.simplify(ca.jacobian(parts[0], x))
@@ -77,8 +78,8 @@ def _sines(value: Any, x: Any, begin: float) -> tuple[Any, Any]:
     return SX(0), value
 
 
-def _ascending(values: list[Any]) -> list[Any]:
-    """Sorted by exchanges of neighbours: expressions have no order of their own."""
+def _sort(values: list[Any]) -> list[Any]:
+    """Ascending values, by exchanges of neighbours: expressions cannot be compared."""
     values = list(values)
     for last in range(len(values) - 1, 0, -1):
         for k in range(last):
@@ -87,8 +88,8 @@ def _ascending(values: list[Any]) -> list[Any]:
     return values
 
 
-def changes_of_form(value: Any, argument: Any) -> list[Any]:
-    """Arguments at which a linear or quadratic switch of an expression changes side: expressions of parameters."""
+def find_switches(value: Any, argument: Any) -> list[Any]:
+    """Arguments at which a linear or quadratic switch of an expression changes: expressions of the parameters."""
     found: dict[Any, Any] = {}
     forms: dict[int, list[Any]] = {}
     waiting, seen = [value], set()
@@ -100,19 +101,19 @@ def changes_of_form(value: Any, argument: Any) -> list[Any]:
         parts = [node.dep(k) for k in range(node.n_dep())]
         waiting += parts
         if node.op() in (ca.OP_LT, ca.OP_LE, ca.OP_FMIN, ca.OP_FMAX):
-            sides = [a - b for a, b in product(_forms(parts[0], forms), _forms(parts[1], forms))]
+            sides = [a - b for a, b in product(_find_forms(parts[0], forms), _find_forms(parts[1], forms))]
         elif node.op() in (ca.OP_FABS, ca.OP_SIGN):
-            sides = _forms(parts[0], forms)
+            sides = _find_forms(parts[0], forms)
         else:
             continue
         for side in sides[:MOST_FORMS]:
-            for root in _roots(side, argument):
+            for root in _find_roots(side, argument):
                 found[float(root) if root.is_constant() else root.element_hash()] = root
     return list(found.values())
 
 
-def _roots(side: Any, x: Any) -> list[Any]:
-    """Of an expression that is linear or quadratic in x."""
+def _find_roots(side: Any, x: Any) -> list[Any]:
+    """Roots of an expression that is linear or quadratic in x; none of any other."""
     slope = ca.simplify(ca.jacobian(side, x))
     curvature = ca.simplify(ca.jacobian(slope, x))
     if ca.depends_on(curvature, x) or slope.is_zero():
@@ -124,8 +125,8 @@ def _roots(side: Any, x: Any) -> list[Any]:
     return [ca.simplify((-slope + sign * width) / curvature) for sign in (-1, 1)]
 
 
-def _forms(node: Any, known: dict[int, list[Any]]) -> list[Any]:
-    """The smooth expressions that a node may stand for: every choice inside it made one way or the other."""
+def _find_forms(node: Any, known: dict[int, list[Any]]) -> list[Any]:
+    """The smooth expressions that a node can be equal to: one for each combination of the choices inside it."""
     key = node.element_hash()
     if key not in known:
         parts = [node.dep(k) for k in range(node.n_dep())]
@@ -137,15 +138,17 @@ def _forms(node: Any, known: dict[int, list[Any]]) -> list[Any]:
         elif kind == ca.OP_SIGN:
             forms = [SX(-1), SX(1)]
         elif kind == ca.OP_FABS:
-            forms = [sign * form for form in _forms(parts[0], known) for sign in (-1, 1)]
+            forms = [sign * form for form in _find_forms(parts[0], known) for sign in (-1, 1)]
         elif kind in (ca.OP_FMIN, ca.OP_FMAX):
-            forms = [*_forms(parts[0], known), *_forms(parts[1], known)]
+            forms = [*_find_forms(parts[0], known), *_find_forms(parts[1], known)]
         elif kind == ca.OP_IF_ELSE_ZERO:
-            forms = [SX(0), *_forms(parts[1], known)]
+            forms = [SX(0), *_find_forms(parts[1], known)]
         elif len(parts) == 1:
-            forms = [SX.unary(kind, form) for form in _forms(parts[0], known)]
+            forms = [SX.unary(kind, form) for form in _find_forms(parts[0], known)]
         else:
-            forms = [SX.binary(kind, a, b) for a, b in product(_forms(parts[0], known), _forms(parts[1], known))]
+            forms = [
+                SX.binary(kind, a, b) for a, b in product(_find_forms(parts[0], known), _find_forms(parts[1], known))
+            ]
         distinct = {form.element_hash(): form for form in forms}
         known[key] = list(distinct.values())[:MOST_FORMS]
     return known[key]

@@ -12,7 +12,7 @@ from dalembert.core.errors import ModelError
 from dalembert.expressions import call_user
 from dalembert.mechanics.forces.drawing import Drawing
 from dalembert.mechanics.forces.force_equations import FORCE_EQUATIONS, ForceBuilder, ForceEquations
-from dalembert.mechanics.forces.law_energy import law_energy
+from dalembert.mechanics.forces.law_energy import integrate_law
 from dalembert.mechanics.user_view import as_column
 from dalembert.model.bodies import Place
 from dalembert.model.forces.spring import Spring
@@ -58,7 +58,7 @@ def act(builder: ForceBuilder, spring: Spring) -> None:
         x, rate = SX.sym("extension"), SX.sym("speed")
         law = ca.Function("law", [x, rate, host.p], [_law(builder, spring, x, rate)])
         value = ca.substitute(law(x, rate, host.p), rate, 0)
-        energy = law_energy(spring.law, value, x, host.p, host.m.parameters.values())
+        energy = integrate_law(spring.law, value, x, host.p, host.m.parameters.values())
         at_rest = SX(0)
         if energy is not None:
             at_rest = law(extension, 0, host.p)
