@@ -467,14 +467,14 @@ def test_the_damped_cantilever_has_the_printed_frequency_response():
 @pytest.mark.spec("003-C66")
 def test_loss_factors_are_assembled_element_by_element():
     f = cantilever(2)
-    f.beams.clear()
+    f.elements.clear()
     f.add_beam("b1", "p1", "p2", section=SQUARE, material=UNIT, loss_factor=0.1)
     f.add_beam("b2", "p2", "p3", section=SQUARE, material=UNIT, loss_factor=0.3)
     s = assemble(f)
     parts = []
     for name, ends in (("b1", ("p1", "p2")), ("b2", ("p2", "p3"))):
         one = cantilever(2)
-        one.beams.clear()
+        one.elements.clear()
         one.add_beam(name, *ends, section=SQUARE, material=UNIT)
         one.add_mass("dot", "p3" if name == "b1" else "p1", 1.0)
         parts.append(assemble(one).K.toarray())

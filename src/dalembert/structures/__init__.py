@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dalembert.structures.analysis.statics import solve_static as solve_static
     from dalembert.structures.assembly.damping import ModalDamping as ModalDamping
     from dalembert.structures.assembly.damping import Rayleigh as Rayleigh
+    from dalembert.structures.assembly.element_group import ElementGroup as ElementGroup
     from dalembert.structures.assembly.materials import Material as Material
     from dalembert.structures.assembly.materials import material as material
     from dalembert.structures.assembly.sections import Section as Section
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from dalembert.structures.continuous.timoshenko import SupportedBranches as SupportedBranches
     from dalembert.structures.continuous.timoshenko import supported_branches as supported_branches
     from dalembert.structures.continuous.timoshenko import supported_ratios as supported_ratios
+    from dalembert.structures.frame.element import FRAME_ELEMENTS as FRAME_ELEMENTS
+    from dalembert.structures.frame.element import FrameElement as FrameElement
+    from dalembert.structures.frame.element import RigidSlices as RigidSlices
     from dalembert.structures.frame.frame import Frame as Frame
     from dalembert.structures.reduction.component_modes import craig_bampton as craig_bampton
     from dalembert.structures.reduction.component_modes import macneal as macneal

@@ -9,6 +9,7 @@ import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, assemble, find_buckling, solve_static, spin
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 ROD = {"section": Section.circle(0.02), "material": STEEL}
@@ -42,7 +43,7 @@ def test_a_single_point_on_a_spring_is_held_when_its_translations_are():
     f.add_point("P", 0, 0)
     f.add_mass("m", "P", 2.0)
     f.add_spring("k", "P", None, 100.0, direction="y")
-    with pytest.raises(ModelError, match=r"nothing resists translation along x\. Support it"):
+    with raises(ModelError, "not-held"):
         solve_static(assemble(f), "gravity")
     f.add_support("P", "x")
     assert solve_static(assemble(f), "gravity").displacement["P.y"] == pytest.approx(-0.1962)

@@ -8,6 +8,7 @@ import scipy.integrate
 import scipy.linalg
 
 from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PIPE = Section.tube(0.1, 0.08)
@@ -109,7 +110,7 @@ def test_members_added_one_by_one_or_at_once_are_the_same():
     for k, (a, b) in enumerate(zip(starts, ends)):
         one.add_beam(f"b{k + 1}", a, b, section=PIPE, material="steel")
     many.add_beams("b", starts, ends, section=PIPE, material="steel")
-    assert len(one.beams) == 1
+    assert len(one.elements) == 1
     first, second = assemble(one), assemble(many)
     np.testing.assert_array_equal(dense(first), dense(second))
     assert first.coordinates == second.coordinates
@@ -219,7 +220,7 @@ def test_a_hinge_about_a_slanted_axis_that_turns_nothing_is_refused():
     f.add_points("p", [[0, 0, 0], [1, 1, 0], [2, 2, 0]])
     f.add_beam("b1", "p1", "p2", section=PIPE, material=STEEL, releases={"end": "rx"})
     f.add_beam("b2", "p2", "p3", section=PIPE, material=STEEL, releases={"start": "rx"})
-    with pytest.raises(Exception, match="'p2': every beam there releases the rotation about"):
+    with raises(Exception, "not-held", "'p2'"):
         assemble(f)
 
 
@@ -403,6 +404,4 @@ def test_prescribed_displacements_move_the_structure():
 
 
 def test_frames_print_what_they_have():
-    assert repr(line()) == (
-        "Frame('line', planar, 2 points, 1 beams and bars, 0 masses, 0 springs, 0 supports, 0 load cases)"
-    )
+    assert repr(line()) == ("Frame('line', planar, 2 points, 1 x beam, 0 supports, 0 load cases)")

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, assemble, solve_static
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": STEEL}
@@ -71,7 +72,7 @@ def test_members_that_end_in_each_other_have_no_place():
     f.add_beam("one", "A", "two[1]", **BEAM, elements=2)
     f.add_beam("two", "B", "one[1]", **BEAM, elements=2)
     f.add_beam("own", "A", "own[1]", **BEAM, elements=2)
-    with pytest.raises(ModelError, match="'one', 'two', 'own' start or end inside each other"):
+    with raises(ModelError, "no-solution", "'one'", "'two'", "'own'"):
         assemble(f)
 
 
@@ -80,7 +81,7 @@ def test_an_unknown_end_of_a_member_is_named():
     f.add_points(["A", "B", "C"], [[0, 0], [4, 0], [2, 1]])
     f.add_beam("stem", "A", "B", **BEAM, elements=2)
     f.add_beam("twig", "stem[2]", "C", **BEAM)
-    with pytest.raises(ModelError, match=r"beam 'twig': no point named 'stem\[2\]'.*Did you mean 'stem\[1\]'"):
+    with raises(ModelError, "unknown-name", "'twig'", "'stem[2]'", "'stem[1]'"):
         assemble(f)
 
 
@@ -99,8 +100,8 @@ def test_every_member_of_a_set_may_have_its_own_height_direction():
     f.add_beams("post", ["a1", "a2", "a3"], ["b1", "b2", "b3"], **BEAM, up=ups, elements=2)
     y = assemble(f).groups[0].R[::2, 1]
     np.testing.assert_allclose(y, [[1, 0, 0], [0, 1, 0], [np.sqrt(0.5), np.sqrt(0.5), 0]], atol=1e-15)
-    with pytest.raises(ModelError, match=r"up of beam 'x...' must be 3 numbers or of shape \(3, 3\)"):
+    with raises(ModelError, "wrong-shape", "'x...'", "3", "(3, 3)"):
         f.add_beams("x", ["a1", "a2", "a3"], ["b2", "b3", "b1"], **BEAM, up=ups[:2])
     f.add_beams(["x", "y"], ["a1", "a2"], ["a2", "a3"], **BEAM, up=[[0, 0, 1], [1, 0, 0]])
-    with pytest.raises(ModelError, match="beam 'y': up= points along the beam"):
+    with raises(ModelError, "parallel", "'y'"):
         assemble(f)

@@ -8,6 +8,7 @@ import pytest
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Section, assemble, prestress, solve_static
+from tests.helpers.findings import raises
 
 BEAM = {"section": Section.rectangle(0.2, 0.1), "material": "steel"}
 
@@ -45,14 +46,14 @@ def test_a_part_joined_by_a_rigid_link_is_not_told_as_apart():
 
 @pytest.mark.parametrize(("change", "words"), [
     (lambda f: (f.add_point("C.x", 3, 3), f.add_beam("q", "C", "C.x", **BEAM)),
-     "point 'C.x' is called like a coordinate of point 'C'"),
-    (lambda f: f.add_force("C.y", "B", (0, 1)), "load case 'C.y' is called like a coordinate of point 'C'"),
-    (lambda f: (f.add_point("a\nb", 3, 3), f.add_beam("q", "C", "a\nb", **BEAM)), "a name must be a non-empty text"),
+     ("taken-name", "'C.x'", "'C'")),
+    (lambda f: f.add_force("C.y", "B", (0, 1)), ("taken-name", "'C.y'", "'C'")),
+    (lambda f: (f.add_point("a\nb", 3, 3), f.add_beam("q", "C", "a\nb", **BEAM)), ("bad-name",)),
 ])  # fmt: skip
 def test_names_that_mean_two_things_are_refused(change, words):
     f = frame()
     change(f)
-    with pytest.raises(ModelError, match=words):
+    with raises(ModelError, *words):
         assemble(f)
 
 
@@ -83,7 +84,7 @@ def test_a_curvature_of_a_bar_is_refused():
     f = frame()
     f.add_bar("tie", "A", "C", **BEAM)
     f.add_strain("hot", "tie", 1e-4, curvature_z=0.1)
-    with pytest.raises(ModelError, match="a curvature of 'tie' does nothing: bars do not bend"):
+    with raises(ModelError, "ineffective-load", "'tie'"):
         assemble(f)
 
 
@@ -97,5 +98,5 @@ def test_a_moment_on_a_released_end_is_refused_in_words():
     f.add_beam("q", "C", "D", **BEAM, releases={"end": "rz"})
     f.add_support("D", "y")
     f.add_moment("twist", "D", 5.0)
-    with pytest.raises(DataError, match=r"a load acts on D\.rz, which no element holds: bars and released ends"):
+    with raises(DataError, "ineffective-load"):
         solve_static(assemble(f), "twist")

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.core.errors import ModelError
 from dalembert.structures import Frame, Material, Section, assemble
+from tests.helpers.findings import raises
 
 PLANK = Section.rectangle(0.2, 0.1)
 BEAM = {"section": PLANK, "material": "steel"}
@@ -142,112 +143,112 @@ def moment_on_bars(f):
 
 
 @pytest.mark.parametrize(("mistake", "words"), [
-    (duplicate_point, "name 'A' is used more than once for a point"),
-    (point_like_an_inner_one, r"name 'tie\[1\]' is used more than once for a point"),
-    (zero_length, "beam 'nothing' has no length: 'A' and 'A2' are at one place"),
-    (same_ends, "beam 'loop' has no length"),
-    (lonely_point, "points not connected to anything in frame 'roof': moon"),
-    (blank_name, "without outer blanks, got ' P'"),
-    (base_point, "may not be called 'base'"),
-    (flat_section, "beam 'flat': its section has I_z = 0"),
-    (no_section, "beam 'odd': section must be a Section, got float"),
-    (unknown_material, "beam 'odd': .*Did you mean 'steel'"),
-    (no_material, "beam 'odd': a material is a Material or the name of one"),
-    (slave_twice, "point 'C' is a slave of 'one' and of 'two' in x"),
-    (own_master, "'A' is both master and slave"),
-    (no_slaves, "rigid link 'one' has no slaves"),
-    (circle, "rigid links run in a circle through point"),
-    (held_slave, "support of 'C' holds y, but the point follows rigid link 'one'"),
-    (two_values, "support of 'A' in y is given two different values"),
-    (both_axial_releases, "beam 'loose' releases x at both ends"),
-    (three_releases, "beam 'loose' releases too much of y and rz"),
-    (two_shear_releases, "beam 'loose' releases too much of y and rz"),
-    (spring_without_line, "spring 's' joins points at one place"),
-    (moment_on_bars, "a moment acts on point 'D', which has no rotation"),
+    (duplicate_point, ("taken-name", "'A'")),
+    (point_like_an_inner_one, ("taken-name", "'tie[1]'")),
+    (zero_length, ("zero-length", "'nothing'", "'A'", "'A2'")),
+    (same_ends, ("zero-length", "'loop'")),
+    (lonely_point, ("not-connected", "'roof'")),
+    (blank_name, ("bad-name", "' P'")),
+    (base_point, ("taken-name", "'base'")),
+    (flat_section, ("not-positive", "'flat'", "0")),
+    (no_section, ("wrong-type", "'odd'")),
+    (unknown_material, ("unknown-name", "'odd'", "'steel'")),
+    (no_material, ("wrong-type", "'odd'")),
+    (slave_twice, ("conflicting-links", "'C'", "'one'", "'two'")),
+    (own_master, ("conflicting-links", "'A'")),
+    (no_slaves, ("empty", "'one'")),
+    (circle, ("conflicting-links",)),
+    (held_slave, ("conflicting-links", "'C'", "'one'")),
+    (two_values, ("conflicting-arguments", "'A'")),
+    (both_axial_releases, ("not-held", "'loose'")),
+    (three_releases, ("not-held", "'loose'")),
+    (two_shear_releases, ("not-held", "'loose'")),
+    (spring_without_line, ("zero-length", "'s'")),
+    (moment_on_bars, ("ineffective-load", "'D'")),
 ])  # fmt: skip
 def test_a_mistake_is_told_by_name(mistake, words):
     f = frame()
     mistake(f)
-    with pytest.raises(ModelError, match=words):
+    with raises(ModelError, *words):
         assemble(f)
 
 
 def test_a_beam_in_space_needs_both_bending_stiffnesses_and_torsion():
     f = frame(planar=False)
     f.add_beam("flat", "A", "C", section=Section(area=1.0, I_y=0.0, I_z=1.0, J=0.0), material="steel")
-    with pytest.raises(ModelError, match=r"I_y = 0(.|\n)*J = 0"):
+    with raises(ModelError, "several-problems", "I_y = 0", "J = 0"):
         assemble(f)
 
 
 def test_up_must_not_point_along_the_beam():
     f = frame(planar=False)
     f.add_beam("odd", "A", "C", **BEAM, up=(2, 1, 0))
-    with pytest.raises(ModelError, match="beam 'odd': up= points along the beam"):
+    with raises(ModelError, "parallel", "'odd'"):
         assemble(f)
 
 
 def test_an_empty_frame_is_refused():
-    with pytest.raises(ModelError, match="has no points"):
+    with raises(ModelError, "several-problems", "no points"):
         assemble(Frame("nothing"))
     f = Frame("points")
     f.add_point("A", 0, 0, 0)
-    with pytest.raises(ModelError, match="has no beams"):
+    with raises(ModelError, "empty"):
         assemble(f)
 
 
 def test_a_load_beyond_the_end_of_a_beam_is_refused():
     f = frame()
     f.add_beam_force("p", "rafter", 2.5, (0, 1))
-    with pytest.raises(ModelError, match=r"at 2.5 m is beyond its end \(2 m\)"):
+    with raises(ModelError, "out-of-range", "2.5 m", "2 m"):
         assemble(f)
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda f: f.add_point("P", 1), "must be 2 numbers"),
-    (lambda f: f.add_point("P", 1, float("nan")), "finite number"),
-    (lambda f: f.add_points("P", [[1, 2], [3, np.inf]]), "finite, of shape"),
-    (lambda f: f.add_points("P", [[1, 2, 3]]), "planar: z of every point must be 0"),
-    (lambda f: f.add_points(["P"], [[1, 2], [3, 4]]), "1 names for 2 points"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, elements=0), "whole number, 1 or more"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, elements=2.5), "whole number, 1 or more"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, theory="shell"), "theory must be one of timoshenko"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, mass="none"), "'consistent' or 'lumped'"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, loss_factor=-1), "must not be negative"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, offsets=((0, 1),)), "must be two vectors"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"middle": "rz"}), "expected 'start' and 'end'"),
-    (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"end": "ry"}), "'ry' is no direction"),
-    (lambda f: f.add_beams("b", ["A"], ["B", "C"], **BEAM), "1 starts but 2 ends"),
-    (lambda f: f.add_support("A", "q"), "'q' is no direction; expected some of x y rz, fixed or pinned"),
-    (lambda f: f.add_support("A", ""), "needs at least one direction"),
-    (lambda f: f.add_support("A", 5), "5 is no direction"),
-    (lambda f: f.add_support("A", "x", values={"y": 1.0}), "a value is given for 'y', which is not held"),
-    (lambda f: f.add_support("A", "x", values="much"), "finite number"),
-    (lambda f: f.add_mass("m", "A", -1.0), "must not be negative"),
-    (lambda f: f.add_mass("m", "A", (1, 2)), "one number or three"),
-    (lambda f: f.add_mass("m", "A", 1.0, inertia=[[1, 2], [3, 4]]), "symmetric 3 x 3"),
-    (lambda f: f.add_mass("m", "A", 1.0, inertia=(1, -1, 1)), "negative eigenvalues"),
-    (lambda f: f.add_spring("s", "A", None, 5.0), "say direction="),
-    (lambda f: f.add_spring("s", "A", "B", -5.0), "must not be negative"),
-    (lambda f: f.add_spring("s", "A"), "neither stiffness nor damping"),
-    (lambda f: f.add_spring("s", "A", "B"), "neither stiffness nor damping"),
-    (lambda f: f.add_spring("s", "A", None, 5.0, direction="xy"), "one direction goes with one number"),
-    (lambda f: f.add_spring("s", "A", None, 5.0, direction=(0, 0)), "has no length"),
-    (lambda f: f.add_spring("s", "A", None, [1.0, 2.0]), "3 numbers or a 3 x 3 matrix"),
-    (lambda f: f.add_spring("s", "A", None, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), "must be symmetric"),
-    (lambda f: f.add_spring("s", "A", None, np.diag([1, -1, 1])), "negative eigenvalues"),
-    (lambda f: f.add_force("", "A", (0, 1)), "non-empty text"),
-    (lambda f: f.add_force("gravity", "A", (0, 1)), "made by the frame itself"),
-    (lambda f: f.add_force("p", "A", 5.0), "must be 2 numbers"),
-    (lambda f: f.add_force("p", "A", (0, 1, 2)), "must be 2 numbers"),
-    (lambda f: f.add_moment("p", "A", (1, 2, 3)), "finite number"),
-    (lambda f: f.add_line_load("p", "rafter", (0, 1), axes="own"), "'global' or 'local'"),
-    (lambda f: f.add_beam_force("p", "rafter", -1.0, (0, 1)), "must not be negative"),
-    (lambda f: Frame(5), "must be a text"),
-    (lambda f: Frame("f", planar="yes"), "True or False"),
-    (lambda f: Frame("f", gravity=(1, 2)), "must be 3 numbers"),
+    (lambda f: f.add_point("P", 1), ("wrong-shape", "2")),
+    (lambda f: f.add_point("P", 1, float("nan")), ("not-finite",)),
+    (lambda f: f.add_points("P", [[1, 2], [3, np.inf]]), ("wrong-shape",)),
+    (lambda f: f.add_points("P", [[1, 2, 3]]), ("not-planar", "0")),
+    (lambda f: f.add_points(["P"], [[1, 2], [3, 4]]), ("wrong-shape", "1", "2")),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, elements=0), ("not-a-count", "1")),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, elements=2.5), ("not-a-count", "1")),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, theory="shell"), ("unknown-choice",)),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, mass="none"), ("unknown-choice", "'consistent'", "'lumped'")),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, loss_factor=-1), ("negative",)),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, offsets=((0, 1),)), ("wrong-shape",)),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"middle": "rz"}), ("unknown-choice", "'start'", "'end'")),
+    (lambda f: f.add_beam("b", "A", "B", **BEAM, releases={"end": "ry"}), ("unknown-choice", "'ry'")),
+    (lambda f: f.add_beams("b", ["A"], ["B", "C"], **BEAM), ("wrong-shape", "1", "2")),
+    (lambda f: f.add_support("A", "q"), ("unknown-choice", "'q'")),
+    (lambda f: f.add_support("A", ""), ("empty",)),
+    (lambda f: f.add_support("A", 5), ("unknown-choice", "5")),
+    (lambda f: f.add_support("A", "x", values={"y": 1.0}), ("not-held", "'y'")),
+    (lambda f: f.add_support("A", "x", values="much"), ("not-a-number",)),
+    (lambda f: f.add_mass("m", "A", -1.0), ("negative",)),
+    (lambda f: f.add_mass("m", "A", (1, 2)), ("wrong-shape",)),
+    (lambda f: f.add_mass("m", "A", 1.0, inertia=[[1, 2], [3, 4]]), ("wrong-shape", "3")),
+    (lambda f: f.add_mass("m", "A", 1.0, inertia=(1, -1, 1)), ("not-positive-definite",)),
+    (lambda f: f.add_spring("s", "A", None, 5.0), ("missing-argument",)),
+    (lambda f: f.add_spring("s", "A", "B", -5.0), ("negative",)),
+    (lambda f: f.add_spring("s", "A"), ("empty",)),
+    (lambda f: f.add_spring("s", "A", "B"), ("empty",)),
+    (lambda f: f.add_spring("s", "A", None, 5.0, direction="xy"), ("wrong-shape",)),
+    (lambda f: f.add_spring("s", "A", None, 5.0, direction=(0, 0)), ("zero-length",)),
+    (lambda f: f.add_spring("s", "A", None, [1.0, 2.0]), ("wrong-shape", "3")),
+    (lambda f: f.add_spring("s", "A", None, [[1, 2, 0], [0, 1, 0], [0, 0, 1]]), ("not-symmetric",)),
+    (lambda f: f.add_spring("s", "A", None, np.diag([1, -1, 1])), ("not-positive-definite",)),
+    (lambda f: f.add_force("", "A", (0, 1)), ("bad-name",)),
+    (lambda f: f.add_force("gravity", "A", (0, 1)), ("taken-name",)),
+    (lambda f: f.add_force("p", "A", 5.0), ("wrong-shape", "2")),
+    (lambda f: f.add_force("p", "A", (0, 1, 2)), ("wrong-shape", "2")),
+    (lambda f: f.add_moment("p", "A", (1, 2, 3)), ("not-a-number",)),
+    (lambda f: f.add_line_load("p", "rafter", (0, 1), axes="own"), ("unknown-choice", "'global'", "'local'")),
+    (lambda f: f.add_beam_force("p", "rafter", -1.0, (0, 1)), ("negative",)),
+    (lambda f: Frame(5), ("bad-name",)),
+    (lambda f: Frame("f", planar="yes"), ("wrong-type",)),
+    (lambda f: Frame("f", gravity=(1, 2)), ("wrong-shape", "3")),
 ])  # fmt: skip
 def test_a_wrong_argument_is_refused_where_it_is_given(call, words):
-    with pytest.raises(ModelError, match=words):
+    with raises(ModelError, *words):
         call(frame())
 
 

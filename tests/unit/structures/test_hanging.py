@@ -17,6 +17,7 @@ from dalembert.structures import (
     spin,
     spin_rotor,
 )
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 ROD = {"section": Section.circle(0.02), "material": STEEL}
@@ -40,11 +41,11 @@ def test_a_hanging_chain_swings_at_the_zeros_of_the_bessel_function():
 
 
 def test_a_load_that_moves_the_free_motions_is_still_refused():
-    with pytest.raises(ModelError, match="is not held: nothing resists rotation about z"):
+    with raises(ModelError, "not-held"):
         prestress(chain(4), {"gravity": 1.0, "p3.x": 1.0})
-    with pytest.raises(ModelError, match="is not held: nothing resists rotation about z"):
+    with raises(ModelError, "not-held"):
         solve_static(chain(4), "gravity")
-    with pytest.raises(ModelError, match="is not held"):
+    with raises(ModelError, "not-held"):
         find_buckling(chain(4), "gravity")
 
 
@@ -67,14 +68,14 @@ def column(P=1.0):
 
 
 def test_a_column_that_is_pulled_does_not_buckle():
-    with pytest.raises(DataError, match="does not buckle under load '-1 P'"):
+    with raises(DataError, "no-buckling", "'-1 P'"):
         find_buckling(column(), {"P": -1.0})
     assert "under '2 P'" in repr(find_buckling(column(), {"P": 2.0}))
     f = Frame("large")
     f.add_points(["a", "b"], [[0, 0, 0], [0, 0, 3]])
     f.add_beam("c", "a", "b", section=Section.square(0.05), material=STEEL, elements=80)
     f.add_support("a")
-    with pytest.raises(DataError, match="does not buckle under load"):
+    with raises(DataError, "no-buckling"):
         find_buckling(assemble(f), {"b.z": 1.0})
 
 
@@ -82,7 +83,7 @@ def test_statics_beyond_the_buckling_load_is_refused():
     s = column()
     critical = find_buckling(s, "P").critical
     assert solve_static(prestress(s, {"P": 0.9 * critical}), {"b.x": 1.0}).displacement["b.x"] > 0
-    with pytest.raises(ModelError, match="'column' is not stable: it gives way to this load"):
+    with raises(ModelError, "not-stable", "'column'"):
         solve_static(prestress(s, {"P": 1.5 * critical}), {"b.x": 1.0})
 
 
@@ -93,10 +94,10 @@ def test_springs_and_lumps_alone_have_no_internal_forces_to_prestress():
     f.add_mass("m", "b", 1.0)
     f.add_support("a")
     f.add_support("b", "y")
-    with pytest.raises(DataError, match="'spring' has no beams, bars or solids whose internal forces are known"):
+    with raises(DataError, "not-supported", "'spring'"):
         prestress(assemble(f), "gravity")
 
 
 def test_a_rotor_needs_a_frame_in_space():
-    with pytest.raises(DataError, match="a rotor whirls in space; structure 'column' has no rotations rx, ry"):
+    with raises(DataError, "missing-rotations", "'column'"):
         spin_rotor(column(), "y", 10.0)

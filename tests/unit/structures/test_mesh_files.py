@@ -11,6 +11,7 @@ import pytest
 from dalembert.core import isolation
 from dalembert.core.errors import DataError, FileFormatError
 from dalembert.structures import read_mesh
+from tests.helpers.findings import raises, warns
 
 pytest.importorskip("skfem")
 pytest.importorskip("meshlane")
@@ -28,35 +29,35 @@ def changed(tmp_path, file, old, new, ending=None):
 
 
 BROKEN = {
-    "cut off": ("two_cubes_22.msh", "$EndElements\n", "", "is missing or cut off"),
-    "no such version": ("two_cubes_22.msh", "2.2 0 8", "9.9 0 8", "cannot be read as gmsh"),
-    "too many announced": ("two_cubes_22.msh", "$Nodes\n12", "$Nodes\n99999999999", "announces 99999999999 entries"),
-    "fewer than announced": ("two_cubes_22.msh", "$Nodes\n12", "$Nodes\n13", "cannot be read as gmsh"),
-    "text for a number": ("two_cubes.inp", "20, 1, 0, 0", "20, 1, zero, 0", r"inp:5: cannot be read as abaqus"),
-    "a point that is not there": ("two_cubes.inp", "1, 10, 20", "1, 10, 25", "cannot be read as abaqus"),
+    "cut off": ("two_cubes_22.msh", "$EndElements\n", "", "damaged", "$EndElements"),
+    "no such version": ("two_cubes_22.msh", "2.2 0 8", "9.9 0 8", "not-readable", "gmsh"),
+    "too many announced": ("two_cubes_22.msh", "$Nodes\n12", "$Nodes\n99999999999", "damaged", "99999999999"),
+    "fewer than announced": ("two_cubes_22.msh", "$Nodes\n12", "$Nodes\n13", "not-readable", "gmsh"),
+    "text for a number": ("two_cubes.inp", "20, 1, 0, 0", "20, 1, zero, 0", "not-readable", "inp:5:", "abaqus"),
+    "a point that is not there": ("two_cubes.inp", "1, 10, 20", "1, 10, 25", "not-readable", "abaqus"),
     "another file": ("two_cubes.inp", "*MATERIAL, NAME=STEEL",
-                     "*INCLUDE, INPUT=x.inp", "inp:26: .INCLUDE is not followed"),
+                     "*INCLUDE, INPUT=x.inp", "not-supported", "inp:26:", "INCLUDE"),
     "local axes": ("brick20.bdf", "GRID           3        ", "GRID           3       4",
-                   "bdf:7: a point in coordinate system 4"),
-    "another bulk file": ("brick20.bdf", "PSOLID         7       1", "INCLUDE 'x.bdf'", "INCLUDE is not followed"),
-    "no number": ("brick20.bdf", "  3.0000  0.0000", "  3.x000  0.0000", "cannot be read as nastran"),
-    "flat cell": ("two_cubes_22.msh", "2 1 0 0\n", "2 0 0 0\n", "is flat, folded or numbered in another order"),
-    "wrong middle": ("brick20.inp", "9, 1, -0.01, 0", "9, 9, -0.01, 0", "flat, folded|middle between"),
+                   "not-supported", "bdf:7:", "system 4"),
+    "another bulk file": ("brick20.bdf", "PSOLID         7       1", "INCLUDE 'x.bdf'", "not-supported", "INCLUDE"),
+    "no number": ("brick20.bdf", "  3.0000  0.0000", "  3.x000  0.0000", "not-readable", "nastran"),
+    "flat cell": ("two_cubes_22.msh", "2 1 0 0\n", "2 0 0 0\n", "bad-mesh", "cell"),
+    "wrong middle": ("brick20.inp", "9, 1, -0.01, 0", "9, 9, -0.01, 0", "bad-mesh", "cell"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_file_is_refused_with_its_reason(what, tmp_path, capfd):
-    file, old, new, message = BROKEN[what]
+    file, old, new, *found = BROKEN[what]
     path = changed(tmp_path, file, old, new)
-    with pytest.raises(FileFormatError, match=message) as error:
+    with raises(FileFormatError, *found) as error:
         read_mesh(path)
     assert str(path) in str(error.value)
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileFormatError, match="there is no such file"):
+    with raises(FileFormatError, "no-such-file", "none.msh"):
         read_mesh(tmp_path / "none.msh")
 
 
@@ -64,7 +65,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_an_empty_file_is_refused(ending, tmp_path):
     file = tmp_path / f"empty{ending}"
     file.write_text("")
-    with pytest.raises(FileFormatError, match="is empty"):
+    with raises(FileFormatError, "empty"):
         read_mesh(file)
 
 
@@ -83,30 +84,28 @@ def test_nonsense_is_refused(ending, content, tmp_path, capfd):
 def test_an_unknown_ending_asks_for_the_format(tmp_path):
     file = tmp_path / "mesh.xyz"
     file.write_text((DATA / "two_cubes.inp").read_text())
-    with pytest.raises(
-        FileFormatError, match=r"ending '\.xyz' is not known; give format= one of abaqus, gmsh, nastran"
-    ):
+    with raises(FileFormatError, "unknown-format", "'.xyz'"):
         read_mesh(file)
     assert len(read_mesh(file, format="abaqus").cells) == 2
-    with pytest.raises(DataError, match="format must be one of"):
+    with raises(DataError, "unknown-choice"):
         read_mesh(file, format="vtk")
 
 
 def test_too_many_points_are_refused():
-    with pytest.raises(FileFormatError, match="has 12 points and 2 cells, more than limit = 10"):
+    with raises(FileFormatError, "too-large", "12", "2", "10"):
         read_mesh(DATA / "two_cubes.inp", limit=10)
-    with pytest.raises(FileFormatError, match="MB, more than limit = 0 allows"):
+    with raises(FileFormatError, "too-large", "0"):
         read_mesh(DATA / "two_cubes.inp", limit=0)
 
 
 def test_mixed_cells_are_refused_unless_one_kind_is_chosen(tmp_path):
     extra = "*ELEMENT, TYPE=C3D4\n9, 10, 20, 40, 70\n*MATERIAL, NAME=STEEL"
     file = changed(tmp_path, "two_cubes.inp", "*MATERIAL, NAME=STEEL", extra)
-    with pytest.raises(FileFormatError, match=r"cells of several kinds: 2 hex8, 1 tet4\. Keep one of them with kind="):
+    with raises(FileFormatError, "not-unique", "2", "1"):
         read_mesh(file)
     mesh = read_mesh(file, kind="tet4")
     assert (len(mesh.cells), len(mesh.points), mesh.dropped) == (1, 4, 8)
-    with pytest.raises(FileFormatError, match="no cells of kind 'hex20'; solid cells there: 2 hex8, 1 tet4"):
+    with raises(FileFormatError, "unknown-name", "'hex20'", "2", "1"):
         read_mesh(file, kind="hex20")
 
 
@@ -114,17 +113,17 @@ def test_wedges_alone_and_shells_alone_are_refused(tmp_path):
     file = tmp_path / "wedge.inp"
     nodes = "*NODE\n1,0,0,0\n2,1,0,0\n3,0,1,0\n4,0,0,1\n5,1,0,1\n6,0,1,1\n"
     file.write_text(nodes + "*ELEMENT, TYPE=C3D6\n1, 1, 2, 3, 4, 5, 6\n")
-    with pytest.raises(FileFormatError, match="cells of type 'wedge'; supported are tet4, tet10, hex8"):
+    with raises(FileFormatError, "not-supported", "'wedge'"):
         read_mesh(file)
     file.write_text(nodes + "*ELEMENT, TYPE=S3\n1, 1, 2, 3\n")
-    with pytest.raises(FileFormatError, match="no solid cells; cells there: triangle"):
+    with raises(FileFormatError, "empty"):
         read_mesh(file)
 
 
 def test_what_the_reader_skips_is_a_warning_and_not_a_print(tmp_path, capfd):
     extra = "*ELEMENT, TYPE=XYZ8\n9, 10, 20\n*MATERIAL, NAME=STEEL"
     file = changed(tmp_path, "two_cubes.inp", "*MATERIAL, NAME=STEEL", extra)
-    with pytest.warns(UserWarning, match="XYZ8"):
+    with warns(UserWarning, "reader-remark"):
         assert len(read_mesh(file).cells) == 2
     assert capfd.readouterr() == ("", "")
 
@@ -188,7 +187,7 @@ def test_hostile_meshes_are_refused_within_twice_the_memory_that_is_allowed(tmp_
     for name, hostile in HOSTILE:
         text = (DATA / name).read_text()
         (tmp_path / name).write_text(hostile(text))
-        with pytest.raises(FileFormatError, match="asks for more memory than is allowed"):
+        with raises(FileFormatError, "too-large"):
             read_mesh(tmp_path / name, max_bytes=most)
         assert isolation._helper is helper
         assert peak(helper.pid) - before < 2 * most, hostile

@@ -24,6 +24,7 @@ from dalembert.structures import (
 )
 from dalembert.structures.beams import geometric_stiffness as geometric
 from dalembert.structures.beams.elements import BeamNumbers
+from tests.helpers.findings import raises
 
 
 def element(length=1.3, phi_y=0.0, phi_z=0.0, EI_y=2.0, EI_z=5.0, EA=100.0, GJ=3.0) -> BeamNumbers:
@@ -150,21 +151,21 @@ class TestPrestressed:
         assert abs(by_support.K - by_tension.K).max() < 1e-9 * abs(by_tension.K - model.K).max()
 
     def test_nothing_said_is_refused(self) -> None:
-        with pytest.raises(DataError, match="say which load"):
+        with raises(DataError, "missing-argument"):
             prestress(assemble(pillar()))
 
     def test_an_unknown_beam_is_named(self) -> None:
-        with pytest.raises(DataError, match=r"no beam or bar named 'piller'.*Did you mean 'pillar'"):
+        with raises(DataError, "unknown-name", "'piller'", "'pillar'"):
             prestress(assemble(pillar()), tension={"piller": 1.0})
 
     @pytest.mark.parametrize("value", [np.nan, "1", None, True, 1j])
     def test_a_tension_that_is_no_number_is_refused(self, value: object) -> None:
-        with pytest.raises(DataError, match="tension of beam 'pillar'"):
+        with raises(DataError, "not-finite" if value is np.nan else "not-a-number", "'pillar'"):
             prestress(assemble(pillar()), tension={"pillar": value})
 
     def test_a_structure_of_bare_matrices_is_refused(self) -> None:
         spring = Structure("spring", ["A"], [[0, 0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
-        with pytest.raises(DataError, match="no beams, bars or solids"):
+        with raises(DataError, "not-supported"):
             prestress(spring, {"A.x": 1.0})
 
 
@@ -212,7 +213,7 @@ class TestBuckling:
         assert found.critical == found.factors[0]
         assert np.abs(found.shapes).max(axis=0) == pytest.approx([1.0, 1.0])
         assert set(found.shape(1)) == set(found.structure.coordinates)
-        with pytest.raises(DataError, match="modes 1 to 2"):
+        with raises(DataError, "out-of-range", "1", "2"):
             found.shape(3)
 
     def test_it_is_frozen_and_can_be_pickled(self) -> None:
@@ -224,7 +225,7 @@ class TestBuckling:
         assert copy.deepcopy(found).critical == found.critical
 
     def test_what_has_buckled_already_is_refused(self) -> None:
-        with pytest.raises(DataError, match="has buckled already"):
+        with raises(DataError, "not-stable"):
             find_buckling(prestress(assemble(pillar()), {"down": 1.5 * EULER}), "down")
 
     def test_half_loaded_it_bears_the_other_half(self) -> None:
@@ -235,22 +236,22 @@ class TestBuckling:
         )
 
     def test_a_pulled_column_is_refused(self) -> None:
-        with pytest.raises(DataError, match=r"does not buckle under load '-1 down'.*Turn the load round"):
+        with raises(DataError, "no-buckling", "'-1 down'"):
             find_buckling(assemble(pillar()), {"down": -1.0})
 
     def test_a_load_without_internal_forces_is_refused(self) -> None:
-        with pytest.raises(DataError, match="makes no internal forces"):
+        with raises(DataError, "no-internal-forces"):
             find_buckling(assemble(pillar()), {"down": 0.0})
 
     def test_an_unsupported_structure_is_refused_by_its_free_motions(self) -> None:
         frame = pillar()
         frame.supports.clear()
-        with pytest.raises(ModelError, match="is not held"):
+        with raises(ModelError, "not-held"):
             find_buckling(assemble(frame), "down")
 
     @pytest.mark.parametrize("count", [0, -1, 1.5, True])
     def test_a_count_that_is_no_count_is_refused(self, count: object) -> None:
-        with pytest.raises(DataError, match="count of buckling modes"):
+        with raises(DataError, "not-a-count"):
             find_buckling(assemble(pillar()), "down", count=count)
 
     def test_a_solid_column_buckles_as_a_beam(self) -> None:

@@ -12,6 +12,7 @@ from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from dalembert.structures import choose_masters, condense_static, craig_bampton, guyan
 from tests.helpers.chains import ALL, chain, frequencies
+from tests.helpers.findings import raises
 
 # ---- names
 
@@ -24,11 +25,11 @@ def test_masters_are_coordinates_points_or_patterns_in_the_order_given():
 
 
 def test_an_unknown_master_is_told_with_the_nearest_name():
-    with pytest.raises(DataError, match=r"no coordinate or point named 'p33'.*Did you mean 'p3'"):
+    with raises(DataError, "unknown-name", "'p33'", "'p3'"):
         guyan(chain(), "p33")
-    with pytest.raises(DataError, match="at least one master"):
+    with raises(DataError, "empty"):
         guyan(chain(), [])
-    with pytest.raises(DataError, match="named by strings"):
+    with raises(DataError, "bad-name"):
         guyan(chain(), [3])
 
 
@@ -40,7 +41,7 @@ def test_all_coordinates_as_masters_is_the_system_itself():
 
 
 def test_a_coordinate_named_like_a_mode_is_refused():
-    with pytest.raises(DataError, match="'mode1' has the name of a modal coordinate"):
+    with raises(DataError, "taken-name", "'mode1'"):
         craig_bampton(SecondOrder(np.eye(3), chain(3).K, coordinates=["mode1", "b", "c"]), "mode1", 1)
 
 
@@ -49,9 +50,9 @@ def test_chosen_masters_are_those_of_small_stiffness_and_large_mass():
     system = chain(6)
     assert choose_masters(system, 2) == ("p6.x", "p5.x")
     assert choose_masters(system, 2, keep="p1") == ("p1.x", "p6.x")
-    with pytest.raises(DataError, match="from 1 to 6"):
+    with raises(DataError, "out-of-range", "1", "6"):
         choose_masters(system, 7)
-    with pytest.raises(DataError, match="no rule named 'best'"):
+    with raises(DataError, "unknown-name", "'best'"):
         choose_masters(system, 1, rule="best")  # type: ignore[arg-type]
 
 
@@ -162,11 +163,11 @@ def test_expanded_modes_know_their_masses():
 
 def test_expansion_refuses_what_does_not_fit():
     reduced = guyan(chain(), ["p2", "p5"])
-    with pytest.raises(DataError, match=r"x has shape \(3,\); expected \(2,\)"):
+    with raises(DataError, "wrong-shape", "(3,)", "(2,)"):
         reduced.expand([1.0, 2.0, 3.0])
-    with pytest.raises(DataError, match=r"no coordinate named 'p2.x' in this record"):
+    with raises(DataError, "unknown-name", "'p2.x'"):
         reduced.expand(Record([0.0, 1.0], [[0.0], [0.0]], ["p5.x"]))
-    with pytest.raises(DataError, match="no coordinate or point named 'q'"):
+    with raises(DataError, "unknown-name", "'q'"):
         reduced.expand([1.0, 2.0], coordinates="q")
 
 

@@ -14,6 +14,7 @@ from dalembert.linear.responses.harmonic import frequency_response
 from dalembert.record import Record
 from dalembert.structures import condense_static, couple, couple_receptances, craig_bampton, guyan, rubin
 from tests.helpers.chains import frequencies
+from tests.helpers.findings import raises
 
 
 def bar(names: list[str], *, held: bool = False, c: float = 0.0, **more: object) -> SecondOrder:
@@ -89,7 +90,7 @@ def test_records_of_the_whole_are_taken_apart_with_their_inputs():
     np.testing.assert_allclose(
         joined.part("left", [1.0, 2.0], inputs={"left.push": 3.0, "right.push": 4.0}), found.data[1]
     )
-    with pytest.raises(DataError, match="no channel named 'd'"):
+    with raises(DataError, "unknown-name", "'d'"):
         joined.part("left", Record([0.0, 1.0], [[0.0], [1.0]], ["right.mode1"]))
 
 
@@ -97,21 +98,21 @@ def test_records_of_the_whole_are_taken_apart_with_their_inputs():
 def test_a_boundary_coordinate_in_one_part_only_is_told():
     left = SecondOrder(np.eye(3), np.eye(3), coordinates=["A.x", "A.y", "B.x"])
     right = SecondOrder(np.eye(2), np.eye(2), coordinates=["A.x", "C.x"])
-    with pytest.raises(ModelError, match=r"boundary coordinate 'A.y' is in left only. Point 'A' of right has none"):
+    with raises(ModelError, "several-problems", "'A.y'", "'A'"):
         couple({"left": left, "right": right})
-    with pytest.raises(ModelError, match=r"boundary coordinate 'A.y' is in left only"):
+    with raises(ModelError, "several-problems", "'A.y'"):
         couple({"left": left, "right": right}, shared="A")
     assert couple({"left": left, "right": right}, shared=["A.x"]).joined == ("A.x",)
-    with pytest.raises(ModelError, match=r"(?s)named 'D'.*'B.x' is in left only.*'C.x' is in right only"):
+    with raises(ModelError, "several-problems", "'D'", "'B.x'", "'C.x'"):
         couple({"left": left, "right": right}, shared=["A.x", "B.x", "C.x", "D"])
 
 
 def test_nothing_in_common_is_told():
-    with pytest.raises(ModelError, match="no coordinate is shared by two parts: left has a, b; right has c, d"):
+    with raises(ModelError, "not-connected"):
         couple({"left": bar(["a", "b"]), "right": bar(["c", "d"])})
-    with pytest.raises(ModelError, match="no parts"):
+    with raises(ModelError, "empty"):
         couple({})
-    with pytest.raises(ModelError, match="part 'left' must be a SecondOrder"):
+    with raises(ModelError, "wrong-type", "'left'"):
         couple({"left": 3})  # type: ignore[dict-item]
 
 
@@ -129,11 +130,11 @@ def test_points_of_other_names_are_joined_component_by_component():
     assert joined.system.coordinates == ("A.x", "A.y", "left.B.x", "left.B.y", "E.x")
     np.testing.assert_array_equal(np.diag(joined.system.K), [1, 2, 3 + 6, 4 + 5, 7])
     np.testing.assert_array_equal(joined.part("right", [0.0, 0, 1, 2, 3]), [2.0, 1.0, 3.0])
-    with pytest.raises(ModelError, match=r"'left.B' and 'right.E' have different coordinates: y on one side only"):
+    with raises(ModelError, "several-problems", "'left.B'", "'right.E'"):
         couple({"left": left, "right": right}, join={"left.B": "right.E"})
-    with pytest.raises(ModelError, match="no coordinate or point named 'D' in part 'right'"):
+    with raises(ModelError, "several-problems", "'D'", "'right'"):
         couple({"left": left, "right": right}, join={"left.B": "right.D"})
-    with pytest.raises(ModelError, match="must begin with the name of a part: left, right"):
+    with raises(ModelError, "several-problems"):
         couple({"left": left, "right": right}, join={"B": "right.C"})
 
 
@@ -150,11 +151,11 @@ def test_springs_and_dampers_between_parts_and_to_the_ground():
     middle = bar(["a", "b", "c", "d"], held=True).K
     np.testing.assert_allclose(joined.system.K, middle)
     np.testing.assert_allclose(joined.system.C, 0.5 * np.outer([1, 0, 0, -1], [1, 0, 0, -1]))
-    with pytest.raises(ModelError, match="no coordinate named 'q'"):
+    with raises(ModelError, "unknown-name", "'q'"):
         couple(parts, springs={("b", "q"): 1.0})
-    with pytest.raises(ModelError, match="joins a coordinate with itself"):
+    with raises(ModelError, "duplicate"):
         couple(parts, springs={("b", "left.b"): 1.0})
-    with pytest.raises(ModelError, match="for a pair of coordinates"):
+    with raises(ModelError, "wrong-type"):
         couple(parts, springs={"b": 1.0})  # type: ignore[dict-item]
 
 
@@ -182,9 +183,9 @@ def test_a_coupled_system_is_a_part_of_a_larger_one():
     np.testing.assert_allclose(frequencies(joined.system), frequencies(exact), rtol=1e-10)
     again = pickle.loads(pickle.dumps(joined))  # noqa: S301  (our own bytes)
     assert again.joined == ("f",)
-    with pytest.raises(DataError, match=r"no part named 'lst'.*Did you mean 'last'"):
+    with raises(DataError, "unknown-name", "'lst'", "'last'"):
         joined.part("lst", np.zeros(joined.system.nq))
-    with pytest.raises(DataError, match=r"x has shape \(2,\)"):
+    with raises(DataError, "wrong-shape", "(2,)"):
         joined.part("last", [1.0, 2.0])
 
 
@@ -234,7 +235,7 @@ def test_only_the_interface_and_what_is_asked_for_must_be_measured():
     })  # fmt: skip
     assert joined.outputs == ("a", "d") and joined.inputs == ("d", "f")
     np.testing.assert_allclose(joined["a", "f"], reference()["a", "f"], atol=1e-12)
-    with pytest.raises(ModelError, match="joint 'd': the response of part 'left' has it not among its inputs"):
+    with raises(ModelError, "missing-response", "'d'", "'left'"):
         couple_receptances({"left": full["left"].select(["a", "d"], ["a"]), "right": full["right"]})
 
 
@@ -246,7 +247,7 @@ def test_parts_joined_by_a_spring(kind: str):
     joined = couple_receptances(parts, springs={("left.b", "right.c"): 3.0})
     exact = frequency_response(couple({"left": left, "right": right}, springs={("b", "c"): 3.0}).system, w, kind=kind)
     np.testing.assert_allclose(joined.values, exact.values, atol=1e-12)
-    with pytest.raises(ModelError, match="must be positive"):
+    with raises(ModelError, "not-positive"):
         couple_receptances(parts, springs={("left.b", "right.c"): -1.0})
 
 
@@ -261,15 +262,15 @@ def test_differently_named_coordinates_are_joined_by_a_mapping():
 def test_responses_that_do_not_fit_are_refused():
     full = responses()
     other = FrequencyResponse(W + 0.1, full["right"].values, RIGHT, RIGHT, kind="receptance")
-    with pytest.raises(ModelError, match="'left' and 'right' are not on the same frequencies"):
+    with raises(ModelError, "unlike-parts", "'left'", "'right'"):
         couple_receptances({"left": full["left"], "right": other})
-    with pytest.raises(ModelError, match="'left' is receptance, 'right' is mobility"):
+    with raises(ModelError, "unlike-parts", "'left'", "'right'"):
         couple_receptances({"left": full["left"], "right": responses("mobility")["right"]})
-    with pytest.raises(ModelError, match="no coordinate is shared"):
+    with raises(ModelError, "not-connected"):
         couple_receptances({"left": full["left"]})
-    with pytest.raises(ModelError, match="must be a FrequencyResponse"):
+    with raises(ModelError, "wrong-type"):
         couple_receptances({"left": bar(LEFT)})  # type: ignore[dict-item]
-    with pytest.raises(ModelError, match="no parts"):
+    with raises(ModelError, "empty"):
         couple_receptances({})
 
 
@@ -277,7 +278,7 @@ def test_an_undamped_resonance_of_the_joined_system_is_told():
     """Mass 1 on a spring of 1, in two parts: at 1 rad/s their receptances cancel."""
     mass, spring = SecondOrder(1.0, 0.0, coordinates="A"), SecondOrder(0.0, 1.0, coordinates="A")
     parts = {name: frequency_response(s, [1.0]) for name, s in {"mass": mass, "spring": spring}.items()}
-    with pytest.raises(DataError, match="the interface flexibility is singular at 1 rad/s"):
+    with raises(DataError, "singular-matrix", "1 rad"):
         couple_receptances(parts)
 
 

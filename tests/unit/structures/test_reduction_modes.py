@@ -22,6 +22,7 @@ from dalembert.structures import (
 )
 from dalembert.structures.assembly import symmetric_factors as f
 from tests.helpers.chains import chain, frequencies, grid
+from tests.helpers.findings import raises, warns
 
 
 @pytest.mark.spec("004-C48")
@@ -57,7 +58,7 @@ def test_modes_up_to_twice_the_frequency_of_interest_are_kept_in_ascending_order
         assert (np.diff(kept) >= 0).all()
         np.testing.assert_allclose(kept, everything[: len(kept)], rtol=1e-9)
     assert len(craig_bampton(system, "g100", up_to=0.3, margin=1.0).modal) < len(kept)
-    with pytest.raises(DataError, match="must be positive"):
+    with raises(DataError, "not-positive"):
         craig_bampton(system, "g100", up_to=-1.0)
 
 
@@ -67,11 +68,11 @@ def test_modes_are_kept_by_number():
     assert reduced.interior.kept.tolist() == [False, True, False, True]
     every = craig_bampton(chain(), "p6", None).interior.omega
     np.testing.assert_allclose(np.diag(reduced.system.K)[1:], every[[3, 1]] ** 2)
-    with pytest.raises(DataError, match="count from 1 and must differ"):
+    with raises(DataError, "duplicate", "1"):
         craig_bampton(chain(), "p6", [0, 1])
-    with pytest.raises(DataError, match="mode 9 was asked for, but there are only 5"):
+    with raises(DataError, "too-few-modes", "9", "5"):
         craig_bampton(chain(), "p6", [9])
-    with pytest.raises(DataError, match="not negative"):
+    with raises(DataError, "not-a-count"):
         craig_bampton(chain(), "p6", -1)
     assert craig_bampton(chain(), "p6", []).system.nq == 1
     assert craig_bampton(chain(), "p6", 99).system.nq == 6
@@ -156,11 +157,11 @@ def test_rubin_under_inertia_relief_is_exact_for_balanced_forces_at_the_masters(
 
 
 def test_free_interface_refuses_to_drop_rigid_body_modes_and_to_double_masters():
-    with pytest.raises(DataError, match="rigid-body modes must be kept"):
+    with raises(DataError, "missing-modes"):
         rubin(chain(held=False), "p1", [2, 3])
-    with pytest.raises(DataError, match="leave no residual flexibility"):
+    with raises(DataError, "rank-deficient"):
         macneal(chain(), "p1", 6)
-    with pytest.raises(DataError, match="Keep all rigid-body modes"):
+    with raises(DataError, "singular-matrix"):
         rubin(chain(held=False), "p1", 0)
 
 
@@ -184,7 +185,7 @@ def test_modal_truncation_is_corrected_where_it_is_read():
     assert gain(corrected) == pytest.approx(exact, rel=1e-13)
     assert abs(gain(plain) - exact) > 1e-2
     assert plain.masters == ()
-    with pytest.raises(DataError, match="at least one mode"):
+    with raises(DataError, "empty"):
         truncate_modal(system, 0)
 
 
@@ -200,27 +201,27 @@ def test_modal_truncation_of_a_floating_system_is_corrected_by_inertia_relief():
 def test_serep_says_when_masters_cannot_tell_modes_apart():
     """Two masters with equal motion in the kept modes: p1 and p5 of a symmetric chain, modes 1 and 3."""
     symmetric = SecondOrder(np.eye(5), 2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1))
-    with pytest.raises(DataError, match="do not tell the kept modes apart"):
+    with raises(DataError, "ill-conditioned"):
         serep(symmetric, ["x1", "x5"], modes=[1, 3])
     np.testing.assert_allclose(
         frequencies(serep(symmetric, ["x1", "x5"], modes=[2, 3]).system), frequencies(symmetric)[1:3], rtol=1e-12
     )
-    with pytest.raises(DataError, match="as many modes as masters"):
+    with raises(DataError, "duplicate"):
         serep(symmetric, ["x1", "x5"], modes=[1])
 
 
 def test_dynamic_condensation_refuses_a_resonance_of_the_slaves():
     system = SecondOrder(np.eye(2), [[2.0, -1.0], [-1.0, 4.0]])
-    with pytest.raises(DataError, match=r"at ω = 2 rad/s is singular.*condense at another frequency"):
+    with raises(DataError, "singular-matrix", "2 rad"):
         condense_dynamic(system, "x1", 2.0)
-    with pytest.raises(DataError, match="not negative"):
+    with raises(DataError, "negative"):
         condense_dynamic(system, "x1", -2.0)
 
 
 def test_irs_needs_masters_with_mass():
-    with pytest.raises(DataError, match="the reduced mass matrix is singular"):
+    with raises(DataError, "singular-matrix"):
         irs(SecondOrder(np.diag([1.0, 0.0, 0.0]), np.diag([1.0, 2.0, 3.0])), ["x2"])
-    with pytest.raises(DataError, match="whole number"):
+    with raises(DataError, "not-a-count"):
         irs(chain(), "p1", iterations=-1)
 
 
@@ -245,10 +246,10 @@ FIRST = 3.5160154569685467  # mode 1 of cantilever(20), by inverse iteration wit
 def test_serep_warns_of_masters_that_move_nearly_alike():
     """The last four of twenty points: shapes with condition 2e4, whose square times rounding is 1e-7."""
     system = cantilever(20)
-    with pytest.warns(UserWarning, match=r"p17.y, p18.y, p19.y, p20.y move nearly alike.*condition number .*e\+04"):
+    with warns(UserWarning, "ill-conditioned", "04"):
         near = serep(system, ["p17.y", "p18.y", "p19.y", "p20.y"])
     assert frequencies(near.system)[0] == pytest.approx(FIRST, rel=5e-6)  # what the warning says: up to 3e-06
-    with pytest.raises(DataError, match=r"move nearly alike.*leaves no exact digit.*choose_masters"):
+    with raises(DataError, "ill-conditioned"):
         serep(cantilever(40), [f"p{i}.y" for i in range(36, 41)])
 
 
@@ -259,7 +260,7 @@ def test_serep_refuses_masters_at_rest_in_the_kept_modes():
     frame.add_beam("b", "A", "B", section=Section.square(0.02), material="steel", elements=40)
     frame.add_support("A", "fixed")
     system = assemble(frame).system()
-    with pytest.raises(DataError, match=r"SEREP: b\[2\].x, b\[3\].x do not move in the kept modes 1, 2\..*modes="):
+    with raises(DataError, "rank-deficient", "2", "3", "1"):
         serep(system, ["b[2].x", "b[3].x"])
     near = serep(system, ["b[1].y", "B.y"])
     np.testing.assert_allclose(near.system.modes(2).frequencies, system.modes(2).frequencies, rtol=1e-7)
@@ -283,7 +284,7 @@ def test_rigid_body_modes_of_a_reduced_free_beam_are_exactly_zero(reduce):
 
 def test_serep_refuses_a_mass_matrix_that_modes_would_take_for_singular():
     """Condition 8e6 of the shapes, 7e13 of their mass matrix: modes() found 0 Hz for 16.7 Hz."""
-    with pytest.raises(DataError, match="leaves no exact digit"):
+    with raises(DataError, "ill-conditioned"):
         serep(cantilever(20), [f"p{i}.y" for i in range(1, 6)])
 
 
@@ -310,5 +311,5 @@ def test_irs_falls_below_the_exact_frequency_by_rounding_of_its_matrices_only(ma
 
 
 def test_irs_warns_of_masters_that_move_nearly_alike():
-    with pytest.warns(UserWarning, match=r"IRS: .*p74.y, p75.y.*move nearly alike"):
+    with warns(UserWarning, "ill-conditioned"):
         irs(cantilever(80), [f"p{i}.y" for i in range(74, 81)], iterations=3)

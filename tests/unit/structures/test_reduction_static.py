@@ -11,6 +11,7 @@ from dalembert.linear import SecondOrder
 from dalembert.structures import condense_static, condense_substructures, find_substructures, guyan
 from dalembert.structures.assembly import symmetric_factors as f
 from tests.helpers.chains import ALL, chain
+from tests.helpers.findings import raises
 
 # ---- static condensation
 
@@ -61,26 +62,26 @@ def test_massless_slaves_are_exact_in_dynamics_also_with_circulatory_forces():
 def test_circulatory_forces_on_slaves_with_mass_are_refused():
     H = np.zeros((6, 6))
     H[2, 3], H[3, 2] = 0.1, -0.1
-    with pytest.raises(DataError, match=r"with circulatory forces \(H\) the slaves must have no mass"):
+    with raises(DataError, "circulatory-forces"):
         condense_static(chain(H=H), ["p1"])
-    with pytest.raises(DataError, match="without circulatory forces"):
+    with raises(DataError, "circulatory-forces"):
         condense_substructures(chain(H=H), ["p1"])
     assert guyan(chain(H=H), ["p1", "p3", "p4"]).system.H[1, 2] == pytest.approx(0.1)
 
 
 def test_a_velocity_that_would_need_the_rate_of_an_input_is_refused():
     system = chain(B=[0, 0, 1, 0, 0, 0], Y_velocity=[[0, 0, 1, 0, 0, 0]], outputs="speed")
-    with pytest.raises(DataError, match="output 'speed' reads the velocity of a coordinate that follows an input"):
+    with raises(DataError, "needs-derivative", "'speed'"):
         condense_static(system, "p6")
     assert guyan(system, "p6").system.outputs == ("speed",)
 
 
 def test_loads_are_checked():
-    with pytest.raises(DataError, match=r"load 'case' has shape \(2,\); expected \(6,\)"):
+    with raises(DataError, "wrong-shape", "'case'", "(2,)", "(6,)"):
         condense_static(chain(), "p1", loads={"case": [1.0, 2.0]})
-    with pytest.raises(DataError, match="no coordinate or point named 'p9'"):
+    with raises(DataError, "unknown-name", "'p9'"):
         condense_static(chain(), "p1", loads={"case": {"p9": 1.0}})
-    with pytest.raises(DataError, match="no input named 'other'"):
+    with raises(DataError, "unknown-name", "'other'"):
         condense_static(chain(), "p1", loads={"case": {"p2": 1.0}}).static({"other": 1.0})
 
 
@@ -106,13 +107,13 @@ def test_substructuring_is_the_sum_over_parts_as_printed():
 
 @pytest.mark.spec("003-C69")
 def test_parts_that_touch_each_other_are_refused():
-    with pytest.raises(DataError, match=r"'p\d.x' and 'p\d.x' are in different parts but coupled in K"):
+    with raises(DataError, "coupled-parts"):
         condense_substructures(chain(5), ["p3"], {"a": ["p1"], "b": ["p2"], "c": ["p4", "p5"]})
-    with pytest.raises(DataError, match=r"neither masters nor in any part: p5.x"):
+    with raises(DataError, "missing-coordinates"):
         condense_substructures(chain(5), ["p3"], {"a": ["p1", "p2"], "c": ["p4"]})
-    with pytest.raises(DataError, match=r"'p3.x' of part 'a' is a master"):
+    with raises(DataError, "duplicate", "'p3.x'", "'a'"):
         condense_substructures(chain(5), ["p3"], {"a": ["p1", "p2", "p3"], "c": ["p4", "p5"]})
-    with pytest.raises(DataError, match=r"'p2.x' of part 'c' is in part 'a' too"):
+    with raises(DataError, "duplicate", "'p2.x'", "'c'", "'a'"):
         condense_substructures(chain(5), ["p3"], {"a": ["p1", "p2"], "c": ["p2", "p4", "p5"]})
 
 
@@ -127,7 +128,7 @@ def test_slaves_free_with_the_masters_held_are_named(name: str, sparse: bool):
     K[:3, :3], K[3:, 3:] = chain(3).K, chain(3, held=False).K
     system = SecondOrder(np.eye(6), scipy.sparse.csc_array(K) if sparse else K,
                          coordinates=["a.x", "b.x", "c.x", "d.x", "e.x", "f.x"])  # fmt: skip
-    with pytest.raises(DataError, match=r"singular: 1 motion of the coordinates d.x, e.x, f.x costs no force") as error:
+    with raises(DataError, "singular-matrix", "1") as error:
         ALL[name](system, "a")
     assert "b.x" not in str(error.value)
     assert ALL[name](system, ["a", "e"]).system.nq >= 2
@@ -137,7 +138,7 @@ def test_slaves_free_with_the_masters_held_are_named(name: str, sparse: bool):
 def test_slaves_without_any_stiffness_are_named(sparse: bool):
     K = np.diag([1.0, 0.0, 1.0, 0.0])
     system = SecondOrder(np.eye(4), scipy.sparse.csc_array(K) if sparse else K)
-    with pytest.raises(DataError, match=r"2 motions of the coordinates x2, x4 cost no force"):
+    with raises(DataError, "singular-matrix", "2"):
         guyan(system, "x1")
 
 

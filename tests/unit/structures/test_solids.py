@@ -19,6 +19,7 @@ from dalembert.structures import (
     solve_static,
 )
 from dalembert.structures.solid.shapes import KINDS
+from tests.helpers.findings import raises
 
 pytest.importorskip("skfem")
 
@@ -75,28 +76,28 @@ def test_points_are_selected_by_plane_range_function_and_number():
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("x=7", "no point of box meets 'x=7'; it reaches from"),
-        ("lef", "no set or condition named 'lef'"),
-        ("__import__('os')", "no set or condition named"),
-        (lambda x, y, z: 1, "must give one bool per point"),
-        ([99], "reaches outside 0 to 7"),
-        ([0.5], "must be a list of whole numbers"),
+        ("x=7", ("nothing-selected", "'x=7'")),
+        ("lef", ("unknown-name", "'lef'")),
+        ("__import__('os')", ("unknown-name",)),
+        (lambda x, y, z: 1, ("wrong-type",)),
+        ([99], ("out-of-range", "0", "7")),
+        ([0.5], ("not-a-count",)),
     ],
 )
 def test_a_selection_of_nothing_or_nonsense_is_refused(where, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         box_mesh((1, 1, 1), (1, 1, 1)).select(where)
 
 
 BAD_MESHES = {
-    "unknown kind": ({"kind": "hex9"}, "no kind of solid element named 'hex9'. Did you mean 'hex8'"),
-    "cells of another kind": ({"kind": "tet4"}, r"cells of mesh must have the shape \(any, 4\), got \(1, 8\)"),
-    "no cells": ({"cells": np.zeros((0, 8), int)}, "has no cells"),
-    "missing point": ({"cells": [[0, 1, 3, 2, 4, 5, 7, 88]]}, "cell 0 of mesh names point 88, but there are 8 points"),
-    "not a number": ({"points": np.full((8, 3), np.nan)}, "points of mesh must be finite; row 0"),
-    "crossed": ({"cells": [[0, 1, 2, 3, 4, 5, 6, 7]]}, "flat, folded or numbered in another order"),
-    "flat": ({"points": np.array([[x, y, 0.0] for y in (0, 1) for x in (0, 1)] * 2)}, "flat, folded"),
-    "set outside": ({"point_sets": {"a": [8]}}, "point set 'a' of mesh reaches outside 0 to 7"),
+    "unknown kind": ({"kind": "hex9"}, ("unknown-name", "'hex9'", "'hex8'")),
+    "cells of another kind": ({"kind": "tet4"}, ("wrong-shape", "4", "(1, 8)")),
+    "no cells": ({"cells": np.zeros((0, 8), int)}, ("empty",)),
+    "missing point": ({"cells": [[0, 1, 3, 2, 4, 5, 7, 88]]}, ("bad-mesh", "0", "88", "8")),
+    "not a number": ({"points": np.full((8, 3), np.nan)}, ("not-finite", "0")),
+    "crossed": ({"cells": [[0, 1, 2, 3, 4, 5, 6, 7]]}, ("bad-mesh",)),
+    "flat": ({"points": np.array([[x, y, 0.0] for y in (0, 1) for x in (0, 1)] * 2)}, ("bad-mesh",)),
+    "set outside": ({"point_sets": {"a": [8]}}, ("out-of-range", "'a'", "0", "7")),
 }
 
 
@@ -104,15 +105,16 @@ BAD_MESHES = {
 def test_a_bad_mesh_is_refused(what):
     box = box_mesh((1, 1, 1), (1, 1, 1))
     changes, message = BAD_MESHES[what]
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         Mesh(**{"points": box.points, "cells": box.cells, "kind": "hex8", **changes})
 
 
-@pytest.mark.parametrize(
-    "arguments", [((1, 1), (1, 1, 1)), ((1, 0, 1), (1, 1, 1)), ((1, 1, 1), (1, 0, 1)), ((1, 1, 1), (1, 1.5, 1))]
-)
-def test_a_bad_box_is_refused(arguments):
-    with pytest.raises(DataError, match="of box must be three"):
+@pytest.mark.parametrize(("arguments", "code"), [
+    (((1, 1), (1, 1, 1)), "not-positive"), (((1, 0, 1), (1, 1, 1)), "not-positive"),
+    (((1, 1, 1), (1, 0, 1)), "not-a-count"), (((1, 1, 1), (1, 1.5, 1)), "not-a-count"),
+])  # fmt: skip
+def test_a_bad_box_is_refused(arguments, code):
+    with raises(DataError, code, "box"):
         box_mesh(*arguments)
 
 
@@ -138,17 +140,20 @@ def test_isotropic_law_is_the_orthotropic_one_with_equal_moduli_in_any_axes():
 
 
 def test_a_material_that_would_release_energy_is_refused():
-    with pytest.raises(DataError, match="Poisson's ratios are too large for the moduli"):
+    with raises(DataError, "bad-material"):
         OrthotropicMaterial("bad", 10e9, 200e9, 10e9, 0.5, 0.3, 0.3, 5e9, 5e9, 5e9, density=1.0)
-    with pytest.raises(DataError, match=r"E1 must be positive \[Pa\], got -1.*density must not be negative"):
+    with raises(DataError, "bad-material", "-1"):
         OrthotropicMaterial("bad", -1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, density=-2.0)
-    with pytest.raises(DataError, match="axes must be three orthonormal, right-handed rows"):
+    with raises(DataError, "bad-material"):
         OrthotropicMaterial("bad", 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, density=1.0, axes=-np.eye(3))
 
 
 def test_incompressible_and_wrongly_isotropic_materials_are_refused():
-    for material, message in ((Material("rubber", 1e6, 1000.0, 0.5), "lock"), ("spruce", "so it is not isotropic")):
-        with pytest.raises(ModelError, match=message):
+    for material, message in (
+        (Material("rubber", 1e6, 1000.0, 0.5), ("incompressible",)),
+        ("spruce", ("not-isotropic",)),
+    ):
+        with raises(ModelError, *message):
             assemble(Solid("bar", box_mesh((1, 1, 1), (1, 1, 1)), material))
 
 
@@ -156,9 +161,9 @@ def test_cell_sets_have_materials_of_their_own():
     box = box_mesh((2, 1, 1), (2, 1, 1)).replace(cell_sets={"near": [0], "far": [1]})
     model = assemble(Solid("bar", box, {"near": "steel", "far": "aluminium"}))
     assert model.mass() == pytest.approx(7850.0 + 2700.0)
-    with pytest.raises(ModelError, match="1 cells of solid 'bar' have no material, first cell 1"):
+    with raises(ModelError, "no-material", "1", "'bar'"):
         Solid("bar", box, {"near": "steel"})
-    with pytest.raises(ModelError, match=r"no cell set named 'nea'.*Did you mean 'near'"):
+    with raises(ModelError, "unknown-name", "'nea'", "'near'"):
         Solid("bar", box, {"nea": "steel", "far": "steel"})
 
 
@@ -211,32 +216,32 @@ def test_prescribed_displacements_stretch_the_bar():
 
 
 def test_an_unsupported_solid_is_refused_by_statics_with_its_free_motions():
-    with pytest.raises(ModelError, match=r"free|held|support"):
+    with raises(ModelError, "not-held"):
         solve_static(assemble(bar()), "gravity")
 
 
 MISTAKES = {
-    "no name": (lambda s: Solid("", s.mesh, STEEL), "name of a solid"),
-    "no mesh": (lambda s: Solid("a", [[0]], STEEL), "needs a Mesh"),
-    "rotation of a point": (lambda s: s.add_support("x=0", "rx"), "only an interface turns"),
-    "no direction": (lambda s: s.add_support("x=0", "up"), "directions of a support"),
-    "value": (lambda s: s.add_support("x=0", "x", values=np.inf), "must be finite"),
-    "moment on points": (lambda s: s.add_force("a", "x=0", 0, moment=(1, 0, 0)), "a moment needs an interface"),
-    "two numbers": (lambda s: s.add_force("a", "x=0", (1, 2)), "must be three finite numbers"),
-    "pressure": (lambda s: s.add_pressure("a", "x=0", "high"), "expected a finite number"),
-    "case": (lambda s: s.add_pressure("gravity", "x=0", 1.0), "other than 'gravity'"),
-    "foundation": (lambda s: s.add_foundation("x=0", -1.0), "negative stiffness"),
-    "interface name": (lambda s: s.add_interface("p3", "x=0"), "is taken"),
-    "quadrature": (lambda s: Solid("a", s.mesh, STEEL, quadrature=99), "degree from 1 to 12"),
-    "modes": (lambda s: bar("tet4", incompatible=True), "only hex8 cells have incompatible modes"),
-    "material": (lambda s: Solid("a", s.mesh, "steeel"), "Did you mean 'steel'"),
+    "no name": (lambda s: Solid("", s.mesh, STEEL), ("bad-name",)),
+    "no mesh": (lambda s: Solid("a", [[0]], STEEL), ("wrong-type",)),
+    "rotation of a point": (lambda s: s.add_support("x=0", "rx"), ("not-supported",)),
+    "no direction": (lambda s: s.add_support("x=0", "up"), ("unknown-choice",)),
+    "value": (lambda s: s.add_support("x=0", "x", values=np.inf), ("not-finite",)),
+    "moment on points": (lambda s: s.add_force("a", "x=0", 0, moment=(1, 0, 0)), ("not-supported",)),
+    "two numbers": (lambda s: s.add_force("a", "x=0", (1, 2)), ("wrong-shape",)),
+    "pressure": (lambda s: s.add_pressure("a", "x=0", "high"), ("not-a-number",)),
+    "case": (lambda s: s.add_pressure("gravity", "x=0", 1.0), ("bad-name", "'gravity'")),
+    "foundation": (lambda s: s.add_foundation("x=0", -1.0), ("negative",)),
+    "interface name": (lambda s: s.add_interface("p3", "x=0"), ("taken-name",)),
+    "quadrature": (lambda s: Solid("a", s.mesh, STEEL, quadrature=99), ("out-of-range", "1", "12")),
+    "modes": (lambda s: bar("tet4", incompatible=True), ("not-supported",)),
+    "material": (lambda s: Solid("a", s.mesh, "steeel"), ("unknown-name", "'steel'")),
 }
 
 
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_mistake_is_refused_where_it_is_made(what):
     action, message = MISTAKES[what]
-    with pytest.raises(ModelError, match=message):
+    with raises(ModelError, *message):
         action(bar())
 
 
@@ -355,7 +360,7 @@ def test_stresses_are_found_by_place_and_component():
     assert found.at("x=0.5", "xx") == pytest.approx(2e6)
     assert found.at("x=0.5", "von_mises") == pytest.approx(2e6)
     assert found.positions.shape[:2] == found.stresses.shape[:2]
-    with pytest.raises(DataError, match="a component of stress is one of xx, yy"):
+    with raises(DataError, "unknown-choice"):
         found.at("x=0.5", "yx")
     assert "von Mises" in repr(found)
 

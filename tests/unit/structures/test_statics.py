@@ -10,6 +10,7 @@ import scipy.integrate
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Material, Section, Structure, assemble, solve_static
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PLANK = Section.rectangle(0.2, 0.1)
@@ -134,7 +135,7 @@ def test_stresses_at_the_extreme_fibres():
 
 def test_torsion_of_a_square_is_that_of_the_tables():
     """τ = T/(0.208 a³) (Timoshenko and Goodier, table for a/b = 1)."""
-    from dalembert.structures.analysis.section_stresses import torsion_modulus
+    from dalembert.structures.beams.section_stresses import torsion_modulus
 
     assert torsion_modulus(Section.rectangle(1.0, 1.0)) == pytest.approx(0.208, abs=5e-4)
     assert torsion_modulus(Section.rectangle(2.0, 1.0)) == pytest.approx(0.246 * 2, abs=1e-3)
@@ -323,7 +324,7 @@ def test_a_mechanism_is_named_by_what_moves():
     f.add_points("p", [[0, 0], [1, 0], [1, 1], [0, 1]])
     f.add_bars("b", ["p2", "p3", "p4"], ["p3", "p4", "p1"], section=PLANK, material=STEEL)
     f.add_support(["p1", "p2"], "xy")
-    with pytest.raises(ModelError, match=r"a mechanism that moves p[34]\.x, p[34]\.x"):
+    with raises(ModelError, "not-held"):
         solve_static(assemble(f), {"p3.y": 1.0})
 
 
@@ -416,19 +417,19 @@ def test_a_load_must_be_known_and_finite():
     f = simply_supported(2)
     f.add_force("snow", "beam[1]", (0, -1))
     s = assemble(f)
-    with pytest.raises(DataError, match="Did you mean 'snow'"):
+    with raises(DataError, "unknown-name", "'snow'"):
         solve_static(s, "snwo")
-    with pytest.raises(DataError, match=r"Did you mean 'B\.x'"):
+    with raises(DataError, "unknown-name", "'B.x'"):
         solve_static(s, {"Bb.x": 1.0})
-    with pytest.raises(DataError, match="say which load acts"):
+    with raises(DataError, "missing-argument"):
         solve_static(s)
-    with pytest.raises(DataError, match="finite"):
+    with raises(DataError, "not-a-number"):
         solve_static(s, {"snow": float("nan")})
-    with pytest.raises(DataError, match="finite numbers, one per coordinate"):
+    with raises(DataError, "wrong-shape"):
         solve_static(s, [1.0, 2.0])
-    with pytest.raises(DataError, match="no beam or bar named 'bem'"):
+    with raises(DataError, "unknown-name", "'bem'"):
         solve_static(s, "snow").beam("bem")
-    with pytest.raises(DataError, match="at least 2 stations"):
+    with raises(DataError, "not-a-count", "2"):
         solve_static(s, "snow").beam("beam", 1)
 
 
@@ -438,7 +439,7 @@ def test_moments_on_points_that_do_not_turn_are_refused():
     f.add_bar("bar", "A", "B", section=PLANK, material=STEEL)
     f.add_support("A", "xy")
     f.add_support("B", "y")
-    with pytest.raises(DataError, match=r"B\.rz, which no element holds"):
+    with raises(DataError, "ineffective-load"):
         solve_static(assemble(f), {"B.rz": 1.0})
 
 

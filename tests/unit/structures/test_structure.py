@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import DataError, ModelError
 from dalembert.structures import Frame, Material, ModalDamping, Rayleigh, Section, Structure, assemble
+from tests.helpers.findings import raises
 
 STEEL = Material("steel", E=210e9, density=7850.0)
 PLANK = Section.rectangle(0.2, 0.1)
@@ -55,11 +56,11 @@ def test_free_coordinates_expand_to_all():
 
 def test_unknown_names_are_answered_with_the_nearest():
     s = assemble(portal())
-    with pytest.raises(DataError, match=r"Did you mean 'p3.rz'"):
+    with raises(DataError, "unknown-name", "'p3.rz'"):
         s.index("p3.zr")
-    with pytest.raises(DataError, match="no point named 'q'"):
+    with raises(DataError, "unknown-name", "'q'"):
         s.point("q")
-    with pytest.raises(DataError, match="no direction named 'z'"):
+    with raises(DataError, "unknown-name", "'z'"):
         s.base_motion("z")
 
 
@@ -94,25 +95,25 @@ def test_points_with_translations_only_turn_as_a_body_too():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(DataError, match=r"K has shape \(2, 2\)"):
+    with raises(DataError, "wrong-shape", "(2, 2)"):
         pair(K=np.eye(2))
-    with pytest.raises(DataError, match="directions"):
+    with raises(DataError, "unknown-choice"):
         Structure("s", ["A"], [[0, 0, 0]], ["up"], M=[[1.0]], K=[[1.0]])
-    with pytest.raises(DataError, match="different names"):
+    with raises(DataError, "taken-name"):
         Structure("s", ["A", "A"], np.zeros((2, 3)), ["x"], M=np.eye(2), K=np.eye(2))
-    with pytest.raises(DataError, match="positions"):
+    with raises(DataError, "wrong-shape"):
         Structure("s", ["A"], [[0, 0]], ["x"], M=[[1.0]], K=[[1.0]])
-    with pytest.raises(DataError, match="held has shape"):
+    with raises(DataError, "wrong-shape"):
         pair(held=[True])
-    with pytest.raises(DataError, match="load case 'f'"):
+    with raises(DataError, "wrong-shape", "'f'"):
         pair(loads={"f": [1.0]})
-    with pytest.raises(DataError, match="prescribed"):
+    with raises(DataError, "wrong-shape"):
         pair(prescribed=[np.nan, 0, 0])
-    with pytest.raises(DataError, match="follows a rigid link and cannot be held"):
+    with raises(DataError, "conflicting-links"):
         pair(links=[[1, 0, 0], [0, 1, 0], [0, 1, 0]], held=[False, False, True])
-    with pytest.raises(ModelError, match="Frame or a Solid"):
+    with raises(ModelError, "wrong-type"):
         assemble(42)
-    with pytest.raises(ModelError, match="no free coordinate"):
+    with raises(ModelError, "empty"):
         pair(held=[True] * 3).system()
 
 
@@ -187,7 +188,7 @@ def test_inputs_and_outputs_of_slaves_go_to_their_master():
 
 
 def test_forces_on_supports_are_refused_as_inputs():
-    with pytest.raises(DataError, match="acts on a held coordinate"):
+    with raises(DataError, "ineffective-input"):
         pair().system(inputs="ground.x")
 
 
@@ -221,9 +222,9 @@ def test_base_rotation_turns_about_the_origin():
 def test_rayleigh_damping_meets_two_ratios():
     damping = Rayleigh.from_ratios(10.0, 0.02, 50.0, 0.05)
     np.testing.assert_allclose(damping.ratio([10.0, 50.0]), [0.02, 0.05], rtol=1e-12)
-    with pytest.raises(DataError, match="rising order"):
+    with raises(DataError, "not-increasing"):
         Rayleigh.from_ratios(5.0, 0.1, 5.0, 0.2)
-    with pytest.raises(DataError, match="finite"):
+    with raises(DataError, "not-a-number"):
         Rayleigh(float("nan"))
 
 
@@ -254,16 +255,16 @@ def test_modal_damping_of_large_structures_is_refused():
     f.add_points(["A", "B"], [[0, 0], [100, 0]])
     f.add_beam("b", "A", "B", section=PLANK, material=STEEL, elements=1100)
     f.add_support("A", "fixed")
-    with pytest.raises(DataError, match=r"would need a full 3300 x 3300 matrix"):
+    with raises(DataError, "too-large", "3300"):
         assemble(f).system(damping=ModalDamping(0.02))
 
 
 def test_wrong_damping_is_refused():
-    with pytest.raises(DataError, match="not negative"):
+    with raises(DataError, "negative"):
         ModalDamping(-0.1)
-    with pytest.raises(DataError, match="Rayleigh"):
+    with raises(DataError, "wrong-type"):
         pair().system(damping=0.02)
-    with pytest.raises(ModelError, match="not both"):
+    with raises(ModelError, "conflicting-arguments"):
         portal().set_damping(alpha=1.0, ratios=0.1)
 
 

@@ -36,34 +36,34 @@ def frame():
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda f: f.add_points("P", [["1", "a"]]), "positions of points 'P...' must be numbers"),
-    (lambda f: f.add_points("P", [[1, 2], [3]]), "positions of points 'P...' must be numbers"),
-    (lambda f: f.add_beam("x", "A", ["C"], **BEAM), r"beam 'x': the name of a point must be a text, got \['C'\]"),
-    (lambda f: f.add_beam("x", None, "C", **BEAM), "beam 'x': the name of a point must be a text, got None"),
-    (lambda f: f.add_beams("x", "AB", "BC", **BEAM), "beam 'x...': starts and ends must be lists of names"),
-    (lambda f: f.add_beam("x", "A", "C", **BEAM, up=(0, 0, 0)), "up of beam 'x' has no length"),
-    (lambda f: f.add_support(5, "x"), "support: the name of a point must be a text, got 5"),
-    (lambda f: f.add_support(["A", 5], "x"), "support: the name of a point must be a text, got 5"),
-    (lambda f: f.add_rigid("r", "A", 5), "rigid link 'r': the name of a point must be a text, got 5"),
-    (lambda f: f.add_rigid("r", ["A"], "B"), r"rigid link 'r': the name of a point must be a text, got \['A'\]"),
-    (lambda f: f.add_mass("m", ["A"], 1.0), r"mass 'm': the name of a point must be a text, got \['A'\]"),
-    (lambda f: f.add_mass("m", "A", 1.0, inertia="x"), "inertia of mass 'm' must be a number, three numbers"),
-    (lambda f: f.add_spring("s", ["A"], None, 1.0), "spring 's': the name of a point must be a text"),
-    (lambda f: f.add_spring("s", "A", 1e3, direction="x"), "spring 's': the name of a point must be a text, got 1000"),
-    (lambda f: f.add_spring("s", "A", None, ["a", "b", "c"]), "stiffness of spring 's' must be a number, a mapping"),
-    (lambda f: f.add_force("snow", ["A"], (0, 1)), "the name of a point must be a text"),
-    (lambda f: f.add_line_load("snow", ["rafter"], (0, 1)), "the name of a beam must be a text"),
-    (lambda f: f.add_line_load("snow", "rafter"), "line load on 'rafter' has neither force nor moment"),
-    (lambda f: f.add_beam_force("snow", "rafter", 1.0), "force on beam 'rafter' has neither force nor moment"),
-    (lambda f: f.add_strain("hot", "rafter"), "strain of beam 'rafter' has neither strain nor curvature"),
-    (lambda f: f.set_damping(alpha="1"), "alpha must be a finite number, got '1'"),
-    (lambda f: f.set_damping(ratios="2%"), "damping ratios must be finite and not negative, got '2%'"),
-    (lambda f: f.set_damping(ratios=[0.1, "b"]), "damping ratios must be finite and not negative"),
-    (lambda f: f.add_section("IPE", 5), "section 'IPE' must be a Section, got int"),
-    (lambda f: f.add_material("steel"), "a material must be a Material, got str; those of the library need no adding"),
+    (lambda f: f.add_points("P", [["1", "a"]]), ("not-a-number", "'P...'")),
+    (lambda f: f.add_points("P", [[1, 2], [3]]), ("not-a-number", "'P...'")),
+    (lambda f: f.add_beam("x", "A", ["C"], **BEAM), ("bad-name", "'x'", "'C'")),
+    (lambda f: f.add_beam("x", None, "C", **BEAM), ("bad-name", "'x'")),
+    (lambda f: f.add_beams("x", "AB", "BC", **BEAM), ("wrong-type", "'x...'")),
+    (lambda f: f.add_beam("x", "A", "C", **BEAM, up=(0, 0, 0)), ("zero-length", "'x'")),
+    (lambda f: f.add_support(5, "x"), ("bad-name", "5")),
+    (lambda f: f.add_support(["A", 5], "x"), ("bad-name", "5")),
+    (lambda f: f.add_rigid("r", "A", 5), ("bad-name", "'r'", "5")),
+    (lambda f: f.add_rigid("r", ["A"], "B"), ("bad-name", "'r'", "'A'")),
+    (lambda f: f.add_mass("m", ["A"], 1.0), ("bad-name", "'m'", "'A'")),
+    (lambda f: f.add_mass("m", "A", 1.0, inertia="x"), ("not-a-number", "'m'")),
+    (lambda f: f.add_spring("s", ["A"], None, 1.0), ("bad-name", "'s'")),
+    (lambda f: f.add_spring("s", "A", 1e3, direction="x"), ("bad-name", "'s'", "1000")),
+    (lambda f: f.add_spring("s", "A", None, ["a", "b", "c"]), ("not-a-number", "'s'")),
+    (lambda f: f.add_force("snow", ["A"], (0, 1)), ("bad-name",)),
+    (lambda f: f.add_line_load("snow", ["rafter"], (0, 1)), ("bad-name",)),
+    (lambda f: f.add_line_load("snow", "rafter"), ("empty", "'rafter'")),
+    (lambda f: f.add_beam_force("snow", "rafter", 1.0), ("empty", "'rafter'")),
+    (lambda f: f.add_strain("hot", "rafter"), ("empty", "'rafter'")),
+    (lambda f: f.set_damping(alpha="1"), ("not-a-number", "'1'")),
+    (lambda f: f.set_damping(ratios="2%"), ("negative", "'2%'")),
+    (lambda f: f.set_damping(ratios=[0.1, "b"]), ("negative",)),
+    (lambda f: f.add_section("IPE", 5), ("wrong-type", "'IPE'")),
+    (lambda f: f.add_material("steel"), ("wrong-type",)),
 ])  # fmt: skip
 def test_a_wrong_description_is_told_where_it_is_given(call, words):
-    with pytest.raises(DalembertError, match=words):
+    with raises(DalembertError, *words):
         call(frame())
 
 
@@ -71,10 +71,10 @@ def test_a_name_for_two_sections_or_materials_is_refused():
     f = frame()
     f.add_section("IPE", BEAM["section"])
     f.add_section("IPE", Section.rectangle(0.2, 0.1))  # the same one again is no contradiction
-    with pytest.raises(DalembertError, match="section 'IPE' is there already, with other numbers"):
+    with raises(DalembertError, "taken-name", "'IPE'"):
         f.add_section("IPE", Section.rectangle(0.3, 0.1))
     f.add_material(Material("oak", E=12e9, density=700.0))
-    with pytest.raises(DalembertError, match="material 'oak' is there already, with other numbers"):
+    with raises(DalembertError, "taken-name", "'oak'"):
         f.add_material(Material("oak", E=11e9, density=700.0))
 
 
@@ -89,37 +89,37 @@ def test_a_frame_where_a_structure_is_needed_is_told_the_way(function):
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda s: solve_static(s, ["snow"]), "a load on structure 'roof' must be the name of a case"),
-    (lambda s: solve_static(s, 5), "a load on structure 'roof' must be the name of a case"),
-    (lambda s: solve_static(s, {"C.yy": 1}), "no coordinate named 'C.yy' in structure 'roof'. Did you mean 'C.y'"),
-    (lambda s: solve_static(s, {("C", "y"): 1}), "no load case named"),
-    (lambda s: s.modes("3"), "count must be .*, got '3'"),
-    (lambda s: s.system(inputs=5), "inputs must be coordinate names or a mapping of names to them, got 5"),
-    (lambda s: s.system(outputs=[5]), "no coordinate named 5"),
-    (lambda s: s.system(outputs="C.x.veloc"), "no kind of output named 'veloc'.*Did you mean 'velocity'"),
-    (lambda s: s.system(inputs={"F": 5}), "no coordinate named 5"),
-    (lambda s: s.system(inputs=["C.x", "C.y", "C.x"]), "inputs of structure 'roof': 'C.x' is given twice"),
-    (lambda s: s.system(base=5), "base must be directions"),
-    (lambda s: s.expand([1, 2]), r"structure 'roof' has 6 free coordinates, got shape \(2,\)"),
-    (lambda s: s.rigid_motions("A"), "a place must be three finite numbers, got 'A'"),
-    (lambda s: solve_static(s, "snow").beam("rafter", [0, 5]), "beam 'rafter' is 2 m long, there is no place 5 m"),
-    (lambda s: solve_static(s, "snow").beam("rafter", [-1]), "beam 'rafter' is 2 m long, there is no place -1 m"),
-    (lambda s: solve_static(s, "snow").beam("rafter", [0, np.nan]), "there is no place nan m"),
-    (lambda s: solve_static(s, "snow").beam("rafter", "3"), "stations must be a whole number or places"),
-    (lambda s: solve_static(s, "snow").beam("rafter", 2.5), "stations must be a whole number or places"),
-    (lambda s: solve_static(s, "snow").beam(["rafter"]), "no beam or bar named"),
-    (lambda s: solve_static(s, "snow").displacement["D"], "no point or coordinate named 'D'.*Known: A, A.rz"),
-    (lambda s: solve_static(s, "snow").largest_stresses(0), "stations must be a whole number, 1 or more, got 0"),
-    (lambda s: prestress(s, tension=5), r"tension must be a mapping such as \{'guy': 2e4\}, got 5"),
-    (lambda s: spin(s, "z", 1.0, centre=(1, 2)), r"centre must be three finite numbers, got \(1, 2\)"),
-    (lambda s: spin(s, ["a", "b", "c"], 1.0), "the axis must be 'x', 'y', 'z' or a vector"),
-    (lambda s: Rayleigh("a"), "Rayleigh damping needs finite numbers, got 'a'"),
-    (lambda s: Rayleigh.from_ratios("a", 0.02, 5, 0.02), "two different positive frequencies"),
-    (lambda s: Rayleigh.from_ratios(1.0, 0.02, 5, "b"), "damping ratios must be finite numbers"),
-    (lambda s: ModalDamping("a"), "damping ratios must be finite and not negative, got 'a'"),
+    (lambda s: solve_static(s, ["snow"]), ("wrong-shape", "'roof'")),
+    (lambda s: solve_static(s, 5), ("wrong-shape", "'roof'")),
+    (lambda s: solve_static(s, {"C.yy": 1}), ("unknown-name", "'C.yy'", "'roof'", "'C.y'")),
+    (lambda s: solve_static(s, {("C", "y"): 1}), ("unknown-name",)),
+    (lambda s: s.modes("3"), ("not-a-count", "'3'")),
+    (lambda s: s.system(inputs=5), ("wrong-type", "5")),
+    (lambda s: s.system(outputs=[5]), ("unknown-name", "5")),
+    (lambda s: s.system(outputs="C.x.veloc"), ("unknown-name", "'veloc'", "'velocity'")),
+    (lambda s: s.system(inputs={"F": 5}), ("unknown-name", "5")),
+    (lambda s: s.system(inputs=["C.x", "C.y", "C.x"]), ("duplicate", "'roof'", "'C.x'")),
+    (lambda s: s.system(base=5), ("wrong-type",)),
+    (lambda s: s.expand([1, 2]), ("wrong-shape", "'roof'", "6", "(2,)")),
+    (lambda s: s.rigid_motions("A"), ("wrong-shape", "'A'")),
+    (lambda s: solve_static(s, "snow").beam("rafter", [0, 5]), ("out-of-range", "'rafter'", "2 m", "5 m")),
+    (lambda s: solve_static(s, "snow").beam("rafter", [-1]), ("out-of-range", "'rafter'", "2 m", "-1 m")),
+    (lambda s: solve_static(s, "snow").beam("rafter", [0, np.nan]), ("out-of-range",)),
+    (lambda s: solve_static(s, "snow").beam("rafter", "3"), ("wrong-type",)),
+    (lambda s: solve_static(s, "snow").beam("rafter", 2.5), ("wrong-type",)),
+    (lambda s: solve_static(s, "snow").beam(["rafter"]), ("unknown-name",)),
+    (lambda s: solve_static(s, "snow").displacement["D"], ("unknown-name", "'D'")),
+    (lambda s: solve_static(s, "snow").largest_stresses(0), ("not-a-count", "1", "0")),
+    (lambda s: prestress(s, tension=5), ("wrong-type", "'guy'", "5")),
+    (lambda s: spin(s, "z", 1.0, centre=(1, 2)), ("wrong-shape", "(1, 2)")),
+    (lambda s: spin(s, ["a", "b", "c"], 1.0), ("wrong-shape", "'x'", "'y'", "'z'")),
+    (lambda s: Rayleigh("a"), ("not-a-number", "'a'")),
+    (lambda s: Rayleigh.from_ratios("a", 0.02, 5, 0.02), ("not-increasing",)),
+    (lambda s: Rayleigh.from_ratios(1.0, 0.02, 5, "b"), ("not-a-number",)),
+    (lambda s: ModalDamping("a"), ("negative", "'a'")),
 ])  # fmt: skip
 def test_a_wrong_question_is_answered_in_words(call, words):
-    with pytest.raises(DalembertError, match=words):
+    with raises(DalembertError, *words):
         call(assemble(frame()))
 
 
@@ -129,5 +129,5 @@ def test_a_mechanism_is_told_to_look_at_releases_and_bars():
     f.add_bars("b", ["A", "B", "C"], ["B", "C", "D"], **BEAM)
     f.add_support(["A", "D"], "pinned")
     f.add_force("wind", "B", (1, 0))
-    with pytest.raises(DalembertError, match=r"a mechanism that moves B\.x, C\.x\. Brace it, or release less"):
+    with raises(DalembertError, "not-held"):
         solve_static(assemble(f), "wind")

@@ -16,9 +16,10 @@ import scipy.sparse.linalg
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import ConvergenceError, DataError
+from dalembert.core.findings import Advice, Argument
 from dalembert.numerics import ties
 from dalembert.numerics.sparse_factor import Factor as InertiaFactor
-from dalembert.structures.analysis.prestress import solved, stiffness_under
+from dalembert.structures.analysis.prestress import solve, stiffness_under
 from dalembert.structures.assembly import symmetric_factors as factors
 from dalembert.structures.assembly.structure import Structure, needs_structure
 
@@ -54,7 +55,7 @@ class Buckling(Frozen):
     def shape(self, mode: int = 1) -> dict[str, float]:
         """Displacement of every coordinate in a mode, counted from 1, by name."""
         if not 1 <= mode <= len(self.factors):
-            raise DataError(f"this Buckling has modes 1 to {len(self.factors)}, asked for {mode!r}.")
+            raise DataError("out-of-range", f"this Buckling has modes 1 to {len(self.factors)}, asked for {mode!r}.")
         full = self.structure.expand(self.shapes[:, mode - 1])
         return dict(zip(self.structure.coordinates, full.tolist(), strict=True))
 
@@ -92,27 +93,33 @@ def find_buckling(structure: Structure, load: Any, *, count: int = 5) -> Bucklin
     """
     needs_structure("find_buckling", structure)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise DataError(f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
-    state = solved(structure, load, hanging=False)
+        raise DataError("not-a-count", f"count of buckling modes must be a whole number, 1 or more, got {count!r}.")
+    state = solve(structure, load, hanging=False)
     K, K_g = (structure.reduced(matrix) for matrix in (structure.K, stiffness_under(structure, state)))
     name = (
         load if isinstance(load, str) else " + ".join(f"{x:g} {case}" for case, x in state.factors.items()) or "given"
     )
     if not K_g.nnz or not abs(K_g).max():
-        raise DataError(f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.")
+        raise DataError(
+            "no-internal-forces",
+            f"load {name!r} makes no internal forces in structure {structure.name!r}: nothing can buckle.",
+        )
     try:
         inverse, shapes = _largest(K, K_g, int(count), state.factor)
         scale = max(float(np.abs(inverse).max()), _size(K, K_g, state.factor))
     except np.linalg.LinAlgError as error:
         raise DataError(
+            "not-stable",
             f"stiffness of structure {structure.name!r} is not positive definite: it has buckled already "
-            "under what it was prestressed with."
+            "under what it was prestressed with.",
         ) from error
     keep = inverse > ROUNDING * scale
     if not keep.any():
         raise DataError(
-            f"structure {structure.name!r} does not buckle under load {name!r}: nothing in it is compressed enough. "
-            "Turn the load round, or check its sign."
+            "no-buckling",
+            f"structure {structure.name!r} does not buckle under load {name!r}: nothing in it is compressed enough.",
+            Advice("Reverse the load, or check its sign."),
+            where={"structure": structure.name, "load": name},
         )
     inverse, shapes = inverse[keep], shapes[:, keep]
     largest = shapes[ties.first_largest(shapes), range(shapes.shape[1])]
@@ -132,7 +139,11 @@ def _largest(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
         if not below or (below <= extra and mu[below - 1] * (1 + 2e-7) >= mu[count - 1]):
             return mu[:count], shapes[:, :count]
         extra = max(below, 2 * extra)
-    raise ConvergenceError(f"Lanczos missed some of the {count} smallest load factors. Ask for more of them.")
+    raise ConvergenceError(
+        "no-convergence",
+        f"Lanczos missed some of the {count} smallest load factors.",
+        Advice("Ask for more: {}.", Argument("count")),
+    )
 
 
 def _size(K: Any, K_g: Any, factor: factors.Factor) -> float:
@@ -157,7 +168,9 @@ def _lanczos(K: Any, K_g: Any, count: int, factor: factors.Factor) -> tuple[Floa
         )
     except scipy.sparse.linalg.ArpackNoConvergence as error:
         raise ConvergenceError(
-            f"Lanczos found {len(error.eigenvalues)} of the {count} smallest load factors. Ask for fewer."
+            "no-convergence",
+            f"Lanczos found {len(error.eigenvalues)} of the {count} smallest load factors.",
+            Advice("Ask for fewer: {}.", Argument("count")),
         ) from error
     if np.any(np.einsum("ij,ij->j", shapes, K @ shapes) <= 0.0):
         raise np.linalg.LinAlgError("K is not positive definite")

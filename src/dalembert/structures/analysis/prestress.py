@@ -11,22 +11,22 @@ given as a tension per beam. In a beam with a load along its axis the tension is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from dalembert.core.arguments import real_number
 from dalembert.core.arrays import FloatArray
-from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.structures.analysis.statics import load_vector, solve_static
+from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument
+from dalembert.structures.analysis.statics import load_vector, named_group, solve_static
+from dalembert.structures.assembly.element_group import on_rotations
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure, needs_structure
 from dalembert.structures.assembly.symmetric_factors import Factor
-from dalembert.structures.beams import initial_forces as initial
-from dalembert.structures.beams.beam_group import BeamGroup
-from dalembert.structures.beams.initial_forces import InternalForces
-from dalembert.structures.beams.internal_forces import Loaded
+from dalembert.structures.beams.beam_elements import carry
 
 # Forces that inertia would have to take up, relative to the largest of the load, below which a load is in balance.
 BALANCED = 1e-9
@@ -59,27 +59,26 @@ def prestress(structure: Structure, load: Any = None, *, tension: Mapping[str, f
     """
     needs_structure("prestress", structure)
     if load is None and tension is None:
-        raise DataError("say which load, or which tension={beam: N}, stresses the structure.")
+        advice = Advice("Give {}.", Argument("load"), Argument("tension"))
+        raise DataError("missing-argument", "no load and no tension is given to stress the structure with.", advice)
     K_g, states = sp.csc_array(structure.K.shape), list(structure.initial or [None] * len(structure.groups))
     if load is not None:
-        state = solved(structure, load)
-        K_g = K_g + stiffness_under(structure, state)
+        solution = solve(structure, load)
+        K_g = K_g + stiffness_under(structure, solution)
         for k, group in enumerate(structure.groups):
-            if isinstance(group, BeamGroup):
-                states[k] = initial.added(states[k], group, beam_state(structure, k, state))
-            else:
-                states[k] = state.u if states[k] is None else states[k] + state.u
+            states[k] = group.add_states(states[k], element_state(structure, k, solution))
     if tension is not None:
         for k, pull in _tensions(structure, tension).items():
-            K_g = K_g + beam_stiffness(structure.groups[k], initial.constant(pull))
-            states[k] = initial.added(states[k], structure.groups[k], pull)
+            state = structure.groups[k].tension_state(pull)
+            K_g = K_g + structure.groups[k].geometric_stiffness(state)
+            states[k] = structure.groups[k].add_states(states[k], state)
     return with_stiffness(structure, structure.K + K_g, "K + geometric stiffness", tuple(states))
 
 
 def geometric_stiffness(structure: Structure, load: Any) -> sp.csc_array:
     """(N, N) geometric stiffness of the internal forces of a load, on all coordinates."""
     needs_structure("geometric_stiffness", structure)
-    return stiffness_under(structure, solved(structure, load))
+    return stiffness_under(structure, solve(structure, load))
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Solved:
     factor: Factor
 
 
-def solved(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
+def solve(structure: Structure, load: Any, *, hanging: bool = True) -> Solved:
     """Linear statics with the factors of K kept; what is not held is refused in the words of :func:`solve_static`.
 
     ``hanging`` lets a structure pass whose free motions the load does not move (a chain under its weight).
@@ -120,60 +119,19 @@ def _hanging(structure: Structure, load: Any) -> FloatArray:
     return found.u
 
 
-def stiffness_under(structure: Structure, state: Solved) -> sp.csc_array:
+def stiffness_under(structure: Structure, solution: Solved) -> sp.csc_array:
     """(N, N) geometric stiffness of a static state."""
-    total = link_stiffness(structure, state.u, state.f)
-    for k, group in enumerate(known_groups(structure)):
-        if isinstance(group, BeamGroup):
-            total = total + beam_stiffness(group, beam_state(structure, k, state).internal())
-        else:
-            total = total + group.geometric_stiffness(state.u)
+    refuse_bare(structure)
+    total = link_stiffness(structure, solution.u, solution.f)
+    for k, group in enumerate(structure.groups):
+        total = total + group.geometric_stiffness(element_state(structure, k, solution))
     return sp.csc_array(total)
 
 
-def beam_state(structure: Structure, number: int, state: Solved) -> Loaded:
-    """The beams of group ``number`` in a static state."""
+def element_state(structure: Structure, number: int, solution: Solved) -> Any:
+    """Internal forces of the elements of group ``number`` in a static state."""
     before = structure.initial[number] if structure.initial else None
-    return Loaded(structure.groups[number], state.u, state.factors, before=before)
-
-
-def beam_stiffness(group: BeamGroup, forces: InternalForces) -> sp.csc_array:
-    """(N, N) geometric stiffness of a group of beams and bars."""
-    K_g = initial.element_stiffness(group, forces)
-    total = group.assemble(K_g)
-    if group.arms is not None:
-        for end, force in ((0, -forces.start[:, :3]), (1, forces.end[:, :3])):
-            turning = np.matmul(group.R.transpose(0, 2, 1), np.matmul(carried(force, group.arms[:, end]), group.R))
-            total = total + on_rotations(group.count, group.keep, group.points[:, end], turning)
-    return sp.csc_array(total)
-
-
-def carried(force: FloatArray, arm: FloatArray) -> FloatArray:
-    """(k, 3, 3) stiffness against rotation of arms (k, 3) that carry forces (k, 3) to their far ends."""
-    product = force[:, :, None] * arm[:, None, :]
-    inner = np.einsum("kii->k", product)[:, None, None]
-    result: FloatArray = 0.5 * (product + product.transpose(0, 2, 1)) - inner * np.eye(3)
-    return result
-
-
-def on_rotations(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
-    """(N, N) of (k, 3, 3) blocks on the rotations of points that have the directions ``keep``."""
-    full = np.zeros((len(blocks), 6, 6))
-    full[:, 3:, 3:] = blocks
-    return on_points(count, keep, points, full)
-
-
-def on_points(count: int, keep: Sequence[int], points: Any, blocks: FloatArray) -> sp.csc_array:
-    """(N, N) of (k, 6, 6) blocks on points that have the directions ``keep``."""
-    d = len(keep)
-    return scattered(points[:, None] * d + np.arange(d), blocks[:, keep][:, :, keep], count * d)
-
-
-def scattered(places: Any, matrices: FloatArray, size: int) -> sp.csc_array:
-    """(size, size) sum of matrices (m, k, k) on the coordinates ``places`` (m, k); they need not be symmetric."""
-    rows = np.broadcast_to(places[:, :, None], matrices.shape).ravel()
-    columns = np.broadcast_to(places[:, None, :], matrices.shape).ravel()
-    return sp.csc_array((matrices.ravel(), (rows, columns)), shape=(size, size))
+    return structure.groups[number].state(solution.u, solution.factors, before=before)
 
 
 def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.csc_array:
@@ -191,7 +149,7 @@ def link_stiffness(structure: Structure, u: FloatArray, load: FloatArray) -> sp.
     force = np.zeros((len(slave), 3))
     force[np.arange(len(slave)), way] = (structure.K @ u - load)[row[joins]]
     arm = structure.positions[slave] - structure.positions[master]
-    return on_rotations(len(structure.points), keep, master, carried(force, arm))
+    return on_rotations(len(structure.points), keep, master, carry(force, arm))
 
 
 def with_stiffness(
@@ -208,37 +166,21 @@ def with_stiffness(
     return copy
 
 
-def known_groups(structure: Structure) -> list[Any]:
-    """Groups that can tell their geometric stiffness; refuses others."""
-    for group in structure.groups:
-        if not isinstance(group, BeamGroup) and not hasattr(group, "geometric_stiffness"):
-            raise DataError(
-                f"structure {structure.name!r} has elements of type {type(group).__name__}, whose geometric stiffness "
-                "is not known."
-            )
+def refuse_bare(structure: Structure) -> None:
+    """Refuse a structure of matrices alone: its internal forces are not known."""
     if not structure.groups and not structure.has_links:
-        raise DataError(f"structure {structure.name!r} has no beams, bars or solids whose internal forces are known.")
-    return list(structure.groups)
+        problem = f"structure {structure.name!r} has no beams, bars or solids whose internal forces are known."
+        raise DataError("not-supported", problem, where={"structure": structure.name})
 
 
-def _tensions(structure: Structure, tension: Mapping[str, float]) -> dict[int, FloatArray]:
-    """Tension (ne,) [N] of the elements of every group of beams, by its number."""
+def _tensions(structure: Structure, tension: Any) -> dict[int, dict[str, float]]:
+    """Tensions [N] by name, apart for every group of elements by its number."""
     if not isinstance(tension, Mapping):
-        raise DataError(f"tension must be a mapping such as {{'guy': 2e4}}, got {tension!r}.")
-    groups = {k: group for k, group in enumerate(structure.groups) if isinstance(group, BeamGroup)}
-    known = {name: (k, place) for k, group in groups.items() for place, name in enumerate(group.beams)}
-    values = {k: np.zeros(len(group.points)) for k, group in groups.items()}
+        problem = f"the tensions must be a mapping of elements to newtons, got {tension!r}."
+        raise DataError("wrong-type", problem, Advice("Give {}.", Argument("tension", {"guy": 2e4})))
+    found: dict[int, dict[str, float]] = {}
     for name, value in tension.items():
-        if name not in known:
-            raise DataError(unknown_name("beam or bar", name, known, f"structure {structure.name!r}"))
-        k, place = known[name]
-        first = groups[k].first
-        values[k][first[place] : first[place + 1]] = finite(value, f"the tension of beam {name!r} [N]")
-    return values
-
-
-def finite(value: Any, what: str) -> float:
-    """A finite real number, or an error."""
-    if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isreal(value) or not np.isfinite(value):
-        raise DataError(f"{what} must be a finite number, got {value!r}.")
-    return float(value)  # type: ignore[arg-type]
+        group = named_group(structure, name)
+        k = [one is group for one in structure.groups].index(True)
+        found.setdefault(k, {})[name] = real_number(f"the tension of {name!r} [N]", value)
+    return found

@@ -19,13 +19,13 @@ import scipy.sparse.linalg
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.numerics import ties
-from dalembert.structures.analysis import beam_stresses as stresses
+from dalembert.structures.assembly.element_group import ElementGroup
 from dalembert.structures.assembly.free_motions import free_motions, not_held
 from dalembert.structures.assembly.structure import Structure, needs_structure
 from dalembert.structures.assembly.symmetric_factors import Factor
-from dalembert.structures.beams.beam_group import BeamGroup
-from dalembert.structures.beams.internal_forces import Loaded
+from dalembert.structures.beams.beam_stresses import BeamResult
 
 # Work of a load on a stable structure is positive; more than this share of its absolute terms below zero is not.
 UNSTABLE = 1e-9
@@ -50,7 +50,7 @@ class Named:
         if isinstance(name, str) and name.rpartition(".")[2] in s.directions:
             return float(self.array[s.index(name)])
         known = (*s.points, *s.coordinates)
-        raise DataError(unknown_name("point or coordinate", name, known, f"structure {s.name!r}"))
+        raise DataError("unknown-name", unknown_name("point or coordinate", name, known, f"structure {s.name!r}"))
 
     def __iter__(self) -> Iterator[str]:
         return (self._structure.coordinates[i] for i in self._which)
@@ -118,37 +118,32 @@ class StaticSolution(Frozen):
             s = self.structure
             known["all"] = 0.5 * float(self.u @ (s.K @ self.u))
             for group in s.groups:
-                if not isinstance(group, BeamGroup):
-                    continue
                 if self.acceleration is not None or {*group.loaded_cases(), "gravity"} & {*self.factors}:
-                    ends = group.ends(self.u)
-                    at_points = 0.5 * float(np.einsum("ei,eij,ej->", ends, group.stiffness(), ends, optimize=True))
-                    known["all"] += self._loaded(group).energy() - at_points
+                    known["all"] += group.energy_of_loads(self.state(group), self.u)
         return known["all"]
 
-    def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> stresses.BeamResult:
+    def beam(self, name: str, stations: int | Sequence[float] = 11, *, total: bool = False) -> BeamResult:
         """Internal forces, deflection and stresses along one beam; ``stations``: how many, or where [m].
 
         ``total``: forces and stresses of a prestressed structure with its prestress, instead of what the load adds.
         """
-        for group in self.structure.groups:
-            if isinstance(group, BeamGroup) and name in group.beams:
-                return stresses.along_beam(self._loaded(group), name, stations, total=total)
-        known = [beam for group in self.structure.groups if isinstance(group, BeamGroup) for beam in group.beams]
-        raise DataError(unknown_name("beam or bar", name, known, f"structure {self.structure.name!r}"))
+        group = named_group(self.structure, name)
+        result: BeamResult = group.along(name, self.state(group), stations, total=total)
+        return result
 
-    def _loaded(self, group: BeamGroup) -> Loaded:
-        """Forces on the ends of all elements, found once."""
-        known: dict[int, Loaded] = self.__dict__.setdefault("_known", {})
+    def forces(self, name: str, *, total: bool = False) -> Mapping[str, float]:
+        """Internal forces of an element without stations along it, by their names; ``total`` as for :meth:`beam`."""
+        group = named_group(self.structure, name)
+        return group.forces_of(name, self.state(group), total=total)
+
+    def state(self, group: ElementGroup) -> Any:
+        """Internal forces of a group of elements, found once."""
+        known: dict[int, Any] = self.__dict__.setdefault("_known", {})
         if id(group) not in known:
-            before = self._before(group)
-            known[id(group)] = Loaded(group, self.u, self.factors, self.acceleration, before=before)
+            s = self.structure
+            before = s.initial[[one is group for one in s.groups].index(True)] if s.initial else None
+            known[id(group)] = group.state(self.u, self.factors, self.acceleration, before)
         return known[id(group)]
-
-    def _before(self, group: Any) -> Any:
-        """What was inside a group before: initial forces of beams, displacements of solids, or None."""
-        s = self.structure
-        return s.initial[[one is group for one in s.groups].index(True)] if s.initial else None
 
     def largest_stresses(self, stations: int = 5, *, total: bool = False) -> dict[str, float]:
         """Largest von Mises stress [Pa] of every beam and bar, at ``stations`` places of each element.
@@ -158,26 +153,19 @@ class StaticSolution(Frozen):
         NaN for a bent beam whose section has no height and width: its extreme fibres are not known.
         """
         if isinstance(stations, bool) or not isinstance(stations, (int, np.integer)) or stations < 1:
-            raise DataError(f"stations must be a whole number, 1 or more, got {stations!r}.")
+            raise DataError("not-a-count", f"stations must be a whole number, 1 or more, got {stations!r}.")
         found: dict[str, float] = {}
-        for group in self.structure.groups:
-            if isinstance(group, BeamGroup):
-                found.update(stresses.largest(self._loaded(group), stations, total=total))
+        for each in self.stresses(stations, total=total):
+            found.update(each if isinstance(each, dict) else {})
         return found
 
     def stresses(self, stations: int = 5, *, total: bool = False) -> list[Any]:
-        """What every group of elements says about its stresses; ``total`` as for :meth:`beam`.
+        """Stresses of every group of elements; ``total`` as for :meth:`beam`.
 
         Stresses of solids are in axes that turn with the material.
         """
-        found: list[Any] = []
-        for group in self.structure.groups:
-            if isinstance(group, BeamGroup):
-                found.append(stresses.largest(self._loaded(group), stations, total=total))
-            else:
-                before = self._before(group) if total else None
-                found.append(group.stresses(self.u if before is None else self.u + before))
-        return found
+        groups = self.structure.groups
+        return [group.stresses_of(self.state(group), stations, total=total) for group in groups]
 
     def table(self, most: int = 12) -> str:
         """The largest displacements and the reactions."""
@@ -246,7 +234,7 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
     right = structure.T.T @ (f - structure.K @ structure.prescribed)
     K, factor, motions = _factored(structure)
     if motions.shape[1] and not inertia_relief:
-        raise ModelError(not_held(structure, K, motions))
+        raise not_held(structure, K, motions)
     if motions.shape[1]:
         x, free = _relieved(structure, K, right, motions)
         taken = structure.expand(free)
@@ -256,10 +244,22 @@ def solve_static(structure: Structure, load: Any = None, *, inertia_relief: bool
         x = x + factor.solve(right - K @ x)  # one refinement: slender meshes lose half the digits otherwise
         if x @ right < -UNSTABLE * (np.abs(x) @ np.abs(right)):
             raise ModelError(
-                f"structure {structure.name!r} is not stable: it gives way to this load. It has buckled under what it "
-                "was prestressed with; see find_buckling()."
+                "not-stable",
+                f"structure {structure.name!r} is not stable: it has buckled under its prestress.",
+                Advice("Its critical load: {}.", Call("da.structures.find_buckling")),
+                where={"structure": structure.name},
             )
     return StaticSolution(structure, structure.expand(x, prescribed=True), f, factors)
+
+
+def named_group(structure: Structure, name: str) -> ElementGroup:
+    """The group of the element called ``name``; an error names the nearest known one."""
+    for group in structure.groups:
+        if name in group.names:
+            return group
+    known = [one for group in structure.groups for one in group.names]
+    problem = unknown_name("beam, bar or other element", name, known, f"structure {structure.name!r}")
+    raise DataError("unknown-name", problem, where={"element": name, "structure": structure.name})
 
 
 def _factored(structure: Structure) -> tuple[sp.csc_array, Factor, FloatArray]:
@@ -280,7 +280,8 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
     if load is None:
         if not structure.prescribed.any():
             known = ", ".join(structure.loads) or "(none)"
-            raise DataError(f"say which load acts on structure {structure.name!r}; its load cases: {known}.")
+            problem = f"no load is given for structure {structure.name!r}; its load cases: {known}."
+            raise DataError("missing-argument", problem, Advice("Give {}.", Argument("load")))
         return np.zeros(N), {}
     if isinstance(load, str):
         load = {load: 1.0}
@@ -291,26 +292,30 @@ def load_vector(structure: Structure, load: Any) -> tuple[FloatArray, dict[str, 
             vector = np.zeros(0)
         if vector.shape != (N,) or not np.all(np.isfinite(vector)):
             raise DataError(
+                "wrong-shape",
                 f"a load on structure {structure.name!r} must be the name of a case, a mapping of cases and "
-                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {reprlib.repr(load)}."
+                f"coordinates to numbers, or {N} finite numbers, one per coordinate; got {reprlib.repr(load)}.",
             )
         return vector, {}
     total, factors = np.zeros(N), {}
     for name, value in load.items():
         if isinstance(value, (bool, str)) or not np.isscalar(value) or not np.isfinite(value):
-            raise DataError(f"the factor or force of {name!r} must be a finite number, got {value!r}.")
+            raise DataError("not-a-number", f"the factor or force of {name!r} must be a finite number, got {value!r}.")
         if name in structure.loads:
             factors[name] = float(value)  # type: ignore[arg-type]
             total += factors[name] * structure.loads[name]
         elif isinstance(name, str) and (name.rpartition(".")[2] in structure.directions or _on_point(structure, name)):
             total[structure.index(name)] += float(value)  # type: ignore[arg-type]
         else:
-            raise DataError(unknown_name("load case", name, structure.loads, f"structure {structure.name!r}"))
+            raise DataError(
+                "unknown-name", unknown_name("load case", name, structure.loads, f"structure {structure.name!r}")
+            )
     lost = np.flatnonzero(structure.inactive & (total != 0))
     if len(lost):
         raise DataError(
+            "ineffective-load",
             f"a load acts on {structure.coordinates[lost[0]]}, which no element holds: bars and released ends "
-            "do not turn their points."
+            "do not turn their points.",
         )
     return total, factors
 
@@ -329,7 +334,7 @@ def _relieved(
     inertia = motions.T @ momenta
     if np.linalg.matrix_rank(inertia) < len(inertia):
         raise ModelError(
-            f"structure {structure.name!r}: a free motion has no mass, so inertia cannot take up the load."
+            "no-mass", f"structure {structure.name!r}: a free motion has no mass, so inertia cannot take up the load."
         )
     acceleration = motions @ np.linalg.solve(inertia, motions.T @ right)
     scale = float(abs(K).max()) / float(np.abs(momenta).max())  # keeps the bordered matrix well scaled

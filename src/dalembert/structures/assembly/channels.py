@@ -26,13 +26,13 @@ def named(given: Channels | None, what: str, structure: str) -> dict[str, str]:
     if isinstance(given, Mapping):
         return dict(given)
     if given is not None and not np.iterable(given):
-        raise DataError(f"{what} must be coordinate names or a mapping of names to them, got {given!r}.")
+        raise DataError("wrong-type", f"{what} must be coordinate names or a mapping of names to them, got {given!r}.")
     names = [given] if isinstance(given, str) else list(given or ())
     twice = (
         [name for k, name in enumerate(names) if name in names[:k]] if len(set(map(str, names))) < len(names) else []
     )
     if twice:
-        raise DataError(f"{what} of structure {structure!r}: {twice[0]!r} is given twice.")
+        raise DataError("duplicate", f"{what} of structure {structure!r}: {twice[0]!r} is given twice.")
     if what == "outputs":
         return {name: name for name in names}
     # "tip.y" is a displacement already, with a unit of its own
@@ -49,7 +49,10 @@ def input_matrix(s: Structure, inputs: dict[str, str], base: list[str]) -> tuple
     forces = s.T.tocsr()[rows, :].tocsr() if rows else sp.csr_array((0, len(s.free)))
     idle = [name for name, size in zip(inputs, np.diff(forces.indptr)) if not size]
     if idle:
-        raise DataError(f"input {idle[0]!r} acts on a held coordinate of structure {s.name!r}: it would move nothing.")
+        raise DataError(
+            "ineffective-input",
+            f"input {idle[0]!r} acts on a held coordinate of structure {s.name!r}: it would move nothing.",
+        )
     columns = [-(s.T.T @ (s.M @ s.base_motion(way))) for way in base]
     parts = [forces.T, *([sp.csc_array(np.column_stack(columns))] if columns else [])]
     return sp.csc_array(sp.hstack(parts)), [*inputs, *(f"base.{way}" for way in base)]
@@ -92,7 +95,7 @@ def _refuse_strange_kind(s: Structure, coordinate: str) -> None:
     """``"A.x.speed"`` of a known coordinate ``"A.x"``."""
     stem, _, kind = coordinate.rpartition(".") if isinstance(coordinate, str) else ("", "", "")
     if kind not in (*OUTPUT_KINDS, *s.directions) and stem in s.coordinates:
-        raise DataError(unknown_name("kind of output", kind, OUTPUT_KINDS, repr(coordinate)))
+        raise DataError("unknown-name", unknown_name("kind of output", kind, OUTPUT_KINDS, repr(coordinate)))
 
 
 def _kind(coordinate: str) -> tuple[str, str]:

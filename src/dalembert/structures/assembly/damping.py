@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Argument, Call
 
 # Above this size the full matrix that modal damping needs is refused.
 MODAL_LIMIT = 3000
@@ -41,17 +42,20 @@ class Rayleigh:
 
     def __post_init__(self) -> None:
         if not (_finite(self.alpha) and _finite(self.beta)):
-            raise DataError(f"Rayleigh damping needs finite numbers, got {self.alpha!r} and {self.beta!r}.")
+            raise DataError(
+                "not-a-number", f"Rayleigh damping needs finite numbers, got {self.alpha!r} and {self.beta!r}."
+            )
 
     @classmethod
     def from_ratios(cls, omega_1: float, ratio_1: float, omega_2: float, ratio_2: float) -> Rayleigh:
         """The two numbers that give two damping ratios at two angular frequencies [rad/s]."""
         if not (_finite(omega_1) and _finite(omega_2) and 0 < omega_1 < omega_2):
             raise DataError(
-                f"two different positive frequencies in rising order are needed, got {omega_1!r}, {omega_2!r}."
+                "not-increasing",
+                f"two different positive frequencies in rising order are needed, got {omega_1!r}, {omega_2!r}.",
             )
         if not (_finite(ratio_1) and _finite(ratio_2)):
-            raise DataError(f"damping ratios must be finite numbers, got {ratio_1!r} and {ratio_2!r}.")
+            raise DataError("not-a-number", f"damping ratios must be finite numbers, got {ratio_1!r} and {ratio_2!r}.")
         beta = 2 * (ratio_2 * omega_2 - ratio_1 * omega_1) / (omega_2**2 - omega_1**2)
         return cls(round(2 * ratio_1 * omega_1 - beta * omega_1**2, 15), round(beta, 15))
 
@@ -72,7 +76,7 @@ class ModalDamping:
         given: Any = self.ratios
         values = list(given) if isinstance(given, (tuple, list, np.ndarray)) else [given]
         if not values or not all(_finite(value) and value >= 0 for value in values):
-            raise DataError(f"damping ratios must be finite and not negative, got {self.ratios!r}.")
+            raise DataError("negative", f"damping ratios must be finite and not negative, got {self.ratios!r}.")
 
 
 Damping = Rayleigh | ModalDamping
@@ -89,12 +93,15 @@ def damping_matrix(damping: Damping | None, M: sp.csc_array, K: sp.csc_array, C:
     if isinstance(damping, Rayleigh):
         return sp.csc_array(C + damping.alpha * M + damping.beta * K)
     if not isinstance(damping, ModalDamping):
-        raise DataError(f"damping must be Rayleigh(...) or ModalDamping(...), got {damping!r}.")
+        raise DataError("wrong-type", f"damping must be Rayleigh(...) or ModalDamping(...), got {damping!r}.")
     n = M.shape[0]
     if n > MODAL_LIMIT:
         raise DataError(
-            f"modal damping of {n} coordinates would need a full {n} x {n} matrix (limit {MODAL_LIMIT}); take "
-            "structure.system(damping=Rayleigh(0, 0)).modal(count) and damp its modes, or use Rayleigh damping."
+            "too-large",
+            f"modal damping of {n} coordinates would need a full {n} x {n} matrix (limit {MODAL_LIMIT}).",
+            Advice("Use {}.", Call("da.structures.Rayleigh")),
+            Advice("Or damp the modes of {}.", Call("system.modal", Argument("count"))),
+            evidence={"coordinates": n, "limit": MODAL_LIMIT},
         )
     return sp.csc_array(C + _modal(np.atleast_1d(np.asarray(damping.ratios, float)), M.toarray(), K.toarray()))
 

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
 from dalembert.numerics import ties
 from dalembert.structures.assembly.structure import Structure
@@ -93,17 +95,19 @@ def _echelon(rows: FloatArray) -> FloatArray:
     return A
 
 
-def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> str:
-    """What is free, in words."""
+def not_held(structure: Structure, K: sp.csc_array, motions: FloatArray) -> ModelError:
+    """The error that names the free motions of a structure."""
     rigid = rigid_freedom(structure, K)
     words = [_rigid_words(structure, rigid[:, k]) for k in range(rigid.shape[1])]
     words += _mechanism_words(structure, motions[:, rigid.shape[1] :])
-    advice = _parts_words(structure)
+    parts, advice = _parts_words(structure), []
     if rigid.shape[1]:
-        advice.append("Support it, or use inertia_relief=True for a part that flies freely.")
+        advice.append(Advice("Support it."))
+        advice.append(Advice("Use {} for a part that flies freely.", Argument("inertia_relief", True)))
     if rigid.shape[1] < motions.shape[1]:
-        advice.append("Brace it, or release less: beams hold angles, bars and released ends do not.")
-    return f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}. {' '.join(advice)}"
+        advice.append(Advice("Brace it, or release less: beams hold angles, bars and released ends do not."))
+    problem = f"structure {structure.name!r} is not held: nothing resists {'; '.join(words)}."
+    return ModelError("not-held", " ".join([problem, *parts]), *advice, where={"structure": structure.name})
 
 
 def _parts_words(structure: Structure) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 
 
 def is_number(value: object) -> bool:
@@ -57,7 +58,7 @@ class Material:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise DataError(f"the name of a material must be a non-empty string, got {self.name!r}.")
+            raise DataError("bad-name", f"the name of a material must be a non-empty string, got {self.name!r}.")
         problems = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -68,7 +69,7 @@ class Material:
         if not problems:
             problems = self._ranges()
         if problems:
-            raise DataError(f"material {self.name!r}: {'; '.join(problems)}.")
+            raise DataError("bad-material", f"material {self.name!r}: {'; '.join(problems)}.")
         given: float | None = self.G
         if given is None:
             object.__setattr__(self, "G", self.E / 2.0 / (1.0 + self.poisson))
@@ -145,13 +146,15 @@ def material(name: str | Material) -> Material:
     if isinstance(name, Material):
         return name
     if not isinstance(name, str):
-        raise ModelError(f"a material is a Material or the name of one, got {type(name).__name__}.")
+        raise ModelError("wrong-type", f"a material is a Material or the name of one, got {type(name).__name__}.")
     by_lower = {key.lower(): key for key in MATERIALS}
     key = name.strip().lower().replace("_", " ")
     key = _OTHER_NAMES.get(key, key)
     if key not in by_lower:
         raise ModelError(
-            unknown_name("material", name, MATERIALS, "the library")
-            + " Or make one: Material(name, E=..., density=..., poisson=...)."
+            "unknown-name",
+            unknown_name("material", name, MATERIALS, "the library"),
+            Advice("Or make one with {}.", Call("da.structures.Material")),
+            where={"material": name},
         )
     return MATERIALS[by_lower[key]]

@@ -87,7 +87,7 @@ class Section:
             elif value < 0.0 or (value == 0.0 and what == "area"):
                 problems.append(f"{what} must {'be positive' if what == 'area' else 'not be negative'}, got {value}")
         if problems:
-            raise DataError(f"section {self.name or self.shape or ''!r}: {'; '.join(problems)}.")
+            raise DataError("bad-section", f"section {self.name or self.shape or ''!r}: {'; '.join(problems)}.")
         for fibres, size in (("fibres_y", self.height), ("fibres_z", self.width)):
             if getattr(self, fibres) is None and size is not None:
                 object.__setattr__(self, fibres, (-size / 2.0, size / 2.0))
@@ -140,7 +140,9 @@ class Section:
         """Hollow circle of any wall; outer and inner diameter (inner 0 is the solid circle)."""
         d = _sizes("tube", may_be_zero=("inner",), outer=outer, inner=inner)
         if inner >= outer:
-            raise DataError(f"a tube needs inner < outer diameter, got inner = {inner}, outer = {outer}.")
+            raise DataError(
+                "bad-section", f"a tube needs inner < outer diameter, got inner = {inner}, outer = {outer}."
+            )
         inertia, chi = math.pi * (outer**4 - inner**4) / 64, shear.hollow_circle((inner / outer) ** 2, poisson)
         return _made(
             cls, "tube", d, poisson, name, area=math.pi * (outer**2 - inner**2) / 4, I_z=inertia, I_y=inertia,
@@ -203,7 +205,9 @@ class Section:
         t, f = wall, wall if flange is None else flange
         d = _sizes("box", height=height, width=width, wall=t, flange=f)
         if 2 * t >= width or 2 * f >= height:
-            raise DataError(f"the walls of the box fill it: height {height}, width {width}, wall {t}, flange {f}.")
+            raise DataError(
+                "bad-section", f"the walls of the box fill it: height {height}, width {width}, wall {t}, flange {f}."
+            )
         hollow_h, hollow_w = height - 2 * f, width - 2 * t
         h, b = height - f, width - t
         return _made(
@@ -226,7 +230,9 @@ class Section:
         """I (wide-flange) section: overall height and flange width, thickness of web and flanges; web along y."""
         d = _sizes("I-section", height=height, width=width, web=web, flange=flange)
         if web >= width or 2 * flange >= height:
-            raise DataError(f"web {web} must be below width {width}, and 2 × flange {flange} below height {height}.")
+            raise DataError(
+                "bad-section", f"web {web} must be below width {width}, and 2 × flange {flange} below height {height}."
+            )
         clear, h = height - 2 * flange, height - flange
         area = 2 * width * flange + clear * web
         chi_y = shear.i_section(2 * width * flange / (h * web), width / h, poisson)
@@ -245,7 +251,9 @@ class Section:
         """
         d = _sizes("T-section", height=height, width=width, web=web, flange=flange)
         if web >= width or flange >= height:
-            raise DataError(f"web {web} must be below width {width}, and flange {flange} below height {height}.")
+            raise DataError(
+                "bad-section", f"web {web} must be below width {width}, and flange {flange} below height {height}."
+            )
         clear, h = height - flange, height - flange / 2
         area = width * flange + clear * web
         centroid = (width * flange * h + clear**2 * web / 2) / area  # above the foot of the web
@@ -309,7 +317,7 @@ class Section:
         and so do the shear factors. Otherwise every property varies linearly.
         """
         if not 0.0 <= t <= 1.0:
-            raise DataError(f"a place along a taper is a fraction from 0 to 1, got {t}.")
+            raise DataError("out-of-range", f"a place along a taper is a fraction from 0 to 1, got {t}.")
         a, b = 1.0 - t, t
         chi = (a * self.shear_y + b * other.shear_y, a * self.shear_z + b * other.shear_z)
         if self.shape and self.shape == other.shape:
@@ -354,7 +362,7 @@ def _sizes(shape: str, *, may_be_zero: tuple[str, ...] = (), **sizes: float) -> 
         if not number or value < 0.0 or (value == 0.0 and name not in may_be_zero):
             problems.append(f"{name} must be a positive number, got {value!r}")
     if problems:
-        raise DataError(f"{shape}: {'; '.join(problems)}.")
+        raise DataError("bad-section", f"{shape}: {'; '.join(problems)}.")
     return {name: float(value) for name, value in sizes.items()}
 
 
@@ -364,7 +372,9 @@ def _made(
     fibres_y: tuple[float, float] | None = None,
 ) -> Section:  # fmt: skip
     if not -1.0 < poisson <= 0.5:
-        raise DataError(f"{shape.replace('_', ' ')}: poisson must be above -1 and at most 0.5, got {poisson}.")
+        raise DataError(
+            "out-of-range", f"{shape.replace('_', ' ')}: poisson must be above -1 and at most 0.5, got {poisson}."
+        )
     return cls(
         area=area, I_y=I_y, I_z=I_z, J=J, shear_y=shear[0], shear_z=shear[1], height=height, width=width, name=name,
         fibres_y=fibres_y, shape=shape, dimensions=MappingProxyType(dimensions),

@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
-from dalembert.core.findings import Advice, Call
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import channels
 from dalembert.structures.assembly.channels import Channels
+from dalembert.structures.assembly.element_group import ElementGroup
 
 if TYPE_CHECKING:
     from dalembert.linear.modes import Modes
@@ -86,7 +87,7 @@ class Structure(Frozen):
     inactive: BoolArray
     prescribed: FloatArray
     loads: Mapping[str, FloatArray]
-    groups: tuple[Any, ...]
+    groups: tuple[ElementGroup, ...]
     initial: tuple[Any, ...]
     damping: Damping | None
     units: Mapping[str, str]
@@ -109,26 +110,36 @@ class Structure(Frozen):
         links: Any = None,
         inactive: ArrayLike | None = None,
         loads: Mapping[str, ArrayLike] | None = None,
-        groups: Sequence[Any] = (),
+        groups: Sequence[ElementGroup] = (),
         damping: Damping | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         points_, ways = tuple(points), tuple(directions)
         wrong = [way for way in ways if way not in DIRECTIONS]
         if wrong or not ways or len(set(ways)) != len(ways):
-            raise DataError(f"directions of structure {name!r} must be different ones of {DIRECTIONS}, got {ways}.")
+            raise DataError(
+                "unknown-choice",
+                f"directions of structure {name!r} must be different ones of {DIRECTIONS}, got {ways}.",
+            )
         if not points_ or len(set(points_)) != len(points_):
-            raise DataError(f"structure {name!r} needs points with different names, got {len(points_)} points.")
+            raise DataError(
+                "taken-name", f"structure {name!r} needs points with different names, got {len(points_)} points."
+            )
         names = tuple([f"{point}.{way}" for point in points_ for way in ways])
         N = len(names)
         where = np.array(positions, dtype=np.float64)
         if where.shape != (len(points_), 3):
-            raise DataError(f"positions of structure {name!r} have shape {where.shape}, expected ({len(points_)}, 3).")
+            raise DataError(
+                "wrong-shape",
+                f"positions of structure {name!r} have shape {where.shape}, expected ({len(points_)}, 3).",
+            )
         held_ = _mask("held", held, N)
         inactive_ = _mask("inactive", inactive, N) & ~held_
         shift = np.zeros(N) if prescribed is None else np.array(prescribed, dtype=np.float64)
         if shift.shape != (N,) or not np.all(np.isfinite(shift)):
-            raise DataError(f"prescribed of structure {name!r} must be {N} finite numbers, one per coordinate.")
+            raise DataError(
+                "wrong-shape", f"prescribed of structure {name!r} must be {N} finite numbers, one per coordinate."
+            )
         maps = sp.eye_array(N, format="csc") if links is None else _csc("links", links, N)
         independent = np.ones(N, bool) if links is None else maps.diagonal() != 0
         free = np.flatnonzero(independent & ~held_ & ~inactive_)
@@ -137,13 +148,14 @@ class Structure(Frozen):
             slaves = np.flatnonzero(~independent & held_)
             if len(slaves):
                 raise DataError(
-                    f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too."
+                    "conflicting-links",
+                    f"{names[slaves[0]]} of structure {name!r} follows a rigid link and cannot be held too.",
                 )
         T_held = _frozen(maps[:, fixed])
         cases = {case: np.array(load, dtype=np.float64) for case, load in (loads or {}).items()}
         for case, load in cases.items():
             if load.shape != (N,) or not np.all(np.isfinite(load)):
-                raise DataError(f"load case {case!r} of structure {name!r} must be {N} finite numbers.")
+                raise DataError("wrong-shape", f"load case {case!r} of structure {name!r} must be {N} finite numbers.")
             load.setflags(write=False)
         unit = {way: "rad" if way[0] == "r" else "m" for way in ways}
         self._freeze(
@@ -169,13 +181,15 @@ class Structure(Frozen):
             place = self._point_index.get(point)
             if place is not None:
                 return place * len(self.directions) + self.directions.index(way)
-        raise DataError(unknown_name("coordinate", coordinate, self.coordinates, f"structure {self.name!r}"))
+        raise DataError(
+            "unknown-name", unknown_name("coordinate", coordinate, self.coordinates, f"structure {self.name!r}")
+        )
 
     def point(self, name: str) -> int:
         """Place of a point among :attr:`points`."""
         place = self._point_index.get(name)
         if place is None:
-            raise DataError(unknown_name("point", name, self.points, f"structure {self.name!r}"))
+            raise DataError("unknown-name", unknown_name("point", name, self.points, f"structure {self.name!r}"))
         return place
 
     @property
@@ -205,7 +219,10 @@ class Structure(Frozen):
         """All coordinates (N,) or (N, k) from the free ones (n,) or (n, k); ``prescribed=True`` adds u₀."""
         given = np.asarray(free)
         if given.ndim not in (1, 2) or len(given) != len(self.free):
-            raise DataError(f"structure {self.name!r} has {len(self.free)} free coordinates, got shape {given.shape}.")
+            raise DataError(
+                "wrong-shape",
+                f"structure {self.name!r} has {len(self.free)} free coordinates, got shape {given.shape}.",
+            )
         full: FloatArray = self.T @ given
         if not prescribed:
             return full
@@ -240,7 +257,7 @@ class Structure(Frozen):
         """Centre of mass (3,) [m], from the static moments in ``RᵀMR``; 0 where no motion tells it."""
         matrix, names, total = self.inertia(), self.rigid_names, self.mass()
         if total <= 0:
-            raise DataError(f"structure {self.name!r} has no mass, so it has no centre of mass.")
+            raise DataError("no-mass", f"structure {self.name!r} has no mass, so it has no centre of mass.")
         # a rotation about z moves the mass centre by −y along x and by +x along y, and so on
         moments = (("x", "rz", 1, -1), ("y", "rz", 0, 1), ("z", "rx", 1, 1), ("y", "rx", 2, -1), ("x", "ry", 2, 1),
                    ("z", "ry", 0, -1))  # fmt: skip
@@ -275,12 +292,14 @@ class Structure(Frozen):
         from dalembert.structures.assembly.damping import damping_matrix
 
         if not self.free:
-            raise ModelError(f"structure {self.name!r} has no free coordinate: every point is held.")
+            raise ModelError("empty", f"structure {self.name!r} has no free coordinate: every point is held.")
         M, K = self.reduced(self.M), self.reduced(self.K)
         C = damping_matrix(damping if damping is not None else self.damping, M, K, self.reduced(self.C))
         forces, read = channels.named(inputs, "inputs", self.name), channels.named(outputs, "outputs", self.name)
         if base is not None and not np.iterable(base):
-            raise DataError(f"base must be directions, such as 'x' or 'x y', got {base!r}.")
+            raise DataError(
+                "wrong-type", f"base must be directions, got {base!r}.", Advice("Give {}.", Argument("base", "x y"))
+            )
         ways = base.split() if isinstance(base, str) else list(base or ())
         B, input_names = channels.input_matrix(self, forces, ways)
         optional: dict[str, Any] = {}
@@ -302,7 +321,9 @@ class Structure(Frozen):
     def base_motion(self, way: str) -> FloatArray:
         """(N,) displacement of every coordinate when the base moves by one unit in ``way``."""
         if way not in self.rigid_names:
-            raise DataError(unknown_name("direction", way, self.rigid_names, f"structure {self.name!r}"))
+            raise DataError(
+                "unknown-name", unknown_name("direction", way, self.rigid_names, f"structure {self.name!r}")
+            )
         column: FloatArray = self.rigid_motions()[:, self.rigid_names.index(way)]
         return column
 
@@ -318,7 +339,7 @@ class Structure(Frozen):
 @singledispatch
 def assemble(description: Any, **options: Any) -> Structure:
     """The checked, numbered and assembled model of a description: a `Frame` or a `Solid`."""
-    raise ModelError(f"a structure is made of a Frame or a Solid, got {type(description).__name__}.")
+    raise ModelError("wrong-type", f"a structure is made of a Frame or a Solid, got {type(description).__name__}.")
 
 
 def needs_structure(function: str, given: Any) -> None:
@@ -336,7 +357,7 @@ def place(given: ArrayLike, what: str) -> FloatArray:
     except (TypeError, ValueError):
         array = np.zeros(0)
     if array.shape != (3,) or not np.isfinite(array).all():
-        raise DataError(f"{what} must be three finite numbers, got {given!r}.")
+        raise DataError("wrong-shape", f"{what} must be three finite numbers, got {given!r}.")
     return array
 
 
@@ -367,7 +388,7 @@ def rigid_motions(positions: FloatArray, directions: Sequence[str]) -> FloatArra
 def _mask(symbol: str, value: ArrayLike | None, size: int) -> BoolArray:
     mask = np.zeros(size, bool) if value is None else np.array(value, dtype=bool)
     if mask.shape != (size,):
-        raise DataError(f"{symbol} has shape {mask.shape}, expected ({size},): one per coordinate.")
+        raise DataError("wrong-shape", f"{symbol} has shape {mask.shape}, expected ({size},): one per coordinate.")
     return mask
 
 
@@ -377,7 +398,9 @@ def _csc(symbol: str, value: Any, size: int) -> sp.csc_array:
     if not sp.issparse(value):
         value = np.asarray(value, dtype=np.float64)
     if value.shape != (size, size):
-        raise DataError(f"{symbol} has shape {value.shape}, expected ({size}, {size}): one row per coordinate.")
+        raise DataError(
+            "wrong-shape", f"{symbol} has shape {value.shape}, expected ({size}, {size}): one row per coordinate."
+        )
     return _frozen(sp.csc_array(value, dtype=np.float64))
 
 

@@ -20,6 +20,7 @@ import scipy.sparse
 
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice
 from dalembert.core.text import listed
 from dalembert.linear.eigen import undamped_modes as lanczos
 from dalembert.numerics import ties
@@ -132,7 +133,7 @@ def resistance(matrix: Matrix, motions: FloatArray) -> FloatArray:
     return np.asarray(np.abs((matrix @ motions) / size).max(axis=0) / np.abs(motions * size).max(axis=0))
 
 
-def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str, *, symmetric: bool = True) -> Factor:
+def regular(matrix: Matrix, names: Sequence[str], what: str, advice: Advice, *, symmetric: bool = True) -> Factor:
     """Factors of a matrix, or an error that names the coordinates it leaves free."""
     factor = Factor(matrix, symmetric=symmetric)
     motions = factor.free_motions()
@@ -140,11 +141,13 @@ def regular(matrix: Matrix, names: Sequence[str], what: str, advice: str, *, sym
         free = moving(motions, names)
         count = motions.shape[1]
         raise DataError(
+            "singular-matrix",
             f"{what} is singular: {count} motion{'s' if count > 1 else ''} of the coordinates "
-            f"{listed(free, {}, most=8)} cost{'' if count > 1 else 's'} no force. {advice}"
+            f"{listed(free, {}, most=8)} cost{'' if count > 1 else 's'} no force.",
+            advice,
         )
     if not factor.exists:
-        raise DataError(f"{what} is singular to working precision. {advice}")
+        raise DataError("singular-matrix", f"{what} is singular to working precision.", advice)
     return factor
 
 
@@ -203,8 +206,9 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
         mu, shapes = scipy.linalg.eigh(M, K - shift * M)
     except np.linalg.LinAlgError as error:
         raise DataError(
+            "singular-matrix",
             "the mass matrix is singular and K - σ M is not positive definite: a motion without mass meets "
-            "no stiffness, or a negative one."
+            "no stiffness, or a negative one.",
         ) from error
     mu, shapes = mu[::-1], shapes[:, ::-1]
     massive = mu > 10.0 * len(M) * EPS * mu[0]
@@ -215,7 +219,8 @@ def dense_pairs(M: FloatArray, K: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _lanczos(M: Matrix, K: Matrix, count: int, factor: Factor | None) -> tuple[FloatArray, FloatArray]:
     n = int(M.shape[0])
     if count >= n:
-        raise DataError(f"all {n} modes of a sparse system are more than Lanczos gives; ask for fewer.")
+        problem = f"all {n} modes of a sparse system are more than Lanczos gives."
+        raise DataError("too-large", problem, Advice("Ask for fewer."))
     if factor is not None:
         return _near(M, K, count, factor, 0.0)
     # Without factors at hand K may have rigid-body motions: a shifted matrix has none, and stays definite.
@@ -266,7 +271,7 @@ def _near(M: Matrix, K: Matrix, count: int, factor: Any, shift: float) -> tuple[
 def _shifted(M: Matrix, K: Matrix, shift: float) -> Factor:
     factor = Factor(K - shift * M)
     if not factor.exists:
-        raise DataError("K - σ M is singular: a motion without mass meets no stiffness.")
+        raise DataError("singular-matrix", "K - σ M is singular: a motion without mass meets no stiffness.")
     return factor
 
 
@@ -275,7 +280,7 @@ def _shift(M: Matrix, K: Matrix) -> float:
     mass, stiffness = M.diagonal(), K.diagonal()
     massive = mass > 0.0
     if not massive.any():
-        raise DataError("the mass matrix is zero: there are no modes.")
+        raise DataError("no-mass", "the mass matrix is zero: there are no modes.")
     middle = float(np.median(np.abs(stiffness[massive]) / mass[massive]))
     return -1e-8 * middle if middle > 0.0 else -1.0
 

@@ -9,7 +9,7 @@ Rows of B_e that follow a rigid link carry its coefficients instead of a one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Connectivity:
 
 def connectivity(structure: Structure, beam: str) -> Connectivity:
     """Maps of one beam or bar."""
-    groups: list[Any] = [group for group in structure.groups if isinstance(group, BeamGroup)]
+    groups = [group for group in structure.groups if isinstance(group, BeamGroup)]
     for group in groups:
         if beam not in group.beams:
             continue
@@ -67,4 +67,4 @@ def connectivity(structure: Structure, beam: str) -> Connectivity:
             B_f=(used[:, None] == np.arange(len(structure.free))).astype(np.float64),
         )  # fmt: skip
     known = [name for group in groups for name in group.beams]
-    raise DataError(unknown_name("beam or bar", beam, known, f"structure {structure.name!r}"))
+    raise DataError("unknown-name", unknown_name("beam or bar", beam, known, f"structure {structure.name!r}"))

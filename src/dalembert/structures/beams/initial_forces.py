@@ -31,13 +31,6 @@ class InternalForces:
     couple: FloatArray
 
 
-def constant(tension: FloatArray) -> InternalForces:
-    """Of a tension (ne,) [N] that is constant along each element."""
-    ends = np.zeros((len(tension), 6))
-    ends[:, 0] = tension
-    return InternalForces(ends, ends, np.zeros(len(ends)), np.zeros((len(ends), 3)))
-
-
 def from_ends(group: BeamGroup, forces: FloatArray, axial_load: FloatArray, couple: FloatArray) -> InternalForces:
     """Internal forces from forces on the ends (ne, 12), load along the axis (ne, 2) [N/m] and mean couples (ne, 3)."""
     bulge = (axial_load[:, 1] - axial_load[:, 0]) * group.length / 8
@@ -74,7 +67,10 @@ class InitialForces:
 
     def internal(self) -> InternalForces:
         """What the geometric stiffness is made of."""
-        given = [constant(self.tension), *(state.internal() for state in self.states)]
+        ends = np.zeros((len(self.tension), 6))
+        ends[:, 0] = self.tension
+        constant = InternalForces(ends, ends, np.zeros(len(ends)), np.zeros((len(ends), 3)))
+        given = [constant, *(state.internal() for state in self.states)]
         return InternalForces(
             *(np.sum([getattr(one, name) for one in given], axis=0) for name in ("start", "end", "bulge", "couple"))
         )
@@ -82,11 +78,3 @@ class InitialForces:
     def places(self, e: IntArray) -> list[float]:
         """Where forces jump inside elements e [m]."""
         return [float(x) for state in self.states for x in state.at_place[np.isin(state.at_element, e)]]
-
-
-def added(before: InitialForces | None, group: BeamGroup, more: Loaded | FloatArray) -> InitialForces:
-    """Initial forces with one static state, or tensions (ne,), more."""
-    known = InitialForces((), np.zeros(len(group.points))) if before is None else before
-    if isinstance(more, np.ndarray):
-        return InitialForces(known.states, known.tension + more)
-    return InitialForces((*known.states, more), known.tension)

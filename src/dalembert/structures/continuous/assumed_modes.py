@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice
 from dalembert.linear import SecondOrder
 from dalembert.structures.continuous.ends import End, end
 from dalembert.structures.continuous.line_modes import checked_count
@@ -162,20 +163,28 @@ def assumed_modes(
     [3.51602, 22.03449]
     """
     if not (np.isfinite(length) and length > 0.0):
-        raise DataError(f"length of a beam must be a positive number, got {length!r}.")
+        raise DataError("not-positive", f"length of a beam must be a positive number, got {length!r}.")
     both = (end(left, "left"), end(right, "right"))
     own = isinstance(functions, (int, np.integer))
     trials = polynomials(length, int(functions), left=both[0], right=both[1]) if own else tuple(functions)  # type: ignore[arg-type]
     if not trials:
-        raise DataError("assumed modes need at least one function.")
+        raise DataError("empty", "assumed modes need at least one function.")
     if own and len(trials) > MOST:
-        raise ModelError(f"{len(trials)} polynomials drown in rounding; take at most {MOST}, or functions of your own.")
+        raise ModelError(
+            "ill-conditioned",
+            f"{len(trials)} polynomials are not independent in double precision.",
+            Advice(f"Take at most {MOST}, or functions of your own."),
+        )
     bodies = [*attached, *_at_ends(both, length)]
     M, K = _matrices(length, (EI, rhoA, tension, rhoI), trials, bodies, breaks, _degree(own, len(trials)))
     if own:
         trials, M, K = _orthonormal(trials, M, K)
     elif scipy.linalg.eigvalsh(M)[0] <= 1e-13 * np.abs(M).max():
-        raise ModelError("the assumed functions depend on each other (their mass matrix is singular); leave some out.")
+        raise ModelError(
+            "rank-deficient",
+            "the assumed functions depend on each other (their mass matrix is singular).",
+            Advice("Leave some out."),
+        )
     forces, outputs = list(forces_at or ()), list(outputs_at or ())
     B = _values(trials, "shape", np.asarray(forces, dtype=np.float64)) if forces else None
     Y = _values(trials, "shape", np.asarray(outputs, dtype=np.float64)).T if outputs else None
@@ -207,7 +216,7 @@ def _matrices(
 ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     edges = np.unique(np.concatenate([[0.0, length], np.asarray(breaks, dtype=np.float64)]))
     if edges[0] < 0.0 or edges[-1] > length:
-        raise DataError(f"breaks lie between 0 and {length:g} m, got {list(breaks)}.")
+        raise DataError("out-of-range", f"breaks lie between 0 and {length:g} m, got {list(breaks)}.")
     x, w = np.polynomial.legendre.leggauss(points)
     half = 0.5 * np.diff(edges)[:, None]
     z = (edges[:-1, None] + half * (x + 1.0)).ravel()
@@ -219,7 +228,7 @@ def _matrices(
     K = (curvature * (EI * weight)) @ curvature.T + (slope * (tension * weight)) @ slope.T
     for body in bodies:
         if not 0.0 <= body.at <= length:
-            raise DataError(f"an attached body lies between 0 and {length:g} m, got {body.at}.")
+            raise DataError("out-of-range", f"an attached body lies between 0 and {length:g} m, got {body.at}.")
         u, turn = (_values(trials, what, np.array([body.at])) for what in ("shape", "slope"))
         M = M + body.mass * u @ u.T + body.inertia * turn @ turn.T
         K = K + body.spring * u @ u.T + body.rotational_spring * turn @ turn.T
@@ -233,7 +242,11 @@ def _orthonormal(
     size = 1.0 / np.sqrt(np.diag(M))
     values, vectors = np.linalg.eigh(M * size[:, None] * size)
     if values[0] <= 1e-13 * values[-1]:
-        raise ModelError(f"{len(trials)} polynomials are too many for this beam in double precision; take fewer.")
+        raise ModelError(
+            "ill-conditioned",
+            f"{len(trials)} polynomials are too many for this beam in double precision.",
+            Advice("Take fewer."),
+        )
     mix = size[:, None] * vectors / np.sqrt(values)
     turned = mix.T @ K @ mix
     made = tuple(_mixed(trials, column) for column in mix.T)
@@ -256,8 +269,10 @@ def _values(trials: Sequence[Trial], what: str, z: FloatArray) -> FloatArray:
 def _along(value: Varying, z: FloatArray, name: str) -> FloatArray:
     given = np.broadcast_to(np.asarray(value(z) if callable(value) else value, dtype=np.float64), z.shape)
     if not np.isfinite(given).all():
-        raise DataError(f"{name} must be finite all along the beam.")
+        raise DataError("not-finite", f"{name} must be finite all along the beam.")
     if name in ("EI", "rhoA") and (given <= 0.0).any():
         place = z[np.argmin(given)]
-        raise DataError(f"{name} must be positive all along the beam; at z = {place:.4g} m it is {given.min():g}.")
+        raise DataError(
+            "not-positive", f"{name} must be positive all along the beam; at z = {place:.4g} m it is {given.min():g}."
+        )
     return given

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Call
 from dalembert.linear import SecondOrder
 from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
@@ -105,7 +106,7 @@ class LineModes(ContinuousModes):
     def normalised(self, how: str) -> LineModes:
         """The same modes scaled to ``"largest"`` deflection 1 or to unit modal ``"mass"``."""
         if how not in ("largest", "mass"):
-            raise DataError(f"modes are normalised 'largest' or 'mass', got {how!r}.")
+            raise DataError("unknown-choice", f"modes are normalised 'largest' or 'mass', got {how!r}.")
         if how == self.normalisation:
             return self
         if how == "mass":
@@ -168,7 +169,7 @@ class LineBody(Frozen):
     ) -> None:
         for what, value in (("length", length), ("stiffness", stiffness), ("mass per length", mass)):
             if not is_number(value) or not math.isfinite(value) or value <= 0.0:
-                raise DataError(f"{what} of a {kind} must be a positive number, got {value!r}.")
+                raise DataError("not-positive", f"{what} of a {kind} must be a positive number, got {value!r}.")
         both = (_end(ends[0], "left", kind, turning), _end(ends[1], "right", kind, turning))
         spring = [end.rotational_spring if turning else end.spring for end in both]
         load = [end.inertia if turning else end.mass for end in both]
@@ -228,12 +229,16 @@ def _end(value: Any, side: str, kind: str, turning: bool) -> End:
         other = (value.spring, value.mass) if turning else (value.rotational_spring, value.inertia)
         if not all(number == 0.0 or math.isinf(number) for number in other):
             have = "rotational_spring and inertia" if turning else "spring and mass"
-            raise ModelError(f"the {side} end of a {kind} can have {have} only, got {value}.")
+            raise ModelError("not-supported", f"the {side} end of a {kind} can have {have} only, got {value}.")
         return value
     name = str(value).lower()
     name = _OTHER_NAMES.get(name, name)
     if name not in HELD:
-        raise ModelError(unknown_name("end", str(value), HELD, f"the {side} end of a {kind}") + " Or End(...).")
+        raise ModelError(
+            "unknown-name",
+            unknown_name("end", str(value), HELD, f"the {side} end of a {kind}"),
+            Advice("Or use {}.", Call("da.structures.End")),
+        )
     return HELD[name]
 
 
@@ -242,7 +247,8 @@ def _numbers(kind: str, section: Section | None, stuff: str | Material | None, g
     named = [name for name, value in given.items() if value is not None]
     if (both and named) or (not both and (section is not None or stuff is not None or len(named) < len(given))):
         raise ModelError(
-            f"a {kind} is described by a section and a material, or by {' and '.join(given)}, not by a mix."
+            "conflicting-arguments",
+            f"a {kind} is described by a section and a material, or by {' and '.join(given)}, not by a mix.",
         )
 
 

@@ -49,7 +49,9 @@ def response(
     try:
         amplitudes = np.linalg.solve(matrix / largest, right / largest)[..., 0]
     except np.linalg.LinAlgError:
-        raise DataError("the beam has no harmonic response here: it floats freely, or this is a resonance.") from None
+        raise DataError(
+            "no-solution", "the beam has no harmonic response here: it floats freely, or this is a resonance."
+        ) from None
     out = np.empty((len(lam), 4, len(places)), dtype=np.complex128)
     for i, (low, high) in enumerate(pieces):
         mine = (places >= low) & (places <= high)

@@ -74,7 +74,7 @@ class BeamModes(ContinuousModes):
     def normalised(self, how: str) -> BeamModes:
         """The same modes scaled to ``"largest"`` deflection 1 or to unit modal ``"mass"``."""
         if how not in ("largest", "mass"):
-            raise DataError(f"modes of a beam are normalised 'largest' or 'mass', got {how!r}.")
+            raise DataError("unknown-choice", f"modes of a beam are normalised 'largest' or 'mass', got {how!r}.")
         if how == self.normalisation:
             return self
         if how == "mass":

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import ComplexArray, FloatArray, Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.linear import FrequencyResponse, SecondOrder
 from dalembert.record import Record
 from dalembert.structures.assembly.materials import Material, is_number
@@ -107,9 +108,9 @@ class Beam(Frozen):
         direction: str = "y",
     ) -> None:
         if theory not in THEORIES:
-            raise ModelError(unknown_name("theory", theory, THEORIES, "a beam"))
+            raise ModelError("unknown-name", unknown_name("theory", theory, THEORIES, "a beam"))
         if direction not in ("y", "z"):
-            raise ModelError(f"a beam deflects along its local 'y' or 'z', got {direction!r}.")
+            raise ModelError("unknown-choice", f"a beam deflects along its local 'y' or 'z', got {direction!r}.")
         rotary, shear = THEORIES[theory]
         stuff = None if material is None else known_material(material)
         given = {"EI": EI, "rhoA": rhoA, "GA": GA, "rhoI": rhoI}
@@ -235,7 +236,9 @@ class Beam(Frozen):
         }
         for name, (_, what) in outputs.items():
             if what not in beam_harmonic.FIELDS:
-                raise DataError(unknown_name("quantity", what, beam_harmonic.FIELDS, f"output {name!r}"))
+                raise DataError(
+                    "unknown-name", unknown_name("quantity", what, beam_harmonic.FIELDS, f"output {name!r}")
+                )
         w = np.atleast_1d(np.asarray(frequencies, dtype=np.float64))
         places = [place for place, _ in outputs.values()]
         pages = [self._harmonic(w, eta, "force", z, places) for z in forces.values()]
@@ -255,7 +258,9 @@ class Beam(Frozen):
         soft: ComplexArray = np.full(len(w), 1.0 + 1j * eta, dtype=np.complex128)
         along = np.array([at, *places], dtype=np.float64) / size
         if not ((along >= 0.0) & (along <= 1.0)).all():
-            raise DataError(f"places along this beam lie between 0 and {size:g} m; got {[at, *places]}.")
+            raise DataError(
+                "out-of-range", f"places along this beam lie between 0 and {size:g} m; got {[at, *places]}."
+            )
         lam: ComplexArray = self.rhoA * np.square(w) * size**4 / (self.EI * soft)
         fields = beam_harmonic.response(lam, soft, self._held, kind, float(along[0]), along[1:])
         unit = (size**2 if kind == "force" else size) / (
@@ -288,7 +293,7 @@ class Beam(Frozen):
 
 def _positive(what: str, value: Any) -> float:
     if not is_number(value) or not math.isfinite(value) or value <= 0.0:
-        raise DataError(f"{what} of a beam must be a positive number, got {value!r}.")
+        raise DataError("not-positive", f"{what} of a beam must be a positive number, got {value!r}.")
     return float(value)
 
 
@@ -301,13 +306,14 @@ def _stiffness(
     if section is not None or stuff is not None:
         if section is None or stuff is None or named:
             raise ModelError(
+                "conflicting-arguments",
                 "a beam is described by a section and a material, or by EI and rhoA (with rhoI, GA), not by a mix; "
-                f"got section {section!r}, material {stuff!r}, and {', '.join(named) or 'no numbers'}."
+                f"got section {section!r}, material {stuff!r}, and {', '.join(named) or 'no numbers'}.",
             )
         along_y = direction == "y"
         inertia, chi = (section.I_z, section.shear_y) if along_y else (section.I_y, section.shear_z)
         if stuff.density <= 0.0:
-            raise DataError(f"material {stuff.name!r} has no density; a continuous beam needs mass.")
+            raise DataError("no-mass", f"material {stuff.name!r} has no density; a continuous beam needs mass.")
         return {
             "EI": _positive("E I", stuff.E * inertia), "rhoA": stuff.density * section.area,
             "rhoI": stuff.density * inertia, "GA": stuff.G * section.area / chi if chi else math.inf,
@@ -315,7 +321,11 @@ def _stiffness(
     needed = ["EI", "rhoA"] + ["rhoI"] * rotary + ["GA"] * shear
     missing = [name for name in needed if given[name] is None]
     if missing:
-        raise ModelError(f"this beam needs {', '.join(missing)}: give a section and a material, or these numbers.")
+        raise ModelError(
+            "missing-argument",
+            f"this beam needs {', '.join(missing)}.",
+            Advice("Give a section and a material, or these numbers."),
+        )
     values = {name: _positive(name, value) for name, value in given.items() if value is not None}
     return {"rhoI": 0.0, "GA": math.inf, **values}
 

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.structures.assembly.materials import is_number
 
 
@@ -46,9 +47,13 @@ class End:
             value = getattr(self, what)
             finite = what in ("mass", "inertia")
             if not is_number(value) or not value >= 0.0:
-                raise DataError(f"{what} of an end must be a number that is not negative, got {value!r}.")
+                raise DataError("negative", f"{what} of an end must be a number that is not negative, got {value!r}.")
             if finite and math.isinf(value):
-                raise DataError(f"{what} of an end must be finite; hold the end with a spring of inf instead.")
+                raise DataError(
+                    "not-finite",
+                    f"{what} of an end must be finite.",
+                    Advice("To hold the end, give {}.", Argument("spring", math.inf)),
+                )
 
     def text(self) -> str:
         """In words, for tables and messages."""
@@ -80,10 +85,12 @@ def end(value: str | End, side: str) -> End:
     if isinstance(value, End):
         return value
     if not isinstance(value, str):
-        raise ModelError(f"the {side} end is a name or an End, got {type(value).__name__}.")
+        raise ModelError("wrong-type", f"the {side} end is a name or an End, got {type(value).__name__}.")
     name = _OTHER_NAMES.get(value.lower(), value.lower())
     if name not in NAMED:
         raise ModelError(
-            unknown_name("end", value, NAMED, f"the {side} end of a beam") + " Or End(spring=..., mass=...)."
+            "unknown-name",
+            unknown_name("end", value, NAMED, f"the {side} end of a beam"),
+            Advice("Or use {}.", Call("da.structures.End", Argument("spring"), Argument("mass"))),
         )
     return NAMED[name]

@@ -34,7 +34,7 @@ def gauss(waves: float) -> tuple[FloatArray, FloatArray]:
 def checked_count(count: int, what: str = "modes") -> int:
     """A number of modes, at least 1."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise DataError(f"the number of {what} must be a whole number of at least 1, got {count!r}.")
+        raise DataError("not-a-count", f"the number of {what} must be a whole number of at least 1, got {count!r}.")
     return int(count)
 
 
@@ -97,7 +97,7 @@ class ContinuousModes(Frozen, ABC):
         place = np.asarray(z, dtype=np.float64)
         low, high = -1e-12 * self.length, self.length * (1.0 + 1e-12)
         if not (np.isfinite(place).all() and (place >= low).all() and (place <= high).all()):
-            raise DataError(f"a place along the body lies between 0 and {self.length:g} m, got {z!r}.")
+            raise DataError("out-of-range", f"a place along the body lies between 0 and {self.length:g} m, got {z!r}.")
         unit: FloatArray = np.clip(place / self.length, 0.0, 1.0)
         return unit
 
@@ -126,7 +126,7 @@ class ContinuousModes(Frozen, ABC):
             z = left + size * unit
             f = np.broadcast_to(np.asarray(load(z), dtype=np.float64), z.shape)
             if not np.isfinite(f).all():
-                raise DataError("the distributed load must be finite everywhere along the body.")
+                raise DataError("not-finite", "the distributed load must be finite everywhere along the body.")
             total = total + self.shape(z) @ (f * weight * size)
         return total
 

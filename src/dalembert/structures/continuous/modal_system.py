@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear import SecondOrder
 from dalembert.structures.continuous.bars import LineModes
 from dalembert.structures.continuous.beam_modes import BeamModes
@@ -67,7 +68,7 @@ def modal_system(
     inputs = {**dict.fromkeys(forces, units[1]), **dict.fromkeys(moments, "N m")}
     columns = [unit_mass.shape(z) for z in forces.values()]
     if moments and not isinstance(unit_mass, BeamModes):
-        raise DataError("moments act on beams only; give forces_at (torques, for a shaft).")
+        raise DataError("not-supported", "moments act on beams only; give forces_at (torques, for a shaft).")
     columns += [unit_mass.slope(z) for z in moments.values()]
     for name, load in (distributed or {}).items():
         columns.append(unit_mass.project(load))
@@ -98,7 +99,7 @@ def _output(name: str, value: Any, quantity: str, modes: BeamModes | LineModes) 
     place, what = value if isinstance(value, tuple) else (value, quantity)
     if what not in QUANTITIES or not hasattr(modes, QUANTITIES[what][0]):
         known = [name for name, (field, _) in QUANTITIES.items() if hasattr(modes, field)]
-        raise DataError(unknown_name("quantity", what, known, f"output {name!r}"))
+        raise DataError("unknown-name", unknown_name("quantity", what, known, f"output {name!r}"))
     return what, float(place)
 
 
@@ -115,7 +116,11 @@ def _static_rest(
     width: int, static: Static,
 ) -> FloatArray:  # fmt: skip
     if modes.rigid:
-        raise DataError("a body with rigid-body modes has no static flexibility; leave static_correction out.")
+        raise DataError(
+            "not-held",
+            "a body with rigid-body modes has no static flexibility.",
+            Advice("Give {}.", Argument("static_correction", False)),
+        )
     rest = np.zeros((len(outputs), width))
     for row, (what, z) in enumerate(outputs.values()):
         if what not in ("displacement", "slope"):
@@ -130,7 +135,9 @@ def _static_rest(
 def _ratios(damping: float | Sequence[float], count: int) -> FloatArray:
     zeta = np.asarray(damping, dtype=np.float64)
     if zeta.ndim > 1 or (zeta.ndim == 1 and len(zeta) != count) or not np.isfinite(zeta).all() or (zeta < 0.0).any():
-        raise DataError(f"damping is one ratio, or one per mode ({count}), none negative; got {damping!r}.")
+        raise DataError(
+            "wrong-shape", f"damping is one ratio, or one per mode ({count}), none negative; got {damping!r}."
+        )
     return np.broadcast_to(zeta, (count,))
 
 

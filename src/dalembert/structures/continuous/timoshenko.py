@@ -54,7 +54,9 @@ def supported_ratios(
     """
     alpha, i = np.asarray(slenderness, dtype=np.float64), np.asarray(mode, dtype=np.float64)
     if not ((alpha > 0.0).all() and (i > 0.0).all() and shear >= 0.0):
-        raise DataError("slenderness and mode number must be positive, the shear number χE/G not negative.")
+        raise DataError(
+            "not-positive", "slenderness and mode number must be positive, the shear number χE/G not negative."
+        )
     x = (i * np.pi / alpha) ** 2
     if not rotary or shear == 0.0:
         lower = 1.0 / np.sqrt(1.0 + x * (shear + (1.0 if rotary else 0.0)))
@@ -75,7 +77,10 @@ def supported_branches(beam: Beam, count: int = 5) -> SupportedBranches:
     """
     for end in (beam.left, beam.right):
         if not (np.isinf(end.spring) and end.rotational_spring == 0.0 and end.inertia == 0.0):
-            raise ModelError(f"the closed form is for supported ends without spring and inertia; got {end.text()!r}.")
+            raise ModelError(
+                "not-supported",
+                f"the closed form is for supported ends without spring and inertia; got {end.text()!r}.",
+            )
     i = np.arange(1, checked_count(count) + 1)
     euler = (i * np.pi / beam.length) ** 2 * np.sqrt(beam.EI / beam.rhoA)
     bend = beam.EI / (beam.GA * beam.length**2)  # s²; r² = ρI/(ρA l²); χ* = s²/r², x = (iπ)² r²

@@ -184,7 +184,9 @@ def _isolate(wanted: IntArray, rigid: int, held: Held) -> tuple[FloatArray, Floa
             break
         top *= 1.5
     else:
-        raise ConvergenceError(f"no {wanted[-1] + 1} eigenvalues of the beam below λ = {top**4:.3g}; check its data.")
+        raise ConvergenceError(
+            "no-convergence", f"no {wanted[-1] + 1} eigenvalues of the beam below λ = {top**4:.3g}; check its data."
+        )
     low, high = np.zeros(len(wanted)), np.full(len(wanted), top)
     below, above = np.full(len(wanted), rigid), np.full(len(wanted), wanted[-1] + 2)
     for _ in range(200):
@@ -249,7 +251,9 @@ def _check(found: FloatArray, rigid: int, held: Held) -> None:
         between = found[gaps] + fraction * (found[gaps + 1] - found[gaps])
         if np.array_equal(count_below(between, held), gaps + 1 + rigid):
             return
-    raise ConvergenceError("the eigenvalues found do not match their count; the data of the beam are too extreme.")
+    raise ConvergenceError(
+        "no-convergence", "the eigenvalues found do not match their count; the data of the beam are too extreme."
+    )
 
 
 def amplitudes(lam: float, multiplicity: int, held: Held) -> FloatArray:

@@ -26,6 +26,7 @@ import scipy.linalg
 
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.structures.assembly import symmetric_factors as factors
 from dalembert.structures.assembly.symmetric_factors import Factor
@@ -117,23 +118,30 @@ def choose(
     """Lowest modes by count, by number or by frequency."""
     if up_to is not None:
         if not (np.isfinite(up_to) and up_to > 0.0 and np.isfinite(margin) and margin > 0.0):
-            raise DataError(f"up_to and margin must be positive numbers, got {up_to!r} rad/s and {margin!r}.")
+            raise DataError(
+                "not-positive", f"up_to and margin must be positive numbers, got {up_to!r} rad/s and {margin!r}."
+            )
         squares, shapes = factors.lowest_below(M, K, margin * up_to, factor)
         return Chosen(squares, shapes, range(1, len(squares) + 1))
     if modes is None or isinstance(modes, int | np.integer):
         count = int(M.shape[0]) if modes is None else int(modes)
         if isinstance(modes, bool) or count < 0:
-            raise DataError(f"modes must be a number of modes, not negative, or a list of mode numbers, got {modes!r}.")
+            raise DataError(
+                "not-a-count",
+                f"modes must be a number of modes, not negative, or a list of mode numbers, got {modes!r}.",
+            )
         squares, shapes = factors.lowest(M, K, count, factor)
         return Chosen(squares, shapes, range(1, len(squares) + 1))
     numbers = [int(number) for number in modes]
     if not numbers:
         return Chosen(np.zeros(0), np.zeros((int(M.shape[0]), 0)), ())
     if min(numbers) < 1 or len(set(numbers)) < len(numbers):
-        raise DataError(f"mode numbers count from 1 and must differ, got {numbers}.")
+        raise DataError("duplicate", f"mode numbers count from 1 and must differ, got {numbers}.")
     squares, shapes = factors.lowest(M, K, max(numbers), factor)
     if len(squares) < max(numbers):
-        raise DataError(f"mode {max(numbers)} was asked for, but there are only {len(squares)} modes with mass.")
+        raise DataError(
+            "too-few-modes", f"mode {max(numbers)} was asked for, but there are only {len(squares)} modes with mass."
+        )
     return Chosen(squares, shapes, numbers)
 
 
@@ -148,7 +156,7 @@ class Flexibility:
         names = [system.coordinates[i] for i in self.rest]
         self.factor = factors.regular(
             block(system.K, self.rest, self.rest) if r else system.K, names, "the stiffness matrix",
-            "Keep all rigid-body modes (ask for more modes), or hold the structure.",
+            Advice("Keep all rigid-body modes (ask for more modes), or hold the structure."),
         )  # fmt: skip
 
     def apply(self, F: FloatArray) -> FloatArray:
@@ -168,7 +176,7 @@ def _residual(system: SecondOrder, found: Chosen, F: FloatArray) -> tuple[FloatA
     rigid = found.squares == 0.0
     if (rigid & ~found.kept).any():
         missing = [f"mode{i + 1}" for i in np.flatnonzero(rigid & ~found.kept)]
-        raise DataError(f"all rigid-body modes must be kept, but {', '.join(missing)} are not.")
+        raise DataError("missing-modes", f"all rigid-body modes must be kept, but {', '.join(missing)} are not.")
     total = Flexibility(system, found.shapes[:, rigid]).apply(F)
     elastic = found.kept & ~rigid
     Phi = found.shapes[:, elastic]
@@ -219,8 +227,10 @@ def _free_interface(
     scaled = at_masters / np.outer(size, size)
     if np.linalg.eigvalsh(scaled)[0] <= RESIDUAL_TOLERANCE:
         raise DataError(
+            "rank-deficient",
             f"the {len(found.numbers)} kept modes leave no residual flexibility at some of the {m} masters, so masters "
-            "and modes are not independent. Keep fewer modes, or use craig_bampton."
+            "and modes are not independent.",
+            Advice("Keep fewer modes, or use {}.", Call("da.structures.craig_bampton")),
         )
     attachment = np.linalg.solve(at_masters, Psi.T).T
     Phi = found.shapes[:, found.at]
@@ -258,7 +268,7 @@ def truncate_modal(
     system = checked_system(system)
     found = choose(system.M, system.K, modes, up_to, margin)
     if not found.numbers:
-        raise DataError("modal truncation needs at least one mode.")
+        raise DataError("empty", "modal truncation needs at least one mode.")
     T = found.shapes[:, found.at]
     R = _residual(system, found, reduction.dense(system.B))[1] if correction and system.nu else None
     names, method = reduction.modal_names((), found.numbers), "modal truncation"

@@ -33,7 +33,8 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from dalembert.core.arrays import FloatArray, Matrix
-from dalembert.core.errors import DataError
+from dalembert.core.errors import DataError, ModelWarning
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
 from dalembert.linear.eigen import massless
 from dalembert.linear.second_order import SecondOrder
@@ -50,7 +51,7 @@ ROUNDED, LOST = 1e-6, 1e-2
 # Elastic energy of a master's motion over that of the highest kept mode, below which its motion is rounding: next to a
 # clamp it is 4e-3 with 200 elements and falls with their number, of bending along the axis of a beam 1e-22.
 AT_REST = 1e-12
-HOLD = "Make one of them a master for each such motion, or hold it by a spring."
+HOLD = Advice("Make one of them a master for each such motion, or hold it by a spring.")
 
 
 class Partition:
@@ -60,7 +61,7 @@ class Partition:
         self.system = system = checked_system(system)
         self.first = find(system.coordinates, masters, "this system")
         if len(self.first) == 0:
-            raise DataError("a reduction needs at least one master coordinate.")
+            raise DataError("empty", "a reduction needs at least one master coordinate.")
         self.second = rest(system.nq, self.first)
         self.names = tuple(system.coordinates[i] for i in self.first)
         self.slaves = tuple(system.coordinates[i] for i in self.second)
@@ -77,7 +78,7 @@ class Partition:
         if self.shift == 0.0:
             return factors.regular(K, self.slaves, "the stiffness of the slaves with the masters held", HOLD)
         what = f"K22 - ω² M22 at ω = {np.sqrt(self.shift):.6g} rad/s"
-        advice = "The slaves resonate there with the masters held: condense at another frequency."
+        advice = Advice("The slaves resonate there with the masters held: condense at another frequency.")
         return factors.regular(K - self.shift * self.part(self.system.M, 2, 2), self.slaves, what, advice)
 
     def constraint_modes(self, factor: Factor) -> FloatArray:
@@ -157,8 +158,10 @@ def _circulatory(split: Partition, cases: Mapping[str, FloatArray], forces: Floa
     for symbol in ("M", "C", "G", "K_loss"):
         if any(reduction.nonzero(split.part(getattr(system, symbol), i, j)) for i, j in ((2, 1), (2, 2))):
             raise DataError(
-                f"with circulatory forces (H) the slaves must have no mass or damping; {symbol} is not zero on them. "
-                "Keep those coordinates as masters, or use guyan, which projects H on the static shapes of K."
+                "circulatory-forces",
+                f"with circulatory forces (H) the slaves must have no mass or damping; {symbol} is not zero on them.",
+                Advice("Keep those coordinates as masters."),
+                Advice("Or use {}, which projects H on the static shapes of K.", Call("da.structures.guyan")),
             )
     K = split.part(system.K_full, 2, 2)
     factor = factors.regular(K, split.slaves, "K + H of the slaves with the masters held", HOLD, symmetric=False)
@@ -218,7 +221,11 @@ def condense_substructures(
     cases = {name: load_vector(system, load, name) for name, load in (loads or {}).items()}
     forces = np.column_stack([reduction.dense(system.B), *cases.values()])
     if reduction.nonzero(system.H):
-        raise DataError("static substructuring is for systems without circulatory forces (H); use condense_static.")
+        raise DataError(
+            "circulatory-forces",
+            "static substructuring is for systems without circulatory forces (H).",
+            Advice("Use {}.", Call("da.structures.condense_static")),
+        )
     parts = _groups(split, groups)
     T, R = split.basis(np.zeros((len(split.second), len(split.first)))), np.zeros((system.nq, forces.shape[1]))
     for name, inside in parts.items():
@@ -243,11 +250,11 @@ def _groups(split: Partition, groups: Mapping[str, Names] | Sequence[Names] | No
         taken = inside[owner[inside] != -1]
         if len(taken):
             other = "a master" if owner[taken[0]] == -2 else f"in part {list(parts)[owner[taken[0]]]!r} too"
-            raise DataError(f"{system.coordinates[taken[0]]!r} of part {name!r} is {other}.")
+            raise DataError("duplicate", f"{system.coordinates[taken[0]]!r} of part {name!r} is {other}.")
         owner[inside] = k
     if (owner == -1).any():
         left = [system.coordinates[i] for i in np.flatnonzero(owner == -1)]
-        raise DataError(f"neither masters nor in any part: {listed(left, {})}.")
+        raise DataError("missing-coordinates", f"neither masters nor in any part: {listed(left, {})}.")
     entries = scipy.sparse.coo_array(system.K)  # coupling in M alone leaves statics exact
     i, j = entries.coords
     wrong = (owner[i] >= 0) & (owner[j] >= 0) & (owner[i] != owner[j]) & (entries.data != 0.0)
@@ -255,8 +262,10 @@ def _groups(split: Partition, groups: Mapping[str, Names] | Sequence[Names] | No
         k = int(np.argmax(wrong))
         a, b = system.coordinates[i[k]], system.coordinates[j[k]]
         raise DataError(
-            f"{a!r} and {b!r} are in different parts but coupled in K: only masters may lie between parts. "
-            "Make one of them a master."
+            "coupled-parts",
+            f"{a!r} and {b!r} are in different parts but coupled in K: only masters may lie between parts.",
+            Advice("Make one of them a master."),
+            where={"coordinates": (a, b)},
         )
     return parts
 
@@ -271,7 +280,7 @@ def condense_dynamic(system: SecondOrder, masters: Names, frequency: float) -> R
     frequency : ω ≥ 0 [rad/s]; 0 is :func:`guyan`
     """
     if not (np.isfinite(frequency) and frequency >= 0.0):
-        raise DataError(f"frequency must be a finite number of rad/s, not negative, got {frequency!r}.")
+        raise DataError("negative", f"frequency must be a finite number of rad/s, not negative, got {frequency!r}.")
     split = Partition(system, masters, shift=float(frequency) ** 2)
     T = split.basis(split.constraint_modes(split.factor()))
     return _reduced(split, T, f"dynamic condensation at {frequency:.6g} rad/s")
@@ -289,7 +298,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     iterations : 1 is the improved reduced system, more of them the iterated one; 0 is Guyan
     """
     if isinstance(iterations, bool) or not isinstance(iterations, int | np.integer) or iterations < 0:
-        raise DataError(f"iterations must be a whole number, not negative, got {iterations!r}.")
+        raise DataError("not-a-count", f"iterations must be a whole number, not negative, got {iterations!r}.")
     split = Partition(system, masters)
     factor = split.factor()
     guess = split.constraint_modes(factor)
@@ -298,7 +307,7 @@ def irs(system: SecondOrder, masters: Names, *, iterations: int = 1) -> Reductio
     for _ in range(iterations):
         T = split.basis(B)
         MT = np.asarray(system.M @ T)
-        what, advice = "the reduced mass matrix", "Choose masters that have mass."
+        what, advice = "the reduced mass matrix", Advice("Choose masters that have mass.")
         M = T.T @ MT
         inertia = factors.regular(0.5 * (M + M.T), split.names, what, advice)
         load = MT[split.second] @ inertia.solve(K)
@@ -337,10 +346,14 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     m = len(split.first)
     numbers = tuple(range(1, m + 1)) if modes is None else tuple(int(i) for i in modes)
     if len(set(numbers)) != m or min(numbers) < 1:
-        raise DataError(f"SEREP keeps as many modes as masters: {m} different numbers from 1, got {numbers}.")
+        raise DataError(
+            "duplicate", f"SEREP keeps as many modes as masters: {m} different numbers from 1, got {numbers}."
+        )
     squares, shapes = factors.lowest(system.M, system.K, max(numbers))
     if shapes.shape[1] < max(numbers):
-        raise DataError(f"the system has {shapes.shape[1]} modes with mass, mode {max(numbers)} was asked for.")
+        raise DataError(
+            "too-few-modes", f"the system has {shapes.shape[1]} modes with mass, mode {max(numbers)} was asked for."
+        )
     kept = np.array(numbers) - 1
     squares, Phi = squares[kept], shapes[:, kept]
     sizes = np.linalg.norm(Phi[split.first], axis=1)
@@ -349,8 +362,10 @@ def serep(system: SecondOrder, masters: Names, *, modes: Sequence[int] | None = 
     still = [name for name, energy in zip(split.names, weight * sizes**2) if energy <= AT_REST]
     if still:
         raise DataError(
-            f"SEREP: {listed(still, {})} do not move in the kept modes {', '.join(map(str, numbers))}. "
-            "Choose masters that move in them (choose_masters), or other modes (modes=)."
+            "rank-deficient",
+            f"SEREP: {listed(still, {})} do not move in the kept modes {', '.join(map(str, numbers))}.",
+            Advice("Choose masters that move in them: {}.", Call("da.structures.choose_masters")),
+            Advice("Or choose other modes: {}.", Argument("modes")),
         )
     at_masters = Phi[split.first] / sizes[:, None]
     if np.linalg.svd(at_masters, compute_uv=False)[-1] <= m * factors.EPS:
@@ -382,13 +397,17 @@ def _judge_rounding(split: Partition, method: str, M: FloatArray, K: FloatArray,
     alike = [name for name, part in zip(split.names, np.abs(U[:, -1]) > 0.1 * np.abs(U[:, -1]).max()) if part]
     condition = values[0] / values[-1] if values[-1] > 0.0 else np.inf
     words = (
-        f"{method}: the masters do not tell the kept modes apart: {listed(alike, {})} move nearly alike in them "
+        f"{method}: the masters do not distinguish the kept modes: {listed(alike, {})} move nearly alike in them "
         f"(condition number {condition:.1e}), and rounding "
     )
-    advice = "Choose masters further apart, where these modes differ (choose_masters), or truncate_modal."
+    advice = Advice(
+        "Choose masters further apart, where these modes differ, with {}.",
+        Call("da.structures.choose_masters"), Call("da.structures.truncate_modal"),
+    )  # fmt: skip
     if lost:
-        raise DataError(f"{words}leaves no exact digit of a frequency. {advice}")
-    warnings.warn(f"{words}may change a frequency by {error:.0e} of its value. {advice}", stacklevel=3)
+        raise DataError("ill-conditioned", f"{words}leaves no exact digit of a frequency.", advice)
+    problem = f"{words}may change a frequency by {error:.0e} of its value."
+    warnings.warn(ModelWarning("ill-conditioned", problem, advice, evidence={"error": error}), stacklevel=3)
 
 
 def _reduced(split: Partition, T: FloatArray, method: str, *, loads: Mapping[str, FloatArray] | None = None,

@@ -17,6 +17,7 @@ import scipy.sparse
 
 from dalembert.core.arrays import Frozen
 from dalembert.core.errors import DataError, ModelError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.text import listed
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
@@ -83,20 +84,22 @@ class Coupled(Frozen):
         as ``x``, on the coordinates of the part
         """
         if name not in self.parts:
-            raise DataError(unknown_name("part", name, self.parts, "this coupled system"))
+            raise DataError("unknown-name", unknown_name("part", name, self.parts, "this coupled system"))
         part, places = self.parts[name], self.maps[name]
         own = system_of(part)
         local: Any
         if isinstance(x, Modes):
             if x.coordinates != self.system.coordinates:
-                raise DataError("these modes are not on the coordinates of the coupled system.")
+                raise DataError("wrong-owner", "these modes are not on the coordinates of the coupled system.")
             local = Modes(x.eigenvalues, x.shapes[places], own.coordinates, provenance=x.provenance)
         elif isinstance(x, Record):
             local = self._record(name, x)
         else:
             values = np.asarray(x)
             if values.ndim not in (1, 2) or len(values) != self.system.nq:
-                raise DataError(f"x has shape {values.shape}; expected ({self.system.nq},) or ({self.system.nq}, k).")
+                raise DataError(
+                    "wrong-shape", f"x has shape {values.shape}; expected ({self.system.nq},) or ({self.system.nq}, k)."
+                )
             local = values[places]
         if not (full and isinstance(part, Reduction)):
             return local
@@ -111,7 +114,7 @@ class Coupled(Frozen):
         names = {local: self.system.coordinates[k] for local, k in zip(own.coordinates, self.maps[name])}
         missing = [whole for whole in names.values() if whole not in record.names]
         if missing:
-            raise DataError(unknown_name("channel", missing[0], record.names, "this record"))
+            raise DataError("unknown-name", unknown_name("channel", missing[0], record.names, "this record"))
         sent = {local: whole for local, whole in self.input_names[name].items() if whole in record.names}
         names.update({local: whole for local, whole in sent.items() if local not in names})
         units = {local: record.units[whole] for local, whole in names.items()}
@@ -177,18 +180,22 @@ def couple(
     [2.0, 3.0]
     """
     if not parts:
-        raise ModelError("there are no parts to couple.")
+        raise ModelError("empty", "there are no parts to couple.")
     for name, part in parts.items():
         if not isinstance(part, SecondOrder | Reduction | Coupled):
-            raise ModelError(f"part {name!r} must be a SecondOrder or a Reduction, got {type(part).__name__}.")
+            raise ModelError(
+                "wrong-type", f"part {name!r} must be a SecondOrder or a Reduction, got {type(part).__name__}."
+            )
     systems = {name: system_of(part) for name, part in parts.items()}
     private = {name: modal_names_of(part) for name, part in parts.items()}
     meet = Interfaces({name: s.coordinates for name, s in systems.items()}, private, shared, join or {})
     if len(parts) > 1 and not meet.joined and not springs:
         raise ModelError(
+            "not-connected",
             "no coordinate is shared by two parts: "
             + "; ".join(f"{name} has {listed(s.coordinates, {}, most=6)}" for name, s in systems.items())
-            + ". Use equal names, or join={'left.A': 'right.B'}."
+            + ".",
+            Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
         )
     extra = {"K": _between(meet, springs or {}, "spring"), "C": _between(meet, dampers or {}, "damper")}
     system, inputs = _assembled(systems, meet, extra)
@@ -214,14 +221,20 @@ def _between(meet: Interfaces, pairs: Springs, kind: str) -> Any:
     for pair, value in pairs.items():
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise ModelError(
-                f"a {kind} is given for a pair of coordinates, such as ('left.A.x', 'right.B.x'), got {pair!r}."
+                "wrong-type",
+                f"a {kind} is given for a pair of coordinates, got {pair!r}.",
+                Advice("Give {}.", Argument(kind, {("left.A.x", "right.B.x"): 1e3})),
             )
         if not np.isfinite(value):
-            raise ModelError(f"the constant of the {kind} between {pair[0]!r} and {pair[1]!r} is {value!r}.")
+            raise ModelError(
+                "not-positive", f"the constant of the {kind} between {pair[0]!r} and {pair[1]!r} is {value!r}."
+            )
         a = meet.place(pair[0])
         b = None if pair[1] is None else meet.place(pair[1])
         if a == b:
-            raise ModelError(f"the {kind} between {pair[0]!r} and {pair[1]!r} joins a coordinate with itself.")
+            raise ModelError(
+                "duplicate", f"the {kind} between {pair[0]!r} and {pair[1]!r} joins a coordinate with itself."
+            )
         ends = [(a, 1.0)] if b is None else [(a, 1.0), (b, -1.0)]
         for i, sign_i in ends:
             for j, sign_j in ends:

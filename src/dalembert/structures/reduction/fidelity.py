@@ -120,11 +120,12 @@ def correlate(reference: Modes, model: Modes, *, mass: Matrix | None = None) -> 
        2        0.795775        1            0.875352         10    -  0.993103
     """
     if not len(reference) or not len(model):
-        raise DataError("there are no modes to compare.")
+        raise DataError("empty", "there are no modes to compare.")
     MAC = reference.mac(model)  # refuses different coordinates
     if mass is not None and mass.shape != (len(reference.coordinates),) * 2:
         raise DataError(
-            f"mass has shape {mass.shape}, expected {(len(reference.coordinates),) * 2}: one row per coordinate."
+            "wrong-shape",
+            f"mass has shape {mass.shape}, expected {(len(reference.coordinates),) * 2}: one row per coordinate.",
         )
     return _compared(
         "modes against modes", reference.frequencies, reference.shapes, model.frequencies, model.shapes, mass, MAC
@@ -137,13 +138,13 @@ def of_reduction(reduced: Reduction, count: int | None, modes: Modes | None) -> 
     if modes is None:
         wanted = min(20, system.nq) if count is None else count
         if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer) or wanted < 1:
-            raise DataError(f"count must be a whole number, at least 1, got {count!r}.")
+            raise DataError("not-a-count", f"count must be a whole number, at least 1, got {count!r}.")
         shapes: Any
         squares, shapes = factors.lowest(full.M, full.K, int(wanted))
         frequencies = np.sqrt(np.abs(squares))
     else:
         if modes.coordinates != full.coordinates:
-            raise DataError("modes must be those of the full system, with all its coordinates.")
+            raise DataError("wrong-owner", "modes must be those of the full system, with all its coordinates.")
         frequencies, shapes = modes.frequencies[:count], modes.shapes[:, :count]
     own, small = factors.dense_pairs(np.asarray(system.M), np.asarray(system.K))
     return _compared(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from dalembert.core.errors import ModelError, unknown_name
+from dalembert.core.findings import Advice
 from dalembert.core.text import listed
 from dalembert.structures.reduction.masters import Indices, by_point
 
@@ -52,7 +53,7 @@ class Interfaces:
         for left, right in join.items():
             self._join(left, right)
         if self._problems:
-            raise ModelError("the parts do not fit together:\n  " + "\n  ".join(self._problems))
+            raise ModelError("several-problems", "the parts do not fit together:\n  " + "\n  ".join(self._problems))
         self._number()
 
     # ---- what meets
@@ -155,7 +156,9 @@ class Interfaces:
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
             raise ModelError(
-                f"coordinates of the joined system would have one name: {listed(twice, {})}. Rename a part."
+                "taken-name",
+                f"coordinates of the joined system would have one name: {listed(twice, {})}.",
+                Advice("Rename a part."),
             )
         self.names = tuple(names)
         self.joined = tuple(name for name, group in zip(names, groups.values()) if len(group) > 1)
@@ -180,7 +183,7 @@ class Interfaces:
         if found and set(found) == {""}:
             part, i = found[""]
             return int(self.maps[part][i])
-        raise ModelError(unknown_name("coordinate", name, self.names, "the joined system"))
+        raise ModelError("unknown-name", unknown_name("coordinate", name, self.names, "the joined system"))
 
 
 def _alone(coordinate: str, part: str) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray, Matrix
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.linear.second_order import SecondOrder
 from dalembert.numerics import ties
 from dalembert.structures.assembly import symmetric_factors as factors
@@ -40,7 +41,7 @@ def find(coordinates: Sequence[str], wanted: str | Iterable[str], where: str) ->
     result: dict[int, None] = {}
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"coordinates are named by strings, got {name!r} in {where}.")
+            raise DataError("bad-name", f"coordinates are named by strings, got {name!r} in {where}.")
         if name in at:
             result[at[name]] = None
             continue
@@ -49,7 +50,7 @@ def find(coordinates: Sequence[str], wanted: str | Iterable[str], where: str) ->
         if hits is None and any(sign in name for sign in "*?["):
             hits = [i for i, coordinate in enumerate(coordinates) if fnmatchcase(coordinate, name)]
         if not hits:
-            raise DataError(unknown_name("coordinate or point", name, [*coordinates, *points], where))
+            raise DataError("unknown-name", unknown_name("coordinate or point", name, [*coordinates, *points], where))
         result.update(dict.fromkeys(hits))
     return np.fromiter(result, dtype=np.intp, count=len(result))
 
@@ -100,18 +101,20 @@ def choose_masters(
         or not isinstance(count, int | np.integer)
         or not max(1, len(kept)) <= count <= system.nq
     ):
-        raise DataError(f"count must be from {max(1, len(kept))} to {system.nq}, got {count!r}.")
+        raise DataError("out-of-range", f"count must be from {max(1, len(kept))} to {system.nq}, got {count!r}.")
     if rule == "ratio":
         order = np.argsort(ties.ranks(ratio(system.M.diagonal(), system.K.diagonal())), kind="stable")
     elif rule == "greedy":
         if system.nq > GREEDY_LIMIT:
             raise DataError(
-                f"rule='greedy' is for up to {GREEDY_LIMIT} coordinates, here are {system.nq}; use 'ratio'."
+                "too-large",
+                f"the rule 'greedy' is for up to {GREEDY_LIMIT} coordinates, here are {system.nq}.",
+                Advice("Use {}.", Argument("rule", "ratio")),
             )
         dense = system.dense()
         order = _eliminated(dense.M, dense.K, set(kept.tolist()))[::-1]
     else:
-        raise DataError(unknown_name("rule", rule, ["ratio", "greedy"]))
+        raise DataError("unknown-name", unknown_name("rule", rule, ["ratio", "greedy"]))
     free = [int(i) for i in order if i not in set(kept.tolist())]
     return tuple(system.coordinates[i] for i in [*kept.tolist(), *free[: count - len(kept)]])
 
@@ -154,8 +157,8 @@ def checked_system(system: object) -> SecondOrder:
     """The system itself, or an error that says how to get one."""
     if isinstance(system, SecondOrder):
         return system
-    hint = " Its .system() is one." if hasattr(system, "system") else ""
-    raise DataError(f"a reduction needs a SecondOrder, got {type(system).__name__}.{hint}")
+    advice = [Advice("Give it {}.", Call("structure.system"))] if hasattr(system, "system") else []
+    raise DataError("wrong-type", f"a reduction needs a SecondOrder, got {type(system).__name__}.", *advice)
 
 
 def load_vector(system: SecondOrder, load: object, name: str) -> FloatArray:
@@ -165,12 +168,17 @@ def load_vector(system: SecondOrder, load: object, name: str) -> FloatArray:
         for coordinate, value in load.items():
             place = find(system.coordinates, coordinate, f"load {name!r}")
             if len(place) != 1:
-                raise DataError(f"load {name!r}: {coordinate!r} stands for {len(place)} coordinates; name one.")
+                raise DataError(
+                    "not-unique",
+                    f"load {name!r}: {coordinate!r} stands for {len(place)} coordinates.",
+                    Advice("Name one of them."),
+                )
             vector[place[0]] += float(value)
         return vector
     vector = np.asarray(load, dtype=np.float64)
     if vector.shape != (system.nq,) or not np.isfinite(vector).all():
         raise DataError(
-            f"load {name!r} has shape {vector.shape}; expected ({system.nq},), one finite force per coordinate."
+            "wrong-shape",
+            f"load {name!r} has shape {vector.shape}; expected ({system.nq},), one finite force per coordinate.",
         )
     return vector

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.core.arrays import ComplexArray, FloatArray
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument
 from dalembert.linear.responses.frequency_response import FrequencyResponse
 from dalembert.structures.reduction.interfaces import Interfaces
 
@@ -64,7 +65,11 @@ def couple_receptances(
     out, sent = _numbered(parts, names, "outputs"), _numbered(parts, names, "inputs")
     joints, softness = _joints(meet, names, springs or {})
     if not joints:
-        raise ModelError("no coordinate is shared by two parts. Use equal names, or join={'left.A': 'right.B'}.")
+        raise ModelError(
+            "not-connected",
+            "no coordinate is shared by two parts.",
+            Advice("Use equal names, or {}.", Argument("join", {"left.A": "right.B"})),
+        )
     Y = _block_diagonal(parts, frequencies)
     rows, columns = _signed(joints, out, "outputs"), _signed(joints, sent, "inputs")
     Z = softness[None, :] * _derivative(kind, frequencies)[:, None]
@@ -90,28 +95,30 @@ def joined_response(
     bad = np.linalg.svd(inner, compute_uv=False)[:, -1] <= CANCELLED * terms
     if bad.any():
         raise DataError(
+            "singular-matrix",
             f"the interface flexibility is singular at {frequencies[int(np.argmax(bad))]:.6g} rad/s: two joints do the "
-            "same, or the joined structure resonates there without damping, or its mobility at rest is asked for. Drop "
-            "the doubled joint, or take other frequencies."
+            "same, or the joined structure resonates there without damping, or its mobility at rest is asked for.",
+            Advice("Remove the doubled joint, or take other frequencies."),
         )
     return np.asarray(Y - (Y @ columns.T) @ np.linalg.solve(inner, rows @ Y))
 
 
 def _checked(parts: Mapping[str, FrequencyResponse]) -> tuple[FloatArray, str]:
     if not parts:
-        raise ModelError("there are no parts to couple.")
+        raise ModelError("empty", "there are no parts to couple.")
     for name, part in parts.items():
         if not isinstance(part, FrequencyResponse):
-            raise ModelError(f"part {name!r} must be a FrequencyResponse, got {type(part).__name__}.")
+            raise ModelError("wrong-type", f"part {name!r} must be a FrequencyResponse, got {type(part).__name__}.")
     first_name, first = next(iter(parts.items()))
     for name, part in parts.items():
         same = len(part) == len(first) and np.allclose(part.frequencies, first.frequencies, SAME_FREQUENCY, 0.0)
         if not same:
-            raise ModelError(f"parts {first_name!r} and {name!r} are not on the same frequencies.")
+            raise ModelError("unlike-parts", f"parts {first_name!r} and {name!r} are not on the same frequencies.")
         if part.kind != first.kind or part.kind == "output":
             raise ModelError(
+                "unlike-parts",
                 f"parts must be receptances, mobilities or accelerances, all alike: {first_name!r} is {first.kind}, "
-                f"{name!r} is {part.kind}."
+                f"{name!r} is {part.kind}.",
             )
     return first.frequencies, first.kind
 
@@ -143,7 +150,9 @@ def _joints(
     softness = [0.0] * len(joints)
     for (a, b), stiffness in springs.items():
         if not (np.isfinite(stiffness) and stiffness > 0.0):
-            raise ModelError(f"the stiffness between {a!r} and {b!r} must be positive, got {stiffness!r}.")
+            raise ModelError(
+                "not-positive", f"the stiffness between {a!r} and {b!r} must be positive, got {stiffness!r}."
+            )
         joints.append((groups[meet.place(a)][0], groups[meet.place(b)][0], f"{a} - {b}"))
         softness.append(1.0 / stiffness)
     return joints, np.array(softness)
@@ -154,7 +163,10 @@ def _signed(joints: list[tuple[Any, Any, str]], at: Mapping[Any, int], side: str
     for row, (a, b, name) in enumerate(joints):
         for place, sign in ((a, 1.0), (b, -1.0)):
             if place not in at:
-                raise ModelError(f"joint {name!r}: the response of part {place[0]!r} has it not among its {side}.")
+                raise ModelError(
+                    "missing-response",
+                    f"joint {name!r}: the response of part {place[0]!r} has it not among its {side}.",
+                )
             result[row, at[place]] = sign
     return result
 

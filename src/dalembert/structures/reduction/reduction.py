@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.core.arrays import FloatArray, Frozen, Matrix
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.core.text import listed
 from dalembert.linear.modes import Modes
 from dalembert.linear.second_order import SecondOrder
@@ -149,8 +150,9 @@ class Reduction(Frozen):
         values = np.asarray(x)
         if values.ndim not in (1, 2) or len(values) != self.system.nq:
             raise DataError(
+                "wrong-shape",
                 f"x has shape {values.shape}; expected ({self.system.nq},) or ({self.system.nq}, k), one row per "
-                f"reduced coordinate: {listed(self.system.coordinates, {})}."
+                f"reduced coordinate: {listed(self.system.coordinates, {})}.",
             )
         result = T @ values
         return result if inputs is None else result + self.residual[rows] @ input_values(self.system, inputs)
@@ -172,7 +174,7 @@ class Reduction(Frozen):
         """Full static displacements (n,) under constant inputs, (nu,) or a mapping of input names to values."""
         u = input_values(self.system, inputs)
         K = self.system.K_full
-        advice = "The full system is not held, or the masters do not hold it: hold it, or ask for modes."
+        advice = Advice("Hold the full system, or choose masters that hold it, or ask for modes.")
         factor = factors.regular(K, self.system.coordinates, "the reduced stiffness", advice)
         return np.asarray(self.expand(factor.solve(self.system.B @ u), inputs=u))
 
@@ -260,13 +262,15 @@ def input_values(system: SecondOrder, inputs: Any) -> FloatArray:
     if isinstance(inputs, Mapping):
         for name in inputs:
             if name not in system.inputs:
-                raise DataError(unknown_name("input", name, system.inputs, "the reduced system"))
+                raise DataError("unknown-name", unknown_name("input", name, system.inputs, "the reduced system"))
         return np.array([float(inputs.get(name, 0.0)) for name in system.inputs])
     values = np.asarray(inputs, dtype=np.float64)
     if values.ndim == 0 and system.nu == 1:
         values = values.reshape(1)
     if values.ndim not in (1, 2) or len(values) != system.nu:
-        raise DataError(f"inputs have shape {values.shape}; expected ({system.nu},): {', '.join(system.inputs)}.")
+        raise DataError(
+            "wrong-shape", f"inputs have shape {values.shape}; expected ({system.nu},): {', '.join(system.inputs)}."
+        )
     return values
 
 
@@ -275,7 +279,11 @@ def modal_names(taken: Iterable[str], numbers: Iterable[int]) -> tuple[str, ...]
     names = tuple(f"mode{i}" for i in numbers)
     clash = set(names) & set(taken)
     if clash:
-        raise DataError(f"the master {sorted(clash)[0]!r} has the name of a modal coordinate; rename the coordinate.")
+        raise DataError(
+            "taken-name",
+            f"the master {sorted(clash)[0]!r} has the name of a modal coordinate.",
+            Advice("Rename the coordinate."),
+        )
     return names
 
 
@@ -284,9 +292,15 @@ def _refuse_rates(full: SecondOrder, residual: FloatArray) -> None:
         odd = np.abs(getattr(full, symbol) @ residual).max(axis=1, initial=0.0)
         if odd.any():
             raise DataError(
+                "needs-derivative",
                 f"output {full.outputs[int(np.argmax(odd))]!r} reads the {what} of a coordinate that follows an input "
-                "statically: it would need the derivative of that input. Make the coordinate a master, or reduce "
-                "without the static part of the inputs (guyan; correction=False)."
+                "statically: it would need the derivative of that input.",
+                Advice("Make the coordinate a master."),
+                Advice(
+                    "Or reduce without the static part of the inputs: {}.",
+                    Call("da.structures.guyan"),
+                    Argument("correction", False),
+                ),
             )
 
 
@@ -311,5 +325,5 @@ def _places(have: Sequence[str], want: Sequence[str], where: str) -> list[int]:
     at = {name: i for i, name in enumerate(have)}
     for name in want:
         if name not in at:
-            raise DataError(unknown_name("coordinate", name, have, where))
+            raise DataError("unknown-name", unknown_name("coordinate", name, have, where))
     return [at[name] for name in want]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.core.errors import DataError, ModelError
+from dalembert.core.findings import Advice, Argument, Call
 from dalembert.structures.assembly.materials import Material
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +92,7 @@ class OrthotropicMaterial:
                     "each ν_ij² must be below E_i/E_j)"
                 )
         if problems:
-            raise DataError(f"orthotropic material {self.name!r}: {'; '.join(problems)}.")
+            raise DataError("bad-material", f"orthotropic material {self.name!r}: {'; '.join(problems)}.")
 
     def elasticity(self) -> FloatArray:
         """(6, 6) law σ = D ε in the axes of the body [Pa]."""
@@ -102,7 +103,7 @@ class OrthotropicMaterial:
     def turned_about(self, axis: str, degrees: float) -> OrthotropicMaterial:
         """The same material, its axes turned about ``"x"``, ``"y"`` or ``"z"`` of the body."""
         if axis not in ("x", "y", "z"):
-            raise DataError(f'axis must be "x", "y" or "z", got {axis!r}.')
+            raise DataError("unknown-choice", f'axis must be "x", "y" or "z", got {axis!r}.')
         quarter = degrees / 90.0
         c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
         if quarter == round(quarter):  # exact for quarter turns
@@ -144,13 +145,17 @@ def _isotropic(material: Material) -> FloatArray:
     E, nu = material.E, material.poisson
     if nu > 0.4999:
         raise ModelError(
+            "incompressible",
             f"material {material.name!r} has poisson = {nu}: elements with displacements alone lock where "
-            "nothing can change its volume. Use at most 0.4999."
+            "nothing can change its volume.",
+            Advice("Use at most {}.", Argument("poisson", 0.4999)),
         )
     if abs(material.G - E / 2.0 / (1.0 + nu)) > 1e-6 * material.G:
         raise ModelError(
+            "not-isotropic",
             f"material {material.name!r} has G = {material.G:g} Pa, not E/2/(1 + poisson) = {E / 2 / (1 + nu):g} Pa, "
-            "so it is not isotropic: describe it as an OrthotropicMaterial for a solid."
+            "so it is not isotropic.",
+            Advice("Describe it with {}.", Call("da.structures.OrthotropicMaterial")),
         )
     law = np.zeros((6, 6))
     factor = E / ((1.0 + nu) * (1.0 - 2.0 * nu))

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, require_extra
+from dalembert.core.errors import DataError, FileFormatError, MissingExtraError, ModelWarning, require_extra
+from dalembert.core.findings import Advice, Argument
 from dalembert.core.isolation import sections as isolated
 from dalembert.structures.solid.meshes import Mesh
 from dalembert.structures.solid.shapes import KINDS, IntArray
@@ -68,7 +69,7 @@ def read_mesh(
     """
     file = Path(path)
     if not np.isfinite(scale) or scale <= 0.0:
-        raise DataError(f"scale must be a positive number, got {scale!r}.")
+        raise DataError("not-positive", f"scale must be a positive number, got {scale!r}.")
     which = _format(file, format)
     _check_length(file, limit, max_bytes)
     reader = "dalembert.structures.solid.mesh_files:sections"
@@ -79,11 +80,11 @@ def read_mesh(
         point_sets = {name: _take(found, count, np.int64) for name, count in about["point_sets"].items()}
         cell_sets = {name: _take(found, count, np.int64) for name, count in about["cell_sets"].items()}
         next(found, None)  # the end, so that the helper is kept
-    _tell(about["said"], file)
+    _warn_of_remarks(about["said"], file)
     try:
         return Mesh(points * scale, cells, about["kind"], point_sets=point_sets, cell_sets=cell_sets, name=file.name)
     except DataError as error:
-        raise FileFormatError(str(error), str(file)) from error
+        raise FileFormatError(error.code, error.finding.problem, *error.advice, path=str(file)) from error
 
 
 def _take(found: Iterator[Any], count: int, kind: Any) -> Any:
@@ -107,11 +108,13 @@ def sections(file: Path, which: str, kind: str | None, limit: int) -> Generator[
     except (FileFormatError, MissingExtraError, MemoryError):
         raise
     except SystemExit as error:
-        raise FileFormatError(f"cannot be read as {which}: {error}", str(file)) from error
+        raise FileFormatError("not-readable", f"cannot be read as {which}: {error}", path=str(file)) from error
     except Exception as error:  # the readers raise what their parsing meets: ValueError, KeyError, AssertionError ...
         line = _line_of(text, str(error))
         reason = str(error) or f"unexpected {type(error).__name__}"
-        raise FileFormatError(f"cannot be read as {which}: {reason}", str(file), line) from error
+        raise FileFormatError(
+            "not-readable", f"cannot be read as {which}: {reason}", path=str(file), line=line
+        ) from error
     points, cells, chosen, point_sets, cell_sets = _kept(raw, file, kind, limit)
     yield {
         "kind": chosen, "said": said.getvalue(), "points": points.size, "cells": cells.size,
@@ -129,25 +132,28 @@ def _format(file: Path, given: str | None) -> str:
     known = sorted(set(_FORMATS.values()))
     if given is not None:
         if given not in known:
-            raise DataError(f"format must be one of {', '.join(known)}, got {given!r}.")
+            raise DataError("unknown-choice", f"format must be one of {', '.join(known)}, got {given!r}.")
         return given
     found = _FORMATS.get(file.suffix.lower())
     if found is None:
         raise FileFormatError(
-            f"the ending {file.suffix!r} is not known; give format= one of {', '.join(known)}", str(file)
+            "unknown-format",
+            f"the ending {file.suffix!r} is not known; known formats: {', '.join(known)}.",
+            Advice("Give {}.", Argument("format")),
+            path=str(file),
         )
     return found
 
 
 def _check_length(file: Path, limit: int, max_bytes: int) -> None:
     if not file.is_file():
-        raise FileFormatError("there is no such file", str(file))
+        raise FileFormatError("no-such-file", "there is no such file.", path=str(file))
     size = file.stat().st_size
     if size > min(1000 * limit, max_bytes):  # a quadratic hexahedron with its points takes some 600 characters
         said = f"limit = {limit} allows" if size > 1000 * limit else f"max_bytes = {max_bytes}"
-        raise FileFormatError(f"has {size / 1e6:.0f} MB, more than {said}", str(file))
+        raise FileFormatError("too-large", f"has {size / 1e6:.0f} MB, more than {said}", path=str(file))
     if size == 0:
-        raise FileFormatError("is empty", str(file))
+        raise FileFormatError("empty", "the file is empty.", path=str(file))
 
 
 def _text(file: Path) -> str:
@@ -167,10 +173,14 @@ def _gmsh(file: Path, text: str) -> Any:
         counts = [int(word) for word in found.group(1).split()[:2] if word.isdigit()] if found else []
         if found and counts and max(counts) > len(text):
             line = text.count("\n", 0, found.start(1)) + 1
-            raise FileFormatError(f"{section} announces {max(counts)} entries in a shorter file", str(file), line)
+            raise FileFormatError(
+                "damaged", f"{section} announces {max(counts)} entries in a shorter file", path=str(file), line=line
+            )
     for section in ("Nodes", "Elements"):
         if f"${section}" not in text or f"$End{section}" not in text:
-            raise FileFormatError(f"the section ${section} ... $End{section} is missing or cut off", str(file))
+            raise FileFormatError(
+                "damaged", f"the section ${section} ... $End{section} is missing or cut off", path=str(file)
+            )
     return reader.read(str(file))
 
 
@@ -178,7 +188,8 @@ def _abaqus(file: Path, text: str) -> Any:
     reader = require_extra("meshlane", "solids").abaqus
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*\*\s*include\b", line, re.IGNORECASE):
-            raise FileFormatError("*INCLUDE is not followed; put the other file in here", str(file), number)
+            advice = Advice("Put the other file into this one.")
+            raise FileFormatError("not-supported", "*INCLUDE is not followed.", advice, path=str(file), line=number)
     return reader._abaqus.read_buffer(io.StringIO(_with_node_sets(text)))
 
 
@@ -208,12 +219,18 @@ def _nastran(file: Path, text: str) -> Any:
     bulk = lines[begin + 1 : end]
     for number, line in enumerate(bulk, begin + 2):
         if re.match(r"\s*include\b", line, re.IGNORECASE):
-            raise FileFormatError("INCLUDE is not followed; put the other file in here", str(file), number)
+            advice = Advice("Put the other file into this one.")
+            raise FileFormatError("not-supported", "INCLUDE is not followed.", advice, path=str(file), line=number)
         system = _coordinate_system(line)
         if system not in ("", "0"):
-            raise FileFormatError(f"a point in coordinate system {system}; only 0 is supported", str(file), number)
+            raise FileFormatError(
+                "not-supported",
+                f"a point in coordinate system {system}; only 0 is supported",
+                path=str(file),
+                line=number,
+            )
     if not any(line.strip() and not line.startswith("$") for line in bulk):
-        raise FileFormatError("there is no bulk data", str(file))
+        raise FileFormatError("empty", "there is no bulk data.", path=str(file))
     whole = "\n".join(["BEGIN BULK", *(line for line in bulk if line.strip()), "ENDDATA", ""])
     return reader._nastran.read_buffer(io.StringIO(whole))
 
@@ -241,14 +258,18 @@ def _kept(
     points = np.asarray(raw.points, dtype=np.float64)
     total = sum(len(block.data) for block in raw.cells)
     if len(points) > limit or total > limit:
-        raise FileFormatError(f"has {len(points)} points and {total} cells, more than limit = {limit}", str(file))
+        raise FileFormatError(
+            "too-large", f"has {len(points)} points and {total} cells, more than limit = {limit}", path=str(file)
+        )
     if points.ndim != 2 or points.shape[1] != 3:
-        raise FileFormatError("its points are not in space", str(file))
+        raise FileFormatError("wrong-shape", "its points are not in space.", path=str(file))
     chosen = _choose(raw, file, kind)
     blocks = [k for k, block in enumerate(raw.cells) if _KIND_OF_TYPE.get(block.type) == chosen]
     cells = np.concatenate([np.asarray(raw.cells[k].data) for k in blocks])
     if cells.ndim != 2 or cells.shape[1] != KINDS[chosen].size or cells.dtype.kind not in "iu":
-        raise FileFormatError(f"its {chosen} cells do not have {KINDS[chosen].size} points each", str(file))
+        raise FileFormatError(
+            "damaged", f"its {chosen} cells do not have {KINDS[chosen].size} points each", path=str(file)
+        )
     starts = dict(zip(blocks, np.cumsum([0, *(len(raw.cells[k].data) for k in blocks)]).tolist(), strict=False))
     return points, cells, chosen, *_named(raw, starts)
 
@@ -263,16 +284,25 @@ def _choose(raw: Any, file: Path, kind: str | None) -> str:
     there = ", ".join(f"{count} {name}" for name, count in counts.items())
     if kind is not None:
         if counts.get(kind, 0) == 0:
-            raise FileFormatError(f"has no cells of kind {kind!r}; solid cells there: {there or 'none'}", str(file))
+            raise FileFormatError(
+                "unknown-name", f"has no cells of kind {kind!r}; solid cells there: {there or 'none'}", path=str(file)
+            )
         return kind
     if not counts:
         types = ", ".join(sorted({block.type for block in raw.cells})) or "none"
-        raise FileFormatError(f"has no solid cells; cells there: {types}", str(file))
+        raise FileFormatError("empty", f"has no solid cells; cells there: {types}", path=str(file))
     if len(counts) > 1:
-        raise FileFormatError(f"has cells of several kinds: {there}. Keep one of them with kind=", str(file))
+        raise FileFormatError(
+            "not-unique",
+            f"has cells of several kinds: {there}.",
+            Advice("Keep one of them with {}.", Argument("kind")),
+            path=str(file),
+        )
     only = next(iter(counts))
     if only not in KINDS:
-        raise FileFormatError(f"has cells of type {only!r}; supported are {', '.join(KINDS)}", str(file))
+        raise FileFormatError(
+            "not-supported", f"has cells of type {only!r}; supported are {', '.join(KINDS)}", path=str(file)
+        )
     return only
 
 
@@ -324,8 +354,8 @@ def _line_of(text: str, message: str) -> int | None:
     return None
 
 
-def _tell(said: str, file: Path) -> None:
-    """Warnings of the reader as warnings, instead of words on the terminal."""
-    words = " ".join(said.split())
-    if words:
-        warnings.warn(f"{file}: {words}", stacklevel=3)
+def _warn_of_remarks(remarks: str, file: Path) -> None:
+    """Remarks of the reader as a warning, instead of words on the terminal."""
+    text = " ".join(remarks.split())
+    if text:
+        warnings.warn(ModelWarning("reader-remark", f"{file}: {text}", where={"path": str(file)}), stacklevel=3)

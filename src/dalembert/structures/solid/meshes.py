@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.core.arrays import Frozen
 from dalembert.core.errors import DataError, unknown_name
+from dalembert.core.findings import Advice, Argument
 from dalembert.structures.solid import shapes as solid_shapes
 from dalembert.structures.solid.shapes import KINDS, FloatArray, IntArray, kind_of
 
@@ -72,11 +73,11 @@ class Mesh(Frozen):
         where = _numbers("points", points, 3, np.float64, name)
         corners = _numbers("cells", cells, size, np.intp, name)
         if not len(corners):
-            raise DataError(f"{name} has no cells.")
+            raise DataError("empty", f"{name} has no cells.")
         if corners.min() < 0 or corners.max() >= len(where):
             bad = int(np.argmax((corners < 0).any(axis=1) | (corners >= len(where)).any(axis=1)))
             raise DataError(
-                f"cell {bad} of {name} names point {corners[bad].max()}, but there are {len(where)} points."
+                "bad-mesh", f"cell {bad} of {name} names point {corners[bad].max()}, but there are {len(where)} points."
             )
         points_in = _sets("point", point_sets, len(where), name)
         cells_in = _sets("cell", cell_sets, len(corners), name)
@@ -116,13 +117,16 @@ class Mesh(Frozen):
             mask = np.asarray(where(*self.points.T))
             if mask.shape != (len(self.points),) or mask.dtype != bool:
                 raise DataError(
-                    f"the function for points of {self.name} must give one bool per point, got {mask!r:.80}."
+                    "wrong-type",
+                    f"the function for points of {self.name} must give one bool per point, got {mask!r:.80}.",
                 )
             found = np.flatnonzero(mask)
         else:
             found = _sets("point", {"given": where}, len(self.points), self.name)["given"]
         if not len(found):
-            raise DataError(f"no point of {self.name} meets {where!r}; it reaches from {self._reach()}.")
+            raise DataError(
+                "nothing-selected", f"no point of {self.name} meets {where!r}; it reaches from {self._reach()}."
+            )
         return found
 
     def _named_points(self, where: str) -> IntArray:
@@ -136,7 +140,11 @@ class Mesh(Frozen):
         for condition in conditions:
             if condition is None:
                 known = [*self.point_sets, *self.cell_sets]
-                raise DataError(unknown_name("set or condition", where, known, self.name) + ' Or say "x=0, z<=0.5".')
+                raise DataError(
+                    "unknown-name",
+                    unknown_name("set or condition", where, known, self.name),
+                    Advice("A condition reads {}.", Argument("where", "x=0, z<=0.5")),
+                )
             axis, sign, value = condition.groups()
             side = self.points[:, "xyz".index(axis)] - float(value)
             met &= {"=": np.abs(side) <= near, "==": np.abs(side) <= near, "<": side < -near, ">": side > near,
@@ -146,7 +154,7 @@ class Mesh(Frozen):
     def cells_in(self, name: str) -> IntArray:
         """Numbers of the cells of a set."""
         if name not in self.cell_sets:
-            raise DataError(unknown_name("cell set", name, self.cell_sets, self.name))
+            raise DataError("unknown-name", unknown_name("cell set", name, self.cell_sets, self.name))
         return self.cell_sets[name]
 
     def surface(self) -> tuple[IntArray, IntArray]:
@@ -166,7 +174,7 @@ class Mesh(Frozen):
         corners = np.array(KINDS[self.kind].faces)[faces]
         met = member[self.cells[cells[:, None], corners]].all(axis=1)
         if not met.any():
-            raise DataError(f"no face of the surface of {self.name} lies in {where!r}.")
+            raise DataError("nothing-selected", f"no face of the surface of {self.name} lies in {where!r}.")
         return cells[met], faces[met]
 
     # -- sizes -------------------------------------------------------------------------------------------------------
@@ -179,7 +187,7 @@ class Mesh(Frozen):
     def scaled(self, factor: float) -> Mesh:
         """The same mesh with all positions multiplied: ``mesh.scaled(1e-3)`` for a file in millimetres."""
         if not np.isfinite(factor) or factor <= 0.0:
-            raise DataError(f"the scale of {self.name} must be a positive number, got {factor!r}.")
+            raise DataError("not-positive", f"the scale of {self.name} must be a positive number, got {factor!r}.")
         return self.replace(points=self.points * factor)
 
     def replace(self, **changes: Any) -> Mesh:
@@ -222,11 +230,13 @@ def box_mesh(
     """
     sides, steps, corner = (np.asarray(value, dtype=float) for value in (size, divisions, origin))
     if sides.shape != (3,) or not np.all(np.isfinite(sides)) or np.any(sides <= 0.0):
-        raise DataError(f"size of {name} must be three positive lengths, got {size!r}.")
+        raise DataError("not-positive", f"size of {name} must be three positive lengths, got {size!r}.")
     if steps.shape != (3,) or np.any(steps < 1) or np.any(steps != np.rint(steps)):
-        raise DataError(f"divisions of {name} must be three whole numbers of at least 1, got {divisions!r}.")
+        raise DataError(
+            "not-a-count", f"divisions of {name} must be three whole numbers of at least 1, got {divisions!r}."
+        )
     if corner.shape != (3,) or not np.all(np.isfinite(corner)):
-        raise DataError(f"origin of {name} must be three finite numbers, got {origin!r}.")
+        raise DataError("wrong-shape", f"origin of {name} must be three finite numbers, got {origin!r}.")
     cell = kind_of(kind)
     count = steps.astype(np.intp)
     fine = 1 if cell.size == cell.corners else 2
@@ -247,7 +257,9 @@ def mesh_from_skfem(mesh: Any, *, name: str = "mesh") -> Mesh:
     kinds = {"MeshHex1": "hex8", "MeshTet1": "tet4", "MeshTet2": "tet10", "MeshHex2": "hex27"}
     kind = kinds.get(type(mesh).__name__)
     if kind is None:
-        raise DataError(f"a scikit-fem mesh of solids is one of {', '.join(kinds)}, got {type(mesh).__name__}.")
+        raise DataError(
+            "wrong-type", f"a scikit-fem mesh of solids is one of {', '.join(kinds)}, got {type(mesh).__name__}."
+        )
     places = np.asarray(mesh.elem.doflocs, dtype=float)
     order = solid_shapes._same_places(KINDS[kind].reference, places)
     cells = np.asarray(mesh.dofs.element_dofs).T[:, order]
@@ -269,14 +281,14 @@ def _pattern(kind: str) -> IntArray:
 def _numbers(what: str, value: ArrayLike, columns: int, dtype: Any, name: str) -> Any:
     array = np.array(value)
     if array.ndim != 2 or array.shape[1] != columns:
-        raise DataError(f"{what} of {name} must have the shape (any, {columns}), got {array.shape}.")
+        raise DataError("wrong-shape", f"{what} of {name} must have the shape (any, {columns}), got {array.shape}.")
     if array.size and not np.issubdtype(array.dtype, np.number):
-        raise DataError(f"{what} of {name} must be numbers, got {array.dtype}.")
+        raise DataError("not-a-number", f"{what} of {name} must be numbers, got {array.dtype}.")
     if array.size and not np.all(np.isfinite(array)):
         bad = int(np.argmax(~np.isfinite(array).all(axis=1)))
-        raise DataError(f"{what} of {name} must be finite; row {bad} is {array[bad].tolist()}.")
+        raise DataError("not-finite", f"{what} of {name} must be finite; row {bad} is {array[bad].tolist()}.")
     if dtype is np.intp and array.size and np.any(array != np.rint(array)):
-        raise DataError(f"{what} of {name} must be whole numbers.")
+        raise DataError("not-a-count", f"{what} of {name} must be whole numbers.")
     return array.astype(dtype)
 
 
@@ -287,9 +299,9 @@ def _sets(what: str, given: Mapping[str, ArrayLike] | None, count: int, name: st
         if array.dtype == bool and array.shape == (count,):
             array = np.flatnonzero(array)
         if array.size and (array.ndim != 1 or not np.issubdtype(array.dtype, np.integer)):
-            raise DataError(f"{what} set {key!r} of {name} must be a list of whole numbers.")
+            raise DataError("not-a-count", f"{what} set {key!r} of {name} must be a list of whole numbers.")
         if array.size and (array.min() < 0 or array.max() >= count):
-            raise DataError(f"{what} set {key!r} of {name} reaches outside 0 to {count - 1}.")
+            raise DataError("out-of-range", f"{what} set {key!r} of {name} reaches outside 0 to {count - 1}.")
         found[str(key)] = np.unique(array.astype(np.intp))
     return found
 
@@ -318,9 +330,10 @@ def _right_handed(points: FloatArray, cells: IntArray, kind: str, name: str) -> 
     if len(bad):
         first = int(bad[0])
         raise DataError(
+            "bad-mesh",
             f"{len(bad)} cell{'s' if len(bad) > 1 else ''} of {name} cannot be used, first cell {first} with points "
             f"{cells[first].tolist()}: it is flat, folded or numbered in another order "
-            f"(det ∂x/∂ξ from {sizes[first].min():.3g} to {sizes[first].max():.3g}, must be positive)."
+            f"(det ∂x/∂ξ from {sizes[first].min():.3g} to {sizes[first].max():.3g}, must be positive).",
         )
     return cells, int(inside_out.sum())
 
@@ -333,6 +346,7 @@ def _middles_on_edges(points: FloatArray, cells: IntArray, kind: str, name: str)
         bad = np.flatnonzero(off > 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
         if len(bad):
             raise DataError(
+                "bad-mesh",
                 f"cell {bad[0]} of {name}: point {cells[bad[0], middle]} should lie in the middle between points "
-                f"{cells[bad[0], a]} and {cells[bad[0], b]}. The points of quadratic cells come in the order of VTK."
+                f"{cells[bad[0], a]} and {cells[bad[0], b]}. The points of quadratic cells come in the order of VTK.",
             )

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from dalembert.core.errors import ModelError
+from dalembert.core.errors import ModelError, ModelWarning
+from dalembert.core.findings import Advice, Argument
 from dalembert.structures.assembly import element_assembly as assembly
 from dalembert.structures.assembly.structure import BoolArray, Structure, assemble
 from dalembert.structures.solid import elements as solid_elements
@@ -33,11 +34,11 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 # 0.4 (half the displacement is lost at 0.499), 4 % with tet10 at 0.49, 30 % with hex20 and hex27 at 0.4999, more with
 # fewer cells. hex8 with incompatible modes and hex20 with quadrature=3 do not lock.
 LOCKING = {
-    "tet4": (0.4, "use tet10 or hex8 cells"),
-    "hex8": (0.4, "leave incompatible modes on (incompatible=True)"),
-    "tet10": (0.49, "use hex20 cells with quadrature=3, or a finer mesh"),
-    "hex20": (0.49, "use quadrature=3"),
-    "hex27": (0.49, "use hex20 cells with quadrature=3"),
+    "tet4": (0.4, Advice("Use tet10 or hex8 cells.")),
+    "hex8": (0.4, Advice("Leave incompatible modes on: {}.", Argument("incompatible", True))),
+    "tet10": (0.49, Advice("Use a finer mesh, or hex20 cells with {}.", Argument("quadrature", 3))),
+    "hex20": (0.49, Advice("Use {}.", Argument("quadrature", 3))),
+    "hex27": (0.49, Advice("Use hex20 cells with {}.", Argument("quadrature", 3))),
 }
 
 
@@ -77,11 +78,11 @@ def _warn_of_locking(solid: Solid, group: SolidGroup) -> None:
     used = [solid.materials[k] for k in np.unique(group.material)]
     stiff = [f"{m.name!r} ({volume_poisson(m):.4g})" for m in used if volume_poisson(m) >= limit]
     if stiff:
-        warnings.warn(
+        problem = (
             f"solid {solid.name!r}: {kind} cells lock where Poisson's ratio is {limit:g} or more, as that of "
-            f"{', '.join(stiff)}: displacements are too small and stresses may be far off. To cure it, {remedy}.",
-            stacklevel=4,
+            f"{', '.join(stiff)}: displacements are too small and stresses may be far off."
         )
+        warnings.warn(ModelWarning("locking", problem, remedy, where={"solid": solid.name}), stacklevel=4)
 
 
 def _check(solid: Solid) -> None:
@@ -105,11 +106,10 @@ def _check(solid: Solid) -> None:
         sizes = np.linalg.svd(spread, compute_uv=False)
         if not interface.rigid and (len(sizes) < 2 or sizes[1] <= 1e-9 * max(sizes[0], 1e-300)):
             problems.append(
-                f"the points of averaging interface {interface.name!r} lie on a line, so they do not tell its "
-                "rotation: take more points or rigid=True"
+                f"the points of averaging interface {interface.name!r} lie on a line, so its rotation is not determined"
             )
     if problems:
-        raise ModelError(f"solid {solid.name!r}: " + "; ".join(problems) + ".")
+        raise ModelError("conflicting-links", f"solid {solid.name!r}: " + "; ".join(problems) + ".")
 
 
 def _matrices(solid: Solid, group: SolidGroup) -> tuple[sp.csc_array, sp.csc_array, sp.csc_array]:

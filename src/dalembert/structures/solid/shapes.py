@@ -97,7 +97,7 @@ KINDS = {
 def kind_of(name: str) -> Kind:
     """A kind of element by name."""
     if name not in KINDS:
-        raise DataError(unknown_name("kind of solid element", name, KINDS))
+        raise DataError("unknown-name", unknown_name("kind of solid element", name, KINDS))
     return KINDS[name]
 
 

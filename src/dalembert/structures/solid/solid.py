@@ -111,19 +111,25 @@ class Solid:
         quadrature: int | None = None,
     ) -> None:
         if not isinstance(name, str) or not name:
-            raise ModelError(f"the name of a solid must be a non-empty text, got {name!r}.")
+            raise ModelError("bad-name", f"the name of a solid must be a non-empty text, got {name!r}.")
         if not isinstance(mesh, Mesh):
-            raise ModelError(f"solid {name!r} needs a Mesh (box_mesh, read_mesh), got {type(mesh).__name__}.")
+            raise ModelError(
+                "wrong-type", f"solid {name!r} needs a Mesh (box_mesh, read_mesh), got {type(mesh).__name__}."
+            )
         self.name, self.mesh = name, mesh
         self.materials, self.material_of_cell = _materials(name, mesh, material)
         self.gravity = (
             np.array([0.0, 0.0, -9.81]) if gravity is None else _vector(gravity, f"gravity of solid {name!r}")
         )
         if incompatible and mesh.kind != "hex8":
-            raise ModelError(f"only hex8 cells have incompatible modes; the mesh of solid {name!r} has {mesh.kind}.")
+            raise ModelError(
+                "not-supported", f"only hex8 cells have incompatible modes; the mesh of solid {name!r} has {mesh.kind}."
+            )
         self.incompatible = mesh.kind == "hex8" if incompatible is None else bool(incompatible)
         if quadrature is not None and (not isinstance(quadrature, int) or not 1 <= quadrature <= 12):
-            raise ModelError(f"quadrature of solid {name!r} must be a degree from 1 to 12, got {quadrature!r}.")
+            raise ModelError(
+                "out-of-range", f"quadrature of solid {name!r} must be a degree from 1 to 12, got {quadrature!r}."
+            )
         self.quadrature = quadrature
         self.supports: list[Support] = []
         self.foundations: list[Foundation] = []
@@ -148,15 +154,19 @@ class Solid:
         asked = list(known) if directions == "fixed" else _WAY.findall(directions)
         if not asked or "".join(asked) != re.sub(r"[\s,]", "", directions if directions != "fixed" else "".join(known)):
             raise ModelError(
-                f"directions of a support of solid {self.name!r} are {' '.join(known)}; got {directions!r}."
+                "unknown-choice",
+                f"directions of a support of solid {self.name!r} are {' '.join(known)}; got {directions!r}.",
             )
         if any(way not in known for way in asked):
             raise ModelError(
-                f"points of solid {self.name!r} move along x, y and z; only an interface turns. Got {directions!r}."
+                "not-supported",
+                f"points of solid {self.name!r} move along x, y and z; only an interface turns. Got {directions!r}.",
             )
         given = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(asked),))
         if not np.all(np.isfinite(given)):
-            raise ModelError(f"values of a support of solid {self.name!r} must be finite, got {values!r}.")
+            raise ModelError(
+                "not-finite", f"values of a support of solid {self.name!r} must be finite, got {values!r}."
+            )
         shift = np.zeros(6)
         ways = tuple(SIX.index(way) for way in asked)
         shift[list(ways)] = given
@@ -169,7 +179,7 @@ class Solid:
         k = np.full(3, _number(stiffness)) if np.isscalar(stiffness) else _vector(stiffness, "stiffness [N/m³]")
         if np.any(k < 0.0):
             raise ModelError(
-                f"a foundation of solid {self.name!r} must not have a negative stiffness, got {k.tolist()}."
+                "negative", f"a foundation of solid {self.name!r} must not have a negative stiffness, got {k.tolist()}."
             )
         self.foundations.append(Foundation(cells, faces, k))
 
@@ -184,9 +194,11 @@ class Solid:
             and leaves them free to deform; a force on it is shared among them.
         """
         if not isinstance(name, str) or not name or "." in name:
-            raise ModelError(f"the name of an interface must be a non-empty text without a dot, got {name!r}.")
+            raise ModelError(
+                "bad-name", f"the name of an interface must be a non-empty text without a dot, got {name!r}."
+            )
         if name in self.interfaces or (name[0] == "p" and name[1:].isdigit()):
-            raise ModelError(f"the name {name!r} is taken in solid {self.name!r}.")
+            raise ModelError("taken-name", f"the name {name!r} is taken in solid {self.name!r}.")
         points = self.mesh.select(where)
         place = self.mesh.points[points].mean(axis=0) if position is None else _vector(position, "position [m]")
         self.interfaces[name] = Interface(name, points, place, bool(rigid))
@@ -208,7 +220,9 @@ class Solid:
         """A force [N] on an interface (with a moment [N m] if wanted), or shared equally by the points at ``where``."""
         on_interface = isinstance(where, str) and where in self.interfaces
         if moment is not None and not on_interface:
-            raise ModelError(f"a moment needs an interface of solid {self.name!r}; its points do not turn.")
+            raise ModelError(
+                "not-supported", f"a moment needs an interface of solid {self.name!r}; its points do not turn."
+            )
         turn = np.zeros(3) if moment is None else _vector(moment, "moment [N m]")
         points = np.zeros(0, dtype=np.intp) if on_interface else self.mesh.select(where)
         interface = str(where) if on_interface else None
@@ -226,7 +240,9 @@ class Solid:
 
     def _case(self, case: str) -> str:
         if not isinstance(case, str) or not case or case == "gravity":
-            raise ModelError(f"a load case needs a name other than 'gravity' (made by the solid itself), got {case!r}.")
+            raise ModelError(
+                "bad-name", f"a load case needs a name other than 'gravity' (made by the solid itself), got {case!r}."
+            )
         return case
 
     def __repr__(self) -> str:
@@ -242,14 +258,20 @@ def _materials(
     number = np.full(len(mesh.cells), -1, dtype=np.intp)
     for k, key in enumerate(given):
         if key not in mesh.cell_sets:
-            raise ModelError(unknown_name("cell set", key, mesh.cell_sets, f"the mesh of solid {name!r}"))
+            raise ModelError(
+                "unknown-name", unknown_name("cell set", key, mesh.cell_sets, f"the mesh of solid {name!r}")
+            )
         members = mesh.cell_sets[key]
         if np.any(number[members] >= 0):
-            raise ModelError(f"cell {members[number[members] >= 0][0]} of solid {name!r} has two materials.")
+            raise ModelError(
+                "duplicate", f"cell {members[number[members] >= 0][0]} of solid {name!r} has two materials."
+            )
         number[members] = k
     if np.any(number < 0):
         missing = np.flatnonzero(number < 0)
-        raise ModelError(f"{len(missing)} cells of solid {name!r} have no material, first cell {missing[0]}.")
+        raise ModelError(
+            "no-material", f"{len(missing)} cells of solid {name!r} have no material, first cell {missing[0]}."
+        )
     return tuple(_material(material) for material in given.values()), number
 
 
@@ -262,11 +284,11 @@ def _vector(value: Any, what: str) -> FloatArray:
         return np.zeros(3)
     array = np.asarray(value, dtype=np.float64)
     if array.shape != (3,) or not np.all(np.isfinite(array)):
-        raise ModelError(f"{what} must be three finite numbers, got {value!r}.")
+        raise ModelError("wrong-shape", f"{what} must be three finite numbers, got {value!r}.")
     return array
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-        raise ModelError(f"expected a finite number, got {value!r}.")
+        raise ModelError("not-a-number", f"expected a finite number, got {value!r}.")
     return float(value)

@@ -8,6 +8,7 @@ computed, fitted in every cell by a (tri)linear field, and the values of the cel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 
 from dalembert.core.errors import DataError
 from dalembert.structures.assembly import element_assembly as assembly
+from dalembert.structures.assembly.element_group import ElementGroup
 from dalembert.structures.solid import elements as solid_elements
 from dalembert.structures.solid import shapes as solid_shapes
 from dalembert.structures.solid.elastic_laws import STRAINS, tensor, von_mises
@@ -47,7 +49,9 @@ class SolidStresses:
         if component == "von_mises":
             return von_mises(chosen)
         if component not in STRAINS:
-            raise DataError(f"a component of stress is one of {', '.join(STRAINS)}, von_mises; got {component!r}.")
+            raise DataError(
+                "unknown-choice", f"a component of stress is one of {', '.join(STRAINS)}, von_mises; got {component!r}."
+            )
         return np.asarray(chosen[:, STRAINS.index(component)])
 
     @property
@@ -69,7 +73,15 @@ class SolidStresses:
 
 
 @dataclass(frozen=True, eq=False)
-class SolidGroup:
+class Displaced:
+    """State of a solid: displacements u (N,) under a load, and those of the prestress before it (N,), or None."""
+
+    u: FloatArray
+    before: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SolidGroup(ElementGroup):
     """The elements of a solid: recovers strains, stresses and the geometric stiffness.
 
     ``laws`` (nm, 6, 6) [Pa] and ``material`` (ne,) which of them each cell has; ``count`` points of the structure with
@@ -90,6 +102,29 @@ class SolidGroup:
         """Name of the solid."""
         return (self.name,)
 
+    def state(
+        self, u: FloatArray, factors: Mapping[str, float], acceleration: FloatArray | None = None, before: Any = None
+    ) -> Displaced:
+        return Displaced(u, before)
+
+    def add_states(self, before: FloatArray | None, more: Displaced) -> FloatArray:
+        return more.u if before is None else before + more.u
+
+    def geometric_stiffness(self, state: Displaced | FloatArray) -> sp.csc_array:
+        """(N, N) stiffness that the stresses of a state, or of displacements (N,), add to motions across them [N/m]."""
+        u = state.u if isinstance(state, Displaced) else state
+        places, _ = solid_shapes.quadrature(self.mesh.kind, self.degree)
+        strains, _ = self._strains(u, places)
+        found = np.empty((len(self.mesh.cells), *[KINDS[self.mesh.kind].size] * 2))
+        for part in solid_elements.batches(len(found), self.mesh.kind, len(places)):
+            stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
+            corners = self.mesh.points[self.mesh.cells[part]]
+            found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
+        return assembled(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
+
+    def stresses_of(self, state: Displaced, stations: int, *, total: bool) -> SolidStresses:
+        return self.stresses(state.u + state.before if total and state.before is not None else state.u)
+
     def stresses(self, u: FloatArray, *, direct: bool = False) -> SolidStresses:
         """Stresses and strains of displacements ``u`` (N,).
 
@@ -105,17 +140,6 @@ class SolidGroup:
         np.add.at(total, self.mesh.cells, values)
         times = np.bincount(self.mesh.cells.ravel(), minlength=len(total))
         return SolidStresses(self.mesh, positions, strains, stresses, total / times[:, None])
-
-    def geometric_stiffness(self, u: FloatArray) -> sp.csc_array:
-        """(N, N) stiffness that the stresses of displacements ``u`` (N,) add to motions across them [N/m]."""
-        places, _ = solid_shapes.quadrature(self.mesh.kind, self.degree)
-        strains, _ = self._strains(u, places)
-        found = np.empty((len(self.mesh.cells), *[KINDS[self.mesh.kind].size] * 2))
-        for part in solid_elements.batches(len(found), self.mesh.kind, len(places)):
-            stress = np.einsum("eij,eqj->eqi", self.laws[self.material[part]], strains[part])
-            corners = self.mesh.points[self.mesh.cells[part]]
-            found[part] = solid_elements.geometric(corners, tensor(stress), self.mesh.kind, self.degree)
-        return assembled(self.mesh, solid_elements.in_three_directions(found), self.count, self.size)
 
     def _strains(self, u: FloatArray, places: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Strains (ne, q, 6) and positions (ne, q, 3) at reference ``places`` (q, 3) of every cell."""

@@ -187,6 +187,8 @@ class _Parts:
         self.groups: Sequence[BeamGroup] = geometry.beams(structure)
         self.xi = [geometry.places(group) for group in self.groups]
         self.rest = [geometry.rest_lines(structure, group, xi) for group, xi in zip(self.groups, self.xi)]
+        self.others = geometry.other_curves(structure, np.zeros(len(structure.coordinates)))
+        self.rest += [line[None] for line in self.others]
         self.faces = [geometry.outer_faces(group).points for group in geometry.solids(structure)]
         # inside a solid nothing is seen
         self.used = np.unique(np.concatenate([np.flatnonzero(self._standing()), *(f.ravel() for f in self.faces)]))
@@ -209,6 +211,7 @@ class _Parts:
     def moved(self, u: FloatArray) -> FloatArray:
         """(places, 3) displacements from u (N,)."""
         along = [geometry.moved_by_shape(group, u, xi).reshape(-1, 3) for group, xi in zip(self.groups, self.xi)]
+        along += [line - rest for line, rest in zip(geometry.other_curves(self.structure, u), self.others)]
         found: FloatArray = np.concatenate([geometry.translations(self.structure, u)[self.used], *along])
         return found
 
@@ -217,10 +220,9 @@ class _Parts:
         structure = self.structure
         places = np.concatenate([structure.positions[self.used], *(rest.reshape(-1, 3) for rest in self.rest)])
         first, beams = len(self.used), []
-        for group, rest in zip(self.groups, self.rest):
-            beams.append(
-                {"first": first, "count": len(rest), "samples": rest.shape[1], "is_bar": group.is_bar.astype(np.int32)}
-            )
+        thin = [*(group.is_bar.astype(np.int32) for group in self.groups), *([np.ones(1, np.int32)] * len(self.others))]
+        for is_bar, rest in zip(thin, self.rest):
+            beams.append({"first": first, "count": len(rest), "samples": rest.shape[1], "is_bar": is_bar})
             first += rest.shape[0] * rest.shape[1]
         pairs, grounded, masses = geometry.left_over(structure)
         marks = {**stage.held_kinds(structure), "spring to ground": grounded, "mass": masses}

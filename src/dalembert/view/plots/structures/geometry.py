@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.structures.assembly.structure import Structure
+from dalembert.structures.beams.beam_elements import BeamElements
 from dalembert.structures.beams.beam_group import BeamGroup
 from dalembert.structures.beams.internal_forces import Loaded
 from dalembert.structures.solid.meshes import Mesh
@@ -42,9 +43,14 @@ def is_planar(structure: Structure) -> bool:
     return "z" not in structure.directions and "x" in structure.directions and not structure.positions[:, 2].any()
 
 
-def beams(structure: Structure) -> list[BeamGroup]:
+def beams(structure: Structure) -> list[BeamElements]:
     """Groups of beams and bars."""
-    return [group for group in structure.groups if isinstance(group, BeamGroup)]
+    return [group for group in structure.groups if isinstance(group, BeamElements)]
+
+
+def other_curves(structure: Structure, u: FloatArray) -> list[FloatArray]:
+    """Lines (k, 3) of elements other than beams and solids, displaced by u (N,)."""
+    return [line for group in structure.groups for line in group.curves(structure.positions, u)]
 
 
 def solids(structure: Structure) -> list[SolidGroup]:
@@ -135,14 +141,14 @@ def left_over(structure: Structure) -> tuple[Pairs, Pairs, Pairs]:
     if solids(structure):
         return none.reshape(0, 2), none, none
     d = len(structure.directions)
-    stiff = _without_beams(structure, "K")
+    stiff = _without_elements(structure, "K")
     i, j = (index // d for index in stiff.coords)
     pairs = np.unique(np.stack([i, j], axis=1)[i < j], axis=0).astype(np.int64).reshape(-1, 2)
     # what joins the two ends of an element is the geometric stiffness of a prestressed one, and no spring
-    ends = np.concatenate([np.sort(group.points, axis=1) for group in beams(structure)] or [pairs[:0]])
+    ends = np.concatenate([np.sort(group.joined_pairs(), axis=1) for group in structure.groups] or [pairs[:0]])
     count = len(structure.points)
     pairs = pairs[~np.isin(pairs @ [count, 1], ends @ np.array([count, 1]))]
-    heavy = _without_beams(structure, "M")
+    heavy = _without_elements(structure, "M")
     masses = np.unique(heavy.coords[0] // d).astype(np.int64)
     return pairs, _grounded(structure, stiff), masses
 
@@ -161,11 +167,12 @@ def rigid_links(structure: Structure) -> Pairs:
     return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0).astype(np.int64)
 
 
-def _without_beams(structure: Structure, name: str) -> Any:
-    """What is left of K or M when the beams are taken away, rounding removed, as COO."""
+def _without_elements(structure: Structure, name: str) -> Any:
+    """The rest of K or M without the elements of groups, rounding removed, as COO."""
     matrix = getattr(structure, name)
-    for group in beams(structure):
-        matrix = matrix - group.assemble(group.stiffness() if name == "K" else group.mass())
+    for group in structure.groups:
+        own = group.own_stiffness() if name == "K" else group.own_mass()
+        matrix = matrix if own is None else matrix - own
     entries = sp.csc_array(matrix).tocoo()
     size = np.sqrt(np.abs(getattr(structure, name).diagonal()))
     i, j = entries.coords
@@ -175,7 +182,7 @@ def _without_beams(structure: Structure, name: str) -> Any:
 
 def _grounded(structure: Structure, stiff: Any) -> Pairs:
     """Points tied to the ground: something resists that all points move together, or turns against nothing else."""
-    if not beams(structure):
+    if not structure.groups:
         return np.zeros(0, dtype=np.int64)
     d, N = len(structure.directions), len(structure.coordinates)
     i, j = stiff.coords

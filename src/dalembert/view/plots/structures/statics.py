@@ -14,8 +14,8 @@ from matplotlib.colors import Normalize
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
-from dalembert.structures.analysis.beam_stresses import FORCES, stresses_at
 from dalembert.structures.analysis.statics import StaticSolution
+from dalembert.structures.beams.beam_stresses import FORCES, stresses_at
 from dalembert.structures.beams.internal_forces import Loaded
 from dalembert.structures.solid.elastic_laws import STRAINS
 from dalembert.view.plots.figures import BLUE, GREY, INK, RED, choice, prefixed
@@ -69,7 +69,7 @@ def _load(solution: StaticSolution) -> str:
 
 
 def _loaded(solution: StaticSolution) -> list[Loaded]:
-    return [solution._loaded(group) for group in geometry.beams(solution.structure)]
+    return [solution.state(group) for group in geometry.beams(solution.structure)]
 
 
 def _stage(solution: StaticSolution, reach: float, text: str, *, bar: bool = False) -> tuple[Figure, stage.Stage]:

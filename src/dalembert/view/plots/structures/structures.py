@@ -99,6 +99,8 @@ def _at_rest(structure: Structure, names: bool | None, title: str | None) -> Fig
         scene.lines(lines[~group.is_bar], colors=BLUE, linewidths=2.4 * thick, label="beams")
         scene.lines(lines[group.is_bar], colors=BLUE, linewidths=1.2 * thick, label="bars")
         scene.lines(geometry.arms(structure, group), colors=GREY, linewidths=1.2, label="arms")
+    unmoved = np.zeros(len(structure.coordinates))
+    scene.lines(geometry.other_curves(structure, unmoved), colors=BLUE, linewidths=1.2, label="other elements")
     draw_faces(scene, structure, structure.positions)
     kinds = draw_marks(scene, structure)
     solid = bool(geometry.solids(structure))
@@ -200,6 +202,8 @@ def draw_displaced(
         curves = rest + factor * moved
         scene.lines(curves[~group.is_bar], colors=BLUE, linewidths=2.2 * thick, label="beams")
         scene.lines(curves[group.is_bar], colors=BLUE, linewidths=1.2 * thick, label="bars")
+    scene.lines(geometry.other_curves(structure, 0.0 * u), colors=PALE, linewidths=1.2, label="at rest")
+    scene.lines(geometry.other_curves(structure, factor * u), colors=BLUE, linewidths=1.2, label="other elements")
     drawn = None
     if geometry.solids(structure):
         values = np.linalg.norm(geometry.translations(structure, u), axis=1)

@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.core.arrays import FloatArray, Frozen
 from dalembert.core.errors import DataError
-from dalembert.structures.analysis import section_stresses
 from dalembert.structures.assembly.element_assembly import IntArray
+from dalembert.structures.beams import section_stresses
 from dalembert.structures.beams.internal_forces import Loaded
 
 FORCES = ("N", "V_y", "V_z", "T", "M_y", "M_z")
@@ -137,15 +137,17 @@ def _places(beam: str, stations: Any, total: float) -> FloatArray:
     """Checked places [m] along a beam."""
     if isinstance(stations, (int, np.integer)) and not isinstance(stations, bool):
         if stations < 2:
-            raise DataError(f"at least 2 stations are needed along a beam, got {stations}.")
+            raise DataError("not-a-count", f"at least 2 stations are needed along a beam, got {stations}.")
         return np.linspace(0.0, total, int(stations))
     try:
         x = np.array(stations, dtype=np.float64)
     except (TypeError, ValueError):
         x = np.zeros(())
     if x.ndim != 1 or isinstance(stations, str):
-        raise DataError(f"stations must be a whole number or places along the beam [m], got {stations!r}.")
+        raise DataError(
+            "wrong-type", f"stations must be a whole number or places along the beam [m], got {stations!r}."
+        )
     beyond = x[~((x >= -1e-9 * total) & (x <= total * (1 + 1e-9)))]
     if len(beyond):
-        raise DataError(f"beam {beam!r} is {total:g} m long, there is no place {beyond[0]:g} m on it.")
+        raise DataError("out-of-range", f"beam {beam!r} is {total:g} m long, there is no place {beyond[0]:g} m on it.")
     return x

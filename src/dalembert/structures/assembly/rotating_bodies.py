@@ -17,6 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.core.arrays import FloatArray
+from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice, Call
+
+# Difference of the two transverse inertias, relative to the largest inertia, up to which a body counts as round about
+# its axis: far above the rounding of a section's moments (1e-15), far below any tolerance of manufacture.
+ROUND = 1e-9
 
 
 def cross_matrix(vector: FloatArray) -> FloatArray:
@@ -61,3 +67,18 @@ def gyroscopic(inertia: FloatArray, spin: FloatArray) -> FloatArray:
     inertia : (k, 3, 3) about the centre, round about the axis of ``spin`` (k, 3).
     """
     return -cross_matrix(np.einsum("kij,kj->ki", inertia, spin))
+
+
+def refuse_not_round(inertia: FloatArray, axis: FloatArray, what: str) -> None:
+    """Refuse inertias (..., 3, 3) that are not round about ``axis`` (..., 3): from the ground they vary in time."""
+    along = np.einsum("...ij,...j->...i", inertia, axis)
+    polar = np.einsum("...i,...i->...", along, axis)
+    across = 0.5 * (np.einsum("...ii->...", inertia) - polar)
+    square = axis[..., :, None] * axis[..., None, :]
+    expected = polar[..., None, None] * square + across[..., None, None] * (np.eye(3) - square)
+    if axis.any() and np.abs(inertia - expected).max() > ROUND * np.abs(inertia).max():
+        raise DataError(
+            "not-round",
+            f"{what} is not round about the axis of the rotor.",
+            Advice("Use {}, in the frame that turns with it.", Call("da.structures.spin")),
+        )

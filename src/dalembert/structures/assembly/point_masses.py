@@ -1,4 +1,4 @@
-"""Point masses read back from the mass matrix: what is left of M when the beams are taken away.
+"""Point masses read back from the mass matrix: the rest of M without the elements.
 
 A rigid body at a point has the block [[m, -m c×], [m c×, J - m (c×)²]]: m, the offset c of its
 centre and its inertia J about it follow from the block, also from the part of it that a planar point has.
@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from dalembert.core.arrays import FloatArray
 from dalembert.core.errors import DataError
+from dalembert.core.findings import Advice
+from dalembert.structures.assembly.rotating_bodies import cross_matrix
 from dalembert.structures.assembly.structure import DIRECTIONS, Structure
-from dalembert.structures.beams.beam_group import BeamGroup, skew
 
-# What is left of M after a subtraction is rounding below this share of the masses it joins.
+# The rest of M after a subtraction is rounding below this share of the masses it joins: about 1e4 additions of 1e-15.
 ROUNDING = 1e-11
+# Masses of one point in different directions count as equal up to this relative difference.
 UNEQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class Lumps:
-    """points (k,), mass (k,), offset (k, 3) and inertia (k, 3, 3) about the centre of each lump.
+class PointMasses:
+    """points (k,), mass (k,), offset (k, 3) and inertia (k, 3, 3) about the centre of each mass.
 
     ``shared`` is None, or the (np, np) mass matrix of one direction where masses join points (solids).
     """
@@ -37,17 +39,17 @@ class Lumps:
     shared: sp.csc_array | None = None
 
 
-def lumps_of(structure: Structure) -> Lumps:
-    """The lumps of a structure; refuses masses that differ by direction."""
+def find_point_masses(structure: Structure) -> PointMasses:
+    """The point masses of a structure; refuses masses that differ by direction."""
     d = len(structure.directions)
     rest = _rest(structure)
     at = rest.tocoo()
     row, column = at.coords[0] // d, at.coords[1] // d
-    empty = Lumps(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3)))
+    empty = PointMasses(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, 3)))
     if not at.nnz:
         return empty
     if (row != column).any():
-        return Lumps(empty.points, empty.mass, empty.offset, empty.inertia, _shared(structure, rest))
+        return PointMasses(empty.points, empty.mass, empty.offset, empty.inertia, _shared(structure, rest))
     points = np.unique(row)
     blocks = np.zeros((len(points), 6, 6))
     keep = np.array([DIRECTIONS.index(way) for way in structure.directions])
@@ -57,11 +59,12 @@ def lumps_of(structure: Structure) -> Lumps:
 
 
 def _rest(structure: Structure) -> sp.csc_array:
-    """M without the beams; exactly zero where rounding is left."""
+    """M without the elements; exactly zero where rounding is left."""
     M = structure.M
     for group in structure.groups:
-        if isinstance(group, BeamGroup):
-            M = M - group.assemble(group.mass())
+        own = group.own_mass()
+        if own is not None:
+            M = M - own
     at = sp.csc_array(M).tocoo()
     size = np.sqrt(np.abs(structure.M.diagonal()))
     i, j = at.coords
@@ -69,27 +72,30 @@ def _rest(structure: Structure) -> sp.csc_array:
     return sp.csc_array((at.data[kept], (i[kept], j[kept])), shape=M.shape)
 
 
-def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) -> Lumps:
+def _bodies(structure: Structure, points: Any, blocks: FloatArray, keep: Any) -> PointMasses:
     moving = [way for way in keep if way < 3]
     each = blocks[:, moving, moving]
     mass = each.mean(axis=1)
     uneven = np.flatnonzero(np.abs(each - mass[:, None]).max(axis=1) > UNEQUAL * np.abs(mass))
     if len(uneven):
+        point = structure.points[points[uneven[0]]]
         raise DataError(
-            f"the mass at point {structure.points[points[uneven[0]]]!r} of structure {structure.name!r} differs by "
-            "direction; in a turning structure masses must be the same in all directions."
+            "uneven-mass",
+            f"the mass at point {point!r} of structure {structure.name!r} differs by direction; in a spinning "
+            "structure masses must be the same in all directions.",
+            where={"point": point, "structure": structure.name},
         )
     offset = np.zeros((len(points), 3))
     for way, sign, i, j in ((0, 1, 1, 5), (1, -1, 0, 5), (0, -1, 2, 4), (2, 1, 0, 4), (1, 1, 2, 3), (2, -1, 1, 3)):
         # m u̇ₓ takes m (θ̇ × c)ₓ, and so on: blocks[way of c, ...] from translation i and rotation j
         found = sign * blocks[:, i, j] / np.where(mass == 0, 1.0, mass)
         offset[:, way] = np.where(found != 0, found, offset[:, way])
-    c = skew(offset)
+    c = cross_matrix(offset)
     inertia = blocks[:, 3:, 3:] + mass[:, None, None] * (c @ c)
     turning = np.array([way - 3 for way in keep if way > 2], dtype=np.int64)
     known = np.zeros((3, 3), bool)
     known[np.ix_(turning, turning)] = True
-    return Lumps(points, mass, offset, np.where(known, inertia, 0.0))
+    return PointMasses(points, mass, offset, np.where(known, inertia, 0.0))
 
 
 def _shared(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
@@ -103,7 +109,10 @@ def _shared(structure: Structure, rest: sp.csc_array) -> sp.csc_array:
     mixed = np.abs(at.data[(here != there) | ~np.isin(here, moving)])
     if mixed.max(initial=0.0) > UNEQUAL * size or any(abs(part - each[0]).max() > UNEQUAL * size for part in each[1:]):
         raise DataError(
-            f"structure {structure.name!r} has masses that join points, beside those of its beams, and differ by "
-            "direction or turn: how they behave in a turning structure is not known. Frames and solids can turn."
+            "not-supported",
+            f"structure {structure.name!r} has masses that join points, beside those of its elements, and differ by "
+            "direction or act on rotations: the forces of a spin on them are not known.",
+            Advice("Frames and solids can spin."),
+            where={"structure": structure.name},
         )
     return each[0]

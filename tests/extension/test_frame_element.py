@@ -1,0 +1,210 @@
+"""A kind of frame element that is written here and not in the package: a tight cable between two points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.core.errors import DataError, ModelError
+from dalembert.structures import (
+    FRAME_ELEMENTS,
+    Frame,
+    FrameElement,
+    RigidSlices,
+    Section,
+    assemble,
+    find_buckling,
+    prestress,
+    solve_static,
+    spin,
+)
+from tests.helpers.findings import raises
+
+EA, N, RHO = 2e5, 500.0, 0.4  # [N, N, kg/m]
+
+
+@dataclass(frozen=True)
+class Cable(FrameElement):
+    """Stiffness EA/l along the line of its points and N/l across it, consistent mass."""
+
+    kind: ClassVar[str] = "cable"
+    rotates: ClassVar[bool] = False
+    name: str
+    points: tuple[str, str]
+    axial: float
+    tension: float = 0.0
+    density: float = 0.0
+    area: float = 1e-4
+
+    def stiffness_matrix(self, places):
+        length, x = self._axis(places)
+        return pair((self.axial * x + self.tension * (np.eye(3) - x)) / length)
+
+    def mass_matrix(self, places):
+        length, _ = self._axis(places)
+        M = np.zeros((2, 6, 2, 6))
+        M[:, :3, :, :3] = self.density * length / 6 * np.array([[2, 1], [1, 2]])[:, None, :, None] * np.eye(3)[:, None]
+        return M.reshape(12, 12)
+
+    def internal_forces(self, places, u):
+        length, _ = self._axis(places)
+        along = (places[1] - places[0]) / length
+        return {"N": self.axial / length * float(along @ (u[6:9] - u[:3]))}
+
+    def geometric_stiffness(self, places, forces: Mapping[str, float]):
+        length, x = self._axis(places)
+        return pair(forces.get("N", 0.0) / length * (np.eye(3) - x))
+
+    def stress(self, forces: Mapping[str, float]) -> float:
+        return abs(forces["N"]) / self.area
+
+    def slices(self, places):
+        length, _ = self._axis(places)
+        xi, weights = np.polynomial.legendre.leggauss(2)
+        xi, weights = (1 + xi) / 2, weights / 2
+        shapes = np.zeros((2, 6, 12))
+        for k, s in enumerate(xi):
+            shapes[k, :3, :3], shapes[k, :3, 6:9] = (1 - s) * np.eye(3), s * np.eye(3)
+        where = places[0] + xi[:, None] * (places[1] - places[0])
+        return RigidSlices(shapes, self.density * length * weights, np.zeros((2, 3, 3)), where)
+
+    def _axis(self, places):
+        line = places[1] - places[0]
+        length = float(np.linalg.norm(line))
+        return length, np.outer(line, line) / length**2
+
+
+def pair(block):
+    """(12, 12) of a (3, 3) stiffness between two points."""
+    K = np.zeros((2, 6, 2, 6))
+    K[:, :3, :, :3] = np.array([[1, -1], [-1, 1]])[:, None, :, None] * block[:, None]
+    return K.reshape(12, 12)
+
+
+@pytest.fixture(autouse=True)
+def cable() -> Iterator[None]:
+    FRAME_ELEMENTS.register("cable", Cable)
+    yield
+    FRAME_ELEMENTS.unregister("cable")
+
+
+def washing_line(count: int, planar: bool = True, **values: float) -> Frame:
+    """A cable of 1 m along x in `count` pieces, held at both ends."""
+    f = Frame("line", planar=planar)
+    places = np.zeros((count + 1, 2 if planar else 3))
+    places[:, 0] = np.linspace(0, 1, count + 1)
+    f.add_points("p", places)
+    for k in range(count):
+        f.add_element("cable", f"c{k + 1}", (f"p{k + 1}", f"p{k + 2}"), EA, **values)
+    f.add_support(["p1", f"p{count + 1}"], "pinned")
+    return f
+
+
+def test_a_tight_cable_sags_as_its_closed_form():
+    """Midspan force F: F l / 4 N across the line, exact with a point there."""
+    f = washing_line(8, tension=N)
+    f.add_force("peg", "p5", (0, -20.0))
+    assert solve_static(assemble(f), "peg").displacement["p5.y"] == pytest.approx(-20.0 * 1.0 / (4 * N), rel=1e-12)
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_its_frequencies_are_those_of_a_string(planar: bool):
+    """f_k = k/2 √(N/ρ); linear elements of length h are k²π²h²/24 too high."""
+    count = 60
+    found = assemble(washing_line(count, planar, tension=N, density=RHO)).modes(6).frequencies_hz
+    exact = 0.5 * np.sqrt(N / RHO) * np.arange(1, 4)
+    first = found[:3] if planar else found[[0, 2, 4]]
+    np.testing.assert_allclose(first, exact * (1 + (np.arange(1, 4) * np.pi / count) ** 2 / 24), rtol=1e-6)
+
+
+def test_a_load_prestresses_it():
+    """Pulled to N at one end, the slack cable vibrates as the string of that tension, f₁ = ½ √(N/ρ)."""
+    f = Frame("pulled", planar=True)
+    f.add_points("p", np.column_stack([np.linspace(0, 1, 41), np.zeros(41)]))
+    for k in range(40):
+        f.add_cable(f"c{k + 1}", (f"p{k + 1}", f"p{k + 2}"), EA, density=RHO)
+    f.add_support("p1", "pinned")
+    f.add_support("p41", "y")
+    f.add_force("pull", "p41", (N, 0))
+    tight = prestress(assemble(f), "pull")
+    first = 0.5 * np.sqrt(N / RHO) * (1 + (np.pi / 40) ** 2 / 24)
+    assert tight.modes(1).frequencies_hz[0] == pytest.approx(first, rel=1e-6)
+    more = solve_static(tight, "pull")
+    assert more.forces("c7") == {"N": pytest.approx(N)}
+    assert more.forces("c7", total=True) == {"N": pytest.approx(2 * N)}
+    assert more.largest_stresses()["c7"] == pytest.approx(N / 1e-4)
+    assert more.largest_stresses(total=True)["c7"] == pytest.approx(2 * N / 1e-4)
+
+
+def test_given_tensions_prestress_it():
+    s = assemble(washing_line(4, tension=0.0))
+    tight = prestress(s, tension={f"c{k}": N for k in range(1, 5)})
+    wanted = assemble(washing_line(4, tension=N)).K.toarray()
+    np.testing.assert_allclose(tight.K.toarray(), wanted, atol=1e-9 * EA)
+
+
+def test_it_holds_a_mast_of_beams_and_buckles_with_it():
+    """A pinned mast between two cables: P l = 2 (EA/l_c) (h/l_c)² l², the spring at its top."""
+    f = Frame("mast", planar=True)
+    f.add_points(["foot", "top", "west", "east"], [[0, 0], [0, 4.0], [-3.0, 0], [3.0, 0]])
+    f.add_beam("mast", "foot", "top", section=Section.rectangle(1.0, 1.0), material="steel", elements=2)
+    f.add_element("cable", "guy1", ("west", "top"), EA)
+    f.add_element("cable", "guy2", ("east", "top"), EA)
+    f.add_support(["foot", "west", "east"], "pinned")
+    f.add_force("weight", "top", (0, -1.0))
+    s = assemble(f)
+    spring = 2 * EA / 5.0 * (3.0 / 5.0) ** 2
+    # the mast takes all but 1e-6 of the weight, and guys of 40 kN/m bend it by nothing to 1e-5
+    assert find_buckling(s, "weight").critical == pytest.approx(spring * 4.0, rel=1e-4)
+
+
+def test_it_spins_as_a_string_under_its_own_pull():
+    """Tension of a rotating string, N(r) = ½ ρ Ω² (l² − r²): its first flapping frequency is Ω exactly."""
+    f = Frame("tether", gravity=0)
+    count, speed = 40, 30.0
+    f.add_points("p", np.column_stack([np.linspace(0, 1, count + 1), *np.zeros((2, count + 1))]))
+    for k in range(count):
+        f.add_element("cable", f"c{k + 1}", (f"p{k + 1}", f"p{k + 2}"), 1e9, tension=1e-6, density=RHO)
+    f.add_support("p1", "pinned")
+    flapping = spin(assemble(f), "z", speed, coriolis=False).modes(2)
+    found = flapping.frequencies_hz * 2 * np.pi
+    # in the plane the softening takes Ω² away: ω = 0; across it ω = Ω; tensions of pieces are off by (h/l)²
+    np.testing.assert_allclose(found[1], speed, rtol=1e-3)
+
+
+def test_it_is_drawn_and_animated(tmp_path):
+    f = washing_line(4, tension=N, density=RHO)
+    s = assemble(f)
+    figure = da.plot(s)
+    assert "other elements" in {line.get_label() for ax in figure.axes for line in ax.collections}
+    f.add_force("peg", "p3", (0, -20.0))
+    da.plot(solve_static(assemble(f), "peg"), file=tmp_path / "line.png")
+    da.plot(s, s.modes(2), file=tmp_path / "modes.png")
+    da.animate(s, tmp_path / "line.html")
+    assert (tmp_path / "line.html").stat().st_size > 1000 and (tmp_path / "line.png").stat().st_size > 1000
+
+
+def test_its_mistakes_are_found_with_those_of_the_frame():
+    f = washing_line(4)
+    f.add_element("cable", "c9", ("p1", "moon"), EA)
+    with raises(ModelError, "unknown-name", "cable 'c9'", "'moon'"):
+        assemble(f)
+    with raises(ModelError, "unknown-name", "'cabel'", "'cable'"):
+        f.add_element("cabel", "c10", ("p1", "p2"), EA)
+    with raises(ModelError, "unknown-argument", "'c11'"):
+        f.add_element("cable", "c11", ("p1", "p2"), EA, sag=3.0)
+    g = washing_line(4, tension=N)
+    g.add_line_load("wind", "c1", (0, 1))
+    with raises(ModelError, "unknown-name", "'c1'"):
+        assemble(g)
+    h = washing_line(4, tension=N)
+    h.add_moment("twist", "p3", 1.0)
+    with raises(ModelError, "ineffective-load", "'p3'"):
+        assemble(h)
+    with raises(DataError, "not-supported", "'c1'"):
+        solve_static(assemble(washing_line(2, tension=N)), {"p2.y": 1.0}).beam("c1")
